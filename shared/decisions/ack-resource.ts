@@ -1,0 +1,42 @@
+import { field, type JsonObject, stringAt } from "./json.ts";
+import type { Labels } from "./label-selector.ts";
+import { objectMeta } from "./object-meta.ts";
+
+/** What ACK wrote into `status.ackResourceMetadata` of a resource that exists in AWS. */
+export interface ResourceStatus {
+  readonly ownerAccountID: string | null;
+  readonly region: string | null;
+}
+
+/** A resource that a role is wanted for: one that exists, or one that is asked about (`name` null). */
+export interface ResourceQuery {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string | null;
+  readonly labels: Labels;
+  readonly annotations: ReadonlyMap<string, string>;
+  readonly status: ResourceStatus;
+}
+
+/** The groups of ACK resources are those of the services; `services.k8s.aws` itself holds only ACK's own kinds. */
+export function isACKGroup(group: string): boolean {
+  return group.endsWith(".services.k8s.aws");
+}
+
+/** Reads an ACK resource. ACK resources are namespaced, so one without a namespace is in `defaultNamespace`. */
+export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQuery {
+  const { group, version, kind, namespace, name, labels, annotations } = objectMeta(object);
+  const metadata = field(field(object, "status"), "ackResourceMetadata");
+  return {
+    group, version, kind, labels, annotations,
+    namespace: namespace === "" ? defaultNamespace : namespace,
+    name: name === "" ? null : name,
+    status: { ownerAccountID: nonEmpty(stringAt(metadata, "ownerAccountID")), region: nonEmpty(stringAt(metadata, "region")) },
+  };
+}
+
+function nonEmpty(text: string | null): string | null {
+  return text === "" ? null : text;
+}

@@ -1,0 +1,80 @@
+import { field, isJsonObject, type JsonObject } from "./json.ts";
+import { jsonPointer, type PatchOperation } from "./json-patch.ts";
+import type { Resolution } from "./resolve.ts";
+
+const PREFIX = "ack-role-resolver.io/";
+
+/** The keys that tell a resolution. Nothing ever reads them as input, and a user's own value never survives. */
+export const RESOLUTION_KEYS = ["outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "reason"]
+  .map((key) => PREFIX + key);
+
+const CONFLICTING_NAMED = 10;
+const REASON_LENGTH = 256;
+/** IAM's limit. A stored selector may hold a longer text, which is no role's ARN and would not fit the annotations' 4 KiB. */
+const ROLE_ARN_LENGTH = 2048;
+/** Kubernetes refuses more, keys and values counted in bytes (k8s.io/apimachinery pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB). */
+const ANNOTATIONS_BYTES = 256 * 1024;
+
+/** What the annotations of a resource say of its resolution; a key that does not apply is absent. */
+export function resolutionAnnotations({ outcome, via, selectors, roleARN, message }: Resolution): ReadonlyMap<string, string> {
+  const [selector] = outcome === "selected" ? selectors : [];
+  const said: [string, string | null][] = [
+    ["outcome", outcome],
+    ["via", via],
+    ["selector", selector?.name ?? null],
+    ["selector-resource-version", selector?.resourceVersion ?? null],
+    ["role-arn", roleARN === null || roleARN.length > ROLE_ARN_LENGTH ? null : roleARN],
+    ["conflicting-selectors", outcome === "conflict" ? listed(selectors.map(({ name }) => name)) : null],
+    ["reason", message.slice(0, REASON_LENGTH)],
+  ];
+  return new Map(said.flatMap(([key, value]) => (value === null ? [] : [[PREFIX + key, value] as const])));
+}
+
+function listed(names: readonly string[]): string {
+  const named = names.slice(0, CONFLICTING_NAMED).join(",");
+  return names.length > CONFLICTING_NAMED ? `${named},+${names.length - CONFLICTING_NAMED}` : named;
+}
+
+/**
+ * The JSON patch that makes the object's annotations tell `resolution`: one operation a key, none where they do already, and
+ * none at all (`tooLarge`) where the object would then be refused for the size of its annotations.
+ */
+export function annotationPatch(object: JsonObject, resolution: Resolution): { readonly patch: readonly PatchOperation[]; readonly tooLarge: boolean } {
+  const wanted = resolutionAnnotations(resolution);
+  const metadata = field(object, "metadata");
+  const found = field(metadata, "annotations");
+  if (!isJsonObject(found)) return { patch: createAnnotations(metadata, wanted), tooLarge: false };
+  const patch = RESOLUTION_KEYS.flatMap((key): PatchOperation[] => {
+    const value = wanted.get(key);
+    const path = jsonPointer("metadata", "annotations", key);
+    if (value === undefined) return Object.hasOwn(found, key) ? [{ op: "remove", path }] : [];
+    return found[key] === value ? [] : [{ op: Object.hasOwn(found, key) ? "replace" : "add", path, value }];
+  });
+  const tooLarge = patch.length > 0 && sizeAfter(found, wanted) > ANNOTATIONS_BYTES;
+  return { patch: tooLarge ? [] : patch, tooLarge };
+}
+
+/** A parent that is absent or null is made first; `add` on an existing null replaces it (RFC 6902, 4.1). */
+function createAnnotations(metadata: unknown, wanted: ReadonlyMap<string, string>): PatchOperation[] {
+  const annotations = Object.fromEntries(wanted);
+  if (!isJsonObject(metadata)) return [{ op: "add", path: jsonPointer("metadata"), value: { annotations } }];
+  return [{ op: "add", path: jsonPointer("metadata", "annotations"), value: annotations }];
+}
+
+function sizeAfter(found: JsonObject, wanted: ReadonlyMap<string, string>): number {
+  const ours = new Set(RESOLUTION_KEYS);
+  const kept = Object.entries(found).filter(([key]) => !ours.has(key));
+  return [...kept, ...wanted].reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(String(value)), 0);
+}
+
+/** Length in UTF-8. A lone surrogate, which JSON can carry, becomes U+FFFD in Go: three bytes either way. */
+function byteLength(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x80) bytes += 1;
+    else if (code < 0x800) bytes += 2;
+    else bytes += code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

@@ -1,0 +1,46 @@
+import { parseARN, roleARNFaults } from "../role-arn.ts";
+import type { Check, Fault, SelectorSubject } from "./check.ts";
+
+const PATH = ["spec", "arn"] as const;
+const FIX = "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME";
+
+export const IRS_01: Check<SelectorSubject> = {
+  id: "IRS-01",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers drop a selector without a role with one log line, and its resources fall to the controller's own account.",
+  fix: FIX,
+  example: "spec: {}",
+  *find({ written }): Iterable<Fault> {
+    if ((written.arn ?? "") !== "") return;
+    yield { path: PATH, message: written.arn === null ? "the role is missing" : "the role is empty", dropsSelector: true };
+  },
+};
+
+export const IRS_02: Check<SelectorSubject> = {
+  id: "IRS-02",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers drop a selector whose ARN they cannot parse, and its resources fall to the controller's own account.",
+  fix: FIX,
+  example: "spec: {arn: not-an-arn}",
+  *find({ written: { arn } }): Iterable<Fault> {
+    if (arn === null || arn === "" || parseARN(arn) !== null) return;
+    const cause = arn.startsWith("arn:") ? "it has fewer than six parts separated by ':'" : "it does not start with arn:";
+    yield { path: PATH, message: `"${arn}" is not an ARN: ${cause}`, dropsSelector: true };
+  },
+};
+
+export const IRS_03: Check<SelectorSubject> = {
+  id: "IRS-03",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers take any ARN and only STS refuses it, or the account they work in becomes empty.",
+  fix: FIX,
+  example: "spec: {arn: 'arn:aws:iam::111122223333:user/jane'}",
+  *find({ written: { arn } }): Iterable<Fault> {
+    const parsed = parseARN(arn ?? "");
+    const faults = arn === null || parsed === null ? [] : roleARNFaults(arn, parsed);
+    if (faults.length > 0) yield { path: PATH, message: `"${arn}" is not the ARN of an IAM role: ${faults.join("; ")}` };
+  },
+};

@@ -1,0 +1,50 @@
+import type { FieldPath } from "../field-path.ts";
+import type { WrittenTypeEntry } from "../iamroleselector.ts";
+import { effectiveEntry, rewrittenEntry, type TypeEntry } from "../type-entry.ts";
+import type { Check, Fault, SelectorSubject } from "./check.ts";
+
+const PATH = ["spec", "resourceTypeSelector"] as const;
+
+export const IRS_12: Check<SelectorSubject> = {
+  id: "IRS-12",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers drop a selector with an entry that names nothing or is repeated, and do not know the apiVersion form.",
+  fix: "name a group such as s3.services.k8s.aws, a version, a kind, or several of them, once; leave resourceTypeSelector out to select every kind",
+  example: "spec: {resourceTypeSelector: [{group: '', version: '', kind: ''}]}",
+  *find({ written, origin }): Iterable<Fault> {
+    const seen = new Set<string>();
+    for (const [i, entry] of (written.resourceTypeSelector ?? []).entries()) {
+      const path: FieldPath = [...PATH, i];
+      const formFault = apiVersionFault(entry, path, origin === "cluster");
+      if (formFault !== null) {
+        yield formFault;
+        continue;
+      }
+      const effective = effectiveEntry(entry, origin);
+      const key = `${effective.group}/${effective.version}/${effective.kind}`;
+      if (key === "//") yield { path, message: "the entry is empty: it names no group, version or kind", dropsSelector: true };
+      else if (seen.has(key)) yield { path, message: `the entry ${describe(effective)} is listed already`, dropsSelector: true };
+      seen.add(key);
+    }
+  },
+};
+
+function apiVersionFault(entry: WrittenTypeEntry, path: FieldPath, stored: boolean): Fault | null {
+  if (entry.apiVersion === null) return null;
+  const at: FieldPath = [...path, "apiVersion"];
+  if (entry.group !== "" || entry.version !== "") {
+    return { path: at, message: "apiVersion stands beside group or version, which say the same", fix: "write group and version alone", dropsSelector: true };
+  }
+  const rewritten = rewrittenEntry(entry);
+  if (rewritten === null) {
+    return { path: at, message: `"${entry.apiVersion}" is not GROUP/VERSION`, fix: "write both, such as s3.services.k8s.aws/v1alpha1, or group alone for any version", dropsSelector: true };
+  }
+  if (!stored) return null;
+  const fix = `write group: ${rewritten.group} and version: ${rewritten.version} instead, or let the webhook's /mutate/iamroleselectors rewrite it`;
+  return { path: at, message: "apiVersion was not rewritten, and controllers do not read it", fix, dropsSelector: true };
+}
+
+function describe({ group, version, kind }: TypeEntry): string {
+  return `{group: "${group}", version: "${version}", kind: "${kind}"}`;
+}

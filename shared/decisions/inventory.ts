@@ -1,0 +1,169 @@
+import type { Runtime } from "./checks/check.ts";
+import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "./iamroleselector.ts";
+import { field, type JsonObject, stringAt } from "./json.ts";
+import type { Labels } from "./label-selector.ts";
+import { objectMeta } from "./object-meta.ts";
+import { type DecodedSelector, decodeSelector, type RoleSelector } from "./role-selector.ts";
+import { NAME_LABEL, SelectorIndex } from "./selector-index.ts";
+import type { Origin } from "./type-entry.ts";
+
+export type InventoryChange =
+  | { readonly type: "put"; readonly object: JsonObject }
+  | { readonly type: "remove"; readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string };
+
+interface Namespace {
+  readonly labels: Labels;
+  readonly annotations: ReadonlyMap<string, string>;
+}
+
+/** The versions of a kind, as its CustomResourceDefinition has them. */
+export interface KindVersions {
+  readonly storage: string;
+  readonly served: readonly string[];
+}
+
+/**
+ * All that the decisions know beside the object that they judge. It changes only through `apply`, a change at a time, and
+ * nothing is rebuilt for one.
+ */
+export class Inventory {
+  readonly #context: { readonly runtime: Runtime; readonly origin: Origin };
+  readonly #selectors = new Map<string, RoleSelector>();
+  readonly #malformed = new Map<string, DecodedSelector>();
+  readonly #faulty = new Map<string, DecodedSelector>();
+  readonly #namespaces = new Map<string, Namespace>();
+  readonly #kinds = new Map<string, KindVersions>();
+  /** The key in `#kinds` by the CustomResourceDefinition's name, which is all that its removal tells. */
+  readonly #kindKeys = new Map<string, string>();
+  readonly #index = new SelectorIndex();
+  #readingNamespaceLabels = 0;
+
+  constructor(context: { readonly runtime: Runtime; readonly origin: Origin }) {
+    this.#context = context;
+  }
+
+  /** Takes IAMRoleSelectors, Namespaces and CustomResourceDefinitions; other objects change nothing. */
+  apply(changes: readonly InventoryChange[]): void {
+    for (const change of changes) {
+      if (change.type === "put") this.#put(change.object);
+      else this.#remove(change.group, change.kind, change.name);
+    }
+  }
+
+  /** The selectors that take part, by name. */
+  get selectors(): ReadonlyMap<string, RoleSelector> {
+    return this.#selectors;
+  }
+
+  /** The selectors that take no part, by name, with what is wrong. */
+  get malformed(): ReadonlyMap<string, DecodedSelector> {
+    return this.#malformed;
+  }
+
+  /** Every selector with a fault that a check denies, those that take part all the same included. */
+  get faulty(): ReadonlyMap<string, DecodedSelector> {
+    return this.#faulty;
+  }
+
+  hasNamespace(name: string): boolean {
+    return this.#namespaces.has(name);
+  }
+
+  /** With the label that every namespace carries, known or not. */
+  namespaceLabels(name: string): Labels {
+    return this.#namespaces.get(name)?.labels ?? new Map([[NAME_LABEL, name]]);
+  }
+
+  namespaceAnnotations(name: string): ReadonlyMap<string, string> {
+    return this.#namespaces.get(name)?.annotations ?? NO_ANNOTATIONS;
+  }
+
+  /** Whether the labels of an unknown namespace could decide anything. */
+  get readsNamespaceLabels(): boolean {
+    return this.#readingNamespaceLabels > 0;
+  }
+
+  /** Null when the kind's CustomResourceDefinition is not known. */
+  kindVersions(group: string, kind: string): KindVersions | null {
+    return this.#kinds.get(`${group}/${kind}`) ?? null;
+  }
+
+  /** The selectors that select the namespace by what they say of it. */
+  selectorsOfNamespace(name: string): readonly RoleSelector[] {
+    return this.#index.inNamespace(name, this.namespaceLabels(name), this.#namespaces.has(name));
+  }
+
+  /** The selectors that say nothing of namespaces and may hold for a kind of `group`. */
+  selectorsOfEveryNamespace(group: string): readonly ReadonlySet<RoleSelector>[] {
+    return this.#index.everywhere(group);
+  }
+
+  #put(object: JsonObject): void {
+    const { group, kind, name } = objectMeta(object);
+    if (isSelector(object)) this.#putSelector(object, name);
+    else if (group === "" && kind === "Namespace") this.#putNamespace(object, name);
+    else if (group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition") this.#putKind(object);
+  }
+
+  #remove(group: string, kind: string, name: string): void {
+    if (group === SELECTOR_GROUP && kind === SELECTOR_KIND) this.#removeSelector(name);
+    else if (group === "" && kind === "Namespace") this.#removeNamespace(name);
+    else if (group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition") this.#removeKind(name);
+  }
+
+  #putSelector(object: JsonObject, name: string): void {
+    this.#removeSelector(name);
+    const decoded = decodeSelector(object, this.#context);
+    if (decoded.faults.some(({ check }) => check.severity === "deny" && !check.waivable)) this.#faulty.set(name, decoded);
+    if (decoded.selector === null) {
+      this.#malformed.set(name, decoded);
+      return;
+    }
+    this.#selectors.set(name, decoded.selector);
+    this.#index.add(decoded.selector);
+    if (decoded.selector.namespaceLabels !== null) this.#readingNamespaceLabels++;
+  }
+
+  #removeSelector(name: string): void {
+    this.#malformed.delete(name);
+    this.#faulty.delete(name);
+    const selector = this.#selectors.get(name);
+    if (selector === undefined) return;
+    this.#selectors.delete(name);
+    this.#index.delete(selector);
+    if (selector.namespaceLabels !== null) this.#readingNamespaceLabels--;
+  }
+
+  #putNamespace(object: JsonObject, name: string): void {
+    this.#removeNamespace(name);
+    const meta = objectMeta(object);
+    const labels = new Map([...meta.labels, [NAME_LABEL, name]]);
+    this.#namespaces.set(name, { labels, annotations: meta.annotations });
+    this.#index.addNamespace(name, labels);
+  }
+
+  #removeNamespace(name: string): void {
+    const namespace = this.#namespaces.get(name);
+    if (namespace === undefined) return;
+    this.#namespaces.delete(name);
+    this.#index.deleteNamespace(name, namespace.labels);
+  }
+
+  #putKind(object: JsonObject): void {
+    const spec = field(object, "spec");
+    const listed = field(spec, "versions");
+    const versions: unknown[] = Array.isArray(listed) ? listed : [];
+    const named = (flag: string): string[] => versions.filter((one) => field(one, flag) === true).map((one) => stringAt(one, "name") ?? "");
+    const [storage] = named("storage");
+    const key = `${stringAt(spec, "group") ?? ""}/${stringAt(spec, "names", "kind") ?? ""}`;
+    if (storage !== undefined) this.#kinds.set(key, { storage, served: named("served") });
+    this.#kindKeys.set(objectMeta(object).name, key);
+  }
+
+  #removeKind(name: string): void {
+    this.#kinds.delete(this.#kindKeys.get(name) ?? "");
+    this.#kindKeys.delete(name);
+  }
+}
+
+const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();

@@ -1,0 +1,29 @@
+import type { ResourceQuery } from "./ack-resource.ts";
+import type { Inventory } from "./inventory.ts";
+import type { DecisionSettings } from "./settings.ts";
+
+/** A region and who decided it. */
+export interface Region {
+  readonly value: string;
+  readonly from: "status" | "resource" | "namespace" | "controller";
+}
+
+// Source: aws-controllers-k8s/runtime apis/core/v1alpha1/annotations.go.
+export const REGION_ANNOTATION = "services.k8s.aws/region";
+const DEFAULT_REGION_ANNOTATION = "services.k8s.aws/default-region";
+
+/** The region that a resource is managed in: that of its status once it exists, else the wanted one. */
+export function regionOf(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
+  return region(query.status.region, "status") ?? wantedRegion(inventory, query, settings);
+}
+
+/** The first that says one: the resource's annotation, its namespace's, the controller's flag. */
+export function wantedRegion(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
+  return region(query.annotations.get(REGION_ANNOTATION), "resource")
+    ?? region(inventory.namespaceAnnotations(query.namespace).get(DEFAULT_REGION_ANNOTATION), "namespace")
+    ?? region(settings.region, "controller");
+}
+
+function region(value: string | null | undefined, from: Region["from"]): Region | null {
+  return value === undefined || value === null || value === "" ? null : { value, from };
+}

@@ -1,0 +1,94 @@
+import type { ResourceQuery, ResourceStatus } from "./ack-resource.ts";
+import type { ErrorCode } from "./errors.ts";
+import { compareText } from "./finding.ts";
+import type { Inventory } from "./inventory.ts";
+import { type Region, regionOf, wantedRegion } from "./region.ts";
+import { accountOfARN } from "./role-arn.ts";
+import { type RoleSelector, selectsWithinNamespace } from "./role-selector.ts";
+import type { DecisionSettings } from "./settings.ts";
+
+export type Outcome = "selected" | "default" | "conflict" | "refused";
+
+export interface SelectingSelector {
+  readonly name: string;
+  readonly resourceVersion: string | null;
+  readonly roleARN: string;
+}
+
+/** Which role a resource is managed with, and why. */
+export interface Resolution {
+  readonly outcome: Outcome;
+  readonly via: "selector" | "team-map" | "account-map" | "identity" | null;
+  /** The one that was selected, every one in a conflict (sorted by name), else none. */
+  readonly selectors: readonly SelectingSelector[];
+  /** The controller's own role when that is the outcome and it is known. */
+  readonly roleARN: string | null;
+  readonly accountID: string | null;
+  readonly region: Region | null;
+  readonly code: ErrorCode | null;
+  readonly message: string;
+}
+
+/** Every selector that selects the resource, in no order. */
+export function selectingSelectors(inventory: Inventory, query: ResourceQuery): RoleSelector[] {
+  const type = { group: query.group, version: typeVersion(inventory, query), kind: query.kind };
+  const selecting: RoleSelector[] = [];
+  for (const selector of inventory.selectorsOfNamespace(query.namespace)) {
+    if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
+  }
+  for (const selectors of inventory.selectorsOfEveryNamespace(query.group)) {
+    for (const selector of selectors) if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
+  }
+  return selecting;
+}
+
+/** Controllers compare the version that they were built with, which is the one that is stored. */
+function typeVersion(inventory: Inventory, { group, kind, version }: ResourceQuery): string {
+  return inventory.kindVersions(group, kind)?.storage ?? version;
+}
+
+/** Decides as the controllers do: one selector selects, several conflict even over one role, none leaves the controller's own. */
+export function resolve(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Resolution {
+  const selecting = selectingSelectors(inventory, query);
+  const [only] = selecting;
+  const region = regionOf(inventory, query, settings);
+  if (only !== undefined && selecting.length > 1) return conflict(selecting, region);
+  const resolution = only === undefined ? byDefault(settings, region) : selected(only, region);
+  return withDrift(resolution, query.status, wantedRegion(inventory, query, settings));
+}
+
+function selected(selector: RoleSelector, region: Region | null): Resolution {
+  const { name, resourceVersion, roleARN } = selector;
+  return {
+    outcome: "selected", via: "selector", selectors: [{ name, resourceVersion, roleARN }], roleARN, accountID: accountOfARN(roleARN), region,
+    code: null, message: `IAMRoleSelector ${name} selects it.`,
+  };
+}
+
+function conflict(selecting: readonly RoleSelector[], region: Region | null): Resolution {
+  const selectors = selecting.map(({ name, resourceVersion, roleARN }) => ({ name, resourceVersion, roleARN }));
+  selectors.sort((a, b) => compareText(a.name, b.name));
+  const names = selectors.map((selector) => selector.name).join(", ");
+  return {
+    outcome: "conflict", via: null, selectors, roleARN: null, accountID: null, region, code: "ERR_SELECTOR_CONFLICT",
+    message: `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names}]`,
+  };
+}
+
+function byDefault({ controllerRole, controllerAccount }: DecisionSettings, region: Region | null): Resolution {
+  return {
+    outcome: "default", via: null, selectors: [], roleARN: controllerRole, region, code: null,
+    accountID: controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole)),
+    message: "No IAMRoleSelector selects it, so the controller's own role is used.",
+  };
+}
+
+/** A resource that exists stays where it is: another account or region is drift, which controllers stop at for ever. */
+function withDrift(resolution: Resolution, { ownerAccountID, region }: ResourceStatus, wanted: Region | null): Resolution {
+  const drifts: string[] = [];
+  if (ownerAccountID !== null && resolution.accountID !== null && ownerAccountID !== resolution.accountID) {
+    drifts.push(`it exists in account ${ownerAccountID}, and the role is in ${resolution.accountID}`);
+  }
+  if (region !== null && wanted !== null && region !== wanted.value) drifts.push(`it exists in region ${region}, and ${wanted.value} is wanted`);
+  return drifts.length === 0 ? resolution : { ...resolution, message: `${resolution.message} Drift: ${drifts.join("; ")}.` };
+}

@@ -1,0 +1,70 @@
+import { readSelector, type WrittenLabelSelector, type WrittenSelector } from "./iamroleselector.ts";
+import type { JsonObject } from "./json.ts";
+import type { Runtime } from "./checks/check.ts";
+import { type CheckedFault, isGrantable, isMalformed, selectorFaults } from "./checks/self-faults.ts";
+import { isEmptySelector, isOperator, type Labels, labelsSatisfy, type LabelSelector } from "./label-selector.ts";
+import { effectiveEntry, entryHolds, type Origin, type TypeEntry } from "./type-entry.ts";
+
+/** An IAMRoleSelector that takes part, made ready for matching. A part that is null holds for everything. */
+export interface RoleSelector {
+  readonly name: string;
+  readonly resourceVersion: string | null;
+  readonly roleARN: string;
+  readonly namespaces: ReadonlySet<string> | null;
+  readonly namespaceLabels: LabelSelector | null;
+  readonly types: readonly TypeEntry[] | null;
+  readonly resourceLabels: LabelSelector | null;
+  /** Whether a role may be granted on it: it has no fault but waivable ones. */
+  readonly grantable: boolean;
+}
+
+export interface DecodedSelector {
+  /** Null when the selector is malformed and takes no part. */
+  readonly selector: RoleSelector | null;
+  readonly name: string;
+  readonly faults: readonly CheckedFault[];
+}
+
+/** Decides whether an IAMRoleSelector takes part, and as what. */
+export function decodeSelector(object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime }): DecodedSelector {
+  const faults = selectorFaults(object, context);
+  const written = readSelector(object);
+  const selector = isMalformed(faults, context.runtime) ? null : compile(written, context, isGrantable(faults));
+  return { selector, name: written.name, faults };
+}
+
+function compile(written: WrittenSelector, { origin, runtime }: { origin: Origin; runtime: Runtime }, grantable: boolean): RoleSelector {
+  const names = written.namespaceSelector?.names ?? [];
+  const types = written.resourceTypeSelector ?? [];
+  return {
+    name: written.name,
+    resourceVersion: written.resourceVersion,
+    roleARN: written.arn ?? "",
+    namespaces: names.length === 0 ? null : new Set(names),
+    namespaceLabels: compileLabels(written.namespaceSelector?.labelSelector ?? null, runtime),
+    types: types.length === 0 ? null : types.map((entry) => effectiveEntry(entry, origin)),
+    resourceLabels: compileLabels(written.resourceLabelSelector, runtime),
+    grantable,
+  };
+}
+
+/** Under `ack` the expressions are dropped, as the controllers do; IRS-35 reports that. */
+function compileLabels(written: WrittenLabelSelector | null, runtime: Runtime): LabelSelector | null {
+  if (written === null) return null;
+  const matchExpressions = runtime === "ack"
+    ? []
+    : written.matchExpressions.flatMap(({ key, operator, values }) => (isOperator(operator) ? [{ key, operator, values }] : []));
+  const selector = { matchLabels: [...written.matchLabels], matchExpressions };
+  return isEmptySelector(selector) ? null : selector;
+}
+
+export function selectsNamespace(selector: RoleSelector, namespace: string, labels: Labels): boolean {
+  return (selector.namespaces === null || selector.namespaces.has(namespace))
+    && (selector.namespaceLabels === null || labelsSatisfy(labels, selector.namespaceLabels));
+}
+
+/** The part of the decision that is left once the namespace is selected. */
+export function selectsWithinNamespace(selector: RoleSelector, type: TypeEntry, labels: Labels): boolean {
+  return (selector.types === null || selector.types.some((entry) => entryHolds(entry, type)))
+    && (selector.resourceLabels === null || labelsSatisfy(labels, selector.resourceLabels));
+}

@@ -1,0 +1,93 @@
+import type { Labels } from "./label-selector.ts";
+import { type RoleSelector, selectsNamespace } from "./role-selector.ts";
+import { SetIndex } from "./set-index.ts";
+
+/** Every namespace carries it (KEP-2161), so a selector on it names one namespace. */
+export const NAME_LABEL = "kubernetes.io/metadata.name";
+
+/** Where a selector stands in the index. Each stands in one kind of place, the narrowest that it can be found by. */
+type Place =
+  | { readonly by: "name"; readonly keys: readonly string[] }
+  | { readonly by: "label"; readonly keys: readonly string[] }
+  | { readonly by: "expression" }
+  | { readonly by: "group"; readonly keys: readonly string[] };
+
+/**
+ * Finds the few selectors that can select a resource without looking at the others. Selectors that restrict the namespace
+ * are found by its name or by one of its labels, and the result is kept for each known namespace until a change touches it;
+ * those that do not are found by API group.
+ */
+export class SelectorIndex {
+  readonly #byName = new SetIndex<RoleSelector>();
+  readonly #byLabel = new SetIndex<RoleSelector>();
+  readonly #byExpression = new Set<RoleSelector>();
+  readonly #byGroup = new SetIndex<RoleSelector>();
+  readonly #namespacesByLabel = new SetIndex<string>();
+  readonly #kept = new Map<string, readonly RoleSelector[]>();
+
+  add(selector: RoleSelector): void {
+    const place = placeOf(selector);
+    if (place.by === "expression") this.#byExpression.add(selector);
+    else for (const key of place.keys) this.#indexOf(place.by).add(key, selector);
+    this.#forget(place);
+  }
+
+  delete(selector: RoleSelector): void {
+    const place = placeOf(selector);
+    if (place.by === "expression") this.#byExpression.delete(selector);
+    else for (const key of place.keys) this.#indexOf(place.by).delete(key, selector);
+    this.#forget(place);
+  }
+
+  addNamespace(name: string, labels: Labels): void {
+    this.#kept.delete(name);
+    for (const [key, value] of labels) this.#namespacesByLabel.add(labelKey(key, value), name);
+  }
+
+  deleteNamespace(name: string, labels: Labels): void {
+    this.#kept.delete(name);
+    for (const [key, value] of labels) this.#namespacesByLabel.delete(labelKey(key, value), name);
+  }
+
+  /** The selectors that restrict the namespace and select this one. `known`: the result may be kept. */
+  inNamespace(name: string, labels: Labels, known: boolean): readonly RoleSelector[] {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept;
+    const candidates = new Set(this.#byName.get(name));
+    for (const [key, value] of labels) for (const selector of this.#byLabel.get(labelKey(key, value))) candidates.add(selector);
+    for (const selector of this.#byExpression) candidates.add(selector);
+    const selecting = [...candidates].filter((selector) => selectsNamespace(selector, name, labels));
+    if (known) this.#kept.set(name, selecting);
+    return selecting;
+  }
+
+  /** The selectors that hold for every namespace and may hold for a kind of `group`. */
+  everywhere(group: string): readonly ReadonlySet<RoleSelector>[] {
+    return [this.#byGroup.get(group), this.#byGroup.get(ANY_GROUP)];
+  }
+
+  #indexOf(by: "name" | "label" | "group"): SetIndex<RoleSelector> {
+    if (by === "name") return this.#byName;
+    return by === "label" ? this.#byLabel : this.#byGroup;
+  }
+
+  #forget(place: Place): void {
+    if (place.by === "expression") this.#kept.clear();
+    if (place.by === "name") for (const name of place.keys) this.#kept.delete(name);
+    if (place.by === "label") for (const key of place.keys) for (const name of this.#namespacesByLabel.get(key)) this.#kept.delete(name);
+  }
+}
+
+const ANY_GROUP = "";
+
+function placeOf({ namespaces, namespaceLabels, types }: RoleSelector): Place {
+  if (namespaces !== null) return { by: "name", keys: [...namespaces] };
+  const [pair] = namespaceLabels?.matchLabels ?? [];
+  if (pair !== undefined) return { by: "label", keys: [labelKey(...pair)] };
+  if (namespaceLabels !== null) return { by: "expression" };
+  return { by: "group", keys: [...new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP])] };
+}
+
+function labelKey(key: string, value: string): string {
+  return `${key}=${value}`;
+}

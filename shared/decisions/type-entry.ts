@@ -1,0 +1,51 @@
+import { type WrittenTypeEntry } from "./iamroleselector.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "./json.ts";
+import { jsonPointer, type PatchOperation } from "./json-patch.ts";
+
+/** Where an object was read: from a manifest, where `apiVersion` still is to be rewritten, or as a cluster stores it. */
+export type Origin = "file" | "cluster";
+
+/** A kind, or with "" for a part any of them. */
+export interface TypeEntry {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** What `{apiVersion: GROUP/VERSION, kind?}` means, or null when it is not of that form. */
+export function rewrittenEntry({ group, version, kind, apiVersion }: WrittenTypeEntry): TypeEntry | null {
+  const parts = (apiVersion ?? "").split("/");
+  const [entryGroup, entryVersion] = parts;
+  if (parts.length !== 2 || entryGroup === undefined || entryGroup === "" || entryVersion === undefined || entryVersion === "") return null;
+  return group === "" && version === "" ? { group: entryGroup, version: entryVersion, kind } : null;
+}
+
+/** The entry as it takes part: rewritten when it comes from a manifest, since admission would have done so. */
+export function effectiveEntry(entry: WrittenTypeEntry, origin: Origin): TypeEntry {
+  return (origin === "file" ? rewrittenEntry(entry) : null) ?? entry;
+}
+
+export function entryHolds(entry: TypeEntry, type: TypeEntry): boolean {
+  return (entry.group === "" || entry.group === type.group)
+    && (entry.version === "" || entry.version === type.version)
+    && (entry.kind === "" || entry.kind === type.kind);
+}
+
+/**
+ * The JSON patch that rewrites each `{apiVersion, kind}` entry of an IAMRoleSelector to `{group, version, kind}`, the only
+ * form that controllers understand. Entries that are not of that form stay for the checks to judge.
+ */
+export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[] {
+  const entries = field(field(object, "spec"), "resourceTypeSelector");
+  if (!Array.isArray(entries)) return [];
+  return entries.flatMap((entry: unknown, i): PatchOperation[] => {
+    const apiVersion = stringAt(entry, "apiVersion");
+    const kind = field(entry, "kind") ?? "";
+    if (!isJsonObject(entry) || apiVersion === null || typeof kind !== "string") return [];
+    const { group = "", version = "", apiVersion: _dropped, ...rest } = entry;
+    if (typeof group !== "string" || typeof version !== "string") return [];
+    const rewritten = rewrittenEntry({ group, version, kind, apiVersion });
+    if (rewritten === null) return [];
+    return [{ op: "replace", path: jsonPointer("spec", "resourceTypeSelector", i), value: { ...rest, ...rewritten } }];
+  });
+}
