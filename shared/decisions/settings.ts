@@ -1,4 +1,94 @@
+import { CHECK_IDS } from "./checks/catalogue.ts";
 import type { Runtime } from "./checks/check.ts";
+import type { Severity } from "./finding.ts";
+
+export const COMMANDS = ["lint", "resolve", "webhook", "sidecar", "local"] as const;
+export type Command = (typeof COMMANDS)[number];
+
+type Default = string | boolean | number | null | readonly string[];
+
+/** A row of the table. */
+export interface Definition {
+  readonly flag: `--${string}`;
+  /** A one-letter form of the flag. */
+  readonly short?: `-${string}`;
+  /** `strings` may be repeated; `duration` is written as 5m, 30s or 500ms and read as milliseconds. */
+  readonly type: "string" | "boolean" | "duration" | "strings";
+  /** What stands for the value in the help. */
+  readonly value?: string;
+  readonly choices?: readonly string[];
+  /** What every value matches, and how to say so. */
+  readonly pattern?: { readonly regexp: string; readonly meaning: string };
+  readonly default: Default;
+  /** Where a command has a default of its own. */
+  readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
+  readonly commands: readonly Command[];
+  readonly help: string;
+}
+
+const SERVERS = ["webhook", "sidecar"] as const;
+const READERS = ["lint", "resolve", ...SERVERS] as const;
+const ACCOUNT = { regexp: "^[0-9]{12}$", meaning: "an account id of 12 digits" };
+const ADDRESS = { regexp: "^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$", meaning: "HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780" };
+const GROUP = { regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$", meaning: "an API group, such as s3.services.k8s.aws" };
+
+/** Every setting: the one table that flags, environment, help and docs/settings.md are made from. */
+export const SETTINGS = {
+  from: { flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] }, commands: [...READERS, "local"], help: "read manifests from a file, a folder or - (standard input)" },
+  cluster: { flag: "--cluster", type: "boolean", default: false, commands: [...SERVERS], help: "read a live cluster instead of manifests" },
+  kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: [...SERVERS], help: "the kubeconfig of --cluster (default: KUBECONFIG, ~/.kube/config, the Pod's own account)" },
+  context: { flag: "--context", type: "string", value: "NAME", default: null, commands: [...SERVERS], help: "the kubeconfig's context to use" },
+  mode: { flag: "--mode", type: "string", choices: ["selectors"], default: "selectors", commands: COMMANDS, help: "what decides the role of a resource" },
+  runtime: { flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack", commands: COMMANDS, help: "what selectors may say: what shipped controllers understand, or all of it (which shipped controllers do not follow)" },
+  region: { flag: "--region", type: "string", value: "REGION", pattern: { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "a region, such as eu-west-1" }, default: null, defaults: { local: "eu-west-1" }, commands: COMMANDS, help: "the controllers' region, and that of STS" },
+  controllerAccount: { flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: COMMANDS, help: "the account of the controllers' own role" },
+  controllerRole: { flag: "--controller-role", type: "string", value: "ARN", pattern: { regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$", meaning: "a role's ARN, such as arn:aws:iam::111122223333:role/ack" }, default: null, commands: COMMANDS, help: "the controllers' own role" },
+  check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: COMMANDS, help: "change the severity of a check" },
+  waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"], help: "who may waive checks by annotation" },
+  waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
+  output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], default: "text", commands: ["lint", "resolve"], help: "for people, or stable JSON" },
+  failOn: { flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint"], help: "the least severity that makes the exit status 1" },
+  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", default: "default", commands: ["resolve"], help: "the namespace of resources that name none" },
+  tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"], help: "the folder of tls.crt and tls.key; they are reloaded when they change" },
+  listen: { flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" }, commands: [...SERVERS], help: "where to serve (sidecar: loopback only)" },
+  healthListen: { flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781" }, commands: [...SERVERS], help: "where to serve /healthz, /readyz and /metrics" },
+  group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"], help: "the API groups of the controller beside this sidecar" },
+  kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar"], help: "the only kinds that the controller manages" },
+  scopeNamespace: { flag: "--scope-namespace", type: "string", value: "NS", default: null, commands: ["sidecar"], help: "grant only what resolves in this namespace" },
+  token: { flag: "--token", type: "string", value: "TOKEN", default: null, commands: ["sidecar"], help: "the clients' token, for local use" },
+  tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local"], help: "the file of the clients' token; made when absent or empty, re-read when it changes" },
+  stsEndpoint: { flag: "--sts-endpoint", type: "string", value: "URL", default: null, commands: ["sidecar"], help: "STS at another address than the region's: https, or loopback" },
+  unmatched: { flag: "--unmatched", type: "string", choices: ["base", "deny"], default: null, commands: ["sidecar"], help: "what a resource gets that no selector selects (default: base, with --scope-namespace deny)" },
+  base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"], help: "whether the sidecar's own session is vended (default: vend, when it has a session token)" },
+  sessionName: { flag: "--session-name", type: "string", value: "NAME", pattern: { regexp: "^[A-Za-z0-9_+=,.@-]{2,64}$", meaning: "2 to 64 letters, digits or _+=,.@-" }, default: "ack-role-resolver", commands: ["sidecar"], help: "the name of the sessions at STS" },
+  maxStaleness: { flag: "--max-staleness", type: "duration", value: "DURATION", default: 300_000, commands: [...SERVERS], help: "the age from which a view of the cluster is not ready" },
+  logLevel: { flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info", defaults: { local: "warn" }, commands: [...SERVERS, "local"], help: "the least level that is logged, as JSON lines on standard error" },
+  webhookListen: { flag: "--webhook-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9443", commands: ["local"], help: "where the webhook serves" },
+  webhookHealthListen: { flag: "--webhook-health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9444", commands: ["local"], help: "where the webhook serves health and metrics" },
+  sidecarListen: { flag: "--sidecar-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9780", commands: ["local"], help: "where the sidecar serves" },
+  sidecarHealthListen: { flag: "--sidecar-health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9781", commands: ["local"], help: "where the sidecar serves health and metrics" },
+  stsListen: { flag: "--sts-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9782", commands: ["local"], help: "where the embedded STS emulator serves" },
+} as const satisfies Record<string, Definition>;
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** The table again, for code that goes over all of it. */
+export const DEFINITIONS: readonly (readonly [name: string, definition: Definition])[] = Object.entries(SETTINGS);
+
+type ValueOf<D extends Definition> = D["type"] extends "boolean" ? boolean
+  : D["type"] extends "duration" ? number
+  : D["type"] extends "strings" ? readonly string[]
+  : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | Extract<D["default"], null>
+  : D extends { readonly defaults: object } ? string : string | Extract<D["default"], null>;
+
+/** The settings of a command, read, complete and frozen. */
+export type SettingsFor<C extends Command> = {
+  readonly [N in SettingName as C extends (typeof SETTINGS)[N]["commands"][number] ? N : never]: ValueOf<(typeof SETTINGS)[N]>;
+};
+
+export function defaultOf(definition: Definition, command: Command): Default {
+  return definition.defaults?.[command] ?? definition.default;
+}
 
 /** What every decision takes beside the inventory. Read once, frozen. */
 export interface DecisionSettings {
@@ -8,8 +98,18 @@ export interface DecisionSettings {
   readonly region: string | null;
   readonly controllerAccount: string | null;
   readonly controllerRole: string | null;
-  readonly allowedAccounts: readonly string[];
-  readonly checkSeverities: ReadonlyMap<string, "deny" | "warn" | "off">;
+  readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
+}
+
+type DecisionInput = Omit<SettingsFor<"lint">, "from" | "output" | "failOn"> & Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
+
+/** The part of a command's settings that decisions take. Offline nobody's waiver is looked at, so none may waive. */
+export function decisionSettings({ mode, runtime, region, controllerAccount, controllerRole, check, waiverUsers = [], waiverGroups = [] }: DecisionInput): DecisionSettings {
+  const checkSeverities = new Map(check.map((one): [string, Severity | "off"] => {
+    const [id = "", severity] = one.split("=");
+    return [id, severity === "deny" || severity === "warn" ? severity : "off"];
+  }));
+  return { mode, runtime, region, controllerAccount, controllerRole, checkSeverities, waiverUsers, waiverGroups };
 }

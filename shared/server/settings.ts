@@ -1,0 +1,108 @@
+import { Ajv, type ErrorObject } from "ajv";
+import { closest } from "../decisions/closest.ts";
+import { ResolverError } from "../decisions/errors.ts";
+import { type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor } from "../decisions/settings.ts";
+
+/** The flags that were given, by setting, as the command line has them; repeatable ones as lists. */
+export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+/** The environment, as a plain record. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = "ACK_ROLE_RESOLVER_";
+/** What Kubernetes injects for a Service called ack-role-resolver or ack-role-resolver-* (enableServiceLinks). */
+const SERVICE_LINK = /(^|_)(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT|PORT_[0-9]+_.*)$/;
+const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `--health-listen` is ACK_ROLE_RESOLVER_HEALTH_LISTEN in the environment. */
+export function environmentName(flag: string): string {
+  return PREFIX + flag.slice(2).toUpperCase().replaceAll("-", "_");
+}
+
+/**
+ * Reads a command's settings: flags over environment over defaults, checked against the command's schema and frozen.
+ * @throws ResolverError ERR_CONFIG_INVALID whose message lists every fault, a line each.
+ */
+export function readSettings<C extends Command>(command: C, flags: Flags, environment: Environment): SettingsFor<C> {
+  const faults = unknownVariables(environment);
+  const values: Record<string, unknown> = {};
+  for (const [name, definition] of DEFINITIONS) {
+    if (!definition.commands.includes(command)) continue;
+    values[name] = convert(definition, flags[name] ?? fromEnvironment(definition, environment)) ?? defaultOf(definition, command);
+  }
+  const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<SettingsFor<C>>(settingsSchema(command));
+  const settings: unknown = values;
+  const valid = validate(settings);
+  faults.push(...(validate.errors ?? []).map(describe), ...crossFieldFaults(command, values));
+  if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
+  Object.freeze(settings);
+  return settings;
+}
+
+function unknownVariables(environment: Environment): string[] {
+  const known = DEFINITIONS.map(([, { flag }]) => environmentName(flag));
+  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !known.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
+  return unknown.toSorted().map((name) => {
+    const guess = closest(name, known);
+    return `${name}: there is no such setting; ${guess === null ? "see --help for the flags that variables are named after" : `did you mean ${guess}?`}`;
+  });
+}
+
+function fromEnvironment(definition: Definition, environment: Environment): string | readonly string[] | undefined {
+  const text = environment[environmentName(definition.flag)];
+  return text === undefined || definition.type !== "strings" ? text : text.split(",").map((item) => item.trim()).filter((item) => item !== "");
+}
+
+/** The one place where text becomes a boolean or a number; what does not convert stays text, and the schema says so. */
+function convert({ type }: Definition, value: string | boolean | readonly string[] | undefined): unknown {
+  if (typeof value !== "string") return value;
+  if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
+  if (type !== "duration") return value;
+  const [, amount, unit = ""] = /^([0-9]+)(ms|s|m|h)$/.exec(value) ?? [];
+  return amount === undefined ? value : Number(amount) * (DURATION_UNITS_MS[unit] ?? 1);
+}
+
+function settingsSchema(command: Command): object {
+  const own = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command));
+  const properties = Object.fromEntries(own.map(([name, definition]) => [name, valueSchema(definition)]));
+  return { type: "object", properties, additionalProperties: false };
+}
+
+function valueSchema({ type, choices, pattern }: Definition): object {
+  if (type === "boolean") return { type };
+  if (type === "duration") return { type: "integer", minimum: 1 };
+  const text = { minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }) };
+  return type === "strings" ? { type: "array", items: { type: "string", ...text } } : { type: ["string", "null"], ...text };
+}
+
+function describe(error: ErrorObject): string {
+  const [, name = "", index] = error.instancePath.split("/");
+  const definition = DEFINITIONS.find(([setting]) => setting === name)?.[1];
+  const where = index === undefined ? "" : ` (value ${Number(index) + 1})`;
+  return `${definition?.flag ?? name}${where}: expected ${expectation(definition)}`;
+}
+
+function expectation(definition: Definition | undefined): string {
+  if (definition?.type === "boolean") return "true or false";
+  if (definition?.type === "duration") return "a duration of 1ms or more, such as 5m, 30s or 500ms";
+  if (definition?.choices !== undefined) return `one of ${definition.choices.join(", ")}`;
+  return definition?.pattern?.meaning ?? "a text that is not empty";
+}
+
+/** What no single setting can say of itself. */
+function crossFieldFaults(command: Command, values: Readonly<Record<string, unknown>>): string[] {
+  const given = (name: SettingName): boolean => values[name] !== null && values[name] !== undefined && values[name] !== false && !isEmptyList(values[name]);
+  const rules: readonly (readonly [command: Command, broken: boolean, message: string])[] = [
+    ["lint", !given("from"), "no manifests: name files or folders, --from PATH, or - for standard input"],
+    ["resolve", !given("from"), "no manifests: name files or folders, --from PATH, or - for standard input"],
+    ["webhook", given("from") === given("cluster"), "--from, --cluster: give exactly one of them"],
+    ["sidecar", given("from") === given("cluster"), "--from, --cluster: give exactly one of them"],
+    ["webhook", !given("tlsDir"), "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one"],
+    ["sidecar", !given("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
+    ["sidecar", given("token") === given("tokenFile"), "--token, --token-file: give exactly one of them"],
+  ];
+  return rules.flatMap(([of, broken, message]) => (of === command && broken ? [message] : []));
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
