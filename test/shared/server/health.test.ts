@@ -1,0 +1,50 @@
+import { test } from "tap";
+import { type Readiness, startHealthServer } from "../../../shared/server/health.ts";
+import { createRegistry } from "../../../shared/server/metrics.ts";
+import { VERSION } from "../../../shared/server/version.ts";
+
+const ready: Readiness = { ready: true, reasons: [] };
+
+test("alive, ready and metrics are three questions", async (t) => {
+  let now: Readiness = { ready: false, reasons: ["the inventory is not loaded", "the certificate has expired"] };
+  const registry = createRegistry({ component: "webhook" });
+  const health = await startHealthServer({ listen: "127.0.0.1:0", ready: () => now, registry });
+  t.teardown(() => health.close());
+  const get = async (path: string, method = "GET"): Promise<[number, string]> => {
+    const response = await fetch(`http://${health.address}${path}`, { method });
+    return [response.status, await response.text()];
+  };
+
+  t.same(await get("/healthz"), [200, "ok\n"], "alive while it is not ready");
+  t.same(await get("/readyz"), [503, "the inventory is not loaded\nthe certificate has expired\n"]);
+  now = ready;
+  t.same(await get("/readyz?verbose"), [200, "ok\n"]);
+  const [status, metrics] = await get("/metrics");
+  t.equal(status, 200);
+  t.match(metrics, `ack_role_resolver_build_info{component="webhook",version="${VERSION}",node="${process.version}"} 1`);
+  t.match(metrics, "nodejs_eventloop_lag_seconds");
+  t.same(await get("/healthz", "HEAD"), [200, ""]);
+  t.same(await get("/healthz", "POST"), [405, "only GET and HEAD are served here\n"]);
+  t.same(await get("/healthz/x"), [404, "only /healthz, /readyz and /metrics are served here\n"]);
+});
+
+test("metrics that cannot be collected are a 500, and the server goes on", async (t) => {
+  const registry = createRegistry({ component: "webhook" });
+  registry.metrics = () => Promise.reject(new Error("boom"));
+  const health = await startHealthServer({ listen: "[::1]:0", ready: () => ready, registry });
+  t.teardown(() => health.close());
+  const metrics = await fetch(`http://${health.address}/metrics`);
+  t.equal(metrics.status, 500);
+  t.equal(await metrics.text(), "the metrics could not be collected\n");
+  t.equal((await fetch(`http://${health.address}/healthz`)).status, 200);
+});
+
+test("a taken port names --health-listen", async (t) => {
+  const registry = createRegistry({ component: "webhook" });
+  const first = await startHealthServer({ listen: "127.0.0.1:0", ready: () => ready, registry });
+  t.teardown(() => first.close());
+  await t.rejects(startHealthServer({ listen: first.address, ready: () => ready, registry }), {
+    code: "ERR_CONFIG_PORT_IN_USE",
+    message: new RegExp(`^--health-listen ${first.address}: the port is in use`),
+  });
+});

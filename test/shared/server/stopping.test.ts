@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "tap";
+import { createLogger } from "../../../shared/server/logger.ts";
+import { Drain, drainAndClose } from "../../../shared/server/stopping.ts";
+
+const log = createLogger({ name: "test", level: "silent" });
+
+test("readiness goes off first, then the drain is waited for, then everything closes", async (t) => {
+  const drain = new Drain();
+  const events: string[] = [];
+  await drainAndClose({
+    log,
+    drain,
+    drainMs: 10_000,
+    wait: (ms) => Promise.resolve(events.push(`waited ${ms} ms, draining ${String(drain.active)}`)),
+    close: () => Promise.resolve(void events.push("closed")),
+  });
+  t.same(events, ["waited 10000 ms, draining true", "closed"]);
+});
+
+test("no drain, no wait", async (t) => {
+  const drain = new Drain();
+  t.equal(drain.active, false);
+  await drainAndClose({ log, drain, drainMs: 0, wait: () => Promise.resolve(t.fail("waited")), close: () => Promise.resolve() });
+  t.equal(drain.active, true);
+});
+
+/** Runs a program with `body`; each line that it prints sends it the next of `signals`. */
+async function run(body: string, signals: readonly NodeJS.Signals[]): Promise<{ code: number | null; stderr: string }> {
+  const modules = new URL("../../../shared/server/", import.meta.url);
+  const program = `
+    import { createLogger } from ${JSON.stringify(new URL("logger.ts", modules).href)};
+    import { Drain, stopOnSignals } from ${JSON.stringify(new URL("stopping.ts", modules).href)};
+    const alive = setInterval(() => {}, 1000);
+    const options = { log: createLogger({ name: "test" }), drain: new Drain(), drainMs: 1, close: async () => clearInterval(alive) };
+    ${body}
+    console.log("up");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program]);
+  let stderr = "";
+  child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
+  const pending = [...signals];
+  child.stdout.on("data", () => child.kill(pending.shift()));
+  await once(child, "close");
+  return { code: child.exitCode, stderr };
+}
+
+test("SIGTERM drains, closes and exits 0", async (t) => {
+  const { code, stderr } = await run("stopOnSignals(options);", ["SIGTERM"]);
+  t.equal(code, 0);
+  t.match(stderr, /"signal":"SIGTERM".*signal received/);
+  t.match(stderr, /"drain_ms":1.*still answering/);
+  t.match(stderr, "stopped");
+});
+
+test("a second signal exits 1 at once", async (t) => {
+  const never = `stopOnSignals({ ...options, wait: () => { console.log("draining"); return new Promise(() => {}); } });`;
+  const { code, stderr } = await run(never, ["SIGTERM", "SIGTERM"]);
+  t.equal(code, 1);
+  t.match(stderr, "second signal; exiting at once");
+});
+
+test("a close that hangs is cut off with exit 1", async (t) => {
+  const { code, stderr } = await run("stopOnSignals({ ...options, closeMs: 20, close: () => new Promise(() => {}) });", ["SIGTERM"]);
+  t.equal(code, 1);
+  t.match(stderr, /"timeout_ms":21.*stopping took too long/);
+});
+
+test("a close that fails is logged, exit 1", async (t) => {
+  const { code, stderr } = await run(`stopOnSignals({ ...options, close: () => Promise.reject(new Error("planted")) });`, ["SIGTERM"]);
+  t.equal(code, 1);
+  t.match(stderr, /planted.*stopping failed/);
+});
+
+test("an uncaught error is logged, and the program closes without a drain and exits 1", async (t) => {
+  const { code, stderr } = await run(
+    `stopOnSignals({ ...options, drainMs: 60000 }); setImmediate(() => { throw new Error("planted"); });`,
+    ["SIGCONT"],
+  );
+  t.equal(code, 1);
+  t.match(stderr, /"level":"fatal".*planted.*unexpected error; exiting/);
+  t.match(stderr, `"drain_ms":0`);
+});
