@@ -1,3 +1,5 @@
+import { quote } from "./quote.ts";
+
 /** The six parts of an ARN. */
 export interface ARN {
   readonly partition: string;
@@ -35,10 +37,10 @@ const ARN_LENGTH = { min: 20, max: 2048 } as const;
 /** What keeps a parsed ARN from being that of an IAM role, one phrase a fault; [] when it is one. */
 export function roleARNFaults(text: string, arn: ARN): string[] {
   const faults: string[] = [];
-  if (!PARTITION.test(arn.partition)) faults.push(`its partition is "${arn.partition}", not aws, aws-cn, aws-us-gov or another aws-*`);
-  if (arn.service !== "iam") faults.push(`its service is "${arn.service}", not iam`);
-  if (arn.region !== "") faults.push(`it has a region, "${arn.region}", and IAM is global`);
-  if (!ACCOUNT_ID.test(arn.accountID)) faults.push(`its account is "${arn.accountID}", not 12 digits`);
+  if (!PARTITION.test(arn.partition)) faults.push(`its partition is ${quote(arn.partition)}, not aws, aws-cn, aws-us-gov or another aws-*`);
+  if (arn.service !== "iam") faults.push(`its service is ${quote(arn.service)}, not iam`);
+  if (arn.region !== "") faults.push(`it has a region, ${quote(arn.region)}, and IAM is global`);
+  if (!ACCOUNT_ID.test(arn.accountID)) faults.push(`its account is ${quote(arn.accountID)}, not 12 digits`);
   faults.push(...resourceFaults(arn.resource));
   if (text.length < ARN_LENGTH.min || text.length > ARN_LENGTH.max) {
     faults.push(`it has ${text.length} characters, not ${ARN_LENGTH.min} to ${ARN_LENGTH.max}`);
@@ -47,13 +49,13 @@ export function roleARNFaults(text: string, arn: ARN): string[] {
 }
 
 function resourceFaults(resource: string): string[] {
-  if (!resource.startsWith("role/")) return [`it names "${resource}", not role/NAME`];
+  if (!resource.startsWith("role/")) return [`it names ${quote(resource)}, not role/NAME`];
   const pathAndName = resource.slice("role".length);
   const name = pathAndName.slice(pathAndName.lastIndexOf("/") + 1);
   const path = pathAndName.slice(0, pathAndName.length - name.length);
   const faults: string[] = [];
-  if (!ROLE_NAME.test(name)) faults.push(`its role name "${name}" is not 1 to 64 letters, digits or _+=,.@-`);
-  if (!ROLE_PATH.test(path)) faults.push(`its role path "${path}" is not / or printable ASCII between slashes`);
+  if (!ROLE_NAME.test(name)) faults.push(`its role name ${quote(name)} is not 1 to 64 letters, digits or _+=,.@-`);
+  if (!ROLE_PATH.test(path)) faults.push(`its role path ${quote(path)} is not / or printable ASCII between slashes`);
   if (path.length > PATH_LENGTH) faults.push(`its role path has ${path.length} characters, not at most ${PATH_LENGTH}`);
   return faults;
 }

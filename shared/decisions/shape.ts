@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from "ajv";
 import type { FieldPath, FieldStep } from "./field-path.ts";
 import { closest } from "./closest.ts";
 import { field, isJsonObject } from "./json.ts";
+import { quote } from "./quote.ts";
 
 /** Something in an object that its schema does not allow. */
 export interface ShapeFault {
@@ -28,7 +29,7 @@ function shapeFault(value: unknown, error: ErrorObject): ShapeFault {
     const known = isJsonObject(properties) ? Object.keys(properties) : [];
     const guess = closest(name, known);
     const expected = guess === null ? `expected one of ${known.join(", ")}` : `did you mean ${guess}?`;
-    return { path: [...path, name], message: `unknown field "${name}"; ${expected}`, unknownField: true };
+    return { path: [...path, name], message: `unknown field ${quote(name)}; ${expected}`, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
   return { path, message: `expected ${withArticle(expected)}, not ${describe(error.data)}`, unknownField: false };

@@ -3,6 +3,7 @@ import type { WrittenLabelSelector, WrittenRequirement } from "../iamroleselecto
 import { labelKeyFaults, labelValueFaults } from "../kubernetes-names.ts";
 import { isOperator, OPERATORS } from "../label-selector.ts";
 import type { Check, Fault, SelectorSubject } from "./check.ts";
+import { quote } from "../quote.ts";
 
 type Located = readonly [path: FieldPath, selector: WrittenLabelSelector];
 
@@ -36,8 +37,8 @@ export const IRS_11: Check<SelectorSubject> = {
 
 function* labelFaults(path: FieldPath, key: string, value: string): Iterable<Fault> {
   if (key === "") yield { path, message: "the label key is empty", dropsSelector: true };
-  else yield* fault(path, `"${key}" is not a label key`, labelKeyFaults(key));
-  yield* fault(path, `"${value}" is not a label value`, labelValueFaults(value));
+  else yield* fault(path, `${quote(key)} is not a label key`, labelKeyFaults(key));
+  yield* fault(path, `${quote(value)} is not a label value`, labelValueFaults(value));
 }
 
 function* fault(path: FieldPath, what: string, faults: readonly string[]): Iterable<Fault> {
@@ -46,16 +47,16 @@ function* fault(path: FieldPath, what: string, faults: readonly string[]): Itera
 
 /** Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go, NewRequirement. */
 function* requirementFaults(path: FieldPath, { key, operator, values }: WrittenRequirement): Iterable<Fault> {
-  yield* fault([...path, "key"], `"${key}" is not a label key`, labelKeyFaults(key));
+  yield* fault([...path, "key"], `${quote(key)} is not a label key`, labelKeyFaults(key));
   if (!isOperator(operator)) {
-    yield { path: [...path, "operator"], message: `"${operator}" is not an operator: expected ${OPERATORS.join(", ")}` };
+    yield { path: [...path, "operator"], message: `${quote(operator)} is not an operator: expected ${OPERATORS.join(", ")}` };
   } else if ((operator === "In" || operator === "NotIn") && values.length === 0) {
     yield { path: [...path, "values"], message: `${operator} needs at least one value` };
   } else if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0) {
     yield { path: [...path, "values"], message: `${operator} takes no values` };
   }
   for (const [i, value] of values.entries()) {
-    yield* fault([...path, "values", i], `"${value}" is not a label value`, labelValueFaults(value));
+    yield* fault([...path, "values", i], `${quote(value)} is not a label value`, labelValueFaults(value));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { FieldPath } from "../field-path.ts";
 import { namespaceNameFaults } from "../kubernetes-names.ts";
 import type { Check, Fault, SelectorSubject } from "./check.ts";
+import { quote } from "../quote.ts";
 
 const NAMES = ["spec", "namespaceSelector", "names"] as const;
 
@@ -17,7 +18,7 @@ export const IRS_08: Check<SelectorSubject> = {
       const path: FieldPath = [...NAMES, i];
       const first = names.indexOf(name);
       if (name === "") yield { path, message: "the namespace name is empty", dropsSelector: true };
-      else if (first < i) yield { path, message: `"${name}" is listed already`, dropsSelector: true };
+      else if (first < i) yield { path, message: `${quote(name)} is listed already`, dropsSelector: true };
     }
   },
 };
@@ -32,7 +33,7 @@ export const IRS_09: Check<SelectorSubject> = {
   *find({ written }): Iterable<Fault> {
     for (const [i, name] of (written.namespaceSelector?.names ?? []).entries()) {
       const faults = name === "" ? [] : namespaceNameFaults(name);
-      if (faults.length > 0) yield { path: [...NAMES, i], message: `"${name}" is not the name of a namespace: ${faults.join("; ")}` };
+      if (faults.length > 0) yield { path: [...NAMES, i], message: `${quote(name)} is not the name of a namespace: ${faults.join("; ")}` };
     }
   },
 };

@@ -1,5 +1,6 @@
 import { parseARN, roleARNFaults } from "../role-arn.ts";
 import type { Check, Fault, SelectorSubject } from "./check.ts";
+import { quote } from "../quote.ts";
 
 const PATH = ["spec", "arn"] as const;
 const FIX = "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME";
@@ -27,7 +28,7 @@ export const IRS_02: Check<SelectorSubject> = {
   *find({ written: { arn } }): Iterable<Fault> {
     if (arn === null || arn === "" || parseARN(arn) !== null) return;
     const cause = arn.startsWith("arn:") ? "it has fewer than six parts separated by ':'" : "it does not start with arn:";
-    yield { path: PATH, message: `"${arn}" is not an ARN: ${cause}`, dropsSelector: true };
+    yield { path: PATH, message: `${quote(arn)} is not an ARN: ${cause}`, dropsSelector: true };
   },
 };
 
@@ -41,6 +42,6 @@ export const IRS_03: Check<SelectorSubject> = {
   *find({ written: { arn } }): Iterable<Fault> {
     const parsed = parseARN(arn ?? "");
     const faults = arn === null || parsed === null ? [] : roleARNFaults(arn, parsed);
-    if (faults.length > 0) yield { path: PATH, message: `"${arn}" is not the ARN of an IAM role: ${faults.join("; ")}` };
+    if (faults.length > 0) yield { path: PATH, message: `${quote(arn)} is not the ARN of an IAM role: ${faults.join("; ")}` };
   },
 };

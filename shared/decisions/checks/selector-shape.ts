@@ -3,6 +3,7 @@ import { subdomainFaults } from "../kubernetes-names.ts";
 import { field, stringAt } from "../json.ts";
 import { shapeChecker } from "../shape.ts";
 import type { Check, Fault, SelectorSubject } from "./check.ts";
+import { quote } from "../quote.ts";
 
 const shapeFaults = shapeChecker(STRICT_SELECTOR_SCHEMA);
 const NAME = ["metadata", "name"] as const;
@@ -22,7 +23,7 @@ export const IRS_00: Check<SelectorSubject> = {
     if (absent && generated === null) {
       yield { path: NAME, message: "the name is missing", fix: "give the selector a name", dropsSelector: true };
     } else if (name !== null && subdomainFaults(name).length > 0) {
-      yield { path: NAME, message: `"${name}" is not an object's name: ${subdomainFaults(name).join("; ")}`, fix: "rename the selector" };
+      yield { path: NAME, message: `${quote(name)} is not an object's name: ${subdomainFaults(name).join("; ")}`, fix: "rename the selector" };
     }
   },
 };

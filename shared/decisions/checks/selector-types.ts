@@ -2,6 +2,7 @@ import type { FieldPath } from "../field-path.ts";
 import type { WrittenTypeEntry } from "../iamroleselector.ts";
 import { effectiveEntry, rewrittenEntry, type TypeEntry } from "../type-entry.ts";
 import type { Check, Fault, SelectorSubject } from "./check.ts";
+import { quote } from "../quote.ts";
 
 const PATH = ["spec", "resourceTypeSelector"] as const;
 
@@ -38,7 +39,7 @@ function apiVersionFault(entry: WrittenTypeEntry, path: FieldPath, stored: boole
   }
   const rewritten = rewrittenEntry(entry);
   if (rewritten === null) {
-    return { path: at, message: `"${entry.apiVersion}" is not GROUP/VERSION`, fix: "write both, such as s3.services.k8s.aws/v1alpha1, or group alone for any version", dropsSelector: true };
+    return { path: at, message: `${quote(entry.apiVersion)} is not GROUP/VERSION`, fix: "write both, such as s3.services.k8s.aws/v1alpha1, or group alone for any version", dropsSelector: true };
   }
   if (!stored) return null;
   const fix = `write group: ${rewritten.group} and version: ${rewritten.version} instead, or let the webhook's /mutate/iamroleselectors rewrite it`;
@@ -46,5 +47,5 @@ function apiVersionFault(entry: WrittenTypeEntry, path: FieldPath, stored: boole
 }
 
 function describe({ group, version, kind }: TypeEntry): string {
-  return `{group: "${group}", version: "${version}", kind: "${kind}"}`;
+  return `{group: ${quote(group)}, version: ${quote(version)}, kind: ${quote(kind)}}`;
 }
