@@ -1,0 +1,121 @@
+import { EventEmitter, once } from "node:events";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "tap";
+import { readServingPair, type ServingPair } from "../../certs/read.ts";
+import { storeCertificates } from "../../certs/store.ts";
+import { CertificateWatch } from "../../certs/watch.ts";
+import { makePairs } from "./pairs.ts";
+
+const [first, second] = await makePairs();
+
+interface Watched {
+  readonly watch: CertificateWatch;
+  readonly pairs: ServingPair[];
+  readonly faults: Error[];
+  readonly seen: EventEmitter;
+}
+
+async function watched(dir: string, onPair?: (pair: ServingPair) => void): Promise<Watched> {
+  const pairs: ServingPair[] = [];
+  const faults: Error[] = [];
+  const seen = new EventEmitter();
+  const watch = new CertificateWatch({
+    dir,
+    current: await readServingPair(dir, new Date()),
+    now: () => new Date(),
+    onPair: (pair) => {
+      onPair?.(pair);
+      pairs.push(pair);
+      seen.emit("pair");
+    },
+    onFault: (fault) => void faults.push(fault),
+  });
+  return { watch, pairs, faults, seen };
+}
+
+/** A watch never keeps a process alive; a server does, and here this. */
+function keepAlive(): () => void {
+  const timer = setInterval(() => {}, 60_000);
+  return () => clearInterval(timer);
+}
+
+test("new files are passed on by an event, once", async (t) => {
+  const dir = t.testdir({});
+  await storeCertificates(dir, first, { force: false });
+  const { watch, pairs, faults, seen } = await watched(dir);
+  watch.start();
+  t.teardown(() => watch.close());
+  t.teardown(keepAlive());
+  const passed = once(seen, "pair");
+  await storeCertificates(dir, second, { force: true });
+  await passed;
+  await watch.check();
+  t.same(pairs.map(({ cert }) => cert), [second.cert]);
+  t.same(faults, []);
+});
+
+test("a projected Secret that swaps its ..data link is seen", async (t) => {
+  const dir = t.testdir({});
+  const generation = async (name: string, pair: typeof first): Promise<void> => {
+    await mkdir(join(dir, name));
+    await writeFile(join(dir, name, "tls.crt"), pair.cert);
+    await writeFile(join(dir, name, "tls.key"), pair.key);
+    await symlink(name, join(dir, "..data_tmp"));
+    await rename(join(dir, "..data_tmp"), join(dir, "..data"));
+  };
+  await generation("..1", first);
+  await Promise.all(["tls.crt", "tls.key"].map((name) => symlink(`..data/${name}`, join(dir, name))));
+  const { watch, pairs, seen } = await watched(dir);
+  watch.start();
+  t.teardown(() => watch.close());
+  t.teardown(keepAlive());
+  const passed = once(seen, "pair");
+  await generation("..2", second);
+  await passed;
+  t.same(pairs.map(({ key }) => key), [second.key]);
+});
+
+test("a bad pair is a fault, said once, and the next good one is taken", async (t) => {
+  const dir = t.testdir({});
+  await storeCertificates(dir, first, { force: false });
+  const { watch, pairs, faults } = await watched(dir);
+  await writeFile(join(dir, "tls.key"), second.key);
+  await watch.check();
+  await watch.check();
+  t.same(pairs, []);
+  t.match(faults, [{ code: "ERR_CONFIG_TLS_MISMATCH" }]);
+  t.equal(faults.length, 1, "polling does not repeat it");
+  await rm(join(dir, "tls.key"));
+  await watch.check();
+  t.match(faults[1], { code: "ERR_CONFIG_TLS_MISSING" });
+  await storeCertificates(dir, second, { force: true });
+  await watch.check();
+  t.same(pairs.map(({ cert }) => cert), [second.cert]);
+});
+
+test("a pair that the server does not take is a fault, and is tried again", async (t) => {
+  const dir = t.testdir({});
+  await storeCertificates(dir, first, { force: false });
+  let refusals = 1;
+  const { watch, pairs, faults } = await watched(dir, () => {
+    if (refusals-- > 0) throw new Error("planted");
+  });
+  await storeCertificates(dir, second, { force: true });
+  await watch.check();
+  t.match(faults, [{ message: "planted" }]);
+  t.same(pairs, []);
+  await watch.check();
+  t.equal(pairs.length, 1);
+});
+
+test("a folder that is gone does not stop the watch from starting", async (t) => {
+  const dir = t.testdir({});
+  await storeCertificates(dir, first, { force: false });
+  const { watch, faults } = await watched(dir);
+  await rm(dir, { recursive: true });
+  watch.start();
+  t.teardown(() => watch.close());
+  await watch.check();
+  t.match(faults, [{ code: "ERR_CONFIG_TLS_MISSING" }]);
+});
