@@ -2,7 +2,7 @@ import { CHECK_IDS } from "./checks/catalogue.ts";
 import type { Runtime } from "./checks/check.ts";
 import type { Severity } from "./finding.ts";
 
-export const COMMANDS = ["lint", "resolve", "webhook", "sidecar", "local"] as const;
+export const COMMANDS = ["local", "webhook", "sidecar", "lint", "resolve", "certs make", "manifests"] as const;
 export type Command = (typeof COMMANDS)[number];
 
 type Default = string | boolean | number | null | readonly string[];
@@ -28,27 +28,28 @@ export interface Definition {
 
 const SERVERS = ["webhook", "sidecar"] as const;
 const READERS = ["lint", "resolve", ...SERVERS] as const;
+const DECIDERS = [...READERS, "local"] as const;
 const ACCOUNT = { regexp: "^[0-9]{12}$", meaning: "an account id of 12 digits" };
 const ADDRESS = { regexp: "^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$", meaning: "HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780" };
 const GROUP = { regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$", meaning: "an API group, such as s3.services.k8s.aws" };
 
 /** Every setting: the one table that flags, environment, help and docs/settings.md are made from. */
 export const SETTINGS = {
-  from: { flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] }, commands: [...READERS, "local"], help: "read manifests from a file, a folder or - (standard input)" },
+  from: { flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] }, commands: DECIDERS, help: "read manifests from a file, a folder or - (standard input)" },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: [...SERVERS], help: "read a live cluster instead of manifests" },
   kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: [...SERVERS], help: "the kubeconfig of --cluster (default: KUBECONFIG, ~/.kube/config, the Pod's own account)" },
   context: { flag: "--context", type: "string", value: "NAME", default: null, commands: [...SERVERS], help: "the kubeconfig's context to use" },
-  mode: { flag: "--mode", type: "string", choices: ["selectors"], default: "selectors", commands: COMMANDS, help: "what decides the role of a resource" },
-  runtime: { flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack", commands: COMMANDS, help: "what selectors may say: what shipped controllers understand, or all of it (which shipped controllers do not follow)" },
-  region: { flag: "--region", type: "string", value: "REGION", pattern: { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "a region, such as eu-west-1" }, default: null, defaults: { local: "eu-west-1" }, commands: COMMANDS, help: "the controllers' region, and that of STS" },
-  controllerAccount: { flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: COMMANDS, help: "the account of the controllers' own role" },
-  controllerRole: { flag: "--controller-role", type: "string", value: "ARN", pattern: { regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$", meaning: "a role's ARN, such as arn:aws:iam::111122223333:role/ack" }, default: null, commands: COMMANDS, help: "the controllers' own role" },
-  check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: COMMANDS, help: "change the severity of a check" },
+  mode: { flag: "--mode", type: "string", choices: ["selectors"], default: "selectors", commands: DECIDERS, help: "what decides the role of a resource" },
+  runtime: { flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack", commands: [...DECIDERS, "manifests"], help: "what selectors may say: what shipped controllers understand, or all of it (which shipped controllers do not follow)" },
+  region: { flag: "--region", type: "string", value: "REGION", pattern: { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "a region, such as eu-west-1" }, default: null, defaults: { local: "eu-west-1" }, commands: DECIDERS, help: "the controllers' region, and that of STS" },
+  controllerAccount: { flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS, help: "the account of the controllers' own role" },
+  controllerRole: { flag: "--controller-role", type: "string", value: "ARN", pattern: { regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$", meaning: "a role's ARN, such as arn:aws:iam::111122223333:role/ack" }, default: null, commands: DECIDERS, help: "the controllers' own role" },
+  check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: DECIDERS, help: "change the severity of a check" },
   waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"], help: "who may waive checks by annotation" },
   waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
   output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], default: "text", commands: ["lint", "resolve"], help: "for people, or stable JSON" },
   failOn: { flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint"], help: "the least severity that makes the exit status 1" },
-  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", default: "default", commands: ["resolve"], help: "the namespace of resources that name none" },
+  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", default: "default", defaults: { manifests: "ack-role-resolver" }, commands: ["resolve", "manifests"], help: "resolve: the namespace of resources that name none; manifests: the one to install into" },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"], help: "the folder of tls.crt and tls.key; they are reloaded when they change" },
   listen: { flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" }, commands: [...SERVERS], help: "where to serve (sidecar: loopback only)" },
   healthListen: { flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781" }, commands: [...SERVERS], help: "where to serve /healthz, /readyz and /metrics" },
@@ -68,6 +69,12 @@ export const SETTINGS = {
   sidecarListen: { flag: "--sidecar-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9780", commands: ["local"], help: "where the sidecar serves" },
   sidecarHealthListen: { flag: "--sidecar-health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9781", commands: ["local"], help: "where the sidecar serves health and metrics" },
   stsListen: { flag: "--sts-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9782", commands: ["local"], help: "where the embedded STS emulator serves" },
+  dir: { flag: "--dir", type: "string", value: "DIR", default: null, commands: ["certs make"], help: "the folder to write ca.crt, tls.crt and tls.key to" },
+  host: { flag: "--host", type: "strings", value: "NAME", default: [], commands: ["certs make"], help: "a DNS name or IP address that the certificate is for" },
+  force: { flag: "--force", type: "boolean", default: false, commands: ["certs make"], help: "replace certificates that are there" },
+  url: { flag: "--url", type: "string", value: "URL", pattern: { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" }, default: null, commands: ["manifests"], help: "the address of a webhook outside the cluster, instead of a Service" },
+  caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"], help: "the CA that the webhook's certificate is signed by" },
+  extraGroups: { flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["manifests"], help: "ACK API groups that this release does not know" },
 } as const satisfies Record<string, Definition>;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -98,6 +98,8 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["sidecar", given("from") === given("cluster"), "--from, --cluster: give exactly one of them"],
     ["webhook", !given("tlsDir"), "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one"],
     ["sidecar", !given("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
+    ["certs make", !given("dir"), "--dir: required; the folder to write the certificates to"],
+    ["certs make", !given("host"), "--host: required; the name that clients call, such as ack-role-resolver-webhook.ack-role-resolver.svc"],
     ["sidecar", given("token") === given("tokenFile"), "--token, --token-file: give exactly one of them"],
   ];
   return rules.flatMap(([of, broken, message]) => (of === command && broken ? [message] : []));

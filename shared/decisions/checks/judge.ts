@@ -89,6 +89,6 @@ function mayWaive({ username, groups }: Requester, { waiverUsers, waiverGroups }
 }
 
 /** `IRS-03 spec.arn: MESSAGE. FIX.`, the line that a person reads. */
-export function findingLine({ code, path, message, fix }: Finding): string {
+export function findingLine({ code, path, message, fix }: Pick<Finding, "code" | "path" | "message" | "fix">): string {
   return `${code} ${formatFieldPath(path)}: ${message}. ${fix}.`;
 }

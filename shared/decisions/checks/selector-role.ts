@@ -40,8 +40,9 @@ export const IRS_03: Check<SelectorSubject> = {
   fix: FIX,
   example: "spec: {arn: 'arn:aws:iam::111122223333:user/jane'}",
   *find({ written: { arn } }): Iterable<Fault> {
-    const parsed = parseARN(arn ?? "");
-    const faults = arn === null || parsed === null ? [] : roleARNFaults(arn, parsed);
+    if (arn === null) return;
+    const parsed = parseARN(arn);
+    const faults = parsed === null ? [] : roleARNFaults(arn, parsed);
     if (faults.length > 0) yield { path: PATH, message: `${quote(arn)} is not the ARN of an IAM role: ${faults.join("; ")}` };
   },
 };

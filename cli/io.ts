@@ -1,0 +1,16 @@
+import type { Readable, Writable } from "node:stream";
+import type { Environment } from "../shared/server/settings.ts";
+
+/** What a command may touch of its process, so that tests can be the process. */
+export interface IO {
+  readonly stdin: Readable;
+  /** Data alone. */
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  /** Everything else: errors, warnings, progress. */
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly environment: Environment;
+}
+
+/** The exit statuses of every command. */
+export const EXIT = { fine: 0, findings: 1, usage: 2 } as const;
+export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];

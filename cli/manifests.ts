@@ -1,0 +1,25 @@
+import { readFile } from "node:fs/promises";
+import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/render.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { EXIT, type ExitStatus, type IO } from "./io.ts";
+
+/** Prints the install manifests as YAML. */
+export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {
+  if (!isManifestPart(part)) throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
+  const { namespace, runtime, url, extraGroups } = settings;
+  const caBundle = settings.caFile === null ? null : await readCA(settings.caFile);
+  io.stdout.write(renderManifests(part, { namespace, runtime, url, caBundle, extraGroups }));
+  return EXIT.fine;
+}
+
+async function readCA(file: string): Promise<string> {
+  let pem: string;
+  try {
+    pem = await readFile(file, "utf8");
+  } catch (error) {
+    throw new ResolverError("ERR_CONFIG_TLS_MISSING", `--ca-file ${file}: cannot be read; name the ca.crt that \`certs make\` wrote`, { cause: error });
+  }
+  if (pem.includes("-----BEGIN CERTIFICATE-----")) return pem;
+  throw new ResolverError("ERR_CONFIG_TLS_INVALID", `--ca-file ${file}: not a PEM certificate; name the ca.crt that \`certs make\` wrote`);
+}
