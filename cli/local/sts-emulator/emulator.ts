@@ -1,0 +1,180 @@
+import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type Content, renderRefusal, renderResult, STSRefusal } from "./answer.ts";
+import { readAssumeRole } from "./assume-role.ts";
+import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
+import { verifySignature } from "./signature.ts";
+
+export type { BaseCredentials } from "./principals.ts";
+
+/** One request, as the fault hook and the record see it: never its credentials. */
+export interface STSCall {
+  readonly action: string;
+  readonly roleARN: string | null;
+  readonly sessionName: string | null;
+  readonly durationSeconds: number | null;
+}
+
+/** What to do instead of answering rightly. */
+export type Fault =
+  | { readonly do: "refuse"; readonly code: string; readonly status: number; readonly message: string }
+  /** Takes the request and never answers. */
+  | { readonly do: "hang" }
+  /** Closes the connection without a byte. */
+  | { readonly do: "reset" }
+  /** Answers 200 with half of the document. */
+  | { readonly do: "truncate" }
+  /** Points to another address, as STS never does. */
+  | { readonly do: "redirect"; readonly location: string };
+
+export interface STSEmulatorOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** The keys that may call from the start. */
+  readonly baseCredentials: readonly BaseCredentials[];
+  /** Epoch ms; default Date.now. */
+  readonly now?: () => number;
+  readonly randomBytes?: (size: number) => Buffer;
+  /** Asked before each answer; null answers rightly. A promise holds the answer back until it settles. */
+  readonly faults?: (call: STSCall) => Fault | null | Promise<Fault | null>;
+}
+
+export interface STSEmulator {
+  readonly url: string;
+  /** The calls so far, oldest first; only the last 10,000 are kept. */
+  readonly calls: readonly STSCall[];
+  close(): Promise<void>;
+}
+
+/** STS said no, for a fault hook: the role's trust policy does not name the caller. */
+export function accessDenied(roleARN: string): Fault {
+  return { do: "refuse", code: "AccessDenied", status: 403, message: `User is not authorized to perform: sts:AssumeRole on resource: ${roleARN}` };
+}
+
+/** STS throttles with 400, not 429. */
+export const THROTTLED: Fault = { do: "refuse", code: "Throttling", status: 400, message: "Rate exceeded" };
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+const RECORDED_CALLS = 10_000;
+
+/** Starts an STS that speaks the real wire protocol (AssumeRole, GetCallerIdentity) for local mode, tests and benchmarks. */
+export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STSEmulator> {
+  const emulator = new Emulator(options);
+  const server = createServer((request, response) => void emulator.serve(request, response));
+  const host = options.host ?? "127.0.0.1";
+  const port = await listen(server, options.port ?? 0, host);
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    calls: emulator.calls,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+class Emulator {
+  readonly calls: STSCall[] = [];
+  readonly #principals: Principals;
+  readonly #now: () => number;
+  readonly #faults: NonNullable<STSEmulatorOptions["faults"]>;
+
+  constructor(options: STSEmulatorOptions) {
+    this.#now = options.now ?? Date.now;
+    this.#faults = options.faults ?? (() => null);
+    this.#principals = new Principals(options.baseCredentials, this.#now, options.randomBytes ?? cryptoRandomBytes);
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestID = randomUUID();
+    try {
+      const body = await readBody(request);
+      const form = new URLSearchParams(body);
+      const call = this.#record(form);
+      const fault = await this.#faults(call);
+      if (fault?.do === "refuse") throw new STSRefusal(fault.code, fault.status, fault.message);
+      const document = renderResult(call.action, await this.#answer(request, body, form), requestID);
+      send(response, { status: 200, document, requestID }, fault);
+    } catch (error) {
+      const refusal = error instanceof STSRefusal ? error : new STSRefusal("InternalFailure", 500, "The emulator failed.");
+      send(response, { status: refusal.status, document: renderRefusal(refusal, requestID), requestID }, null);
+    }
+  }
+
+  #record(form: URLSearchParams): STSCall {
+    const duration = form.get("DurationSeconds");
+    const call = {
+      action: form.get("Action") ?? "",
+      roleARN: form.get("RoleArn"),
+      sessionName: form.get("RoleSessionName"),
+      durationSeconds: duration === null ? null : Number(duration),
+    };
+    this.calls.push(call);
+    if (this.calls.length > RECORDED_CALLS) this.calls.shift();
+    return call;
+  }
+
+  async #answer(request: IncomingMessage, body: string, form: URLSearchParams): Promise<Content> {
+    const action = request.method === "POST" ? (form.get("Action") ?? "") : "";
+    if (action === "") throw new STSRefusal("MissingAction", 400, "The request must be a POST whose form body names an Action.");
+    const caller = await verifySignature(request, body, this.#principals, this.#now());
+    if (action === "AssumeRole") return this.#assumeRole(form, caller);
+    if (action === "GetCallerIdentity") return { Arn: caller.arn, UserId: caller.userID, Account: caller.accountID };
+    throw new STSRefusal("InvalidAction", 400, `Could not find operation ${action} for version ${form.get("Version") ?? "NO_VERSION_SPECIFIED"}`);
+  }
+
+  #assumeRole(form: URLSearchParams, caller: Principal): Content {
+    const request = readAssumeRole(form, caller);
+    const session = this.#principals.assume(request);
+    return {
+      AssumedRoleUser: { AssumedRoleId: `${roleID(request.roleARN)}:${request.sessionName}`, Arn: session.arn },
+      Credentials: {
+        AccessKeyId: session.accessKeyID,
+        SecretAccessKey: session.secretAccessKey,
+        SessionToken: session.sessionToken,
+        Expiration: new Date(session.expirationMs).toISOString().replace(".000Z", "Z"),
+      },
+      SourceIdentity: request.sourceIdentity ?? undefined,
+    };
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly document: string;
+  readonly requestID: string;
+}
+
+function send(response: ServerResponse, { status, document, requestID }: Answer, fault: Fault | null): void {
+  if (fault?.do === "hang") return;
+  if (fault?.do === "reset") return void response.socket?.destroy();
+  if (fault?.do === "redirect") return void response.writeHead(307, { Location: fault.location }).end();
+  const headers = { "Content-Type": "text/xml", "x-amzn-RequestId": requestID };
+  response.writeHead(status, headers).end(fault?.do === "truncate" ? document.slice(0, document.length / 2) : document);
+}
+
+/** Verification runs over the bytes as they came; latin1 would change a signed UTF-8 tag value. */
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Without an encoding set a request gives Buffers; node's types leave them `any`.
+  const received: AsyncIterable<Buffer> = request;
+  for await (const bytes of received) {
+    size += bytes.length;
+    if (size > BODY_LIMIT_BYTES) throw new STSRefusal("RequestEntityTooLarge", 413, `The body is larger than ${BODY_LIMIT_BYTES} bytes.`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Resolves to the port that was taken. */
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  server.listen(port, host);
+  await once(server, "listening");
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}

@@ -1,0 +1,153 @@
+import type { Socket } from "node:net";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
+import type { KindArgument } from "../shared/decisions/kind-argument.ts";
+import type { InventorySource } from "../shared/inventory/source.ts";
+import type { ListenAddress } from "../shared/server/listen-address.ts";
+import type { Logger } from "../shared/server/logger.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import { within } from "./within.ts";
+import { checkNamespaceName, readResourceDescription, refuseQuery } from "./credential-query.ts";
+import type { SidecarMetrics } from "./metrics.ts";
+import { checkRequest } from "./request-check.ts";
+import { errorBody, sendCredentials, sendError } from "./respond.ts";
+import type { TokenCheck } from "./token-check.ts";
+import type { Vending } from "./vending.ts";
+
+/** What the sidecar answers for. */
+export interface SidecarOptions {
+  readonly groups: readonly string[];
+  /** Narrows `/v1/credentials` and requests that name no kind; [] is every kind. */
+  readonly kinds: readonly KindArgument[];
+  readonly scopeNamespace: string | null;
+  readonly unmatched: "base" | "deny";
+}
+
+export interface SidecarPorts {
+  readonly source: Pick<InventorySource, "inventory" | "status">;
+  readonly vending: Vending;
+  readonly token: TokenCheck;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: SidecarMetrics;
+  /** Where it listens, which with port 0 is known late. */
+  readonly listen: () => ListenAddress;
+}
+
+/** Java gives up on an answer after 1 s, so every one is on its way before 900 ms; the call of STS goes on and the next request finds it. */
+const ANSWER_LIMIT_MS = 850;
+const LIMITS = { headerBytes: 8 * 1024, headersMs: 2_000, requestMs: 5_000, connections: 256 } as const;
+
+/** The credentials server, not yet listening. */
+export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): FastifyInstance {
+  const app = fastify({
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: "idle",
+    requestTimeout: LIMITS.requestMs,
+    // Timeouts are looked after at this interval; node's own is 30 s.
+    http: { maxHeaderSize: LIMITS.headerBytes, headersTimeout: LIMITS.headersMs, connectionsCheckingInterval: 500 },
+    routerOptions: { maxParamLength: LIMITS.headerBytes },
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => void refuse(ports, error, request, reply),
+  });
+  app.server.maxConnections = LIMITS.connections;
+  app.addHook("onRequest", async (request) => checkRequest(request.raw, { listen: ports.listen(), token: ports.token }));
+  app.addHook("onResponse", async (request, reply) => ports.metrics.request(pathOf(request), reply.statusCode));
+  app.setErrorHandler((error, request, reply) => refuse(ports, error, request, reply));
+  app.setNotFoundHandler(() => {
+    throw new ResolverError(
+      "ERR_REQUEST_NOT_FOUND",
+      "There is no such path. There are /v1/credentials, /v1/credentials/namespaces/NS and /v1/credentials/selectors/NAME.",
+    );
+  });
+  addCredentialRoutes(app, options, ports);
+  return app;
+}
+
+/** `/v1/credentials/identities/KIND/NAME` and `/sts` join here. */
+function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: SidecarPorts): void {
+  const { groups, scopeNamespace } = options;
+  app.get("/v1/credentials", (request, reply) => {
+    refuseQuery(request.url);
+    return vend(ports, reply, () => (scopeNamespace === null ? { verdict: "base" } : decideNamespace(options, ports, scopeNamespace, NOTHING_SAID)));
+  });
+  app.get<{ Params: { namespace: string } }>("/v1/credentials/namespaces/:namespace", (request, reply) => {
+    const namespace = checkNamespaceName(request.params.namespace);
+    const description = readResourceDescription(request.url);
+    return vend(ports, reply, () => decideNamespace(options, ports, namespace, description));
+  });
+  app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
+    refuseQuery(request.url);
+    return vend(ports, reply, () => grantSelector(ports.source.inventory, request.params.name, { groups, scope: scopeNamespace }));
+  });
+}
+
+const NOTHING_SAID = { kinds: [], labels: null };
+
+function decideNamespace(
+  { groups, kinds, scopeNamespace, unmatched }: SidecarOptions,
+  { source }: SidecarPorts,
+  namespace: string,
+  said: ReturnType<typeof readResourceDescription>,
+): Grant {
+  if (scopeNamespace !== null && namespace !== scopeNamespace) {
+    const message = `This sidecar answers for namespace ${scopeNamespace} alone (--scope-namespace), not for ${namespace}.`;
+    return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
+  }
+  return grantInNamespace(source.inventory, { namespace, groups, kinds: said.kinds.length > 0 ? said.kinds : kinds, labels: said.labels, unmatched });
+}
+
+/** Decides anew for each request, so that a selector which is gone stops being vended while its session is still kept. */
+async function vend({ source, vending, clock }: SidecarPorts, reply: FastifyReply, decide: () => Grant): Promise<FastifyReply> {
+  if (!source.status.loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet; ask again.");
+  const credentials = await within(clock, ANSWER_LIMIT_MS, vending.credentialsFor(decide()), stillWaiting);
+  return sendCredentials(reply, credentials, clock.now());
+}
+
+function stillWaiting(): ResolverError {
+  return new ResolverError("ERR_STS_UNAVAILABLE", `STS has not answered within ${ANSWER_LIMIT_MS} ms; its answer is waited for, ask again.`);
+}
+
+function refuse({ log }: SidecarPorts, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = asRefusal(error);
+  const { code, status, message } = refusal;
+  const asked = { path: pathOf(request), params: request.params, query: request.query };
+  if (code === "ERR_INTERNAL") log.error({ ...asked, code, status, ...placeOf(error) }, "request failed");
+  else log.warn({ ...asked, code, status, reason: message }, "credentials refused");
+  if (code === "ERR_REQUEST_METHOD") reply.header("allow", "GET");
+  return sendError(reply, refusal);
+}
+
+function asRefusal(error: unknown): ResolverError {
+  if (error instanceof ResolverError) return error;
+  // fastify's own refusals of a request: a path that does not decode, a body of another length than it says.
+  const isRequestFault = error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" && error.statusCode < 500;
+  return isRequestFault
+    ? new ResolverError("ERR_REQUEST_MALFORMED", `The request is malformed: ${error.message}.`)
+    : new ResolverError("ERR_INTERNAL", "A fault of the sidecar; its log has the details.");
+}
+
+/** Where an unexpected error arose. Its message is left out, since nobody has looked at what it may quote. */
+function placeOf(error: unknown): { readonly fault: string; readonly stack: readonly string[] } {
+  const frames = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at ")) : [];
+  return { fault: error instanceof Error ? error.name : typeof error, stack: frames.map((line) => line.trim()) };
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? "unknown";
+}
+
+/** What node refuses before there is a request: bytes that are no HTTP, headers that are too large or too slow. */
+function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+  const [status, reason] = BROKEN[error.code ?? ""] ?? ["400 Bad Request", "The request is not HTTP/1.1."];
+  const body = JSON.stringify(errorBody("ERR_REQUEST_MALFORMED", reason));
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+}
+
+const BROKEN: Readonly<Record<string, readonly [status: string, reason: string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", `The headers are larger than ${LIMITS.headerBytes} bytes.`],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", `The headers took longer than ${LIMITS.headersMs / 1000} s.`],
+};

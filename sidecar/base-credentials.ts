@@ -1,0 +1,37 @@
+import { fromNodeProviderChain } from "@aws-sdk/credential-providers";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { isLoopbackHost, type ListenAddress } from "../shared/server/listen-address.ts";
+import type { BaseProvider } from "./base-identity.ts";
+
+/** The AWS SDK's default provider chain: environment, profile, web identity, Pod Identity, instance metadata. */
+export function defaultProviderChain(region: string | null): BaseProvider {
+  // Its own STS and SSO clients must not be led to this sidecar by AWS_ENDPOINT_URL* either.
+  const clientConfig = { ignoreConfiguredEndpointUrls: true, ...(region === null ? {} : { region }) };
+  const provide = fromNodeProviderChain({ clientConfig });
+  return async () => {
+    // The chain keeps what it got until 5 minutes before its end; who asks here wants to renew earlier.
+    const { accessKeyId, secretAccessKey, sessionToken, expiration } = await provide({ forceRefresh: true });
+    return { accessKeyID: accessKeyId, secretAccessKey, sessionToken: sessionToken ?? null, expirationMs: expiration?.getTime() ?? null };
+  };
+}
+
+const CONTAINER_URI = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+
+/**
+ * Throws ERR_CONFIG_INVALID where the provider chain would ask this very sidecar for the sidecar's identity, which happens
+ * when a Pod's every container gets the controller's environment.
+ */
+export function refuseOwnAddress(environment: Readonly<Record<string, string | undefined>>, listen: ListenAddress): void {
+  const url = URL.parse(environment[CONTAINER_URI] ?? "");
+  if (url === null) return;
+  const port = url.port === "" ? defaultPort(url.protocol) : Number(url.port);
+  if (port !== listen.port || !isLoopbackHost(url.hostname.replace(/^\[|\]$/g, ""))) return;
+  throw new ResolverError(
+    "ERR_CONFIG_INVALID",
+    `${CONTAINER_URI} names this sidecar's own address (--listen). Set it for the controller's container only; the sidecar needs an identity of its own.`,
+  );
+}
+
+function defaultPort(protocol: string): number {
+  return protocol === "https:" ? 443 : 80;
+}

@@ -1,0 +1,68 @@
+import { ResolverError } from "../shared/decisions/errors.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import { CredentialCache, type Credentials } from "./credential-cache.ts";
+import type { SigningCredentials, STS } from "./sts-client.ts";
+
+/** Where the sidecar's own credentials come from; asked anew at half of their life. */
+export type BaseProvider = () => Promise<SigningCredentials>;
+
+export interface BaseIdentityPorts {
+  readonly provider: BaseProvider;
+  readonly sts: Pick<STS, "callerAccount">;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+const KEY = "base";
+
+/** Who the sidecar itself is: the credentials of its provider, once STS has said whose they are. */
+export class BaseIdentity {
+  readonly #cache: CredentialCache;
+  readonly #provider: BaseProvider;
+  readonly #sts: Pick<STS, "callerAccount">;
+
+  constructor({ provider, sts, clock, random }: BaseIdentityPorts) {
+    this.#provider = provider;
+    this.#sts = sts;
+    this.#cache = new CredentialCache({ clock, random, limit: 1 });
+  }
+
+  /** Rejects with ERR_BASE_UNAVAILABLE, or with what STS trouble there was. */
+  get(): Promise<Credentials> {
+    return this.#cache.get(KEY, (signal) => this.#load(signal));
+  }
+
+  /** Whether it can be used right now. Asking keeps it fresh, as a use does. */
+  get usable(): boolean {
+    // Why it cannot be had is told to the next request; here only whether it can.
+    this.get().catch(() => {});
+    return this.#cache.peek(KEY) !== null;
+  }
+
+  /** After STS has refused these credentials. */
+  forget(): void {
+    this.#cache.forget(KEY);
+  }
+
+  close(): void {
+    this.#cache.close();
+  }
+
+  async #load(signal: AbortSignal): Promise<Credentials> {
+    const credentials = await this.#provide();
+    return { ...credentials, accountID: await this.#sts.callerAccount(credentials, signal) };
+  }
+
+  async #provide(): Promise<SigningCredentials> {
+    try {
+      return await this.#provider();
+    } catch (cause) {
+      if (cause instanceof ResolverError) throw cause;
+      const reason = cause instanceof Error ? cause.name : "unknown";
+      throw new ResolverError(
+        "ERR_BASE_UNAVAILABLE",
+        `No credentials for the sidecar itself (${reason}). Give it an identity: web identity, Pod Identity, a profile or an instance role.`,
+      );
+    }
+  }
+}

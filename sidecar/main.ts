@@ -1,0 +1,149 @@
+import { randomBytes } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
+import type { InventorySource } from "../shared/inventory/source.ts";
+import { type Readiness, startHealthServer } from "../shared/server/health.ts";
+import { formatListenAddress, isLoopbackHost, type ListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
+import type { Logger } from "../shared/server/logger.ts";
+import { createRegistry } from "../shared/server/metrics.ts";
+import { buildSidecar, type SidecarOptions } from "./app.ts";
+import { defaultProviderChain, refuseOwnAddress } from "./base-credentials.ts";
+import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
+import { systemClock } from "../shared/inventory/clock.ts";
+import { CredentialCache } from "./credential-cache.ts";
+import { createSidecarMetrics } from "./metrics.ts";
+import { createSTS } from "./sts-client.ts";
+import { TokenCheck } from "./token-check.ts";
+import { TokenFile } from "./token-file.ts";
+import { roleOfSession, Vending } from "./vending.ts";
+
+/** The settings that say where the sidecar stands and what it does; where its inventory comes from is the caller's. */
+export type SidecarSettings = Pick<
+  SettingsFor<"sidecar">,
+  | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "region" | "stsEndpoint"
+  | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness"
+>;
+
+export interface SidecarRuntime {
+  /** The caller starts and stops it; requests are answered 503 until it is loaded. */
+  readonly source: InventorySource;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Logger;
+  /** Default: the AWS SDK's default provider chain. */
+  readonly baseProvider?: BaseProvider;
+}
+
+export interface RunningSidecar {
+  /** `HOST:PORT` as it listens. */
+  readonly address: string;
+  readonly healthAddress: string;
+  /** Answers what is in flight, then closes both listeners. */
+  close(): Promise<void>;
+}
+
+/**
+ * Runs the sidecar. Rejects with ERR_CONFIG_* before anything listens, or with ERR_CONFIG_PORT_IN_USE naming the flag. It is
+ * not ready, and says why at /readyz, until the inventory is loaded and its own identity proved with STS.
+ */
+export async function runSidecar(settings: SidecarSettings, runtime: SidecarRuntime): Promise<RunningSidecar> {
+  const { source, log } = runtime;
+  const options = sidecarOptions(settings);
+  let bound = loopbackAddress(settings.listen);
+  const provider = runtime.baseProvider ?? chainFor(settings, runtime, bound);
+  const registry = createRegistry({ component: "sidecar" });
+  const services = connect(settings, provider, registry);
+  const token = await openToken(settings, log);
+  const app = buildSidecar(options, { source, log, token: token.check, clock: systemClock, listen: () => bound, ...services });
+  const closers = [() => app.close(), async () => { token.close(); services.base.close(); services.sessions.close(); }];
+  try {
+    bound = await listenAt(app, bound);
+    const ready = (): Readiness => readiness(source, services.base, settings.maxStaleness);
+    const health = await startHealthServer({ listen: settings.healthListen, registry, ready });
+    closers.push(() => health.close());
+    // Asked for once at the start, so that the first client does not wait for it.
+    ready();
+    const address = formatListenAddress(bound);
+    log.info({ address, health_address: health.address, groups: options.groups, scope_namespace: options.scopeNamespace }, "sidecar listening");
+    return { address, healthAddress: health.address, close: () => closeAll(closers) };
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+type Services = Pick<Parameters<typeof buildSidecar>[1], "vending" | "metrics"> & { readonly base: BaseIdentity; readonly sessions: CredentialCache };
+
+function connect(settings: SidecarSettings, provider: BaseProvider, registry: ReturnType<typeof createRegistry>): Services {
+  const clock = systemClock;
+  const random = Math.random;
+  const sessions = new CredentialCache({ clock, random, onLookup: (result) => metrics.lookup(result) });
+  const metrics = createSidecarMetrics({
+    registry,
+    now: () => clock.now(),
+    *expirations() {
+      for (const { key, expirationMs } of sessions.expirations()) yield { role: roleOfSession(key), expirationMs };
+    },
+  });
+  const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (action, code) => metrics.stsCall(action, code) });
+  const base = new BaseIdentity({ provider, sts, clock, random });
+  const vending = new Vending(
+    { sessionName: settings.sessionName, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null },
+    { base, sts, sessions, onAccountRefused: () => metrics.accountRefused() },
+  );
+  return { sessions, metrics, base, vending };
+}
+
+function sidecarOptions({ group, kind, scopeNamespace, unmatched, base }: SidecarSettings): SidecarOptions {
+  const faults: string[] = [];
+  if (base === "identity-only") faults.push("--base identity-only: needs the STS endpoint, which this version does not serve yet; use --base vend");
+  const kinds = kind.flatMap((text): KindArgument[] => {
+    const read = parseKindArgument(text);
+    if (read === null) faults.push(`--kind: ${JSON.stringify(text)} is not KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);
+    else if (read.group !== null && !group.includes(read.group)) faults.push(`--kind: ${text} is of no --group (${group.join(", ")})`);
+    return read === null ? [] : [read];
+  });
+  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
+  return { groups: group, kinds, scopeNamespace, unmatched: unmatched ?? (scopeNamespace === null ? "base" : "deny") };
+}
+
+function loopbackAddress(listen: string): ListenAddress {
+  const address = parseListenAddress(listen, "--listen");
+  if (isLoopbackHost(address.host)) return address;
+  throw new ResolverError(
+    "ERR_CONFIG_ADDRESS",
+    `--listen ${listen}: the sidecar hands out credentials and listens on loopback alone; give 127.0.0.1:PORT, [::1]:PORT or localhost:PORT`,
+  );
+}
+
+function chainFor({ region }: SidecarSettings, { environment }: SidecarRuntime, listen: ListenAddress): BaseProvider {
+  refuseOwnAddress(environment, listen);
+  return defaultProviderChain(region);
+}
+
+async function openToken({ token, tokenFile }: SidecarSettings, log: Logger): Promise<{ readonly check: TokenCheck; close(): void }> {
+  if (tokenFile !== null) return TokenFile.open(tokenFile, { clock: systemClock, randomBytes, log });
+  return { check: new TokenCheck(token ?? randomBytes(32).toString("base64url"), systemClock), close: () => {} };
+}
+
+async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<ListenAddress> {
+  await listening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
+  const [taken] = app.addresses();
+  return { host: address.host, port: typeof taken === "object" ? taken.port : address.port };
+}
+
+/** An old view is still granted from, and not ready: a cluster out of reach must not take roles away. */
+function readiness({ status }: InventorySource, base: BaseIdentity, maxStalenessMs: number): Readiness {
+  const reasons: string[] = [];
+  if (!status.loaded) reasons.push(`the inventory is not loaded${status.fault === null ? "" : `: ${status.fault}`}`);
+  else if (status.lastSyncMs === null || systemClock.now() - status.lastSyncMs > maxStalenessMs) {
+    reasons.push(`the inventory is older than --max-staleness${status.fault === null ? "" : `: ${status.fault}`}`);
+  }
+  if (!base.usable) reasons.push("the sidecar's own identity is not proved with STS yet");
+  return { ready: reasons.length === 0, reasons };
+}
+
+async function closeAll(closers: readonly (() => Promise<void>)[]): Promise<void> {
+  await Promise.all(closers.map((close) => close()));
+}

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from "node:http";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { formatListenAddress, type ListenAddress } from "../shared/server/listen-address.ts";
+import type { TokenCheck } from "./token-check.ts";
+
+/** Headers that a proxy or a browser adds, and no SDK: https://www.rfc-editor.org/rfc/rfc7239, https://www.w3.org/TR/fetch-metadata/ */
+const FOREIGN_HEADER = /^(x-forwarded-.*|forwarded|via|origin|sec-fetch-.*)$/;
+const HTTP_PORT = 80;
+
+/**
+ * Refuses whatever is not an SDK on this machine: in this order another method, another Host (a page that rebinds its name to
+ * 127.0.0.1 still sends that name), a proxy's or a browser's headers, a wrong token. `POST /sts` will answer to SigV4 in place
+ * of the token and joins here.
+ */
+export function checkRequest(request: IncomingMessage, { listen, token }: { readonly listen: ListenAddress; readonly token: TokenCheck }): void {
+  if (request.method !== "GET") throw new ResolverError("ERR_REQUEST_METHOD", `Credentials are read with GET, not ${request.method ?? "none"}.`);
+  checkHost(request, listen);
+  const foreign = Object.keys(request.headers).find((name) => FOREIGN_HEADER.test(name));
+  if (foreign !== undefined) {
+    const message = `The request carries ${foreign}, which proxies and browsers send (and fetch of Node.js, unlike node:http); ask this address directly.`;
+    throw new ResolverError("ERR_REQUEST_HOST", message);
+  }
+  if (!token.accepts(request.headers.authorization ?? "")) {
+    throw new ResolverError(
+      "ERR_TOKEN_INVALID",
+      "The Authorization header does not carry the token. Set AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE to the sidecar's token file, " +
+        "or AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
+    );
+  }
+}
+
+function checkHost(request: IncomingMessage, listen: ListenAddress): void {
+  // Node keeps the first of several Host headers; another server on the way might have kept the last.
+  const given = request.rawHeaders.filter((_, i, all) => i % 2 === 1 && all[i - 1]?.toLowerCase() === "host");
+  const isOriginForm = request.url?.startsWith("/") === true;
+  const [host] = given;
+  if (isOriginForm && given.length === 1 && host !== undefined && loopbackHosts(listen).has(host.toLowerCase())) return;
+  throw new ResolverError(
+    "ERR_REQUEST_HOST",
+    `The request must be for this listener itself, with Host: ${formatListenAddress(listen)}.`,
+  );
+}
+
+function loopbackHosts({ host, port }: ListenAddress): ReadonlySet<string> {
+  const names = [host, "127.0.0.1", "localhost", "::1"];
+  const hosts = names.map((name) => formatListenAddress({ host: name, port }));
+  // Clients leave out the default port.
+  return new Set(port === HTTP_PORT ? hosts.flatMap((one) => [one, one.replace(/:80$/, "")]) : hosts);
+}

@@ -1,0 +1,140 @@
+import { AssumeRoleCommand, type Credentials as STSSession, GetCallerIdentityCommand, STSClient, STSServiceException } from "@aws-sdk/client-sts";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { accountOfARN } from "../shared/decisions/role-arn.ts";
+import { isLoopbackHost } from "../shared/server/listen-address.ts";
+import type { Credentials } from "./credential-cache.ts";
+
+/** One session that STS can give. What else tells sessions apart (external ID, source identity, tags, policies) joins here. */
+export interface SessionRequest {
+  readonly roleARN: string;
+  readonly sessionName: string;
+}
+
+/** The credentials that calls are signed with; their account may not be known yet. */
+export type SigningCredentials = Omit<Credentials, "accountID">;
+
+/** STS as the sidecar needs it. Both reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. */
+export interface STS {
+  assumeRole(base: SigningCredentials, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
+  /** The account that the credentials belong to. */
+  callerAccount(base: SigningCredentials, signal: AbortSignal): Promise<string>;
+}
+
+export interface STSOptions {
+  /** Null: the regional endpoint of `region`. */
+  readonly endpoint: string | null;
+  readonly region: string | null;
+  readonly onCall?: (action: string, code: string) => void;
+}
+
+/** The most that one chained session may last, and what every role allows. https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+const DURATION_SECONDS = 3600;
+/** Within the cache's own limit, so that a socket is never left behind. */
+const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
+/** Signs for an emulator where no region was given. */
+const ANY_REGION = "us-east-1";
+
+/** What STS says about the role that was asked for; it stays true until somebody changes the role. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge", "RegionDisabledException",
+]);
+/** What STS says about the credentials that signed the call. */
+const BASE_FAULTS: ReadonlySet<string> = new Set([
+  "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature", "MissingAuthenticationToken",
+  "RequestExpired",
+]);
+const TROUBLES: ReadonlySet<string> = new Set(["Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure"]);
+
+/**
+ * STS over the AWS SDK: one attempt a call, since repeating is the cache's business, no redirects (the SDK's handler follows
+ * none), and no endpoint from AWS_ENDPOINT_URL* or a profile, which may well be this sidecar's own.
+ */
+export function createSTS({ endpoint, region, onCall = () => {} }: STSOptions): STS {
+  if (endpoint === null && region === null) {
+    throw new ResolverError("ERR_CONFIG_INVALID", "--region is needed for the regional STS endpoint; give it, or an endpoint with --sts-endpoint.");
+  }
+  const url = endpoint === null ? null : parseSTSEndpoint(endpoint).href;
+  const clientFor = lastClient({ endpoint: url, region: region ?? ANY_REGION });
+  const call = async <T>(action: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      const result = await work();
+      onCall(action, "ok");
+      return result;
+    } catch (error) {
+      onCall(action, boundedCode(error));
+      throw explain(action, error);
+    }
+  };
+  return {
+    assumeRole: (base, { roleARN, sessionName }, signal) =>
+      call("AssumeRole", async () => {
+        const command = new AssumeRoleCommand({ RoleArn: roleARN, RoleSessionName: sessionName, DurationSeconds: DURATION_SECONDS });
+        const { Credentials: session } = await clientFor(base).send(command, { abortSignal: signal });
+        return { ...readSession(session ?? {}), accountID: accountOfARN(roleARN) ?? "" };
+      }),
+    callerAccount: (base, signal) =>
+      call("GetCallerIdentity", async () => {
+        const { Account } = await clientFor(base).send(new GetCallerIdentityCommand({}), { abortSignal: signal });
+        return Account ?? "";
+      }),
+  };
+}
+
+/** What is absent reads as empty, or as long expired: the cache takes either for a failure. */
+function readSession({ AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration }: Partial<STSSession>): SigningCredentials {
+  return { accessKeyID: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken, expirationMs: Expiration?.getTime() ?? 0 };
+}
+
+/** Throws ERR_CONFIG_INVALID unless it is https, or http to this machine, without user or query. */
+export function parseSTSEndpoint(text: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && isSafeEndpoint(url)) return url;
+  // The value itself is not repeated: it may hold a password.
+  throw new ResolverError("ERR_CONFIG_INVALID", "--sts-endpoint must be an https URL, or http to a loopback address, without user, password, query or fragment.");
+}
+
+function isSafeEndpoint({ protocol, hostname, username, password, search, hash }: URL): boolean {
+  if (`${username}${password}${search}${hash}` !== "") return false;
+  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, "")));
+}
+
+/** A client for the credentials that were used last: they change twice an hour, and a client costs milliseconds. */
+function lastClient({ endpoint, region }: { readonly endpoint: string | null; readonly region: string }): (base: SigningCredentials) => STSClient {
+  let last: { readonly base: SigningCredentials; readonly client: STSClient } | null = null;
+  return (base) => {
+    if (last !== null && last.base.accessKeyID === base.accessKeyID && last.base.sessionToken === base.sessionToken) return last.client;
+    const { accessKeyID, secretAccessKey, sessionToken } = base;
+    const client = new STSClient({
+      region,
+      credentials: { accessKeyId: accessKeyID, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) },
+      ...(endpoint === null ? {} : { endpoint }),
+      ignoreConfiguredEndpointUrls: true,
+      useFipsEndpoint: false,
+      useDualstackEndpoint: false,
+      maxAttempts: 1,
+      requestHandler: TIMEOUTS,
+    });
+    last = { base, client };
+    return client;
+  };
+}
+
+function explain(action: string, error: unknown): ResolverError {
+  // Anything but STS's own words may quote the answer, and an answer holds a secret.
+  if (!(error instanceof STSServiceException) || !isAnswer(error)) {
+    return new ResolverError("ERR_STS_UNAVAILABLE", `STS could not be asked (${action}: ${error instanceof Error ? error.name : "unknown"}); ask again.`);
+  }
+  const said = `STS answered ${action} with ${error.name}: ${error.message}`;
+  if (BASE_FAULTS.has(error.name)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
+  return REFUSALS.has(error.name) ? new ResolverError("ERR_STS_REFUSED", said) : new ResolverError("ERR_STS_UNAVAILABLE", said);
+}
+
+function boundedCode(error: unknown): string {
+  if (!(error instanceof STSServiceException) || !isAnswer(error)) return "unreachable";
+  return [REFUSALS, BASE_FAULTS, TROUBLES].some((codes) => codes.has(error.name)) ? error.name : "other";
+}
+
+/** Whether STS itself said it, with a status of an error. */
+function isAnswer({ $metadata }: STSServiceException): boolean {
+  return ($metadata.httpStatusCode ?? 0) >= 400;
+}

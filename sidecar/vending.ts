@@ -1,0 +1,88 @@
+import { ResolverError } from "../shared/decisions/errors.ts";
+import type { Grant } from "../shared/decisions/grants.ts";
+import type { BaseIdentity } from "./base-identity.ts";
+import type { CredentialCache, Credentials } from "./credential-cache.ts";
+import type { SessionRequest, STS } from "./sts-client.ts";
+
+export interface VendingOptions {
+  readonly sessionName: string;
+  /** Whether a long-lived key may be handed out. */
+  readonly vendsLongLivedBase: boolean;
+  /** Whether the account of the first answer is the only one from then on. */
+  readonly pinsAccount: boolean;
+}
+
+export interface VendingPorts {
+  readonly base: BaseIdentity;
+  readonly sts: Pick<STS, "assumeRole">;
+  readonly sessions: CredentialCache;
+  readonly onAccountRefused: () => void;
+}
+
+/** Turns a grant into credentials. Nothing that was not granted reaches STS. */
+export class Vending {
+  readonly #options: VendingOptions;
+  readonly #ports: VendingPorts;
+  #account: string | null = null;
+
+  constructor(options: VendingOptions, ports: VendingPorts) {
+    this.#options = options;
+    this.#ports = ports;
+  }
+
+  /** Rejects with the refusal of the grant, or with what STS trouble there was. */
+  async credentialsFor(grant: Grant): Promise<Credentials> {
+    if (grant.verdict === "refused") throw new ResolverError(grant.code, grant.message);
+    if (grant.verdict === "role") this.#checkAccount(grant.accountID);
+    const credentials = await (grant.verdict === "role" ? this.#roleSession(grant.roleARN) : this.#baseSession());
+    this.#checkAccount(credentials.accountID);
+    if (this.#options.pinsAccount) this.#account = credentials.accountID;
+    return credentials;
+  }
+
+  async #baseSession(): Promise<Credentials> {
+    const credentials = await this.#ports.base.get();
+    if (credentials.sessionToken !== null || this.#options.vendsLongLivedBase) return credentials;
+    throw new ResolverError(
+      "ERR_BASE_LONG_LIVED",
+      "The sidecar's own identity is a long-lived access key, which is handed out only where --base vend is written out. Give the sidecar a role instead.",
+    );
+  }
+
+  #roleSession(roleARN: string): Promise<Credentials> {
+    const request = { roleARN, sessionName: this.#options.sessionName };
+    return this.#ports.sessions.get(sessionKey(request), (signal) => this.#assume(request, signal));
+  }
+
+  async #assume(request: SessionRequest, signal: AbortSignal): Promise<Credentials> {
+    const { base, sts } = this.#ports;
+    const credentials = await base.get();
+    try {
+      return await sts.assumeRole(credentials, request, signal);
+    } catch (error) {
+      if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.forget();
+      throw error;
+    }
+  }
+
+  // A controller reads its account once at start; a role in another one would make it act where it does not look.
+  #checkAccount(accountID: string): void {
+    if (this.#account === null || this.#account === accountID) return;
+    this.#ports.onAccountRefused();
+    throw new ResolverError(
+      "ERR_SELECTOR_ACCOUNT_PINNED",
+      `The role is in account ${accountID}, and this sidecar has answered for account ${this.#account}. Restart the Pod if the move is meant.`,
+    );
+  }
+}
+
+/** What tells sessions apart: everything that STS is asked for, in one order. */
+export function sessionKey({ roleARN, sessionName }: SessionRequest): string {
+  return JSON.stringify([roleARN, sessionName]);
+}
+
+/** The role of a session's key, for metrics. */
+export function roleOfSession(key: string): string {
+  const parts: unknown = JSON.parse(key);
+  return Array.isArray(parts) ? String(parts[0]) : "";
+}
