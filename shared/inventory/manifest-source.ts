@@ -1,0 +1,156 @@
+import { Inventory, type InventoryChange } from "../decisions/inventory.ts";
+import type { JsonObject } from "../decisions/json.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { identityKey, identityOf, type ObjectIdentity } from "./duplicates.ts";
+import { Listeners } from "./listeners.ts";
+import { type FileListing, inputError, listManifestFiles, readListed, readStdin, STDIN } from "./manifest-files.ts";
+import type { InputFault, Manifest } from "./manifest-reader.ts";
+import type { InventorySource, SourceStatus } from "./source.ts";
+import { type WatchPath, watchPath } from "./watched-folders.ts";
+
+export interface ManifestSourceOptions {
+  readonly runtime: "ack" | "extended";
+  readonly clock?: Clock;
+  readonly watch?: WatchPath;
+}
+
+/** Together well under the 2 s in which a change must take effect, whether or not the operating system tells of it. */
+const POLL_MS = 1_000;
+const DEBOUNCE_MS = 50;
+
+interface Held {
+  readonly object: JsonObject;
+  readonly identity: ObjectIdentity;
+  /** To compare by. */
+  readonly text: string;
+}
+
+interface View {
+  readonly manifests: readonly Manifest[];
+  readonly objects: ReadonlyMap<string, Held>;
+}
+
+/** The inventory of files and folders, followed as they change. What turns bad leaves the last good view as it is. */
+export class ManifestSource implements InventorySource {
+  readonly inventory: Inventory;
+  readonly #paths: readonly string[];
+  readonly #clock: Clock;
+  readonly #watch: WatchPath;
+  readonly #listeners = new Listeners();
+  #status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
+  #view: View = { manifests: [], objects: new Map() };
+  #faults: readonly InputFault[] = [];
+  #fingerprint: string | null = null;
+  /** Whether the operating system told of a change that was not looked at yet. */
+  #told = false;
+  #stdin: Promise<string> | null = null;
+  #stops: (() => void)[] = [];
+  #cancelTimer = (): void => undefined;
+  #checking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(paths: readonly string[], { runtime, clock = systemClock, watch = watchPath }: ManifestSourceOptions) {
+    this.inventory = new Inventory({ runtime, origin: "file" });
+    this.#paths = paths;
+    this.#clock = clock;
+    this.#watch = watch;
+  }
+
+  get status(): SourceStatus {
+    return this.#status;
+  }
+
+  /** Every object of the last good view, those of kinds that the inventory does not take included, in input order. */
+  get manifests(): readonly Manifest[] {
+    return this.#view.manifests;
+  }
+
+  async start(): Promise<void> {
+    // Watching begins first, so that no change falls between the reading and the watching.
+    const watched = this.#paths.filter((path) => path !== STDIN);
+    this.#stops = watched.map((path) => this.#watch(path, () => this.#hear()));
+    this.#checking = this.#check();
+    await this.#checking;
+    if (this.#status.loaded) return;
+    await this.stop();
+    throw inputError(this.#faults);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer();
+    for (const stop of this.#stops.splice(0)) stop();
+    await this.#checking;
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  /** Notices come in bursts; the first one sets the time, so that no stream of them can put off the reading. */
+  #hear(): void {
+    if (this.#told) return;
+    this.#told = true;
+    this.#schedule(DEBOUNCE_MS);
+  }
+
+  #schedule(delayMs: number): void {
+    this.#cancelTimer();
+    if (this.#stopped) return;
+    this.#cancelTimer = this.#clock.schedule(delayMs, () => {
+      this.#checking = this.#checking.then(() => this.#check());
+    });
+  }
+
+  /** Looks at the files, and reads them only when one of them changed. */
+  async #check(): Promise<void> {
+    // A file changed twice within one tick of the file system's clock looks the same; a notice is believed.
+    const told = this.#told;
+    this.#told = false;
+    const listing = await listManifestFiles(this.#paths);
+    const fingerprint = JSON.stringify([listing.files, listing.faults]);
+    if (told || fingerprint !== this.#fingerprint) await this.#load(listing, fingerprint);
+    else if (this.#status.fault === null) this.#status = { ...this.#status, lastSyncMs: this.#clock.now() };
+    this.#schedule(this.#told ? DEBOUNCE_MS : POLL_MS);
+  }
+
+  async #load(listing: FileListing, fingerprint: string): Promise<void> {
+    const { manifests, faults } = await readListed(listing, () => (this.#stdin ??= readStdin()));
+    this.#fingerprint = fingerprint;
+    this.#faults = faults;
+    if (faults.length > 0) {
+      this.#status = { ...this.#status, fault: inputError(faults).message };
+      this.#listeners.notify();
+      return;
+    }
+    const changed = this.#apply(manifests);
+    const recovered = this.#status.fault !== null || !this.#status.loaded;
+    this.#status = { loaded: true, lastSyncMs: this.#clock.now(), fault: null };
+    if (changed || recovered) this.#listeners.notify();
+  }
+
+  #apply(manifests: readonly Manifest[]): boolean {
+    const before = this.#view.objects;
+    this.#view = viewOf(manifests);
+    const changes = differences(before, this.#view.objects);
+    this.inventory.apply(changes);
+    return changes.length > 0;
+  }
+}
+
+function viewOf(manifests: readonly Manifest[]): View {
+  const objects = new Map<string, Held>();
+  for (const { object } of manifests) {
+    const identity = identityOf(object);
+    if (identity !== null) objects.set(identityKey(identity), { object, identity, text: JSON.stringify(object) });
+  }
+  return { manifests, objects };
+}
+
+/** What turns one view into the other: removals first. */
+function differences(before: View["objects"], after: View["objects"]): InventoryChange[] {
+  const changes: InventoryChange[] = [];
+  for (const [key, { identity }] of before) if (!after.has(key)) changes.push({ type: "remove", ...identity });
+  for (const [key, { object, text }] of after) if (before.get(key)?.text !== text) changes.push({ type: "put", object });
+  return changes;
+}
