@@ -76,9 +76,9 @@ function conflict(selecting: readonly RoleSelector[], region: Region | null): Re
 }
 
 function byDefault({ controllerRole, controllerAccount }: DecisionSettings, region: Region | null): Resolution {
+  const accountID = controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole));
   return {
-    outcome: "default", via: null, selectors: [], roleARN: controllerRole, region, code: null,
-    accountID: controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole)),
+    outcome: "default", via: null, selectors: [], roleARN: controllerRole, accountID, region, code: null,
     message: "No IAMRoleSelector selects it, so the controller's own role is used.",
   };
 }

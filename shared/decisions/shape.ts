@@ -28,7 +28,7 @@ function shapeFault(value: unknown, error: ErrorObject): ShapeFault {
     const properties = field(error.parentSchema, "properties");
     const known = isJsonObject(properties) ? Object.keys(properties) : [];
     const guess = closest(name, known);
-    const expected = guess === null ? `expected one of ${known.join(", ")}` : `did you mean ${guess}?`;
+    const expected = guess === null ? `expected one of ${known.join(", ")}` : `perhaps ${guess} was meant`;
     return { path: [...path, name], message: `unknown field ${quote(name)}; ${expected}`, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");

@@ -89,6 +89,13 @@ function mayWaive({ username, groups }: Requester, { waiverUsers, waiverGroups }
 }
 
 /** `IRS-03 spec.arn: MESSAGE. FIX.`, the line that a person reads. */
-export function findingLine({ code, path, message, fix }: Pick<Finding, "code" | "path" | "message" | "fix">): string {
-  return `${code} ${formatFieldPath(path)}: ${message}. ${fix}.`;
+export function findingLine(finding: FindingText): string {
+  return `${finding.code} ${formatFieldPath(finding.path)}: ${findingSentences(finding)}`;
 }
+
+/** `MESSAGE. FIX.` as sentences. */
+export function findingSentences({ message, fix }: Pick<FindingText, "message" | "fix">): string {
+  return `${message}. ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
+}
+
+type FindingText = Pick<Finding, "code" | "path" | "message" | "fix">;

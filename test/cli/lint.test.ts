@@ -1,0 +1,101 @@
+import t from "tap";
+import { runCommand } from "./run-command.ts";
+
+const GOOD = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a}
+spec:
+  arn: arn:aws:iam::111122223333:role/team-a
+  namespaceSelector:
+    names: [team-a]
+`;
+const BAD = GOOD.replace("role/team-a", "user/jane").replace("names: [team-a]", "names: [team-a, Team-A]");
+const EVERYTHING = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata:
+  name: everything
+spec:
+  arn: arn:aws:iam::111122223333:role/everything
+`;
+
+t.test("a good selector has no finding and exits 0", async (t) => {
+  const { status, stdout, stderr } = await runCommand(["lint", "-"], { stdin: GOOD });
+  t.equal(status, 0);
+  t.equal(stdout, "1 checked, 0 denied, 0 warned\n");
+  t.equal(stderr, "");
+});
+
+t.test("JSON has file, line and path of each finding, sorted, and exits 1", async (t) => {
+  const dir = t.testdir({ "b.yaml": BAD, "a.yaml": GOOD.replace("{name: team-a}", "{name: good}") });
+  const { status, stdout } = await runCommand(["lint", "--from", dir, "-o", "json"]);
+  t.equal(status, 1);
+  t.strictSame(JSON.parse(stdout), {
+    checked: 2,
+    findings: [
+      {
+        file: `${dir}/b.yaml`, line: 5, kind: "IAMRoleSelector", name: "team-a", namespace: null, path: "spec.arn", code: "IRS-03", severity: "deny",
+        message: '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME',
+        fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME", waivable: false, waived: false,
+      },
+      {
+        file: `${dir}/b.yaml`, line: 7, kind: "IAMRoleSelector", name: "team-a", namespace: null, path: "spec.namespaceSelector.names[1]", code: "IRS-09", severity: "deny",
+        message: '"Team-A" is not the name of a namespace: a namespace name consists of lower-case letters, digits and \'-\', starting and ending with a letter or digit',
+        fix: "write the exact name of a namespace, or select namespaces by label with labelSelector", waivable: false, waived: false,
+      },
+    ],
+    notApplied: [],
+  });
+});
+
+t.test("one object in two files is reported with both places", async (t) => {
+  const dir = t.testdir({ "a.yaml": GOOD, "b.yaml": GOOD });
+  const { status, stderr } = await runCommand(["lint", dir]);
+  t.equal(status, 2);
+  t.match(stderr, /b\.yaml:1: .*a\.yaml:1/);
+});
+
+t.test("text names place, severity, path, what is wrong and how to mend it", async (t) => {
+  const { status, stdout } = await runCommand(["lint", "-"], { stdin: EVERYTHING });
+  t.equal(status, 1);
+  t.equal(stdout, [
+    "-:5: deny IRS-15 IAMRoleSelector everything spec",
+    "    the selector selects every resource in every namespace",
+    "    fix: restrict it with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
+    "1 checked, 1 denied, 0 warned",
+    "",
+  ].join("\n"));
+});
+
+t.test("offline a waiver counts, and is listed", async (t) => {
+  const stdin = EVERYTHING.replace("  name: everything", '  name: everything\n  annotations: {"ack-role-resolver.io/allow": "IRS-15"}');
+  const { status, stdout } = await runCommand(["lint", "-o", "json", "-"], { stdin });
+  t.equal(status, 0);
+  t.match(JSON.parse(stdout), { findings: [{ code: "IRS-15", severity: "warn", waivable: true, waived: true }] });
+});
+
+t.test("warnings exit 0, unless they are to fail", async (t) => {
+  const stdin = GOOD.replace("names: [team-a]", "names: []") + "  resourceTypeSelector: [{group: s3.services.k8s.aws}]\n";
+  t.equal((await runCommand(["lint", "-"], { stdin })).status, 0);
+  t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { stdin })).status, 1);
+  t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { stdin: GOOD })).status, 0);
+});
+
+t.test("--check changes a severity", async (t) => {
+  const severity = async (...flags: string[]): Promise<unknown> => JSON.parse((await runCommand(["lint", "-o", "json", ...flags, "-"], { stdin: EVERYTHING })).stdout);
+  t.match(await severity("--check", "IRS-15=warn"), { findings: [{ severity: "warn" }] });
+  t.match(await severity("--check", "IRS-15=off"), { findings: [] });
+});
+
+t.test("what can be read is judged and printed, and what cannot makes it exit 2", async (t) => {
+  const dir = t.testdir({ "a.yaml": BAD, "broken.yaml": "kind: [\n" });
+  const { status, stdout, stderr } = await runCommand(["lint", dir]);
+  t.equal(status, 2);
+  t.match(stdout, /1 checked, 2 denied, 0 warned\n$/);
+  t.match(stderr, /broken\.yaml:\d+: /);
+});
+
+t.test("a terminal gets colours, unless it asks for none", async (t) => {
+  t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true })).stdout, "\u001b[31mdeny\u001b[39m IRS-15");
+  t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { NO_COLOR: "1" } })).stdout, "-:5: deny IRS-15");
+  t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { TERM: "dumb" } })).stdout, "-:5: deny IRS-15");
+});

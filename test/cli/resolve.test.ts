@@ -1,0 +1,114 @@
+import t from "tap";
+import { runCommand } from "./run-command.ts";
+
+const SELECTORS = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a, resourceVersion: "41"}
+spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: [team-a, both]}}
+---
+apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: buckets}
+spec: {arn: "arn:aws:iam::444455556666:role/buckets", namespaceSelector: {names: [both]}, resourceTypeSelector: [{apiVersion: s3.services.k8s.aws/v1alpha1, kind: Bucket}]}
+---
+`;
+const bucket = (namespace: string, name = "b1"): string => `apiVersion: s3.services.k8s.aws/v1alpha1
+kind: Bucket
+metadata: {name: ${name}, namespace: ${namespace}}
+---
+`;
+const resource = (namespace: string, name = "b1"): object => ({ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", namespace, name });
+
+t.test("JSON is an array in input order with each outcome, and a conflict exits 1", async (t) => {
+  const stdin = SELECTORS + bucket("team-a") + bucket("both") + bucket("other");
+  const { status, stdout, stderr } = await runCommand(["resolve", "--from", "-", "-o", "json", "--region", "eu-west-1"], { stdin });
+  const region = { value: "eu-west-1", from: "controller" };
+  t.equal(status, 1);
+  t.equal(stderr, "");
+  t.strictSame(JSON.parse(stdout), [
+    {
+      resource: resource("team-a"), outcome: "selected", via: "selector",
+      selectors: [{ name: "team-a", resourceVersion: "41", roleARN: "arn:aws:iam::111122223333:role/team-a" }],
+      roleARN: "arn:aws:iam::111122223333:role/team-a", accountID: "111122223333", region, code: null, message: "IAMRoleSelector team-a selects it.",
+    },
+    {
+      resource: resource("both"), outcome: "conflict", via: null,
+      selectors: [
+        { name: "buckets", resourceVersion: null, roleARN: "arn:aws:iam::444455556666:role/buckets" },
+        { name: "team-a", resourceVersion: "41", roleARN: "arn:aws:iam::111122223333:role/team-a" },
+      ],
+      roleARN: null, accountID: null, region, code: "ERR_SELECTOR_CONFLICT",
+      message: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [buckets, team-a]",
+    },
+    {
+      resource: resource("other"), outcome: "default", via: null, selectors: [], roleARN: null, accountID: null, region, code: null,
+      message: "No IAMRoleSelector selects it, so the controller's own role is used.",
+    },
+  ]);
+});
+
+t.test("without a conflict it exits 0; a resource without a namespace is in -n, else in default", async (t) => {
+  const stdin = SELECTORS + "apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\nmetadata: {name: b1}\n";
+  const inTeam = await runCommand(["resolve", "-n", "team-a", "-o", "json", "-"], { stdin });
+  t.equal(inTeam.status, 0);
+  t.match(JSON.parse(inTeam.stdout), [{ resource: { namespace: "team-a" }, outcome: "selected" }]);
+  t.match(JSON.parse((await runCommand(["resolve", "-o", "json", "-"], { stdin })).stdout), [{ resource: { namespace: "default" }, outcome: "default" }]);
+});
+
+t.test("a malformed selector takes no part, is reported on stderr and exits 1", async (t) => {
+  const stdin = SELECTORS.replace("arn:aws:iam::111122223333:role/team-a", "not-an-arn") + bucket("team-a");
+  const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
+  t.equal(status, 1);
+  t.match(JSON.parse(stdout), [{ outcome: "default" }]);
+  t.equal(stderr, [
+    "IAMRoleSelector team-a is malformed and takes no part:",
+    "  IRS-02 spec.arn: \"not-an-arn\" is not an ARN: it does not start with arn:. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
+    "",
+  ].join("\n"));
+});
+
+t.test("a selector that only the webhook refuses takes part as in a controller, and is reported", async (t) => {
+  const stdin = SELECTORS.replace("role/team-a", "user/jane") + bucket("team-a");
+  const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
+  t.equal(status, 1);
+  t.match(JSON.parse(stdout), [{ outcome: "selected", roleARN: "arn:aws:iam::111122223333:user/jane" }]);
+  t.match(stderr, /^IAMRoleSelector team-a takes part, but the webhook would refuse it:\n {2}IRS-03 /);
+});
+
+t.test("unreadable input prints nothing but the faults and exits 2", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTORS + bucket("team-a"), "b.json": "{" });
+  const { status, stdout, stderr } = await runCommand(["resolve", dir]);
+  t.equal(status, 2);
+  t.equal(stdout, "");
+  t.match(stderr, /b\.json:\d+: /);
+});
+
+t.test("text is a table", async (t) => {
+  const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a") + bucket("other") });
+  t.equal(stdout, [
+    "NAMESPACE  RESOURCE   OUTCOME   SELECTORS  ROLE                                   REGION",
+    "team-a     Bucket/b1  selected  team-a     arn:aws:iam::111122223333:role/team-a  -",
+    "other      Bucket/b1  default   -          the controller's own                   -",
+    "",
+  ].join("\n"));
+});
+
+t.test("a terminal sees outcomes in colour", async (t) => {
+  const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a"), terminal: true });
+  t.match(stdout, "\u001b[32mselected\u001b[39m");
+});
+
+t.test("the stored version of a kind counts, with a warning when several are served", async (t) => {
+  const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: buckets.s3.services.k8s.aws}
+spec:
+  group: s3.services.k8s.aws
+  names: {kind: Bucket, plural: buckets}
+  versions: [{name: v1alpha1, served: true, storage: true}, {name: v1beta1, served: true, storage: false}]
+---
+`;
+  const { stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin: SELECTORS + crd + bucket("both").replace("v1alpha1", "v1beta1") });
+  t.match(JSON.parse(stdout), [{ outcome: "conflict" }]);
+  t.equal(stderr, "warning: Bucket.s3.services.k8s.aws is served as v1alpha1, v1beta1; selectors are compared with v1alpha1, the stored version\n");
+});
