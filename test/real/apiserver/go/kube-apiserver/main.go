@@ -1,0 +1,13 @@
+// Command kube-apiserver is the Kubernetes API server that the tests under test/real run against.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+func main() {
+	os.Exit(cli.Run(app.NewAPIServerCommand()))
+}
