@@ -1,0 +1,93 @@
+import { generateKeyPairSync } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { tokenFile } from "./identities.ts";
+import type { Tokens } from "./identities.ts";
+
+/** Where a control plane listens, all on 127.0.0.1. */
+export interface Ports {
+  readonly api: number;
+  readonly etcd: number;
+  readonly etcdPeer: number;
+}
+
+/** The files of a control plane in its folder. */
+export interface ControlPlaneFiles {
+  readonly folder: string;
+  readonly kubeconfig: string;
+  readonly caFile: string;
+  readonly auditLog: string;
+}
+
+export function controlPlaneFiles(folder: string): ControlPlaneFiles {
+  return {
+    folder,
+    kubeconfig: path.join(folder, "kubeconfig"),
+    // The API server makes a certificate for 127.0.0.1 on its first start and keeps it; the file holds its CA too.
+    caFile: path.join(folder, "certificates", "apiserver.crt"),
+    auditLog: path.join(folder, "audit.log"),
+  };
+}
+
+/** Writes what the API server reads at its start. */
+export async function writeServerFiles(folder: string, tokens: Tokens): Promise<void> {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const write = async (name: string, text: string): Promise<void> => writeFile(path.join(folder, name), text, { mode: 0o600 });
+  await Promise.all([
+    write("tokens.csv", tokenFile(tokens)),
+    write("service-account.key", privateKey.export({ type: "sec1", format: "pem" })),
+    write("audit-policy.json", JSON.stringify(AUDIT_POLICY)),
+  ]);
+}
+
+/** Every write with its bodies, webhook annotations included; what the API server does on its own behalf is left out. */
+const AUDIT_POLICY = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [
+    { level: "None", users: ["system:apiserver"] },
+    { level: "RequestResponse", verbs: ["create", "update", "patch", "delete", "deletecollection"] },
+    { level: "Metadata" },
+  ],
+};
+
+export function etcdArguments(ports: Ports): readonly string[] {
+  const client = `http://127.0.0.1:${ports.etcd}`;
+  const peer = `http://127.0.0.1:${ports.etcdPeer}`;
+  return [
+    "--data-dir=etcd",
+    "--log-level=warn",
+    // Nothing in the folder outlives the cluster, so nothing need reach the disk.
+    "--unsafe-no-fsync",
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+  ];
+}
+
+export function apiserverArguments(ports: Ports): readonly string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${ports.api}`,
+    "--cert-dir=certificates",
+    "--authorization-mode=RBAC",
+    "--token-auth-file=tokens.csv",
+    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+    "--service-account-key-file=service-account.key",
+    "--service-account-signing-key-file=service-account.key",
+    "--service-cluster-ip-range=10.0.0.0/24",
+    // No controller manager makes a `default` ServiceAccount here, without which this plugin would refuse every Pod.
+    "--disable-admission-plugins=ServiceAccount",
+    // The default one writes the Endpoints of `kubernetes`, which may not be a loopback address.
+    "--endpoint-reconciler-type=none",
+    "--audit-policy-file=audit-policy.json",
+    "--audit-log-path=audit.log",
+    // A line is in the file before the answer is sent.
+    "--audit-log-mode=blocking-strict",
+  ];
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+
+/**
+ * Who the tests are: each has a token, a context of its name in the kubeconfig, and these groups. Only `admin` may do anything
+ * before a test grants it. Any other identity: `kubectl --as`, or the `Impersonate-User` header, as admin.
+ */
+export const IDENTITIES = {
+  admin: { username: "admin", groups: ["system:masters"] },
+  jane: { username: "jane", groups: ["developers"] },
+  webhook: serviceAccount("ack-role-resolver", "webhook"),
+  controller: serviceAccount("ack-system", "ack-s3-controller"),
+} as const;
+
+export type Identity = keyof typeof IDENTITIES;
+export type Tokens = Readonly<Record<Identity, string>>;
+
+export function randomTokens(): Tokens {
+  return { admin: randomUUID(), jane: randomUUID(), webhook: randomUUID(), controller: randomUUID() };
+}
+
+/** The file of `--token-auth-file`: lines of token, user, uid and the quoted groups. */
+export function tokenFile(tokens: Tokens): string {
+  return names()
+    .map((name) => `${tokens[name]},${IDENTITIES[name].username},${name},"${IDENTITIES[name].groups.join(",")}"\n`)
+    .join("");
+}
+
+/** A kubeconfig with a context for each identity, `admin` the current one. */
+export function kubeconfig(url: string, caFile: string, tokens: Tokens): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster: { server: url, "certificate-authority": caFile } }],
+    users: names().map((name) => ({ name, user: { token: tokens[name] } })),
+    contexts: names().map((name) => ({ name, context: { cluster: "test", user: name } })),
+    "current-context": "admin",
+  });
+}
+
+function names(): readonly Identity[] {
+  return ["admin", "jane", "webhook", "controller"];
+}
+
+/** As the API server names the user of a service account's token: kubernetes.io/docs/reference/access-authn-authz/authentication. */
+function serviceAccount(namespace: string, name: string): { readonly username: string; readonly groups: readonly string[] } {
+  return { username: `system:serviceaccount:${namespace}:${name}`, groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`] };
+}
