@@ -155,9 +155,11 @@ export class Inventory {
     const versions: unknown[] = Array.isArray(listed) ? listed : [];
     const named = (flag: string): string[] => versions.filter((one) => field(one, flag) === true).map((one) => stringAt(one, "name") ?? "");
     const [storage] = named("storage");
+    const { name } = objectMeta(object);
+    this.#removeKind(name);
     const key = `${stringAt(spec, "group") ?? ""}/${stringAt(spec, "names", "kind") ?? ""}`;
     if (storage !== undefined) this.#kinds.set(key, { storage, served: named("served") });
-    this.#kindKeys.set(objectMeta(object).name, key);
+    this.#kindKeys.set(name, key);
   }
 
   #removeKind(name: string): void {

@@ -33,7 +33,7 @@ export function decodeSelector(object: JsonObject, context: { readonly origin: O
   return { selector, name: written.name, faults };
 }
 
-function compile(written: WrittenSelector, { origin, runtime }: { origin: Origin; runtime: Runtime }, grantable: boolean): RoleSelector {
+function compile(written: WrittenSelector, context: { readonly origin: Origin; readonly runtime: Runtime }, grantable: boolean): RoleSelector {
   const names = written.namespaceSelector?.names ?? [];
   const types = written.resourceTypeSelector ?? [];
   return {
@@ -41,9 +41,9 @@ function compile(written: WrittenSelector, { origin, runtime }: { origin: Origin
     resourceVersion: written.resourceVersion,
     roleARN: written.arn ?? "",
     namespaces: names.length === 0 ? null : new Set(names),
-    namespaceLabels: compileLabels(written.namespaceSelector?.labelSelector ?? null, runtime),
-    types: types.length === 0 ? null : types.map((entry) => effectiveEntry(entry, origin)),
-    resourceLabels: compileLabels(written.resourceLabelSelector, runtime),
+    namespaceLabels: compileLabels(written.namespaceSelector?.labelSelector ?? null, context.runtime),
+    types: types.length === 0 ? null : types.map((entry) => effectiveEntry(entry, context)),
+    resourceLabels: compileLabels(written.resourceLabelSelector, context.runtime),
     grantable,
   };
 }

@@ -85,7 +85,8 @@ function placeOf({ namespaces, namespaceLabels, types }: RoleSelector): Place {
   const [pair] = namespaceLabels?.matchLabels ?? [];
   if (pair !== undefined) return { by: "label", keys: [labelKey(...pair)] };
   if (namespaceLabels !== null) return { by: "expression" };
-  return { by: "group", keys: [...new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP])] };
+  const groups = new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP]);
+  return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] }; // found once, whatever the group
 }
 
 function labelKey(key: string, value: string): string {

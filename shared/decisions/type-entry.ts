@@ -20,9 +20,17 @@ export function rewrittenEntry({ group, version, kind, apiVersion }: WrittenType
   return group === "" && version === "" ? { group: entryGroup, version: entryVersion, kind } : null;
 }
 
-/** The entry as it takes part: rewritten when it comes from a manifest, since admission would have done so. */
-export function effectiveEntry(entry: WrittenTypeEntry, origin: Origin): TypeEntry {
-  return (origin === "file" ? rewrittenEntry(entry) : null) ?? entry;
+/**
+ * Whether `apiVersion` means anything: in a manifest, since admission would rewrite it, and under `extended`. Once stored,
+ * shipped controllers do not see it.
+ */
+export function readsAPIVersion({ origin, runtime }: { readonly origin: Origin; readonly runtime: "ack" | "extended" }): boolean {
+  return origin === "file" || runtime === "extended";
+}
+
+/** The entry as it takes part. */
+export function effectiveEntry(entry: WrittenTypeEntry, context: { readonly origin: Origin; readonly runtime: "ack" | "extended" }): TypeEntry {
+  return (readsAPIVersion(context) ? rewrittenEntry(entry) : null) ?? entry;
 }
 
 export function entryHolds(entry: TypeEntry, type: TypeEntry): boolean {
@@ -40,10 +48,10 @@ export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[
   if (!Array.isArray(entries)) return [];
   return entries.flatMap((entry: unknown, i): PatchOperation[] => {
     const apiVersion = stringAt(entry, "apiVersion");
-    const kind = field(entry, "kind") ?? "";
-    if (!isJsonObject(entry) || apiVersion === null || typeof kind !== "string") return [];
-    const { group = "", version = "", apiVersion: _dropped, ...rest } = entry;
-    if (typeof group !== "string" || typeof version !== "string") return [];
+    if (!isJsonObject(entry) || apiVersion === null) return [];
+    const [group, version, kind] = ["group", "version", "kind"].map((part) => field(entry, part) ?? ""); // null means absent
+    if (typeof group !== "string" || typeof version !== "string" || typeof kind !== "string") return [];
+    const { apiVersion: _dropped, ...rest } = entry;
     const rewritten = rewrittenEntry({ group, version, kind, apiVersion });
     if (rewritten === null) return [];
     return [{ op: "replace", path: jsonPointer("spec", "resourceTypeSelector", i), value: { ...rest, ...rewritten } }];
