@@ -2,6 +2,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
 import { labelKeyFaults, labelValueFaults, namespaceNameFaults } from "../shared/decisions/kubernetes-names.ts";
 import type { Labels } from "../shared/decisions/label-selector.ts";
+import { quote } from "../shared/decisions/quote.ts";
 
 /** What a request says of the resource that it wants credentials for. */
 export interface ResourceDescription {
@@ -20,7 +21,7 @@ export function readResourceDescription(path: string): ResourceDescription {
   const kinds = search.getAll("kind").map((text) => ({ text, kind: parseKindArgument(text) }));
   if (kinds.length > 1) faults.push("kind may be given once");
   for (const { text, kind } of kinds) {
-    if (kind === null || kind.group === null) faults.push(`kind is ${JSON.stringify(text)}, not ${KIND_FORM}`);
+    if (kind === null || kind.group === null) faults.push(`kind is ${quote(text)}, not ${KIND_FORM}`);
   }
   const labels = readLabels(search.getAll("label"), faults);
   refuse(faults);
@@ -34,7 +35,7 @@ export function refuseQuery(path: string): void {
 
 /** Throws ERR_REQUEST_MALFORMED unless it is a namespace's name. */
 export function checkNamespaceName(name: string): string {
-  refuse(namespaceNameFaults(name).map((fault) => `namespace ${JSON.stringify(name)}: ${fault}`));
+  refuse(namespaceNameFaults(name).map((fault) => `namespace ${quote(name)}: ${fault}`));
   return name;
 }
 
@@ -46,7 +47,7 @@ function searchOf(path: string): URLSearchParams {
 function unknownParameters(search: URLSearchParams, known: readonly string[]): string[] {
   const unknown = [...new Set(search.keys())].filter((name) => !known.includes(name));
   const takes = known.length === 0 ? "no query" : known.join(" and ");
-  return unknown.map((name) => `unknown parameter ${JSON.stringify(name)}; this path takes ${takes}`);
+  return unknown.map((name) => `unknown parameter ${quote(name)}; this path takes ${takes}`);
 }
 
 function readLabels(given: readonly string[], faults: string[]): Labels | null {
@@ -58,7 +59,7 @@ function readLabels(given: readonly string[], faults: string[]): Labels | null {
     const [key, value] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
     const wrong = at < 0 ? ["it is not KEY=VALUE"] : [...labelKeyFaults(key), ...labelValueFaults(value)];
     if (labels.has(key)) wrong.push("the key was given already");
-    faults.push(...wrong.map((fault) => `label ${JSON.stringify(text)}: ${fault}`));
+    faults.push(...wrong.map((fault) => `label ${quote(text)}: ${fault}`));
     labels.set(key, value);
   }
   return labels;

@@ -1,5 +1,6 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Grant } from "../shared/decisions/grants.ts";
+import { accountOfARN } from "../shared/decisions/role-arn.ts";
 import type { BaseIdentity } from "./base-identity.ts";
 import type { CredentialCache, Credentials } from "./credential-cache.ts";
 import type { SessionRequest, STS } from "./sts-client.ts";
@@ -33,7 +34,7 @@ export class Vending {
   /** Rejects with the refusal of the grant, or with what STS trouble there was. */
   async credentialsFor(grant: Grant): Promise<Credentials> {
     if (grant.verdict === "refused") throw new ResolverError(grant.code, grant.message);
-    if (grant.verdict === "role") this.#checkAccount(grant.accountID);
+    if (grant.verdict === "role") this.#checkAccount(accountOfARN(grant.roleARN));
     const credentials = await (grant.verdict === "role" ? this.#roleSession(grant.roleARN) : this.#baseSession());
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
@@ -66,12 +67,12 @@ export class Vending {
   }
 
   // A controller reads its account once at start; a role in another one would make it act where it does not look.
-  #checkAccount(accountID: string): void {
-    if (this.#account === null || this.#account === accountID) return;
+  #checkAccount(accountID: string | null): void {
+    if (this.#account === null || accountID === this.#account) return;
     this.#ports.onAccountRefused();
     throw new ResolverError(
       "ERR_SELECTOR_ACCOUNT_PINNED",
-      `The role is in account ${accountID}, and this sidecar has answered for account ${this.#account}. Restart the Pod if the move is meant.`,
+      `The role is in account ${accountID ?? "unknown"}, and this sidecar has answered for account ${this.#account}. Restart the Pod if the move is meant.`,
     );
   }
 }

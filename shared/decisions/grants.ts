@@ -4,13 +4,13 @@ import { formatFieldPath } from "./field-path.ts";
 import type { Inventory } from "./inventory.ts";
 import type { KindArgument } from "./kind-argument.ts";
 import { type Labels, type LabelSelector, labelsSatisfy } from "./label-selector.ts";
-import { accountOfARN } from "./role-arn.ts";
+import { quote } from "./quote.ts";
 import type { DecodedSelector, RoleSelector } from "./role-selector.ts";
 import { entryHolds, type TypeEntry } from "./type-entry.ts";
 
 /** Whether credentials may be vended, and whose. Nothing but `role` and `base` means yes. */
 export type Grant =
-  | { readonly verdict: "role"; readonly roleARN: string; readonly accountID: string; readonly selectors: readonly string[] }
+  | { readonly verdict: "role"; readonly roleARN: string; readonly selectors: readonly string[] }
   /** No selector selects: the controller's own identity. */
   | { readonly verdict: "base" }
   | { readonly verdict: "refused"; readonly code: ErrorCode; readonly message: string; readonly selectors: readonly string[] };
@@ -34,7 +34,7 @@ export interface NamespaceQuery {
  */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   if (!inventory.hasNamespace(query.namespace)) {
-    return refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace "${query.namespace}". Create it, or correct the name.`);
+    return refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(query.namespace)}. Create it, or correct the name.`);
   }
   const foreign = query.kinds.find(({ group }) => group !== null && !query.groups.includes(group));
   if (foreign !== undefined) {
@@ -67,7 +67,7 @@ export function grantSelector(
   if (faulty !== undefined) return malformed(faulty);
   const selector = inventory.selectors.get(name);
   if (selector === undefined) {
-    return refused("ERR_SELECTOR_UNKNOWN", `There is no IAMRoleSelector "${name}". Correct the name, or create it.`);
+    return refused("ERR_SELECTOR_UNKNOWN", `There is no IAMRoleSelector ${quote(name)}. Correct the name, or create it.`);
   }
   const types = groups.flatMap((group) => typesOf(inventory, group, [selector])).filter((type) => holdsFor(selector, type));
   if (types.length === 0) {
@@ -76,7 +76,7 @@ export function grantSelector(
   if (scope !== null && !types.some((type) => isSelectedAlone(inventory, selector, type, scope))) {
     return refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} is not what resolves in namespace ${scope}, the scope of this sidecar.`, [name]);
   }
-  return role([selector]);
+  return role(selector);
 }
 
 /** Each (version, kind) that could be decided differently from the others. "" stands for one that no selector names. */
@@ -127,8 +127,9 @@ function grantForType(inventory: Inventory, type: TypeEntry, query: NamespaceQue
   if (open.length > 0 && selecting.length < 2) return labelsDecide(namespace, open);
   if (selecting.length > 1) return conflict(selecting);
   const [only] = selecting;
-  if (only !== undefined) return only.grantable ? role([only]) : malformed(inventory.faulty.get(only.name) ?? { name: only.name, faults: [] });
-  return unmatched(query);
+  if (only === undefined) return unmatched(query);
+  const faulty = inventory.faulty.get(only.name);
+  return faulty === undefined ? role(only) : malformed(faulty);
 }
 
 function unmatched(query: NamespaceQuery): Grant {
@@ -158,9 +159,8 @@ function exampleOf({ matchLabels, matchExpressions }: LabelSelector): Labels {
   return labels;
 }
 
-function role(selectors: readonly [RoleSelector, ...RoleSelector[]]): Grant {
-  const [{ roleARN }] = selectors;
-  return { verdict: "role", roleARN, accountID: accountOfARN(roleARN) ?? "", selectors: selectors.map(({ name }) => name) };
+function role({ roleARN, name }: RoleSelector): Grant {
+  return { verdict: "role", roleARN, selectors: [name] };
 }
 
 function conflict(selecting: readonly RoleSelector[]): Grant {
@@ -168,7 +168,7 @@ function conflict(selecting: readonly RoleSelector[]): Grant {
   return refused("ERR_SELECTOR_CONFLICT", `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names.join(", ")}]`, names);
 }
 
-function malformed({ name, faults }: Pick<DecodedSelector, "name" | "faults">): Grant {
+function malformed({ name, faults }: DecodedSelector): Grant {
   const found = faults
     .filter(({ check, fault }) => (check.severity === "deny" && !check.waivable) || fault.dropsSelector === true)
     .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);

@@ -1,0 +1,277 @@
+import * as fc from "fast-check";
+import { test } from "tap";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { CredentialCache, type CredentialCacheOptions, type Credentials } from "../../sidecar/credential-cache.ts";
+import { parameters } from "../shared/decisions/property.ts";
+import { FakeClock } from "./fake-clock.ts";
+
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+
+function session(clock: FakeClock, lifeMs: number, number = 1): Credentials {
+  return {
+    accessKeyID: `ASIA${number}`, secretAccessKey: "secret", sessionToken: "token", accountID: "111122223333", expirationMs: clock.now() + lifeMs,
+  };
+}
+
+/** A loader that counts its calls and settles when told. */
+class Loader {
+  calls = 0;
+  readonly #waiting: PromiseWithResolvers<Credentials>[] = [];
+  readonly load = (): Promise<Credentials> => {
+    this.calls += 1;
+    const waiting = Promise.withResolvers<Credentials>();
+    this.#waiting.push(waiting);
+    return waiting.promise;
+  };
+  answer(credentials: Credentials): void {
+    this.#waiting.shift()?.resolve(credentials);
+  }
+  fail(error: Error): void {
+    this.#waiting.shift()?.reject(error);
+  }
+}
+
+function subject(options: Partial<CredentialCacheOptions> = {}): { clock: FakeClock; cache: CredentialCache; loader: Loader } {
+  const clock = new FakeClock();
+  // 0.5 is the middle of every jitter: half life exactly.
+  return { clock, loader: new Loader(), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
+}
+
+const refusal = new ResolverError("ERR_STS_REFUSED", "STS answered AssumeRole with AccessDenied");
+const trouble = new ResolverError("ERR_STS_UNAVAILABLE", "STS could not be asked");
+
+test("200 cold requests for one session make one call, and 200 over 50 sessions make 50", async (t) => {
+  const { cache, clock, loader } = subject();
+  const asked = Array.from({ length: 200 }, () => cache.get("a", loader.load));
+  t.equal(loader.calls, 1);
+  loader.answer(session(clock, HOUR));
+  t.equal(new Set((await Promise.all(asked)).map((one) => one.accessKeyID)).size, 1);
+
+  const many = Array.from({ length: 200 }, (_, i) => cache.get(`key ${i % 50}`, loader.load));
+  t.equal(loader.calls, 51);
+  for (let i = 0; i < 50; i++) loader.answer(session(clock, HOUR));
+  await Promise.all(many);
+});
+
+test("the answer is kept although nobody waits for it any longer", async (t) => {
+  const { cache, clock, loader } = subject();
+  const hungUp = cache.get("a", loader.load);
+  const follower = cache.get("a", loader.load);
+  loader.answer(session(clock, HOUR));
+  t.equal((await follower).accessKeyID, "ASIA1");
+  await hungUp;
+  t.equal((await cache.get("a", loader.load)).accessKeyID, "ASIA1");
+  t.equal(loader.calls, 1);
+});
+
+test("a failure that nobody waits for is no unhandled rejection", async (t) => {
+  const { cache, clock, loader } = subject();
+  void cache.get("a", loader.load).catch(() => {});
+  loader.fail(trouble);
+  await clock.advance(0);
+  t.equal(cache.peek("a"), null);
+});
+
+test("a session is renewed at half of its life while it is used, and the one before served until then", async (t) => {
+  const { cache, clock, loader } = subject();
+  const first = cache.get("a", loader.load);
+  loader.answer(session(clock, HOUR));
+  await first;
+
+  await clock.advance(30 * MINUTE - 1);
+  t.equal(loader.calls, 1, "not before");
+  await clock.advance(1);
+  t.equal(loader.calls, 2, "at half life");
+  t.equal((await cache.get("a", loader.load)).accessKeyID, "ASIA1", "the old one while STS is asked");
+  loader.answer(session(clock, HOUR, 2));
+  await clock.advance(0);
+  t.equal((await cache.get("a", loader.load)).accessKeyID, "ASIA2");
+  t.equal(loader.calls, 2);
+});
+
+test("the jitter of a renewal is a tenth of the life to either side", async (t) => {
+  for (const [random, share] of [[0, 0.4], [0.999_999, 0.6]] as const) {
+    const { cache, clock, loader } = subject({ random: () => random });
+    const first = cache.get("a", loader.load);
+    loader.answer(session(clock, HOUR));
+    // oxlint-disable-next-line no-await-in-loop -- two runs, one after the other
+    await first;
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await clock.advance(share * HOUR - 10);
+    t.equal(loader.calls, 1);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await clock.advance(20);
+    t.equal(loader.calls, 2);
+  }
+});
+
+test("an entry that nobody used for an hour is dropped instead of renewed", async (t) => {
+  const { cache, clock, loader } = subject();
+  const load = async (): Promise<Credentials> => {
+    loader.calls += 1;
+    return session(clock, HOUR, loader.calls);
+  };
+  await cache.get("a", load);
+  await clock.advance(59 * MINUTE);
+  t.equal(loader.calls, 2, "renewed once at half life");
+  await clock.advance(24 * HOUR);
+  t.equal(loader.calls, 2, "and never again");
+  t.equal(clock.scheduled, 0, "nothing is left behind");
+  t.same([...cache.expirations()], []);
+});
+
+test("while STS is down what is valid is served to a minute before its end, then the trouble is told", async (t) => {
+  const { cache, clock, loader } = subject();
+  let up = true;
+  const load = (): Promise<Credentials> => {
+    loader.calls += 1;
+    return up ? Promise.resolve(session(clock, HOUR)) : Promise.reject(trouble);
+  };
+  await cache.get("a", load);
+  up = false;
+  await clock.advance(59 * MINUTE);
+  t.equal((await cache.get("a", load)).accessKeyID, "ASIA1", "60 s left");
+  t.ok(loader.calls > 2, "it was tried all along");
+  t.ok(loader.calls < 180, "and not without a pause");
+  await clock.advance(1);
+  await t.rejects(cache.get("a", load), trouble, "59.999 s left");
+  up = true;
+  await clock.advance(30_000);
+  t.equal((await cache.get("a", load)).accessKeyID, "ASIA1", "back within 30 s");
+});
+
+test("a refusal ends what is kept, and is remembered for 10 s", async (t) => {
+  const { cache, clock, loader } = subject();
+  const first = cache.get("a", loader.load);
+  loader.answer(session(clock, HOUR));
+  await first;
+  await clock.advance(30 * MINUTE);
+  loader.fail(refusal);
+  await clock.advance(0);
+  await t.rejects(cache.get("a", loader.load), refusal);
+  await clock.advance(9_999);
+  await t.rejects(cache.get("a", loader.load), refusal);
+  t.equal(loader.calls, 2);
+  await clock.advance(1);
+  const again = cache.get("a", loader.load);
+  t.equal(loader.calls, 3);
+  loader.answer(session(clock, HOUR, 3));
+  t.equal((await again).accessKeyID, "ASIA3");
+});
+
+test("a call that hangs has failed after 5 s, is aborted, and is repeated at most 3 times in 10 s", async (t) => {
+  const { cache, clock } = subject();
+  const signals: AbortSignal[] = [];
+  const load = (signal: AbortSignal): Promise<Credentials> => {
+    signals.push(signal);
+    return new Promise(() => {});
+  };
+  for (let i = 0; i < 200; i++) {
+    cache.get("a", load).catch(() => {});
+    // oxlint-disable-next-line no-await-in-loop -- 200 callers over 10 s
+    await clock.advance(50);
+  }
+  t.ok(signals.length >= 2 && signals.length <= 3, `${signals.length} calls`);
+  t.equal(signals[0]?.aborted, true);
+});
+
+test("incomplete, expired and short-lived answers are failures", async (t) => {
+  const whole = session(new FakeClock(), HOUR);
+  const { clock } = subject();
+  const bad: readonly Credentials[] = [
+    { ...whole, accessKeyID: "" }, { ...whole, secretAccessKey: "" }, { ...whole, sessionToken: "" }, { ...whole, accountID: "" },
+    { ...whole, expirationMs: 0 }, { ...whole, expirationMs: clock.now() + 59_999 },
+  ];
+  for (const answer of bad) {
+    const { cache } = subject();
+    // oxlint-disable-next-line no-await-in-loop -- one at a time reads better in the output
+    await t.rejects(cache.get("a", async () => answer), {
+      code: "ERR_STS_UNAVAILABLE", message: "STS answered with credentials that are incomplete or about to expire.",
+    });
+  }
+  const { cache } = subject();
+  t.equal((await cache.get("a", async () => ({ ...whole, expirationMs: clock.now() + 60_000 }))).accessKeyID, "ASIA1", "the near miss");
+});
+
+test("a long-lived key is taken as it is and read anew each 10 minutes", async (t) => {
+  const { cache, clock } = subject();
+  let calls = 0;
+  const load = async (): Promise<Credentials> => {
+    calls += 1;
+    return { ...session(clock, HOUR), sessionToken: null, expirationMs: null };
+  };
+  await cache.get("a", load);
+  await clock.advance(10 * MINUTE);
+  t.equal(calls, 2);
+});
+
+test("the one unused for longest goes when there are too many", async (t) => {
+  const { cache, clock } = subject({ limit: 2 });
+  const load = async (): Promise<Credentials> => session(clock, HOUR);
+  await cache.get("a", load);
+  await cache.get("b", load);
+  await cache.get("a", load);
+  await cache.get("c", load);
+  t.same([...cache.expirations()].map(({ key }) => key), ["a", "c"]);
+  t.equal(clock.scheduled, 2, "its renewal is called off with it");
+});
+
+test("an entry that was dropped under its call is not brought back", async (t) => {
+  const { cache, clock, loader } = subject();
+  const asked = cache.get("a", loader.load);
+  cache.forget("a");
+  loader.answer(session(clock, HOUR));
+  t.equal((await asked).accessKeyID, "ASIA1", "who waited is answered");
+  t.equal(cache.peek("a"), null);
+  t.equal(clock.scheduled, 0);
+  cache.forget("a");
+  t.equal(loader.calls, 1);
+});
+
+test("hits and misses are told, and closing leaves no timer", async (t) => {
+  const lookups: string[] = [];
+  const { cache, clock } = subject({ onLookup: (result) => lookups.push(result) });
+  const load = async (): Promise<Credentials> => session(clock, HOUR);
+  await cache.get("a", load);
+  await cache.get("a", load);
+  t.same(lookups, ["miss", "hit"]);
+  cache.close();
+  t.equal(clock.scheduled, 0);
+});
+
+type Step = { readonly waitMs: number; readonly does: "answers" | "is empty" | "is short" | "refuses" | "fails" | "hangs" };
+
+test("whatever STS does, no answer is empty or has under 60 s to live", (t) => {
+  const step = fc.record<Step>({
+    waitMs: fc.integer({ min: 0, max: 20 * MINUTE }),
+    does: fc.constantFrom("answers", "is empty", "is short", "refuses", "fails", "hangs"),
+  });
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.double({ min: 0, max: 0.999, noNaN: true }), async (steps, random) => {
+    const { cache, clock } = subject({ random: () => random });
+    for (const { waitMs, does } of steps) {
+      const load = (): Promise<Credentials> => behave(clock, does);
+      // oxlint-disable-next-line no-await-in-loop -- a history is one step after another
+      await clock.advance(waitMs);
+      const asked = cache.get("a", load).then((one) => isGood(one, clock.now()), () => true);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await clock.advance(5_000);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      if (!(await asked)) return false;
+    }
+    return true;
+  });
+  return fc.assert(property, parameters(t, 300));
+});
+
+function behave(clock: FakeClock, does: Step["does"]): Promise<Credentials> {
+  if (does === "hangs") return new Promise(() => {});
+  if (does === "refuses") return Promise.reject(refusal);
+  if (does === "fails") return Promise.reject(trouble);
+  const whole = session(clock, does === "is short" ? 59_000 : HOUR);
+  return Promise.resolve(does === "is empty" ? { ...whole, secretAccessKey: "" } : whole);
+}
+
+function isGood({ accessKeyID, secretAccessKey, sessionToken, expirationMs }: Credentials, nowMs: number): boolean {
+  return accessKeyID !== "" && secretAccessKey !== "" && sessionToken !== "" && (expirationMs ?? 0) - nowMs >= MINUTE;
+}
