@@ -11,7 +11,7 @@ export const RESOLUTION_KEYS = ["outcome", "via", "selector", "selector-resource
 const CONFLICTING_NAMED = 10;
 const REASON_LENGTH = 256;
 /** IAM's limit. A stored selector may hold a longer text, which is no role's ARN and would not fit the annotations' 4 KiB. */
-const ROLE_ARN_LENGTH = 2048;
+const ROLE_ARN_BYTES = 2048;
 /** Kubernetes refuses more, keys and values counted in bytes (k8s.io/apimachinery pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB). */
 const ANNOTATIONS_BYTES = 256 * 1024;
 
@@ -23,9 +23,9 @@ export function resolutionAnnotations({ outcome, via, selectors, roleARN, messag
     ["via", via],
     ["selector", selector?.name ?? null],
     ["selector-resource-version", selector?.resourceVersion ?? null],
-    ["role-arn", roleARN === null || roleARN.length > ROLE_ARN_LENGTH ? null : roleARN],
+    ["role-arn", roleARN === null || byteLength(roleARN) > ROLE_ARN_BYTES ? null : roleARN],
     ["conflicting-selectors", outcome === "conflict" ? listed(selectors.map(({ name }) => name)) : null],
-    ["reason", message.slice(0, REASON_LENGTH)],
+    ["reason", message.slice(0, REASON_LENGTH).toWellFormed()], // half a surrogate pair would come back as another text
   ];
   return new Map(said.flatMap(([key, value]) => (value === null ? [] : [[PREFIX + key, value] as const])));
 }

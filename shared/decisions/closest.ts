@@ -3,6 +3,8 @@ export function closest(text: string, candidates: Iterable<string>): string | nu
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1;
   for (const candidate of candidates) {
+    // Lengths alone differ by too much: nothing to compute, however long a stranger's text is.
+    if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }

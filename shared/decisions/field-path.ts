@@ -1,9 +1,11 @@
+import { printable } from "./quote.ts";
+
 /** A step into an object: a field by name, a list element by index, or an entry of a map by its key. */
 export type FieldStep = string | number | { readonly key: string };
 export type FieldPath = readonly FieldStep[];
 
 /**
- * A path as Kubernetes prints it: `spec.namespaceSelector.labelSelector.matchLabels[example.com/team]`.
+ * A path as Kubernetes prints it, `spec.namespaceSelector.labelSelector.matchLabels[example.com/team]`, control characters escaped.
  * Source: k8s.io/apimachinery pkg/util/validation/field/path.go.
  */
 export function formatFieldPath(path: FieldPath): string {
@@ -12,7 +14,7 @@ export function formatFieldPath(path: FieldPath): string {
     if (typeof step === "string") text += text === "" ? step : `.${step}`;
     else text += typeof step === "number" ? `[${step}]` : `[${step.key}]`;
   }
-  return text;
+  return printable(text);
 }
 
 /** The same path as plain keys, for walking a parsed document. */

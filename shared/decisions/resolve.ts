@@ -2,6 +2,7 @@ import type { ResourceQuery, ResourceStatus } from "./ack-resource.ts";
 import type { ErrorCode } from "./errors.ts";
 import { compareText } from "./finding.ts";
 import type { Inventory } from "./inventory.ts";
+import { printable } from "./quote.ts";
 import { type Region, regionOf, wantedRegion } from "./region.ts";
 import { accountOfARN } from "./role-arn.ts";
 import { type RoleSelector, selectsWithinNamespace } from "./role-selector.ts";
@@ -90,5 +91,6 @@ function withDrift(resolution: Resolution, { ownerAccountID, region }: ResourceS
     drifts.push(`it exists in account ${ownerAccountID}, and the role is in ${resolution.accountID}`);
   }
   if (region !== null && wanted !== null && region !== wanted.value) drifts.push(`it exists in region ${region}, and ${wanted.value} is wanted`);
-  return drifts.length === 0 ? resolution : { ...resolution, message: `${resolution.message} Drift: ${drifts.join("; ")}.` };
+  // The account and the regions are texts that users may write.
+  return drifts.length === 0 ? resolution : { ...resolution, message: printable(`${resolution.message} Drift: ${drifts.join("; ")}.`) };
 }

@@ -40,16 +40,23 @@ export function isChecked(object: JsonObject): boolean {
 export function judge(input: JudgeInput, settings: DecisionSettings): Judgement {
   if (!isChecked(input.object)) return { findings: [], denied: false };
   const context = { origin: input.origin, runtime: settings.runtime };
-  const before = input.old === null ? [] : selectorFaults(input.old, context).map(identity);
+  const before = input.old === null ? new Map<string, number>() : countFaults(input.old, context);
   const findings: Finding[] = [];
   for (const found of selectorFaults(input.object, context)) {
-    const known = before.indexOf(identity(found));
-    if (known >= 0) before.splice(known, 1);
-    const finding = toFinding(found, input, settings, known >= 0);
+    const left = before.get(identity(found)) ?? 0;
+    before.set(identity(found), left - 1);
+    const finding = toFinding(found, input, settings, left > 0);
     if (finding !== null) findings.push(finding);
   }
   findings.sort(compareFindings);
   return { findings, denied: findings.some((finding) => finding.severity === "deny") };
+}
+
+/** A fault that stood twice excuses two of the same, not a third. */
+function countFaults(object: JsonObject, context: Parameters<typeof selectorFaults>[1]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const fault of selectorFaults(object, context)) counts.set(identity(fault), (counts.get(identity(fault)) ?? 0) + 1);
+  return counts;
 }
 
 /** What makes a fault the same one before and after an edit: list positions shift, what is wrong does not. */

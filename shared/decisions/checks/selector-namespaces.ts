@@ -13,12 +13,12 @@ export const IRS_08: Check<SelectorSubject> = {
   fix: "list each namespace once, or leave names out to select every namespace",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
   *find({ written }): Iterable<Fault> {
-    const names = written.namespaceSelector?.names ?? [];
-    for (const [i, name] of names.entries()) {
+    const seen = new Set<string>();
+    for (const [i, name] of (written.namespaceSelector?.names ?? []).entries()) {
       const path: FieldPath = [...NAMES, i];
-      const first = names.indexOf(name);
       if (name === "") yield { path, message: "the namespace name is empty", dropsSelector: true };
-      else if (first < i) yield { path, message: `${quote(name)} is listed already`, dropsSelector: true };
+      else if (seen.has(name)) yield { path, message: `${quote(name)} is listed already`, dropsSelector: true };
+      seen.add(name);
     }
   },
 };

@@ -18,12 +18,13 @@ export interface CheckedFault {
 export function selectorFaults(object: JsonObject, { origin, runtime }: { origin: Origin; runtime: Runtime }): CheckedFault[] {
   const subject = { object, written: readSelector(object), origin, runtime };
   const found = SELECTOR_CHECKS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
-  const misshapen = found.filter(({ check, fault }) => check.id === "IRS-00" && fault.dropsSelector === true);
-  return found.filter((one) => misshapen.includes(one) || !misshapen.some(({ fault }) => isAtOrBelow(one.fault.path, fault.path)));
+  const isMisshapen = ({ check, fault }: CheckedFault): boolean => check.id === "IRS-00" && fault.dropsSelector === true;
+  const misshapen = new Set(found.filter(isMisshapen).map(({ fault }) => JSON.stringify(fault.path)));
+  return misshapen.size === 0 ? found : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.fault.path, misshapen));
 }
 
-function isAtOrBelow(path: FieldPath, top: FieldPath): boolean {
-  return top.length <= path.length && top.every((step, i) => JSON.stringify(step) === JSON.stringify(path[i]));
+function isAtOrBelow(path: FieldPath, tops: ReadonlySet<string>): boolean {
+  return path.some((_, i) => tops.has(JSON.stringify(path.slice(0, i + 1))));
 }
 
 /**
