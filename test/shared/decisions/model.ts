@@ -1,0 +1,169 @@
+// The rules of IAMRoleSelectors as plainly as they can be written, to hold the indexed implementation against. It shares nothing
+// with shared/decisions, on purpose: not a regular expression, not a type.
+
+export interface ModelLabelSelector {
+  readonly matchLabels?: Readonly<Record<string, unknown>>;
+  readonly matchExpressions?: readonly ModelExpression[];
+}
+
+export interface ModelExpression {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+export interface ModelEntry {
+  readonly group?: string;
+  readonly version?: string;
+  readonly kind?: string;
+  readonly apiVersion?: string;
+}
+
+export interface ModelSelector {
+  readonly name: string;
+  readonly spec: {
+    readonly arn?: unknown;
+    readonly namespaceSelector?: { readonly names?: readonly string[] | string; readonly labelSelector?: ModelLabelSelector };
+    readonly resourceTypeSelector?: readonly ModelEntry[];
+    readonly resourceLabelSelector?: ModelLabelSelector;
+    readonly unknownField?: boolean;
+  };
+}
+
+export interface ModelResource {
+  readonly namespace: string;
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ModelContext {
+  readonly runtime: "ack" | "extended";
+  readonly origin: "file" | "cluster";
+}
+
+export interface ModelWorld extends ModelContext {
+  readonly selectors: readonly ModelSelector[];
+  /** Labels by namespace. */
+  readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Storage version by `KIND.GROUP`. */
+  readonly storage: ReadonlyMap<string, string>;
+}
+
+/** The names of the selectors that select the resource, sorted. */
+export function modelSelecting(world: ModelWorld, resource: ModelResource): string[] {
+  const selecting = world.selectors.filter((selector) => !modelMalformed(selector, world) && selects(selector, resource, world));
+  return selecting.map(({ name }) => name).toSorted();
+}
+
+function selects({ spec }: ModelSelector, resource: ModelResource, world: ModelWorld): boolean {
+  const { names = [], labelSelector = {} } = spec.namespaceSelector ?? {};
+  if (names.length > 0 && !names.includes(resource.namespace)) return false;
+  const namespaceLabels = { ...world.namespaces.get(resource.namespace), "kubernetes.io/metadata.name": resource.namespace };
+  if (!labelsHold(labelSelector, namespaceLabels, world)) return false;
+  const version = world.storage.get(`${resource.kind}.${resource.group}`) ?? resource.version;
+  const entries = spec.resourceTypeSelector ?? [];
+  if (entries.length > 0 && !entries.some((entry) => entryHolds(plain(entry), { ...resource, version }))) return false;
+  return labelsHold(spec.resourceLabelSelector, resource.labels, world);
+}
+
+function entryHolds(entry: ModelEntry, resource: ModelResource): boolean {
+  for (const part of ["group", "version", "kind"] as const) {
+    const wanted = entry[part] ?? "";
+    if (wanted !== "" && wanted !== resource[part]) return false;
+  }
+  return true;
+}
+
+/** `{apiVersion: g/v}` written out. */
+function plain(entry: ModelEntry): ModelEntry {
+  if (entry.apiVersion === undefined) return entry;
+  const [group = "", version = ""] = entry.apiVersion.split("/");
+  return { group, version, kind: entry.kind ?? "" };
+}
+
+function labelsHold(selector: ModelLabelSelector | undefined, labels: Readonly<Record<string, string>>, { runtime }: ModelContext): boolean {
+  const carried = new Map(Object.entries(labels));
+  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) if (carried.get(key) !== value) return false;
+  return runtime === "ack" || (selector?.matchExpressions ?? []).every((expression) => expressionHolds(expression, carried));
+}
+
+function expressionHolds({ key, operator, values = [] }: ModelExpression, carried: ReadonlyMap<string, string>): boolean {
+  const value = carried.get(key);
+  const among = value !== undefined && values.includes(value);
+  if (operator === "In") return among;
+  if (operator === "NotIn") return !among;
+  return operator === "Exists" ? carried.has(key) : !carried.has(key);
+}
+
+/** Whether the selector takes no part. */
+export function modelMalformed(selector: ModelSelector, context: ModelContext): boolean {
+  return droppedByControllers(selector, context) || (context.runtime === "extended" && faultyBeyondThat(selector));
+}
+
+function droppedByControllers({ spec }: ModelSelector, context: ModelContext): boolean {
+  const { arn, namespaceSelector: { names = [], labelSelector = {} } = {}, resourceTypeSelector = [], resourceLabelSelector = {} } = spec;
+  // Anything with the prefix and six parts parses.
+  if (typeof arn !== "string" || !arn.startsWith("arn:") || arn.split(":").length < 6) return true;
+  if (typeof names === "string" || names.includes("") || new Set(names).size < names.length) return true;
+  const labels = [labelSelector, resourceLabelSelector].flatMap(({ matchLabels = {} }) => Object.entries(matchLabels));
+  if (labels.some(([key, value]) => key === "" || typeof value !== "string")) return true;
+  return areFaultyEntries(resourceTypeSelector, context);
+}
+
+function areFaultyEntries(resourceTypeSelector: readonly ModelEntry[], context: ModelContext): boolean {
+  if (resourceTypeSelector.some((entry) => isUnreadable(entry, context))) return true;
+  const entries = resourceTypeSelector.map(plain).map(({ group = "", version = "", kind = "" }) => [group, version, kind].join(" "));
+  return entries.includes("  ") || new Set(entries).size < entries.length;
+}
+
+/** An `apiVersion` that says nothing, that says something beside group or version, or that shipped controllers are left with. */
+function isUnreadable({ apiVersion, group = "", version = "" }: ModelEntry, { runtime, origin }: ModelContext): boolean {
+  if (apiVersion === undefined) return false;
+  const parts = apiVersion.split("/");
+  return parts.length !== 2 || parts.includes("") || group !== "" || version !== "" || (origin === "cluster" && runtime === "ack");
+}
+
+function faultyBeyondThat({ spec }: ModelSelector): boolean {
+  if (!isRoleARN(String(spec.arn)) || spec.unknownField !== undefined) return true;
+  const names = spec.namespaceSelector?.names ?? [];
+  if (typeof names !== "string" && names.some((name) => name.length > 63 || !isDNSText(name))) return true;
+  return [spec.namespaceSelector?.labelSelector, spec.resourceLabelSelector].some((labels) => labels !== undefined && isFaultyLabels(labels));
+}
+
+function isRoleARN(arn: string): boolean {
+  return /^arn:aws(-[^:]+)?:iam::\d{12}:role\/([!-~]{1,510}\/)?[\w+=,.@-]{1,64}$/.test(arn);
+}
+
+function isFaultyLabels({ matchLabels = {}, matchExpressions = [] }: ModelLabelSelector): boolean {
+  if (Object.entries(matchLabels).some(([key, value]) => !isLabelKey(key) || !isLabelValue(String(value)))) return true;
+  return matchExpressions.some(({ key, operator, values = [] }) => {
+    if (!isLabelKey(key) || values.some((value) => !isLabelValue(value))) return true;
+    if (operator === "In" || operator === "NotIn") return values.length === 0;
+    return (operator !== "Exists" && operator !== "DoesNotExist") || values.length > 0;
+  });
+}
+
+const LOWER_AND_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789";
+const ALL_AND_DIGITS = `ABCDEFGHIJKLMNOPQRSTUVWXYZ${LOWER_AND_DIGITS}`;
+
+function isMadeOf(text: string, ends: string, between: string): boolean {
+  const characters = text.split("");
+  return characters.every((character) => ends.includes(character) || between.includes(character))
+    && ends.includes(text.charAt(0)) && ends.includes(text.charAt(text.length - 1));
+}
+
+function isLabelValue(text: string): boolean {
+  return text === "" || (text.length <= 63 && isMadeOf(text, ALL_AND_DIGITS, "-_."));
+}
+
+function isLabelKey(text: string): boolean {
+  const [name = "", prefix, tooMuch] = text.split("/").toReversed();
+  if (tooMuch !== undefined || name === "" || !isLabelValue(name)) return false;
+  return prefix === undefined || (prefix.length <= 253 && prefix.split(".").every(isDNSText));
+}
+
+function isDNSText(text: string): boolean {
+  return text !== "" && isMadeOf(text, LOWER_AND_DIGITS, "-");
+}

@@ -1,0 +1,40 @@
+import type { JsonObject } from "../../../shared/decisions/json.ts";
+import type { InventoryChange } from "../../../shared/decisions/inventory.ts";
+import type { DecisionSettings } from "../../../shared/decisions/settings.ts";
+
+export const ROLE = "arn:aws:iam::111122223333:role/team-a";
+
+/** What decisions take when no flag is given. */
+export const SETTINGS_BY_DEFAULT: DecisionSettings = {
+  mode: "selectors", runtime: "ack", region: null, controllerAccount: null, controllerRole: null,
+  checkSeverities: new Map(), waiverUsers: [], waiverGroups: ["system:masters"],
+};
+
+export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {
+  return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name, ...metadata }, spec };
+}
+
+export function namespaceObject(name: string, labels: JsonObject = {}, annotations: JsonObject = {}): JsonObject {
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name, labels, annotations } };
+}
+
+export function kindObject(kind: string, group: string, versions: readonly { readonly name: string; readonly storage: boolean; readonly served: boolean }[]): JsonObject {
+  const plural = `${kind.toLowerCase()}s`;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: `${plural}.${group}` },
+    spec: { group, names: { kind, plural }, versions },
+  };
+}
+
+/** A bucket of version v1alpha1; `metadata` is put over its name, b1, and namespace, team-a. */
+export function bucketObject(metadata: JsonObject = {}, rest: JsonObject = {}): JsonObject {
+  return { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b1", namespace: "team-a", ...metadata }, ...rest };
+}
+
+export function put(object: JsonObject): InventoryChange {
+  return { type: "put", object };
+}
+
+export function removal(group: string, kind: string, name: string): InventoryChange {
+  return { type: "remove", group, kind, namespace: "", name };
+}
