@@ -1,0 +1,96 @@
+import type {
+  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
+  V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
+} from "@kubernetes/client-node";
+import { ACK_GROUPS } from "../shared/decisions/ack-groups.ts";
+import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
+import { NAME_LABEL } from "../shared/decisions/selector-index.ts";
+import { labelsOf, WEBHOOK } from "./naming.ts";
+
+/** How the API server reaches the webhook, and for which objects. */
+export interface WebhookOptions {
+  /** The namespace of the Service; its own objects, like kube-system's, are never held up. */
+  readonly namespace: string;
+  /** `https://HOST:PORT` of a webhook outside the cluster, in place of the Service; null for the Service. */
+  readonly url: string | null;
+  /** PEM of the CAs that its certificate is believed by; null when something else puts them in. */
+  readonly caBundle: string | null;
+  /** ACK groups beside the known ones. */
+  readonly extraGroups: readonly string[];
+}
+
+const API_VERSION = "admissionregistration.k8s.io/v1";
+
+/** The longest that a write of anybody may wait for us: the decisions take well under a millisecond. */
+const TIMEOUT_SECONDS = 3;
+
+const CREATE_AND_UPDATE = ["CREATE", "UPDATE"];
+
+const SELECTORS: V1RuleWithOperations = {
+  apiGroups: [SELECTOR_GROUP],
+  apiVersions: ["v1alpha1"],
+  resources: ["iamroleselectors"],
+  operations: CREATE_AND_UPDATE,
+  scope: "Cluster",
+};
+
+/**
+ * An object on its way out only waits for its finalizers, and must not wait for us besides: the server skips it too, but can
+ * only while it runs. It cannot fail, which under `Ignore` would skip the webhook unseen: at CREATE there is no old object, and
+ * a stored one has metadata.
+ */
+const NOT_BEING_DELETED = {
+  name: "not-being-deleted",
+  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)",
+};
+
+/** What each of our webhooks has in common. */
+function webhook(path: string, failurePolicy: "Fail" | "Ignore", options: WebhookOptions): Omit<V1ValidatingWebhook, "rules"> {
+  return {
+    // /mutate/resources -> resources.mutate.ack-role-resolver.io
+    name: [...path.split("/").slice(1).toReversed(), WEBHOOK.domain].join("."),
+    clientConfig: clientConfig(path, options),
+    admissionReviewVersions: ["v1"],
+    sideEffects: "None",
+    timeoutSeconds: TIMEOUT_SECONDS,
+    matchPolicy: "Equivalent",
+    failurePolicy,
+    matchConditions: [NOT_BEING_DELETED],
+  };
+}
+
+function clientConfig(path: string, { namespace, url, caBundle }: WebhookOptions): ClientConfig {
+  const target = url === null
+    ? { service: { namespace, name: WEBHOOK.service.name, path, port: WEBHOOK.service.port } }
+    : { url: `${url.replace(/\/$/, "")}${path}` };
+  return caBundle === null ? target : { ...target, caBundle: Buffer.from(caBundle).toString("base64") };
+}
+
+export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConfiguration {
+  const selectors: V1MutatingWebhook = {
+    ...webhook("/mutate/iamroleselectors", "Fail", options),
+    rules: [SELECTORS],
+    // Another webhook may change the object after us: look again then.
+    reinvocationPolicy: "IfNeeded",
+  };
+  const resources: V1MutatingWebhook = {
+    ...webhook("/mutate/resources", "Ignore", options),
+    rules: [ackResources(options.extraGroups)],
+    namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: ["kube-system", options.namespace] }] },
+    reinvocationPolicy: "IfNeeded",
+  };
+  const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
+  return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks: [selectors, resources] };
+}
+
+export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhookConfiguration {
+  const selectors: V1ValidatingWebhook = { ...webhook("/validate/iamroleselectors", "Fail", options), rules: [SELECTORS] };
+  const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
+  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks: [selectors] };
+}
+
+/** A rule takes whole names of groups or `*`, no suffix. `*` of the resources leaves subresources out, status among them. */
+function ackResources(extraGroups: readonly string[]): V1RuleWithOperations {
+  const apiGroups = [...new Set([...ACK_GROUPS, ...extraGroups])].toSorted();
+  return { apiGroups, apiVersions: ["*"], resources: ["*"], operations: CREATE_AND_UPDATE, scope: "Namespaced" };
+}
