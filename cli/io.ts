@@ -14,3 +14,7 @@ export interface IO {
 /** The exit statuses of every command. */
 export const EXIT = { fine: 0, findings: 1, usage: 2 } as const;
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
+
+export function writeLines(stream: Writable, lines: readonly string[]): void {
+  for (const line of lines) stream.write(`${line}\n`);
+}

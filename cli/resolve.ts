@@ -1,15 +1,13 @@
-import { findingLine } from "../shared/decisions/checks/judge.ts";
 import { isACKGroup, queryOf, type ResourceQuery } from "../shared/decisions/ack-resource.ts";
-import { compareText } from "../shared/decisions/finding.ts";
 import { Inventory } from "../shared/decisions/inventory.ts";
 import type { JsonObject } from "../shared/decisions/json.ts";
 import { apiVersionOf, objectMeta } from "../shared/decisions/object-meta.ts";
 import { type Resolution, resolve } from "../shared/decisions/resolve.ts";
-import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import { type DecisionSettings, decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
 import { readInput, reportFaults } from "./input.ts";
-import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { painter } from "./paint.ts";
-import { formatTable } from "./table.ts";
+import { faultySelectorLines, resolutionTable } from "./resolve-text.ts";
 
 /** A resource and its resolution, in the shape of `-o json`. */
 export interface ResolvedResource extends Resolution {
@@ -25,13 +23,13 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   }
   const objects = manifests.map(({ object }) => object);
   const inventory = inventoryOf(objects, settings.runtime);
-  const resolved = resolveAll(objects, inventory, settings);
+  const resolved = resolveAll(objects, inventory, decisionSettings(settings), settings.namespace);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
-  else printText(resolved, io);
+  else writeLines(io.stdout, resolutionTable(resolved, painter(io.stdout, io.environment)));
   warnOfVersions(resolved, inventory, io);
-  const faulty = reportSelectors(inventory, io);
+  writeLines(io.stderr, faultySelectorLines(inventory));
   const undecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
-  return faulty || undecided ? EXIT.findings : EXIT.fine;
+  return inventory.faulty.size > 0 || undecided ? EXIT.findings : EXIT.fine;
 }
 
 export function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended"): Inventory {
@@ -40,43 +38,14 @@ export function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "ex
   return inventory;
 }
 
-/** Every ACK resource among `objects`, in their order. */
-export function resolveAll(objects: readonly JsonObject[], inventory: Inventory, settings: SettingsFor<"resolve">): ResolvedResource[] {
-  const decisive = decisionSettings(settings);
-  const queries = objects.filter((object) => isACKGroup(objectMeta(object).group)).map((object) => queryOf(object, settings.namespace));
-  return queries.map((query) => ({ resource: resourceOf(query), ...resolve(inventory, query, decisive) }));
+/** Every ACK resource among `objects`, in their order; one without a namespace is in `defaultNamespace`. */
+export function resolveAll(objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings, defaultNamespace: string): ResolvedResource[] {
+  const queries = objects.filter((object) => isACKGroup(objectMeta(object).group)).map((object) => queryOf(object, defaultNamespace));
+  return queries.map((query) => ({ resource: resourceOf(query), ...resolve(inventory, query, settings) }));
 }
 
 function resourceOf(query: ResourceQuery): ResolvedResource["resource"] {
   return { apiVersion: apiVersionOf(query), kind: query.kind, namespace: query.namespace, name: query.name };
-}
-
-const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
-
-function printText(resolved: readonly ResolvedResource[], io: IO): void {
-  const paint = painter(io.stdout, io.environment);
-  const rows = resolved.map(({ resource, outcome, roleARN, region, selectors }) => [
-    resource.namespace, `${resource.kind}/${resource.name ?? ""}`, outcome, selectors.map(({ name }) => name).join(", ") || "-",
-    roleARN ?? (outcome === "default" ? "the controller's own" : "-"), region?.value ?? "-",
-  ]);
-  const [head = "", ...lines] = formatTable([["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"], ...rows]);
-  io.stdout.write(`${paint("bold", head)}\n`);
-  for (const [i, line] of lines.entries()) {
-    const outcome = resolved[i]?.outcome ?? "refused";
-    io.stdout.write(`${line.replace(`  ${outcome}`, `  ${paint(OUTCOME_STYLE[outcome], outcome)}`)}\n`);
-  }
-}
-
-/** Reports the selectors that take no part, and those that the webhook would refuse; says whether there are any. */
-function reportSelectors(inventory: Inventory, io: IO): boolean {
-  for (const [name, { faults }] of [...inventory.faulty].toSorted(([a], [b]) => compareText(a, b))) {
-    const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but the webhook would refuse it";
-    io.stderr.write(`IAMRoleSelector ${name} ${effect}:\n`);
-    for (const { check, fault } of faults) {
-      if (check.severity === "deny" && !check.waivable) io.stderr.write(`  ${findingLine({ code: check.id, fix: check.fix, ...fault })}\n`);
-    }
-  }
-  return inventory.faulty.size > 0;
 }
 
 /** Controllers compare the stored version; where several are served, a selector on another one selects nothing. */

@@ -6,10 +6,18 @@ export interface Clock {
   schedule(delayMs: number, run: () => void): () => void;
 }
 
+/** setTimeout's longest, 24.8 days: it runs anything longer at once (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   schedule(delayMs, run) {
-    const timer = setTimeout(run, delayMs);
+    let timer: NodeJS.Timeout;
+    const wait = (leftMs: number): void => {
+      const long = leftMs > LONGEST_TIMER_MS;
+      timer = setTimeout(long ? () => wait(leftMs - LONGEST_TIMER_MS) : run, long ? LONGEST_TIMER_MS : leftMs);
+    };
+    wait(delayMs);
     return () => clearTimeout(timer);
   },
 };

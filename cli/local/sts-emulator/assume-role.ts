@@ -53,7 +53,6 @@ function refuseWhatLimitsAllow(form: URLSearchParams, request: AssumeRoleRequest
   if (caller.isRoleSession && request.durationSeconds > DURATION.chained) {
     throw invalid("The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining.");
   }
-  if (request.sourceIdentity?.toLowerCase().startsWith("aws:") === true) throw invalid("SourceIdentity must not begin with aws:");
   const keys = tagKeys(form);
   if (new Set(keys.map((key) => key.toLowerCase())).size < keys.length) {
     throw invalid("Duplicate tag keys found. Please note that Tag keys are case insensitive.");

@@ -91,6 +91,8 @@ class Emulator {
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestID = randomUUID();
+    // SDKs set their own clock by it.
+    response.setHeader("Date", new Date(this.#now()).toUTCString());
     try {
       const body = await readBody(request);
       const form = new URLSearchParams(body);

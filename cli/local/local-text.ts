@@ -1,0 +1,54 @@
+import type { Inventory } from "../../shared/decisions/inventory.ts";
+import { decisionSettings, type SettingsFor } from "../../shared/decisions/settings.ts";
+import type { ManifestSource } from "../../shared/inventory/manifest-source.ts";
+import { resolveAll } from "../resolve.ts";
+import { faultySelectorLines, resolutionTable } from "../resolve-text.ts";
+import type { LocalAddresses } from "./local.ts";
+
+type Settings = SettingsFor<"local">;
+
+/** What a newcomer sees first: who gets which role, where everything listens, what to export and what to try. */
+export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, settings: Settings): string[] {
+  const { webhook, sidecar, sts, caFile, tokenFile } = addresses;
+  const from = settings.from.join(" ");
+  const role = `http://${sidecar.address}/v1/credentials/selectors/${exampleSelector(source.inventory)}`;
+  return [
+    ...rolesLines(source, settings),
+    "Listening, on this machine alone:",
+    `  webhook  https://${webhook.address}  (CA: ${caFile}; health and metrics: http://${webhook.healthAddress})`,
+    `  sidecar  http://${sidecar.address}  (token: ${tokenFile}; health and metrics: http://${sidecar.healthAddress})`,
+    `  STS      ${sts.url}  (an emulator: no AWS account is touched)`,
+    "",
+    "For an AWS SDK to be one of those roles:",
+    `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${role}`,
+    `  export AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=${tokenFile}`,
+    `  export AWS_ENDPOINT_URL_STS=${sts.url} AWS_REGION=${settings.region ?? "eu-west-1"}`,
+    "",
+    "Try, in another terminal:",
+    `  curl -H "Authorization: $(cat ${tokenFile})" ${role}`,
+    `  npx ack-role-resolver lint ${from}`,
+    `  npx ack-role-resolver resolve ${from} -o json`,
+    "",
+    `Change a file under ${from} and the roles are printed anew. Ctrl-C stops.`,
+  ];
+}
+
+/** Who gets which role now, and which selectors do not count. */
+export function rolesLines(source: ManifestSource, settings: Settings): string[] {
+  const objects = source.manifests.map(({ object }) => object);
+  const resolved = resolveAll(objects, source.inventory, decisionSettings(settings), "default");
+  const { fault } = source.status;
+  return [
+    "Roles:",
+    ...resolutionTable(resolved, (_style, text) => text),
+    "",
+    ...faultySelectorLines(source.inventory),
+    ...(fault === null ? [] : [`The manifests have turned bad; the last good ones stay in force: ${fault}`]),
+    "",
+  ];
+}
+
+function exampleSelector({ selectors }: Inventory): string {
+  const [name] = [...selectors.values()].filter(({ grantable }) => grantable).map((selector) => selector.name).toSorted();
+  return name ?? "NAME";
+}

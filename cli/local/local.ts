@@ -1,0 +1,122 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeCertificates } from "../../certs/make.ts";
+import { storeCertificates } from "../../certs/store.ts";
+import { isACKGroup } from "../../shared/decisions/ack-resource.ts";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { compareText } from "../../shared/decisions/finding.ts";
+import { objectMeta } from "../../shared/decisions/object-meta.ts";
+import { type SettingsFor } from "../../shared/decisions/settings.ts";
+import { ManifestSource } from "../../shared/inventory/manifest-source.ts";
+import { listening, parseListenAddress } from "../../shared/server/listen-address.ts";
+import { createLogger, type Logger } from "../../shared/server/logger.ts";
+import { Drain } from "../../shared/server/stopping.ts";
+import { type RunningSidecar, runSidecar } from "../../sidecar/main.ts";
+import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
+import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
+import { serveUntilStopped } from "../serve.ts";
+import { startSource } from "../source.ts";
+import { rolesLines, welcomeLines } from "./local-text.ts";
+import { type BaseCredentials, startSTSEmulator, type STSEmulator } from "./sts-emulator/emulator.ts";
+
+type Settings = SettingsFor<"local">;
+
+/** Where everything listens, and the files that clients need. */
+export interface LocalAddresses {
+  readonly webhook: RunningWebhook;
+  readonly sidecar: RunningSidecar;
+  readonly sts: STSEmulator;
+  readonly tokenFile: string;
+  readonly caFile: string;
+}
+
+/** The account of the controllers' own role, when none is given. */
+const BASE_ACCOUNT = "999988887777";
+/** Longer than anybody leaves local mode running. */
+const BASE_LIFE_MS = 365 * 86_400_000;
+
+/** Webhook, sidecar and an STS emulator on loopback, on a folder of manifests. Serves until a signal ends the process. */
+export async function runLocal(settings: Settings, io: IO): Promise<ExitStatus> {
+  const source = new ManifestSource(settings.from, { runtime: settings.runtime });
+  if (!(await startSource(source, io))) return EXIT.usage;
+  const folder = await mkdtemp(join(tmpdir(), "ack-role-resolver-"));
+  const closers: (() => Promise<void>)[] = [() => source.stop(), () => rm(folder, { recursive: true, force: true })];
+  const close = async (): Promise<void> => void (await Promise.all(closers.map((one) => one())));
+  const log = createLogger({ name: "local", level: settings.logLevel });
+  try {
+    const addresses = await startAll(settings, { source, log, folder, closers });
+    writeLines(io.stdout, welcomeLines(addresses, source, settings));
+    source.onChange(() => writeLines(io.stdout, rolesLines(source, settings)));
+    return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly source: ManifestSource;
+  readonly log: Logger;
+  readonly folder: string;
+  /** What is to be closed; each part adds itself as it starts. */
+  readonly closers: (() => Promise<void>)[];
+}
+
+async function startAll(settings: Settings, { source, log, folder, closers }: Parts): Promise<LocalAddresses> {
+  const base = localIdentity(settings);
+  const stsAddress = parseListenAddress(settings.stsListen, "--sts-listen");
+  const sts = await listening("--sts-listen", stsAddress, () => startSTSEmulator({ ...stsAddress, baseCredentials: [base] }));
+  closers.push(() => sts.close());
+
+  const certificates = await makeCertificates({ hosts: ["localhost", "127.0.0.1", "::1"], now: new Date() });
+  const [caFile = ""] = await storeCertificates(folder, certificates, { force: false });
+  const webhook = await namingFlags("webhook", () => runWebhook(webhookSettings(settings, folder), { source, log: log.child({ name: "webhook" }) }));
+  closers.push(() => webhook.close());
+
+  const tokenFile = settings.tokenFile ?? join(folder, "token");
+  const sidecar = await namingFlags("sidecar", () => runSidecar(sidecarSettings(settings, source, sts.url, tokenFile), {
+    source, environment: {}, log: log.child({ name: "sidecar" }), baseProvider: async () => base,
+  }));
+  closers.push(() => sidecar.close());
+  return { webhook, sidecar, sts, tokenFile, caFile };
+}
+
+/** Keys that work on the embedded STS alone, made anew at each start. */
+function localIdentity({ controllerAccount }: Settings): Required<BaseCredentials> {
+  const arn = `arn:aws:sts::${controllerAccount ?? BASE_ACCOUNT}:assumed-role/ack-controller/local`;
+  return { accessKeyID: `ASIA${randomText(8)}`, secretAccessKey: randomText(20), sessionToken: randomText(64), expirationMs: Date.now() + BASE_LIFE_MS, arn };
+}
+
+function randomText(bytes: number): string {
+  return randomBytes(bytes).toString("hex").toUpperCase();
+}
+
+function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
+  const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
+  return { ...settings, ...NO_CLUSTER, tlsDir, listen, healthListen };
+}
+
+const NO_CLUSTER = { cluster: false, kubeconfig: null, context: null, maxStaleness: 60_000 };
+
+/** The sidecar of every controller at once: it serves each group that the input holds resources of. */
+function sidecarSettings(settings: Settings, source: ManifestSource, stsEndpoint: string, tokenFile: string): SettingsFor<"sidecar"> {
+  const groups = new Set(source.manifests.map(({ object }) => objectMeta(object).group).filter(isACKGroup));
+  for (const selector of source.inventory.selectors.values()) for (const { group } of selector.types ?? []) if (isACKGroup(group)) groups.add(group);
+  const { sidecarListen: listen, sidecarHealthListen: healthListen } = settings;
+  return {
+    ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, token: null, group: [...groups].toSorted(compareText), kind: [],
+    scopeNamespace: null, unmatched: null, base: null, sessionName: "ack-role-resolver",
+  };
+}
+
+/** The servers name their own flags; here those are called --webhook-listen, --sidecar-health-listen and so on. */
+async function namingFlags<T>(server: "webhook" | "sidecar", start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    if (!(error instanceof ResolverError)) throw error;
+    throw new ResolverError(error.code, error.message.replaceAll(/--((health-)?listen)/g, `--${server}-$1`), { cause: error });
+  }
+}

@@ -1,0 +1,35 @@
+import { findingLine } from "../shared/decisions/checks/judge.ts";
+import { compareText } from "../shared/decisions/finding.ts";
+import type { Inventory } from "../shared/decisions/inventory.ts";
+import type { Paint } from "./paint.ts";
+import type { ResolvedResource } from "./resolve.ts";
+import { formatTable } from "./table.ts";
+
+const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
+
+/** A row a resource, as lines. */
+export function resolutionTable(resolved: readonly ResolvedResource[], paint: Paint): string[] {
+  const rows = resolved.map(({ resource, outcome, roleARN, region, selectors }) => [
+    resource.namespace, `${resource.kind}/${resource.name ?? ""}`, outcome, selectors.map(({ name }) => name).join(", ") || "-",
+    roleARN ?? (outcome === "default" ? "the controller's own" : "-"), region?.value ?? "-",
+  ]);
+  const [head = "", ...lines] = formatTable([["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"], ...rows]);
+  const painted = lines.map((line, i) => {
+    const outcome = resolved[i]?.outcome ?? "refused";
+    return line.replace(`  ${outcome}`, `  ${paint(OUTCOME_STYLE[outcome], outcome)}`);
+  });
+  return [paint("bold", head), ...painted];
+}
+
+/** The selectors that take no part, and those that the webhook would refuse, with what is wrong and how to mend it. */
+export function faultySelectorLines(inventory: Inventory): string[] {
+  const sorted = [...inventory.faulty].toSorted(([a], [b]) => compareText(a, b));
+  return sorted.flatMap(([name, { faults }]) => {
+    const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but the webhook would refuse it";
+    const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
+    return [
+      `IAMRoleSelector ${name} ${effect}:`,
+      ...denied.map(({ check, fault }) => `  ${findingLine({ code: check.id, path: fault.path, message: fault.message, fix: fault.fix ?? check.fix })}`),
+    ];
+  });
+}

@@ -1,0 +1,21 @@
+import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { createLogger } from "../shared/server/logger.ts";
+import { Drain } from "../shared/server/stopping.ts";
+import { runSidecar } from "../sidecar/main.ts";
+import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { serveUntilStopped } from "./serve.ts";
+import { openSource, startSource } from "./source.ts";
+
+export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO): Promise<ExitStatus> {
+  const log = createLogger({ name: "sidecar", level: settings.logLevel });
+  const source = await openSource(settings);
+  if (!(await startSource(source, io))) return EXIT.usage;
+  try {
+    const sidecar = await runSidecar(settings, { source, environment: io.environment, log });
+    const close = async (): Promise<void> => void (await Promise.all([sidecar.close(), source.stop()]));
+    return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
+  } catch (error) {
+    await source.stop();
+    throw error;
+  }
+}

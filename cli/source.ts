@@ -1,0 +1,36 @@
+import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { ManifestSource } from "../shared/inventory/manifest-source.ts";
+import type { InventorySource } from "../shared/inventory/source.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import type { IO } from "./io.ts";
+
+type SourceSettings = Pick<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "runtime">;
+
+/** The source that a server is told to read. What talks to a cluster is loaded only for one. */
+export async function openSource({ from, cluster, kubeconfig, context, runtime }: SourceSettings): Promise<InventorySource> {
+  if (!cluster) return new ManifestSource(from, { runtime });
+  const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
+    import("../shared/inventory/cluster-source.ts"), import("../shared/inventory/kubeconfig.ts"),
+  ]);
+  return new ClusterSource({ runtime, api: await connectKubernetes({ kubeconfig, context }) });
+}
+
+/**
+ * Starts a source whose first view is due before anything is served: bad manifests stop a start, with every fault on stderr.
+ * A cluster may be out of reach for a while, so a server listens meanwhile and is not ready.
+ */
+export async function startSource(source: InventorySource, io: IO): Promise<boolean> {
+  if (!(source instanceof ManifestSource)) {
+    // It rejects only when it is stopped, and then nobody waits for it any more.
+    source.start().catch(() => {});
+    return true;
+  }
+  try {
+    await source.start();
+    return true;
+  } catch (error) {
+    if (!(error instanceof ResolverError)) throw error;
+    io.stderr.write(`${error.message}\n`);
+    return false;
+  }
+}
