@@ -1,0 +1,89 @@
+import type { FastifyInstance, LightMyRequestResponse } from "fastify";
+import { Inventory } from "../../shared/decisions/inventory.ts";
+import type { JsonObject } from "../../shared/decisions/json.ts";
+import type { SourceStatus } from "../../shared/inventory/source.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { createRegistry } from "../../shared/server/metrics.ts";
+import { buildSidecar, type SidecarOptions } from "../../sidecar/app.ts";
+import { BaseIdentity } from "../../sidecar/base-identity.ts";
+import { CredentialCache, type Credentials } from "../../sidecar/credential-cache.ts";
+import { createSidecarMetrics } from "../../sidecar/metrics.ts";
+import type { SessionRequest, SigningCredentials } from "../../sidecar/sts-client.ts";
+import { TokenCheck } from "../../sidecar/token-check.ts";
+import { roleOfSession, Vending, type VendingOptions } from "../../sidecar/vending.ts";
+import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
+import { FakeClock } from "./fake-clock.ts";
+
+export const TOKEN = "planted-token-0123456789abcdef";
+export const HEADERS = { host: "127.0.0.1:9780", authorization: TOKEN };
+export const BASE_SECRET = "planted-base-secret";
+export const ROLE_SECRET = "planted-role-secret";
+
+export interface Setup extends Partial<SidecarOptions>, Partial<VendingOptions> {
+  readonly objects?: readonly JsonObject[];
+  readonly base?: () => Promise<SigningCredentials>;
+  readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;
+}
+
+/** A sidecar without a socket: real parts on a clock, an STS and a base identity that the test decides. */
+export class SidecarUnderTest {
+  readonly clock = new FakeClock();
+  readonly inventory = new Inventory({ runtime: "ack", origin: "file" });
+  status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
+  readonly stsCalls: SessionRequest[] = [];
+  readonly logLines: string[] = [];
+  readonly registry = createRegistry({ component: "sidecar" });
+  readonly token = new TokenCheck(TOKEN, this.clock);
+  readonly app: FastifyInstance;
+
+  constructor(setup: Setup = {}) {
+    const options = { ...DEFAULTS, ...setup };
+    this.inventory.apply(options.objects.map(put));
+    const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void this.logLines.push(line) } });
+    const sessions = new CredentialCache({ clock: this.clock, random: () => 0.5, onLookup: (result) => metrics.lookup(result) });
+    const expirations = (): { role: string; expirationMs: number | null }[] =>
+      [...sessions.expirations()].map(({ key, expirationMs }) => ({ role: roleOfSession(key), expirationMs }));
+    const metrics = createSidecarMetrics({ registry: this.registry, now: () => this.clock.now(), expirations });
+    const vending = new Vending(options, {
+      base: this.#baseIdentity(setup), sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
+      onAccountRefused: () => metrics.accountRefused(),
+    });
+    const source = { inventory: this.inventory, getStatus: () => this.status, get status(): SourceStatus { return this.getStatus(); } };
+    this.app = buildSidecar(options, {
+      source, vending, metrics, log, token: this.token, clock: this.clock, listen: () => ({ host: "127.0.0.1", port: 9780 }),
+    });
+  }
+
+  get(url: string, headers: Readonly<Record<string, string>> = HEADERS): Promise<LightMyRequestResponse> {
+    return this.app.inject({ method: "GET", url, headers });
+  }
+
+  session(request: SessionRequest): Credentials {
+    return {
+      accessKeyID: `ASIA${this.stsCalls.length}`, secretAccessKey: ROLE_SECRET, sessionToken: `${ROLE_SECRET}-token`,
+      expirationMs: this.clock.now() + 3_600_000, accountID: request.roleARN.slice(13, 25),
+    };
+  }
+
+  #baseIdentity({ base }: Setup): BaseIdentity {
+    const session = async (): Promise<SigningCredentials> => ({
+      accessKeyID: "ASIABASE", secretAccessKey: BASE_SECRET, sessionToken: `${BASE_SECRET}-token`, expirationMs: this.clock.now() + 3_600_500,
+    });
+    return new BaseIdentity({ provider: base ?? session, sts: { callerAccount: async () => "999999999999" }, clock: this.clock, random: () => 0.5 });
+  }
+
+  #assumeRole({ assumeRole }: Setup, request: SessionRequest): Promise<Credentials> {
+    this.stsCalls.push(request);
+    return assumeRole === undefined ? Promise.resolve(this.session(request)) : assumeRole(request);
+  }
+}
+
+export const ROLE_A = "arn:aws:iam::111111111111:role/a";
+export const TEAM_A = selectorObject("team-a", { arn: ROLE_A, namespaceSelector: { names: ["team-a"] } });
+
+const DEFAULTS = {
+  groups: ["s3.services.k8s.aws"], kinds: [], scopeNamespace: null, unmatched: "base", objects: [namespaceObject("team-a"), TEAM_A],
+  sessionName: "ack-role-resolver", vendsLongLivedBase: false, pinsAccount: false,
+} as const;
+/** What --scope-namespace team-a brings with it. */
+export const SCOPED = { scopeNamespace: "team-a", unmatched: "deny", pinsAccount: true } as const;
