@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 export const IDENTITIES = {
   admin: { username: "admin", groups: ["system:masters"] },
   jane: { username: "jane", groups: ["developers"] },
-  webhook: serviceAccount("ack-role-resolver", "webhook"),
+  webhook: serviceAccount("ack-role-resolver", "ack-role-resolver-webhook"),
   controller: serviceAccount("ack-system", "ack-s3-controller"),
 } as const;
 
