@@ -42,20 +42,17 @@ export async function drainAndClose(options: StopOptions): Promise<void> {
 }
 
 /**
- * Stops the program on SIGTERM or SIGINT: drains, closes, exits 0. A second signal exits 1 at once. An error that nobody
- * caught is logged, and the process closes without a drain and exits 1, since its state is not to be trusted.
+ * Stops the program on SIGTERM: drains, closes, exits 0. On other signals, which a person sends from a terminal, it does so
+ * without a drain. A second signal exits 1 at once. An error that nobody caught is logged, and the process closes without a
+ * drain and exits 1, since its state is not to be trusted.
  * Returns what undoes the signal handlers.
  */
 export function stopOnSignals(options: StopOptions): () => void {
   const { log, drainMs, closeMs = 10_000 } = options;
   const onSignal = async ({ err, signal }: { err?: Error; signal?: string }): Promise<void> => {
-    if (err === undefined) {
-      log.info({ signal }, "signal received");
-      await drainAndClose(options);
-      return;
-    }
-    log.fatal({ err }, "unexpected error; exiting");
-    await drainAndClose({ ...options, drainMs: 0 });
+    if (err === undefined) log.info({ signal }, "signal received");
+    else log.fatal({ err }, "unexpected error; exiting");
+    await drainAndClose({ ...options, drainMs: signal === "SIGTERM" ? drainMs : 0 });
   };
   const handlers = closeWithGrace(
     {

@@ -53,6 +53,12 @@ test("SIGTERM drains, closes and exits 0", async (t) => {
   t.match(stderr, "stopped");
 });
 
+test("SIGINT, which a terminal sends, does not drain", async (t) => {
+  const { code, stderr } = await run("stopOnSignals({ ...options, drainMs: 60000 });", ["SIGINT"]);
+  t.equal(code, 0);
+  t.match(stderr, /"drain_ms":0/);
+});
+
 test("a second signal exits 1 at once", async (t) => {
   const never = `stopOnSignals({ ...options, wait: () => { console.log("draining"); return new Promise(() => {}); } });`;
   const { code, stderr } = await run(never, ["SIGTERM", "SIGTERM"]);

@@ -1,0 +1,70 @@
+import { field, isJsonObject, type JsonObject, stringAt } from "./json.ts";
+
+/** What an admission request says of the change that it asks for. */
+export interface AdmissionChange {
+  readonly operation: string;
+  /** "" for the object itself, `status` or `scale` for a part of it. */
+  readonly subResource: string;
+  readonly object: JsonObject | null;
+  /** The stored object at UPDATE and DELETE. */
+  readonly oldObject: JsonObject | null;
+}
+
+/** Why a change is not for a policy to refuse. */
+export type Exemption = "subresource" | "being deleted" | "bookkeeping only";
+
+/**
+ * Whether a create or update must go through whatever it holds: refusing a finalizer's removal, a status or an object on its
+ * way out would only keep a broken object there. Null when the change is to be judged.
+ */
+export function exemptionOf({ operation, subResource, object, oldObject }: AdmissionChange): Exemption | null {
+  if (subResource !== "") return "subresource";
+  if (operation !== "UPDATE" || object === null || oldObject === null) return null;
+  // The stored object tells it: whatever timestamp a request carries, the API server puts the stored one back
+  // (k8s.io/apiserver pkg/registry/rest/update.go, BeforeUpdate).
+  if (isBeingDeleted(oldObject)) return "being deleted";
+  return differsInBookkeepingOnly(object, oldObject) ? "bookkeeping only" : null;
+}
+
+/**
+ * Why a create or update is not for mutating. Finalizers and the like may come with a patch, but what is on its way out is
+ * left alone.
+ */
+export function mutationExemptionOf({ subResource, oldObject }: AdmissionChange): Exemption | null {
+  if (subResource !== "") return "subresource";
+  return oldObject !== null && isBeingDeleted(oldObject) ? "being deleted" : null;
+}
+
+/** Whether the stored object is on its way out and only waits for its finalizers. */
+function isBeingDeleted(stored: JsonObject): boolean {
+  return (stringAt(stored, "metadata", "deletionTimestamp") ?? "") !== "";
+}
+
+/** Parts of `metadata` that say nothing of what the object asks for: controllers and the API server keep them. */
+const BOOKKEEPING: ReadonlySet<string> = new Set(["finalizers", "managedFields", "resourceVersion", "generation"]);
+
+function differsInBookkeepingOnly(object: JsonObject, stored: JsonObject): boolean {
+  const keys = new Set([...Object.keys(object), ...Object.keys(stored)]);
+  keys.delete("status");
+  keys.delete("metadata");
+  return sameAt(keys, object, stored) && sameMetadata(field(object, "metadata"), field(stored, "metadata"));
+}
+
+function sameMetadata(a: unknown, b: unknown): boolean {
+  if (!isJsonObject(a) || !isJsonObject(b)) return isSame(a, b);
+  const keys = [...Object.keys(a), ...Object.keys(b)].filter((key) => !BOOKKEEPING.has(key));
+  return sameAt(new Set(keys), a, b);
+}
+
+function sameAt(keys: ReadonlySet<string>, a: JsonObject, b: JsonObject): boolean {
+  for (const key of keys) if (!isSame(field(a, key), field(b, key))) return false;
+  return true;
+}
+
+/** Equal as JSON values: the order of keys means nothing, that of elements does. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => isSame(item, b[i]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
+}

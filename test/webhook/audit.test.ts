@@ -1,0 +1,96 @@
+import { test } from "tap";
+import { fixture, reviewOf } from "./reviews.ts";
+import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
+
+test("a resolution is one line with who asked, what for and what came of it", async (t) => {
+  const webhook = webhookUnderTest();
+  await webhook.post("/mutate/resources", fixture("bucket-create-selected"));
+  t.equal(webhook.lines.length, 1);
+  const { time, duration_ms: duration, ...line } = webhook.lines[0] ?? {};
+  t.type(time, "string");
+  t.type(duration, "number");
+  t.strictSame(line, {
+    level: "info",
+    name: "webhook",
+    path: "/mutate/resources",
+    uid: "705ab4f5-6393-11e8-b7cc-42010a800020",
+    user: "alice@example.com",
+    operation: "CREATE",
+    object: { api_version: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", namespace: "team-a", name: "b1" },
+    dry_run: false,
+    answer: "patched",
+    outcome: "selected",
+    selector: "team-a",
+    account_id: "111122223333",
+    region: "eu-west-1",
+    role_arn: "arn:aws:iam::111122223333:role/team-a",
+    codes: [],
+    msg: "admission review answered",
+  });
+});
+
+test("a conflict names every selector, the default none", async (t) => {
+  const webhook = webhookUnderTest();
+  await webhook.post("/mutate/resources", fixture("bucket-create-conflict"));
+  await webhook.post("/mutate/resources", fixture("bucket-create-default"));
+  t.match(webhook.lines[0], { outcome: "conflict", selector: null, conflicting_selectors: ["shared", "team-a"], role_arn: null });
+  t.match(webhook.lines[1], { outcome: "default", selector: null, account_id: "777788889999", role_arn: null, dry_run: true });
+});
+
+test("a denial lists its codes, a skipped review its reason", async (t) => {
+  const webhook = webhookUnderTest();
+  await webhook.post("/validate/iamroleselectors", fixture("selector-create-malformed"));
+  await webhook.post("/validate/iamroleselectors", fixture("selector-update-finalizers"));
+  t.match(webhook.lines[0], { answer: "denied", outcome: "denied", codes: ["IRS-02", "IRS-08", "IRS-12"] });
+  t.match(webhook.lines[1], { answer: "skipped", outcome: "skipped", reason: "bookkeeping only", codes: [] });
+});
+
+test("object bodies are in no line", async (t) => {
+  const webhook = webhookUnderTest();
+  const object = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b", namespace: "team-a" }, spec: { secret: "planted" } };
+  await webhook.post("/mutate/resources", reviewOf(object));
+  await webhook.post("/mutate/resources", JSON.stringify(reviewOf(object)).slice(1));
+  t.equal(webhook.lines.length, 2);
+  t.notMatch(JSON.stringify(webhook.lines), "planted");
+});
+
+test("requests, findings and resolutions are counted under bounded labels", async (t) => {
+  const webhook = webhookUnderTest();
+  await webhook.post("/validate/iamroleselectors", fixture("selector-create-malformed"));
+  await webhook.post("/validate/iamroleselectors", fixture("selector-update-old-faults"));
+  await webhook.post("/mutate/resources", fixture("bucket-create-conflict"));
+  await webhook.post("/mutate/resources", "");
+  const metrics = await webhook.registry.metrics();
+  for (const line of [
+    `ack_role_resolver_webhook_requests_total{path="/validate/iamroleselectors",operation="CREATE",outcome="denied"} 1`,
+    `ack_role_resolver_webhook_requests_total{path="/validate/iamroleselectors",operation="UPDATE",outcome="allowed"} 1`,
+    `ack_role_resolver_webhook_requests_total{path="/mutate/resources",operation="CREATE",outcome="patched"} 1`,
+    `ack_role_resolver_webhook_requests_total{path="/mutate/resources",operation="unknown",outcome="error"} 1`,
+    `ack_role_resolver_webhook_errors_total{path="/mutate/resources",code="ERR_REQUEST_MALFORMED"} 1`,
+    `ack_role_resolver_webhook_findings_total{code="IRS-02",severity="deny"} 1`,
+    `ack_role_resolver_webhook_findings_total{code="IRS-02",severity="warn"} 1`,
+    `ack_role_resolver_webhook_resolutions_total{outcome="conflict"} 1`,
+    `ack_role_resolver_webhook_request_duration_seconds_count{path="/mutate/resources"} 2`,
+  ]) {
+    t.match(metrics, line);
+  }
+  t.notMatch(metrics, /team-a|alice|arn:/);
+});
+
+test("a fault of ours is a 500 without its cause, which the log has", async (t) => {
+  const source = new FakeSource(COMPANY);
+  const webhook = webhookUnderTest(source);
+  source.inventory.selectorsOfNamespace = () => {
+    throw new Error("planted");
+  };
+  const answer = await webhook.post("/mutate/resources", fixture("bucket-create-selected"));
+  t.equal(answer.status, 500);
+  t.equal(answer.type, "application/json");
+  t.match(answer.json, {
+    kind: "Status",
+    reason: "InternalError",
+    message: "ERR_INTERNAL: the review could not be judged, for a fault of the webhook itself; its log says more",
+  });
+  t.notMatch(answer.text, "planted");
+  t.match(webhook.lines[0], { level: "warn", codes: ["ERR_INTERNAL"], err: { message: "planted" }, uid: "705ab4f5-6393-11e8-b7cc-42010a800020" });
+});

@@ -1,0 +1,123 @@
+import { Registry } from "prom-client";
+import { Inventory } from "../../shared/decisions/inventory.ts";
+import type { JsonObject } from "../../shared/decisions/json.ts";
+import { decisionSettings } from "../../shared/decisions/settings.ts";
+import type { Clock } from "../../shared/inventory/clock.ts";
+import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { readSettings } from "../../shared/server/settings.ts";
+import { Drain } from "../../shared/server/stopping.ts";
+import { buildWebhook, type WebhookApp } from "../../webhook/app.ts";
+import { createWebhookMetrics } from "../../webhook/metrics.ts";
+
+/** A source whose view and status a test sets by hand. */
+export class FakeSource implements InventorySource {
+  readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  readonly #listeners = new Set<() => void>();
+  status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
+
+  constructor(objects: readonly JsonObject[] = []) {
+    this.put(...objects);
+  }
+
+  put(...objects: readonly JsonObject[]): void {
+    this.inventory.apply(objects.map((object) => ({ type: "put", object })));
+    this.notify();
+  }
+
+  notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async start(): Promise<void> {}
+  async stop(): Promise<void> {}
+}
+
+/** A clock that moves when a test says so. `scheduled` are the delays that were asked for. */
+export class FakeClock implements Clock {
+  readonly scheduled: number[] = [];
+  readonly #pending = new Set<() => void>();
+
+  now(): number {
+    return 0;
+  }
+
+  schedule(delayMs: number, run: () => void): () => void {
+    this.scheduled.push(delayMs);
+    this.#pending.add(run);
+    return () => void this.#pending.delete(run);
+  }
+
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Lets every timer ring. */
+  ring(): void {
+    for (const run of this.#pending) run();
+    this.#pending.clear();
+  }
+}
+
+const SELECTOR = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
+const NAMESPACE = { apiVersion: "v1", kind: "Namespace" };
+
+/** Team A by name, what is labelled `tier: shared` anywhere in namespaces of `env: prod`; `sandbox` has neither. */
+export const COMPANY: readonly JsonObject[] = [
+  { ...NAMESPACE, metadata: { name: "team-a", labels: { env: "prod" }, annotations: { "services.k8s.aws/default-region": "eu-west-1" } } },
+  { ...NAMESPACE, metadata: { name: "sandbox" } },
+  {
+    ...SELECTOR,
+    metadata: { name: "team-a", resourceVersion: "41" },
+    spec: { arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: { names: ["team-a"] } },
+  },
+  {
+    ...SELECTOR,
+    metadata: { name: "shared", resourceVersion: "42" },
+    spec: {
+      arn: "arn:aws:iam::444455556666:role/shared",
+      namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } },
+      resourceLabelSelector: { matchLabels: { tier: "shared" } },
+    },
+  },
+];
+
+export interface WebhookUnderTest {
+  readonly app: WebhookApp;
+  readonly source: FakeSource;
+  readonly clock: FakeClock;
+  readonly drain: Drain;
+  readonly registry: Registry;
+  /** What was logged, a parsed line each. */
+  readonly lines: Record<string, unknown>[];
+  post(path: string, body: unknown): Promise<{ readonly status: number; readonly type: unknown; readonly text: string; readonly json: unknown }>;
+}
+
+const DEFAULTS = readSettings("webhook", { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" }, {});
+
+export function webhookUnderTest(source = new FakeSource(COMPANY), tls = { cert: "", key: "" }): WebhookUnderTest {
+  const registry = new Registry();
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger({ name: "webhook", level: "debug", destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const clock = new FakeClock();
+  const drain = new Drain();
+  const app = buildWebhook({ decisions: decisionSettings(DEFAULTS), tls }, { source, clock, log, drain, metrics: createWebhookMetrics(registry) });
+  return {
+    app, source, clock, drain, registry, lines,
+    async post(path, body) {
+      const payload = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+      const answer = await app.inject({ method: "POST", url: path, headers: { "content-type": "application/json" }, payload });
+      const json: unknown = answer.body === "" ? null : JSON.parse(answer.body);
+      return { status: answer.statusCode, type: answer.headers["content-type"], text: answer.body, json };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { recordError, type Recorder, recordVerdict } from "./audit.ts";
+import { budgetMs } from "./deadline.ts";
+import { type AdmissionRequest, BODY_LIMIT_BYTES, decodeReview } from "./review-decode.ts";
+import { respond, respondError } from "./review-respond.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** Decides one review. `remainingMs` is how long it may still wait. Throws where it cannot tell. */
+export type Decide = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
+
+const JSON_TYPE = "application/json";
+const INTERNAL_SERVER_ERROR = 500;
+
+/** Serves one path of reviews. Its error handler stands in this scope alone, since only reviews are answered so. */
+export function addReviewRoute(scope: FastifyInstance, path: string, decide: Decide, recorder: Recorder): void {
+  const reviews = new WeakMap<FastifyRequest, AdmissionRequest>();
+  scope.post(path, async (request, reply) => {
+    const review = decodeReview(request.body);
+    reviews.set(request, review);
+    const budget = budgetMs(request.query);
+    const verdict = await decide(review, () => budget - reply.elapsedTime);
+    const answer = respond(review, verdict);
+    recordVerdict(recorder, { path, request: review, durationMs: reply.elapsedTime }, verdict);
+    return sendJSON(reply, answer);
+  });
+  scope.setErrorHandler((error, request, reply) => {
+    const fault = asResolverError(error);
+    recordError(recorder, { path, request: reviews.get(request) ?? null, durationMs: reply.elapsedTime }, fault);
+    return sendError(reply, fault);
+  });
+}
+
+/** Answers with a Status instead of a review. */
+export function sendError(reply: FastifyReply, error: ResolverError): FastifyReply {
+  // A 5xx of any kind leaves the decision to the failurePolicy; 503 alone also means "retry" to clients of Kubernetes,
+  // who would wait for a view that may take long.
+  const status = Math.min(error.status, INTERNAL_SERVER_ERROR);
+  return sendJSON(reply.code(status), respondError(error, status));
+}
+
+/** A Buffer, since fastify appends a charset to the type of anything else. */
+function sendJSON(reply: FastifyReply, body: Buffer): FastifyReply {
+  return reply.header("content-type", JSON_TYPE).send(body);
+}
+
+function asResolverError(error: unknown): ResolverError {
+  if (error instanceof ResolverError) return error;
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  switch (code) {
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new ResolverError("ERR_REQUEST_MEDIA_TYPE", `the body's Content-Type is not ${JSON_TYPE}; send an AdmissionReview as ${JSON_TYPE}`);
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new ResolverError("ERR_REQUEST_TOO_LARGE", `the body is larger than ${BODY_LIMIT_BYTES} bytes, which no AdmissionReview of the API server is`);
+    case "FST_ERR_CTP_EMPTY_JSON_BODY":
+      return new ResolverError("ERR_REQUEST_MALFORMED", "the body is empty; expected an AdmissionReview of admission.k8s.io/v1 as JSON");
+    case "FST_ERR_CTP_INVALID_JSON_BODY":
+      return new ResolverError("ERR_REQUEST_MALFORMED", "the body is not JSON; expected an AdmissionReview of admission.k8s.io/v1");
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new ResolverError("ERR_REQUEST_MALFORMED", "the body's length is not what Content-Length says");
+    default:
+      return new ResolverError("ERR_INTERNAL", "the review could not be judged, for a fault of the webhook itself; its log says more", { cause: error });
+  }
+}
