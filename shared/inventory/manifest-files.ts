@@ -27,14 +27,20 @@ export interface FileListing {
  * dot are skipped), `-` for standard input. Never rejects: what cannot be read is a fault, and the rest is returned with it.
  */
 export async function readManifestPaths(paths: readonly string[], stdin = readStdin): Promise<ManifestReading> {
-  return readListed(await listManifestFiles(paths), stdin);
+  return readListed(await listManifestFiles(paths), { stdin, read: readManifests });
+}
+
+/** How texts are had and read. */
+export interface Reading {
+  readonly stdin: () => Promise<string>;
+  readonly read: (text: string, file: string) => ManifestReading;
 }
 
 /** Reads the files of a listing; faults are the listing's, each file's, and objects that stand twice. */
-export async function readListed(listing: FileListing, stdin = readStdin): Promise<ManifestReading> {
-  const readings = await Promise.all(listing.files.map(({ path }) => readOne(path, stdin)));
-  const manifests: Manifest[] = readings.flatMap((reading) => reading.manifests);
-  const faults = [...listing.faults, ...readings.flatMap((reading) => reading.faults), ...duplicateFaults(manifests)];
+export async function readListed(listing: FileListing, reading: Reading): Promise<ManifestReading> {
+  const readings = await Promise.all(listing.files.map(({ path }) => readOne(path, reading)));
+  const manifests: Manifest[] = readings.flatMap((one) => one.manifests);
+  const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicateFaults(manifests)];
   return { manifests, faults };
 }
 
@@ -113,9 +119,9 @@ class Walk implements FileListing {
   }
 }
 
-async function readOne(path: string, stdin: () => Promise<string>): Promise<ManifestReading> {
+async function readOne(path: string, { stdin, read }: Reading): Promise<ManifestReading> {
   try {
-    return readManifests(path === STDIN ? await stdin() : await readText(path), path);
+    return read(path === STDIN ? await stdin() : await readText(path), path);
   } catch (error) {
     return { manifests: [], faults: [{ file: path, line: null, message: unreadable(error) }] };
   }

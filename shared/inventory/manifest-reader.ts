@@ -33,9 +33,9 @@ export function readManifests(text: string, file: string): ManifestReading {
   try {
     reader.read(text);
   } catch (error) {
-    // The parser recurses, so that a text nested too deeply ends in a RangeError.
+    // Parser and reader recurse, so that a text nested too deeply ends in a RangeError.
     if (!(error instanceof RangeError)) throw error;
-    reader.fault(0, "objects are nested too deeply to be read");
+    reader.fault(0, TOO_DEEP);
   }
   return reader;
 }
@@ -44,6 +44,8 @@ export function readManifests(text: string, file: string): ManifestReading {
 export function formatInputFault({ file, line, message }: InputFault): string {
   return line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`;
 }
+
+const TOO_DEEP = "objects are nested too deeply to be read";
 
 class TextReader implements ManifestReading {
   readonly manifests: Manifest[] = [];
@@ -67,8 +69,12 @@ class TextReader implements ManifestReading {
   }
 
   #document(document: Document.Parsed, number: number): void {
-    for (const { pos, message } of document.errors) this.fault(pos[0], `not YAML: ${message}`);
-    if (document.errors.length > 0) return;
+    const [error] = document.errors;
+    if (error !== undefined) {
+      // Of a document's syntax errors the first alone: those after it are mostly of its making.
+      this.fault(error.pos[0], error.message.includes("call stack") ? TOO_DEEP : `not YAML: ${error.message}`);
+      return;
+    }
     const before = this.faults.length;
     const value = new YamlValues({ positions: this.#positions, fault: (offset, message) => this.fault(offset, message) }).read(document.contents);
     if (this.faults.length > before || value === null) return;

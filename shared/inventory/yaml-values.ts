@@ -28,6 +28,8 @@ export class YamlValues {
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #aliasedValues = 0;
+  /** Of the alias being read, the outermost one. */
+  #aliasOffset = 0;
 
   constructor(reading: YamlReading) {
     this.#reading = reading;
@@ -35,7 +37,7 @@ export class YamlValues {
 
   /** Faults are told to the reading, and the value there is null. */
   read(node: unknown): unknown {
-    if (this.#aliasDepth > 0 && ++this.#aliasedValues > MAX_ALIASED_VALUES) return this.#tooManyAliased(node);
+    if (this.#aliasDepth > 0 && ++this.#aliasedValues > MAX_ALIASED_VALUES) return this.#tooManyAliased();
     if (isAlias(node)) return this.#alias(node.source, node);
     if (isScalar(node)) return this.#scalarValue(node);
     if (!isMap(node) && !isSeq(node)) return null;
@@ -114,15 +116,16 @@ export class YamlValues {
       this.#reading.fault(startOf(node), `the alias *${anchor} ${problem}`);
       return null;
     }
+    if (this.#aliasDepth === 0) this.#aliasOffset = startOf(node);
     this.#aliasDepth++;
     const value = this.read(target);
     this.#aliasDepth--;
     return value;
   }
 
-  #tooManyAliased(node: unknown): null {
+  #tooManyAliased(): null {
     if (this.#aliasedValues === MAX_ALIASED_VALUES + 1) {
-      this.#reading.fault(startOf(node), `aliases stand for more than ${MAX_ALIASED_VALUES} values; write them out in several files`);
+      this.#reading.fault(this.#aliasOffset, `aliases stand for more than ${MAX_ALIASED_VALUES} values; write them out in several files`);
     }
     return null;
   }

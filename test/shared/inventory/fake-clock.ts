@@ -1,0 +1,57 @@
+import type { Clock } from "../../../shared/inventory/clock.ts";
+
+interface Timer {
+  readonly atMs: number;
+  readonly delayMs: number;
+  readonly run: () => void;
+}
+
+/** A clock that stands still until it is told to move. */
+export class FakeClock implements Clock {
+  #nowMs = Date.parse("2026-01-01T00:00:00Z");
+  readonly #timers = new Set<Timer>();
+  readonly #waiting = new Set<() => void>();
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  schedule(delayMs: number, run: () => void): () => void {
+    const timer = { atMs: this.#nowMs + delayMs, delayMs, run };
+    this.#timers.add(timer);
+    for (const check of this.#waiting) check();
+    return () => void this.#timers.delete(timer);
+  }
+
+  /** The delays scheduled and neither run nor called off, in ms. */
+  get delays(): number[] {
+    return [...this.#timers].map(({ delayMs }) => delayMs).toSorted((a, b) => a - b);
+  }
+
+  /** Runs, in their order, what falls due within `ms`. */
+  advance(ms: number): void {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      const [next] = [...this.#timers].filter(({ atMs }) => atMs <= endMs).toSorted((a, b) => a.atMs - b.atMs);
+      if (next === undefined) break;
+      this.#timers.delete(next);
+      this.#nowMs = next.atMs;
+      next.run();
+    }
+    this.#nowMs = endMs;
+  }
+
+  /** Resolves to the shortest delay scheduled for which `matches` holds, now or as soon as there is one. */
+  async scheduled(matches: (delayMs: number) => boolean): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const check = (): void => {
+      const found = this.delays.find(matches);
+      if (found !== undefined) resolve(found);
+    };
+    this.#waiting.add(check);
+    check();
+    const delayMs = await promise;
+    this.#waiting.delete(check);
+    return delayMs;
+  }
+}
