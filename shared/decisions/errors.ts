@@ -26,6 +26,7 @@ export const ERRORS = {
   ERR_SELECTOR_AMBIGUOUS: entry(409, false, "The role depends on a kind or a label that the request does not give."),
   ERR_SELECTOR_ACCOUNT_PINNED: entry(409, false, "The role is in another account than the one that this process answered first."),
   ERR_NAMESPACE_UNKNOWN: entry(404, false, "The inventory holds no Namespace of that name."),
+  ERR_ANNOTATIONS_TOO_LARGE: entry(422, false, "The annotations would pass Kubernetes' limit of 256 KiB, so none are added."),
   ERR_REQUEST_MALFORMED: entry(400, false, "The request is not of the form that the path takes."),
   ERR_REQUEST_NOT_FOUND: entry(404, false, "There is no such path."),
   ERR_REQUEST_METHOD: entry(405, false, "The path does not take that method."),
