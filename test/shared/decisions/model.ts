@@ -58,14 +58,18 @@ export function modelSelecting(world: ModelWorld, resource: ModelResource): stri
 }
 
 function selects({ spec }: ModelSelector, resource: ModelResource, world: ModelWorld): boolean {
-  const { names = [], labelSelector = {} } = spec.namespaceSelector ?? {};
-  if (names.length > 0 && !names.includes(resource.namespace)) return false;
-  const namespaceLabels = { ...world.namespaces.get(resource.namespace), "kubernetes.io/metadata.name": resource.namespace };
-  if (!labelsHold(labelSelector, namespaceLabels, world)) return false;
+  return selectsNamespace(spec, resource.namespace, world) && holdsForType(spec, resource, world) && labelsHold(spec.resourceLabelSelector, resource.labels, world);
+}
+
+function selectsNamespace({ namespaceSelector: { names = [], labelSelector } = {} }: ModelSelector["spec"], namespace: string, world: ModelWorld): boolean {
+  const labels = { ...world.namespaces.get(namespace), "kubernetes.io/metadata.name": namespace };
+  return (names.length === 0 || names.includes(namespace)) && labelsHold(labelSelector, labels, world);
+}
+
+function holdsForType(spec: ModelSelector["spec"], resource: ModelResource, world: ModelWorld): boolean {
   const version = world.storage.get(`${resource.kind}.${resource.group}`) ?? resource.version;
   const entries = spec.resourceTypeSelector ?? [];
-  if (entries.length > 0 && !entries.some((entry) => entryHolds(plain(entry), { ...resource, version }))) return false;
-  return labelsHold(spec.resourceLabelSelector, resource.labels, world);
+  return entries.length === 0 || entries.some((entry) => entryHolds(plain(entry), { ...resource, version }));
 }
 
 function entryHolds(entry: ModelEntry, resource: ModelResource): boolean {
@@ -103,19 +107,29 @@ export function modelMalformed(selector: ModelSelector, context: ModelContext): 
 }
 
 function droppedByControllers({ spec }: ModelSelector, context: ModelContext): boolean {
-  const { arn, namespaceSelector: { names = [], labelSelector = {} } = {}, resourceTypeSelector = [], resourceLabelSelector = {} } = spec;
-  // Anything with the prefix and six parts parses.
-  if (typeof arn !== "string" || !arn.startsWith("arn:") || arn.split(":").length < 6) return true;
-  if (typeof names === "string" || names.includes("") || new Set(names).size < names.length) return true;
-  const labels = [labelSelector, resourceLabelSelector].flatMap(({ matchLabels = {} }) => Object.entries(matchLabels));
-  if (labels.some(([key, value]) => key === "" || typeof value !== "string")) return true;
-  return areFaultyEntries(resourceTypeSelector, context);
+  const { names = [], labelSelector = {} } = spec.namespaceSelector ?? {};
+  if (typeof names === "string" || names.includes("") || isRepeating(names)) return true;
+  if ([labelSelector, spec.resourceLabelSelector ?? {}].some(isUnreadableLabels)) return true;
+  return !isARN(spec.arn) || areFaultyEntries(spec.resourceTypeSelector ?? [], context);
+}
+
+function isUnreadableLabels({ matchLabels = {} }: ModelLabelSelector): boolean {
+  return Object.entries(matchLabels).some(([key, value]) => key === "" || typeof value !== "string");
+}
+
+/** Anything with the prefix and six parts is taken for one. */
+function isARN(text: unknown): boolean {
+  return typeof text === "string" && text.startsWith("arn:") && text.split(":").length >= 6;
 }
 
 function areFaultyEntries(resourceTypeSelector: readonly ModelEntry[], context: ModelContext): boolean {
   if (resourceTypeSelector.some((entry) => isUnreadable(entry, context))) return true;
   const entries = resourceTypeSelector.map(plain).map(({ group = "", version = "", kind = "" }) => [group, version, kind].join(" "));
-  return entries.includes("  ") || new Set(entries).size < entries.length;
+  return entries.includes("  ") || isRepeating(entries);
+}
+
+function isRepeating(texts: readonly string[]): boolean {
+  return texts.some((text, i) => texts.indexOf(text) < i);
 }
 
 /** An `apiVersion` that says nothing, that says something beside group or version, or that shipped controllers are left with. */
