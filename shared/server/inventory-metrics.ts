@@ -15,7 +15,9 @@ export function registerInventoryMetrics(registry: Registry, source: InventoryVi
       help,
       registers: [],
       collect() {
-        this.set(read() ?? Number.NaN);
+        const value = read();
+        if (value === null) this.remove();
+        else this.set(value);
       },
     });
     registry.registerMetric(metric);

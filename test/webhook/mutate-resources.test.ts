@@ -10,7 +10,7 @@ const bucket: JsonObject = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "
 
 /** Resolves once the webhook waits for the inventory. */
 async function waiting(source: FakeSource): Promise<void> {
-  while (source.listeners === 0) await new Promise((done) => setImmediate(done)); // oxlint-disable-line no-await-in-loop -- waits for an event
+  while (source.listeners === 0) await new Promise((done) => setImmediate(done));
 }
 
 test("a namespace that arrives while it is waited for decides", async (t) => {

@@ -1,0 +1,189 @@
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import { type Test, test } from "tap";
+import { storeCertificates } from "../../certs/store.ts";
+import { systemClock } from "../../shared/inventory/clock.ts";
+import { boundAddress } from "../../shared/server/listen-address.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { readSettings } from "../../shared/server/settings.ts";
+import { drainAndClose } from "../../shared/server/stopping.ts";
+import { runWebhook, type RunningWebhook } from "../../webhook/main.ts";
+import { makePairs } from "../certs/pairs.ts";
+import { fixture, golden } from "./reviews.ts";
+import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
+
+const [first, second] = await makePairs();
+const log = createLogger({ name: "webhook", level: "silent" });
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly connection: string | undefined;
+  readonly text: string;
+}
+
+async function running(t: Test, dir: string, source = new FakeSource(COMPANY)): Promise<RunningWebhook> {
+  source.status = { loaded: true, lastSyncMs: systemClock.now(), fault: null };
+  const settings = readSettings("webhook", { cluster: true, tlsDir: dir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" }, {});
+  const webhook = await runWebhook(settings, { source, log });
+  t.teardown(() => webhook.close().catch(() => {}));
+  return webhook;
+}
+
+/** Sends a review over a connection of `agent`; `ca` is all that is trusted. */
+async function send(webhook: RunningWebhook, options: { readonly ca: string; readonly agent?: Agent; readonly body?: unknown; readonly path?: string }): Promise<Answer> {
+  const { ca, agent, path = "/mutate/resources", body = fixture("bucket-create-selected") } = options;
+  const headers = { "content-type": "application/json" };
+  const sent = request(`https://${webhook.address}${path}`, { method: "POST", ca, headers, ...(agent && { agent }) });
+  sent.end(JSON.stringify(body));
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  sent.once("response", resolve).once("error", reject);
+  const response = await promise;
+  let text = "";
+  for await (const chunk of response) text += String(chunk);
+  return { status: response.statusCode, connection: response.headers.connection, text };
+}
+
+async function dirWith(t: Test): Promise<string> {
+  const dir = t.testdir({});
+  await storeCertificates(dir, first, { force: false });
+  return dir;
+}
+
+/** The serial number of the certificate that a new connection is served with. */
+async function served(webhook: RunningWebhook): Promise<string> {
+  const [host, port] = webhook.address.split(":");
+  const socket = connect({ host, port: Number(port), rejectUnauthorized: false });
+  await once(socket, "secureConnect");
+  const { serialNumber } = socket.getPeerCertificate();
+  socket.destroy();
+  return serialNumber;
+}
+
+async function health(webhook: RunningWebhook, path: string): Promise<readonly [status: number, text: string]> {
+  const response = await fetch(`http://${webhook.healthAddress}${path}`);
+  return [response.status, await response.text()];
+}
+
+/** Asks again until the answer is there, as Prometheus would; each time is an event of its own. */
+async function metric(webhook: RunningWebhook, line: string): Promise<void> {
+  let text = "";
+  while (!text.includes(line)) [, text] = await health(webhook, "/metrics");
+}
+
+test("over TLS the answer is the same, HTTP/1.1, and metrics and readiness are there", async (t) => {
+  const source = new FakeSource(COMPANY);
+  const webhook = await running(t, await dirWith(t), source);
+  const { status, text } = await send(webhook, { ca: first.ca });
+  t.equal(status, 200);
+  t.match(JSON.parse(text), { response: { patchType: "JSONPatch" } });
+  const denied = await send(webhook, { ca: first.ca, path: "/validate/iamroleselectors", body: fixture("selector-create-malformed") });
+  t.equal(denied.text, golden("validate-iamroleselectors.selector-create-malformed"));
+  t.same(await health(webhook, "/readyz"), [200, "ok\n"]);
+  const [, metrics] = await health(webhook, "/metrics");
+  t.match(metrics, "ack_role_resolver_inventory_loaded 1");
+  t.match(metrics, "ack_role_resolver_inventory_selectors 2");
+  t.match(metrics, /ack_role_resolver_inventory_age_seconds \d/);
+  t.match(metrics, /ack_role_resolver_webhook_certificate_expiry_timestamp_seconds \d{10}/);
+  source.status = { loaded: false, lastSyncMs: null, fault: "the API server cannot be reached" };
+  t.same(await health(webhook, "/readyz"), [503, "the inventory has not been loaded yet: the API server cannot be reached\n"]);
+  t.same(await health(webhook, "/healthz"), [200, "ok\n"]);
+  t.notMatch((await health(webhook, "/metrics"))[1], /^ack_role_resolver_inventory_age_seconds/m, "what was never loaded has no age");
+});
+
+test("a client that trusts another authority is a failed handshake, which is counted", async (t) => {
+  const webhook = await running(t, await dirWith(t));
+  await t.rejects(send(webhook, { ca: second.ca }), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
+  await metric(webhook, "ack_role_resolver_webhook_tls_handshake_errors_total 1");
+  t.equal((await send(webhook, { ca: first.ca })).status, 200);
+});
+
+test("new certificates are served without a restart, while a kept connection goes on with the old", async (t) => {
+  const dir = await dirWith(t);
+  const webhook = await running(t, dir);
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  await send(webhook, { ca: first.ca, agent });
+  const before = await served(webhook);
+  await storeCertificates(dir, second, { force: true });
+  await metric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
+  t.not(await served(webhook), before);
+  t.equal((await send(webhook, { ca: second.ca })).status, 200);
+  t.equal((await send(webhook, { ca: first.ca, agent })).status, 200, "the kept connection");
+  await t.rejects(send(webhook, { ca: first.ca }), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
+});
+
+test("a key that does not fit is refused, counted, and the old pair is served on", async (t) => {
+  const dir = await dirWith(t);
+  const webhook = await running(t, dir);
+  const before = await served(webhook);
+  await writeFile(join(dir, "tls.key"), second.key);
+  await metric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="fault"} 1`);
+  t.equal(await served(webhook), before);
+  t.equal((await send(webhook, { ca: first.ca })).status, 200);
+  await storeCertificates(dir, second, { force: true });
+  await metric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
+  t.not(await served(webhook), before);
+});
+
+test("stopping: not ready, every answer closes its connection, what is in flight is answered, then nothing listens", async (t) => {
+  const source = new FakeSource(COMPANY);
+  const webhook = await running(t, await dirWith(t), source);
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  t.equal((await send(webhook, { ca: first.ca, agent })).connection, "keep-alive");
+  const { promise: drained, resolve: endDrain } = Promise.withResolvers<void>();
+  const stopped = drainAndClose({ log, drain: webhook.drain, drainMs: 10_000, wait: () => drained, close: () => webhook.close() });
+  t.same(await health(webhook, "/readyz"), [503, "stopping\n"]);
+  const late = await send(webhook, { ca: first.ca, agent });
+  t.same([late.status, late.connection], [200, "close"], "still answered, and told to leave");
+
+  // This one waits for a namespace until after the listener has closed.
+  const inFlight = send(webhook, { ca: first.ca, body: fixture("bucket-create-unknown-namespace") });
+  while (source.listeners === 0) await new Promise((done) => setImmediate(done));
+  endDrain();
+  const answer = await inFlight;
+  t.same([answer.status, answer.connection], [200, "close"]);
+  t.match(JSON.parse(answer.text), { response: { allowed: true } });
+  await stopped;
+  await t.rejects(send(webhook, { ca: first.ca }), { code: "ECONNREFUSED" });
+  await t.rejects(health(webhook, "/healthz"));
+});
+
+test("an idle connection is kept past the 90 s for which the API server keeps it", (t) => {
+  const { server } = webhookUnderTest().app;
+  t.equal(server.keepAliveTimeout, 120_000);
+  t.equal(server.headersTimeout, 10_000);
+  t.equal(server.requestTimeout, 15_000);
+  t.equal(server.timeout, 0);
+  t.end();
+});
+
+test("what cannot start says why, and leaves nothing listening", async (t) => {
+  const dir = await dirWith(t);
+  const start = (flags: Record<string, string>): Promise<RunningWebhook> => (
+    runWebhook(readSettings("webhook", { cluster: true, tlsDir: dir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", ...flags }, {}), { source: new FakeSource(), log })
+  );
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  t.teardown(() => taken.close());
+  const port = String(boundAddress(taken).port);
+  await t.rejects(start({ listen: `127.0.0.1:${port}` }), {
+    code: "ERR_CONFIG_PORT_IN_USE",
+    message: `--listen 127.0.0.1:${port}: the port is in use by another process; stop that process or give another address with --listen`,
+  });
+  await t.rejects(start({ healthListen: `127.0.0.1:${port}` }), { code: "ERR_CONFIG_PORT_IN_USE", message: /^--health-listen / });
+  await t.rejects(start({ listen: "127.0.0.1:70000" }), { code: "ERR_CONFIG_ADDRESS" });
+  await t.rejects(start({ tlsDir: join(dir, "missing") }), { code: "ERR_CONFIG_TLS_MISSING" });
+  await writeFile(join(dir, "tls.key"), second.key);
+  await t.rejects(start({}), { code: "ERR_CONFIG_TLS_MISMATCH" });
+  const settings = readSettings("webhook", { cluster: true, tlsDir: dir }, {});
+  await t.rejects(runWebhook({ ...settings, tlsDir: null }, { source: new FakeSource(), log }), {
+    code: "ERR_CONFIG_INVALID",
+    message: "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one",
+  });
+});
