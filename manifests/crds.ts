@@ -1,4 +1,5 @@
 import { IRS_35 } from "../shared/decisions/checks/selector-labels.ts";
+import { IRS_00 } from "../shared/decisions/checks/selector-shape.ts";
 import { IRS_12 } from "../shared/decisions/checks/selector-types.ts";
 import type { Runtime } from "../shared/decisions/checks/check.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/iamroleselector.ts";
@@ -14,11 +15,15 @@ export interface ValidationRule {
 }
 
 /** A structural schema as a CustomResourceDefinition carries it. */
-export interface CRDSchema extends Omit<StructuralSchema, "properties" | "items"> {
+export interface CRDSchema extends Omit<StructuralSchema, "properties" | "additionalProperties" | "items"> {
+  readonly nullable?: boolean;
   readonly properties?: Readonly<Record<string, CRDSchema>>;
+  readonly additionalProperties?: CRDSchema;
   readonly items?: CRDSchema;
   readonly "x-kubernetes-validations"?: readonly ValidationRule[];
 }
+
+type Overlay = Pick<CRDSchema, "nullable" | "x-kubernetes-validations">;
 
 /**
  * A role once set stays. The rule stands on the object, not on the field, where a transition rule is skipped when the field
@@ -70,24 +75,46 @@ export interface SelectorVersion {
   readonly additionalPrinterColumns: readonly { readonly name: string; readonly type: string; readonly jsonPath: string }[];
 }
 
-/** Rules by where they stand below `spec`; `[]` is any element of a list. */
-const RULES: Readonly<Record<Runtime, Readonly<Record<string, ValidationRule>>>> = {
-  ack: {
-    ".resourceTypeSelector[]": NO_API_VERSION,
-    ".namespaceSelector.labelSelector.matchExpressions": NO_EXPRESSIONS,
-    ".resourceLabelSelector.matchExpressions": NO_EXPRESSIONS,
-  },
-  extended: { ".resourceTypeSelector[]": NO_API_VERSION },
+/**
+ * `team:` without a value is null in YAML. The API server drops nulls before any webhook sees them, which would turn a label that
+ * must match into none: so null is let in to be seen, and refused.
+ */
+const NO_NULL_LABEL: Overlay = {
+  "x-kubernetes-validations": [{
+    rule: "self.all(key, dyn(self[key]) != null)",
+    reason: "FieldValueInvalid",
+    message: `${IRS_00.id} a label has no value, only null, and would be dropped, so that more is selected than is written. `
+      + 'Write the value after the colon, or "" for the empty one.',
+  }],
 };
 
-function withRules(schema: StructuralSchema, rules: Readonly<Record<string, ValidationRule>>, path = ""): CRDSchema {
-  const { properties, items, ...rest } = schema;
-  const rule = rules[path];
+/** What is laid over the schema of `spec`, by place: `.name` a field, `[]` the elements of a list, `{}` the values of a map. */
+const ALWAYS: Readonly<Record<string, Overlay>> = {
+  ".resourceTypeSelector[]": { "x-kubernetes-validations": [NO_API_VERSION] },
+  ".namespaceSelector.labelSelector.matchLabels": NO_NULL_LABEL,
+  ".namespaceSelector.labelSelector.matchLabels{}": { nullable: true },
+  ".resourceLabelSelector.matchLabels": NO_NULL_LABEL,
+  ".resourceLabelSelector.matchLabels{}": { nullable: true },
+};
+
+const OVERLAYS: Readonly<Record<Runtime, Readonly<Record<string, Overlay>>>> = {
+  ack: {
+    ...ALWAYS,
+    ".namespaceSelector.labelSelector.matchExpressions": { "x-kubernetes-validations": [NO_EXPRESSIONS] },
+    ".resourceLabelSelector.matchExpressions": { "x-kubernetes-validations": [NO_EXPRESSIONS] },
+  },
+  extended: ALWAYS,
+};
+
+function overlaid(schema: StructuralSchema, overlays: Readonly<Record<string, Overlay>>, path = ""): CRDSchema {
+  const { properties, additionalProperties, items, ...rest } = schema;
+  const at = (child: StructuralSchema, step: string): CRDSchema => overlaid(child, overlays, `${path}${step}`);
   return {
     ...rest,
-    ...(properties === undefined ? {} : { properties: mapValues(properties, (child, name) => withRules(child, rules, `${path}.${name}`)) }),
-    ...(items === undefined ? {} : { items: withRules(items, rules, `${path}[]`) }),
-    ...(rule === undefined ? {} : { "x-kubernetes-validations": [rule] }),
+    ...(properties === undefined ? {} : { properties: mapValues(properties, (child, name) => at(child, `.${name}`)) }),
+    ...(additionalProperties === undefined ? {} : { additionalProperties: at(additionalProperties, "{}") }),
+    ...(items === undefined ? {} : { items: at(items, "[]") }),
+    ...overlays[path],
   };
 }
 
@@ -137,7 +164,7 @@ function wholeSchema(runtime: Runtime): CRDSchema {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: withRules(SELECTOR_SPEC_SCHEMA, RULES[runtime]),
+      spec: overlaid(SELECTOR_SPEC_SCHEMA, OVERLAYS[runtime]),
       status: { type: "object", description: "Nothing writes it; it is there because the controllers' own definition has it." },
     },
     "x-kubernetes-validations": [ROLE_STAYS],
