@@ -23,17 +23,21 @@ export class SelectorIndex {
   readonly #byExpression = new Set<RoleSelector>();
   readonly #byGroup = new SetIndex<RoleSelector>();
   readonly #namespacesByLabel = new SetIndex<string>();
+  readonly #places = new Map<RoleSelector, Place>();
   readonly #kept = new Map<string, readonly RoleSelector[]>();
 
   add(selector: RoleSelector): void {
-    const place = placeOf(selector);
+    const place = this.#placeOf(selector);
+    this.#places.set(selector, place);
     if (place.by === "expression") this.#byExpression.add(selector);
     else for (const key of place.keys) this.#indexOf(place.by).add(key, selector);
     this.#forget(place);
   }
 
   delete(selector: RoleSelector): void {
-    const place = placeOf(selector);
+    const place = this.#places.get(selector);
+    if (place === undefined) return;
+    this.#places.delete(selector);
     if (place.by === "expression") this.#byExpression.delete(selector);
     else for (const key of place.keys) this.#indexOf(place.by).delete(key, selector);
     this.#forget(place);
@@ -66,12 +70,27 @@ export class SelectorIndex {
     return [this.#byGroup.get(group), this.#byGroup.get(ANY_GROUP)];
   }
 
+  /** Any one label that a selector wants will find it; the one that the fewest have keeps the places small. */
+  #placeOf({ namespaces, namespaceLabels, types }: RoleSelector): Place {
+    if (namespaces !== null) return { by: "name", keys: [...namespaces] };
+    const [first, ...others] = namespaceLabels?.matchLabels.map(([key, value]) => labelKey(key, value)) ?? [];
+    if (first !== undefined) return { by: "label", keys: [others.reduce((rarest, key) => (this.#having(key) < this.#having(rarest) ? key : rarest), first)] };
+    if (namespaceLabels !== null) return { by: "expression" };
+    const groups = new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP]);
+    return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] }; // found once, whatever the group
+  }
+
+  #having(key: string): number {
+    return this.#byLabel.get(key).size + this.#namespacesByLabel.get(key).size;
+  }
+
   #indexOf(by: "name" | "label" | "group"): SetIndex<RoleSelector> {
     if (by === "name") return this.#byName;
     return by === "label" ? this.#byLabel : this.#byGroup;
   }
 
   #forget(place: Place): void {
+    if (this.#kept.size === 0) return;
     if (place.by === "expression") this.#kept.clear();
     if (place.by === "name") for (const name of place.keys) this.#kept.delete(name);
     if (place.by === "label") for (const key of place.keys) for (const name of this.#namespacesByLabel.get(key)) this.#kept.delete(name);
@@ -79,15 +98,6 @@ export class SelectorIndex {
 }
 
 const ANY_GROUP = "";
-
-function placeOf({ namespaces, namespaceLabels, types }: RoleSelector): Place {
-  if (namespaces !== null) return { by: "name", keys: [...namespaces] };
-  const [pair] = namespaceLabels?.matchLabels ?? [];
-  if (pair !== undefined) return { by: "label", keys: [labelKey(...pair)] };
-  if (namespaceLabels !== null) return { by: "expression" };
-  const groups = new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP]);
-  return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] }; // found once, whatever the group
-}
 
 function labelKey(key: string, value: string): string {
   return `${key}=${value}`;

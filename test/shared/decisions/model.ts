@@ -107,10 +107,14 @@ export function modelMalformed(selector: ModelSelector, context: ModelContext): 
 }
 
 function droppedByControllers({ spec }: ModelSelector, context: ModelContext): boolean {
-  const { names = [], labelSelector = {} } = spec.namespaceSelector ?? {};
-  if (typeof names === "string" || names.includes("") || isRepeating(names)) return true;
-  if ([labelSelector, spec.resourceLabelSelector ?? {}].some(isUnreadableLabels)) return true;
-  return !isARN(spec.arn) || areFaultyEntries(spec.resourceTypeSelector ?? [], context);
+  const { namespaceSelector = {}, resourceLabelSelector = {}, resourceTypeSelector = [] } = spec;
+  const { names = [], labelSelector = {} } = namespaceSelector;
+  const isUnreadable = isUnreadableNames(names) || isUnreadableLabels(labelSelector) || isUnreadableLabels(resourceLabelSelector);
+  return isUnreadable || !isARN(spec.arn) || areFaultyEntries(resourceTypeSelector, context);
+}
+
+function isUnreadableNames(names: readonly string[] | string): boolean {
+  return typeof names === "string" || names.includes("") || isRepeating(names);
 }
 
 function isUnreadableLabels({ matchLabels = {} }: ModelLabelSelector): boolean {
@@ -123,7 +127,7 @@ function isARN(text: unknown): boolean {
 }
 
 function areFaultyEntries(resourceTypeSelector: readonly ModelEntry[], context: ModelContext): boolean {
-  if (resourceTypeSelector.some((entry) => isUnreadable(entry, context))) return true;
+  if (resourceTypeSelector.some((entry) => isUnreadableEntry(entry, context))) return true;
   const entries = resourceTypeSelector.map(plain).map(({ group = "", version = "", kind = "" }) => [group, version, kind].join(" "));
   return entries.includes("  ") || isRepeating(entries);
 }
@@ -133,7 +137,7 @@ function isRepeating(texts: readonly string[]): boolean {
 }
 
 /** An `apiVersion` that says nothing, that says something beside group or version, or that shipped controllers are left with. */
-function isUnreadable({ apiVersion, group = "", version = "" }: ModelEntry, { runtime, origin }: ModelContext): boolean {
+function isUnreadableEntry({ apiVersion, group = "", version = "" }: ModelEntry, { runtime, origin }: ModelContext): boolean {
   if (apiVersion === undefined) return false;
   const parts = apiVersion.split("/");
   return parts.length !== 2 || parts.includes("") || group !== "" || version !== "" || (origin === "cluster" && runtime === "ack");
