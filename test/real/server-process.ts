@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { get } from "node:http";
+import { createInterface } from "node:readline";
+import { isJsonObject } from "../../shared/decisions/json.ts";
+import { until } from "./apiserver/until.ts";
+
+const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
+const READY_LIMIT_MS = 15_000;
+
+/** A JSON line that a server logged. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** `ack-role-resolver COMMAND` as a process of its own, as it runs in a Pod. */
+export interface ServerProcess {
+  /** `HOST:PORT` as it listens. */
+  readonly address: string;
+  readonly healthAddress: string;
+  /** What it has logged so far. */
+  readonly log: readonly LogLine[];
+  /** Sends SIGTERM, or the signal given, and resolves to the exit status once the process is gone. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts it on free ports of loopback, and waits until it is ready. Rejects with what it logged when it ends before. */
+export async function startServer(command: "webhook" | "sidecar", args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+  const child = spawn(process.execPath, [MAIN, command, ...listen, ...args], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = once(child, "exit");
+  const log: LogLine[] = [];
+  const listening = await firstListening(child, log);
+  const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> => {
+    child.kill(signal);
+    await ended;
+    return child.exitCode;
+  };
+  const server = { address: String(listening["address"]), healthAddress: String(listening["health_address"]), log, stop };
+  if (await until(async () => (await statusOf(`http://${server.healthAddress}/readyz`)) === 200, READY_LIMIT_MS)) return server;
+  await stop("SIGKILL");
+  throw new Error(`${command} did not get ready:\n${log.map((line) => JSON.stringify(line)).join("\n")}`);
+}
+
+async function firstListening(child: ChildProcess, log: LogLine[]): Promise<LogLine> {
+  const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
+  if (child.stderr === null) throw new Error("the process has no standard error");
+  const others: string[] = [];
+  createInterface(child.stderr).on("line", (text) => {
+    const line = parseLine(text);
+    if (line === null) others.push(text);
+    else log.push(line);
+    if (String(line?.["msg"]).endsWith(" listening")) resolve(line ?? {});
+  }).once("close", () => reject(new Error(`it ended before it listened:\n${[...others, ...log.map((line) => JSON.stringify(line))].join("\n")}`)));
+  return await promise;
+}
+
+function parseLine(text: string): LogLine | null {
+  try {
+    const line: unknown = JSON.parse(text);
+    return isJsonObject(line) ? line : null;
+  } catch {
+    return null;
+  }
+}
+
+async function statusOf(url: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  get(url, (response) => resolve(response.resume().statusCode ?? 0)).once("error", reject);
+  return await promise;
+}

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Test } from "tap";
+import { makeCertificates } from "../../../certs/make.ts";
+import { storeCertificates } from "../../../certs/store.ts";
+import { manifestObjects } from "../../../manifests/render.ts";
+import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { until } from "../apiserver/until.ts";
+import { type ServerProcess, startServer } from "../server-process.ts";
+
+const EFFECT_LIMIT_MS = 15_000;
+
+/**
+ * Installs all that `manifests all --url` prints, with the ACK kinds of the tests, and starts `webhook --cluster` as the
+ * service account that the manifests grant rights to. Resolves once the API server asks it.
+ */
+export async function installWebhook(t: Test, cluster: Cluster, flags: readonly string[] = []): Promise<ServerProcess> {
+  const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
+  await storeCertificates(dir, certificates, { force: false });
+
+  const options = { namespace: "ack-role-resolver", runtime: "ack", url: null, caBundle: certificates.ca, extraGroups: [] } as const;
+  await apply(cluster, [...manifestObjects("rbac", options), ...manifestObjects("crds", options)]);
+  await cluster.installCRDs(ACK_CRDS);
+  const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
+  const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);
+  t.teardown(() => webhook.stop("SIGKILL"));
+  await apply(cluster, manifestObjects("webhooks", { ...options, url: `https://${webhook.address}` }));
+  await untilAsked(cluster);
+  return webhook;
+}
+
+async function apply(cluster: Cluster, objects: readonly object[]): Promise<void> {
+  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+  const { code, stderr } = await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input });
+  if (code !== 0) throw new Error(`the manifests were not accepted: ${stderr}`);
+}
+
+/** The API server reads new webhook configurations a moment after it stored them. */
+async function untilAsked(cluster: Cluster): Promise<void> {
+  const malformed = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "probe" }, spec: { arn: "x" } };
+  const asked = async (): Promise<boolean> => (await cluster.request("POST", `${SELECTORS}?dryRun=All`, malformed)).status === 422;
+  if (!(await until(asked, EFFECT_LIMIT_MS))) throw new Error("the API server does not ask the webhook");
+}
+
+export const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
