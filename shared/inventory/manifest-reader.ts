@@ -11,7 +11,7 @@ export interface Manifest {
   /** The place of its document in the file, from 1. */
   readonly document: number;
   /** The line, from 1, of the field at `path`, or of the nearest field around it that was written. */
-  lineOf(path: FieldPath): number | null;
+  readonly lineOf: (path: FieldPath) => number | null;
 }
 
 /** What is wrong with an input, where (`line` from 1, null for the file as a whole), and what was expected. */

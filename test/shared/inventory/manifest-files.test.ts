@@ -109,8 +109,8 @@ test("objects that differ in kind, group, namespace or name are several, and so 
 });
 
 test("a version of the same kind is the same object", async (t) => {
-  const at = (version: string): string => JSON.stringify({ apiVersion: `example.com/${version}`, kind: "A", metadata: { name: "a" } });
-  const folder = t.testdir({ "a.yaml": `${at("v1")}\n---\n${at("v2")}` });
+  const [first, second] = ["v1", "v2"].map((version) => JSON.stringify({ apiVersion: `example.com/${version}`, kind: "A", metadata: { name: "a" } }));
+  const folder = t.testdir({ "a.yaml": `${first}\n---\n${second}` });
   t.same((await read(folder, "")).faults, ['/a.yaml:3: A "a" in namespace default stands in the input twice, first at /a.yaml:1; remove one of them']);
 });
 

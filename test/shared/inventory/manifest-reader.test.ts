@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { field } from "../../../shared/decisions/json.ts";
 import { formatInputFault, readManifests } from "../../../shared/inventory/manifest-reader.ts";
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";
@@ -10,7 +11,7 @@ function objects(text: string): unknown[] {
   return manifests.map(({ object }) => object);
 }
 
-function faults(text: string): string[] {
+function faultsOf(text: string): string[] {
   return readManifests(text, "a.yaml").faults.map(formatInputFault);
 }
 
@@ -60,18 +61,18 @@ test("aliases and merge keys", async (t) => {
 
 test("__proto__ and constructor are fields like any other", async (t) => {
   for (const text of [`${HEAD}__proto__: {polluted: true}\nconstructor: {a: 1}\n`, `{"apiVersion": "v1", "kind": "A", "__proto__": {"polluted": true}, "constructor": {"a": 1}}`]) {
-    const [object] = objects(text) as Record<string, unknown>[];
-    t.equal(Object.getPrototypeOf(object), Object.prototype);
-    t.same(Object.getOwnPropertyDescriptor(object, "__proto__")?.value, { polluted: true });
-    t.same(Object.getOwnPropertyDescriptor(object, "constructor")?.value, { a: 1 });
-    t.equal(object?.["polluted"], undefined);
+    const [manifest] = readManifests(text, "a.yaml").manifests;
+    t.equal(Object.getPrototypeOf(manifest?.object), Object.prototype);
+    t.same(field(manifest?.object, "__proto__"), { polluted: true });
+    t.same(field(manifest?.object, "constructor"), { a: 1 });
+    t.equal(manifest?.object["polluted"], undefined);
   }
 });
 
 test("a __proto__ that comes by a merge key is a field too", async (t) => {
-  const [object] = objects(`${HEAD}<<: {__proto__: {polluted: true}}\n`) as Record<string, unknown>[];
-  t.ok(Object.hasOwn(object ?? {}, "__proto__"));
-  t.equal(object?.["polluted"], undefined);
+  const [manifest] = readManifests(`${HEAD}<<: {__proto__: {polluted: true}}\n`, "a.yaml").manifests;
+  t.same(field(manifest?.object, "__proto__"), { polluted: true });
+  t.equal(manifest?.object["polluted"], undefined);
 });
 
 test("a List is its items, each with its own lines; typed lists give the type", async (t) => {
@@ -119,7 +120,7 @@ const FAULTS: readonly (readonly [name: string, text: string, expected: readonly
 
 for (const [name, text, expected] of FAULTS) {
   test(`${name} is a fault`, async (t) => {
-    t.same(faults(text), expected);
+    t.same(faultsOf(text), expected);
   });
 }
 
@@ -131,6 +132,6 @@ test("all faults are told, and what could be read is returned with them", async 
 
 test("a few lines of aliases do not become millions of values", async (t) => {
   const levels = Array.from({ length: 8 }, (_, level) => `l${level + 1}: &l${level + 1} [${Array<string>(10).fill(`*l${level}`).join(", ")}]\n`);
-  t.same(faults(`${HEAD}l0: &l0 [1]\n${levels.join("")}`), ["a.yaml:8: aliases stand for more than 100000 values; write them out in several files"]);
-  t.same(faults(`${HEAD}l0: &l0 [1]\n${levels.slice(0, 4).join("")}`), []);
+  t.same(faultsOf(`${HEAD}l0: &l0 [1]\n${levels.join("")}`), ["a.yaml:8: aliases stand for more than 100000 values; write them out in several files"]);
+  t.same(faultsOf(`${HEAD}l0: &l0 [1]\n${levels.slice(0, 4).join("")}`), []);
 });
