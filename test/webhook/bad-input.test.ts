@@ -98,6 +98,24 @@ test("keys that JavaScript knows are data: the object is admitted or refused lik
   t.match((await webhook.post("/validate/iamroleselectors", root)).json, { response: { allowed: true } });
 });
 
+test("a body that is cut short is a 400", async (t) => {
+  const { app } = webhookUnderTest();
+  const payload = JSON.stringify(fixture("bucket-delete"));
+  const headers = { "content-type": "application/json", "content-length": String(payload.length + 1) };
+  const answer = await app.inject({ method: "POST", url: "/mutate/resources", headers, payload });
+  t.equal(answer.statusCode, 400);
+  t.same(answer.json(), status(400, "BadRequest", "ERR_REQUEST_MALFORMED: the body's length is not what Content-Length says"));
+});
+
+test("an object nested too deep to judge is an error of that review alone", async (t) => {
+  const webhook = webhookUnderTest();
+  const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+  const update = JSON.stringify(fixture("selector-update-old-faults")).replaceAll(`"arn":"not-an-arn"`, `"arn":${deep}`);
+  const { status: code, json } = await webhook.post("/validate/iamroleselectors", update);
+  t.match([code, json], [500, { message: /^ERR_INTERNAL: / }]);
+  t.equal((await webhook.post("/validate/iamroleselectors", fixture("selector-create"))).status, 200);
+});
+
 test("another path is a 404 that names the paths, another method a 405", async (t) => {
   const { app } = webhookUnderTest();
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
