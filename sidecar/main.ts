@@ -20,11 +20,14 @@ import { TokenFile } from "./token-file.ts";
 import { roleOfSession, Vending } from "./vending.ts";
 
 /** The settings that say where the sidecar stands and what it does; where its inventory comes from is the caller's. */
-export type SidecarSettings = Pick<
+export interface SidecarSettings extends Pick<
   SettingsFor<"sidecar">,
-  | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "region" | "stsEndpoint"
+  | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
   | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness"
->;
+> {
+  /** Null only where `stsEndpoint` says what to call instead. */
+  readonly region: string | null;
+}
 
 export interface SidecarRuntime {
   /** The caller starts and stops it; requests are answered 503 until it is loaded. */
