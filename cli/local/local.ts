@@ -11,7 +11,7 @@ import { objectMeta } from "../../shared/decisions/object-meta.ts";
 import { type SettingsFor } from "../../shared/decisions/settings.ts";
 import { ManifestSource } from "../../shared/inventory/manifest-source.ts";
 import { listening, parseListenAddress } from "../../shared/server/listen-address.ts";
-import { createLogger, type Logger } from "../../shared/server/logger.ts";
+import { createLogger } from "../../shared/server/logger.ts";
 import { Drain } from "../../shared/server/stopping.ts";
 import { type RunningSidecar, runSidecar } from "../../sidecar/main.ts";
 import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
@@ -46,7 +46,7 @@ export async function runLocal(settings: Settings, io: IO): Promise<ExitStatus> 
   const close = async (): Promise<void> => void (await Promise.all(closers.map((one) => one())));
   const log = createLogger({ name: "local", level: settings.logLevel });
   try {
-    const addresses = await startAll(settings, { source, log, folder, closers });
+    const addresses = await startAll(settings, { source, folder, closers });
     writeLines(io.stdout, welcomeLines(addresses, source, settings));
     source.onChange(() => writeLines(io.stdout, rolesLines(source, settings)));
     return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
@@ -58,13 +58,12 @@ export async function runLocal(settings: Settings, io: IO): Promise<ExitStatus> 
 
 interface Parts {
   readonly source: ManifestSource;
-  readonly log: Logger;
   readonly folder: string;
   /** What is to be closed; each part adds itself as it starts. */
   readonly closers: (() => Promise<void>)[];
 }
 
-async function startAll(settings: Settings, { source, log, folder, closers }: Parts): Promise<LocalAddresses> {
+async function startAll(settings: Settings, { source, folder, closers }: Parts): Promise<LocalAddresses> {
   const base = localIdentity(settings);
   const stsAddress = parseListenAddress(settings.stsListen, "--sts-listen");
   const sts = await listening("--sts-listen", stsAddress, () => startSTSEmulator({ ...stsAddress, baseCredentials: [base] }));
@@ -72,12 +71,12 @@ async function startAll(settings: Settings, { source, log, folder, closers }: Pa
 
   const certificates = await makeCertificates({ hosts: ["localhost", "127.0.0.1", "::1"], now: new Date() });
   const [caFile = ""] = await storeCertificates(folder, certificates, { force: false });
-  const webhook = await namingFlags("webhook", () => runWebhook(webhookSettings(settings, folder), { source, log: log.child({ name: "webhook" }) }));
+  const webhook = await namingFlags("webhook", () => runWebhook(webhookSettings(settings, folder), { source, log: createLogger({ name: "webhook", level: settings.logLevel }) }));
   closers.push(() => webhook.close());
 
   const tokenFile = settings.tokenFile ?? join(folder, "token");
   const sidecar = await namingFlags("sidecar", () => runSidecar(sidecarSettings(settings, source, sts.url, tokenFile), {
-    source, environment: {}, log: log.child({ name: "sidecar" }), baseProvider: async () => base,
+    source, environment: {}, log: createLogger({ name: "sidecar", level: settings.logLevel }), baseProvider: async () => base,
   }));
   closers.push(() => sidecar.close());
   return { webhook, sidecar, sts, tokenFile, caFile };

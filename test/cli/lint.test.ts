@@ -1,4 +1,4 @@
-import t from "tap";
+import { test } from "tap";
 import { runCommand } from "./run-command.ts";
 
 const GOOD = `apiVersion: services.k8s.aws/v1alpha1
@@ -18,14 +18,14 @@ spec:
   arn: arn:aws:iam::111122223333:role/everything
 `;
 
-t.test("a good selector has no finding and exits 0", async (t) => {
+test("a good selector has no finding and exits 0", async (t) => {
   const { status, stdout, stderr } = await runCommand(["lint", "-"], { stdin: GOOD });
   t.equal(status, 0);
   t.equal(stdout, "1 checked, 0 denied, 0 warned\n");
   t.equal(stderr, "");
 });
 
-t.test("JSON has file, line and path of each finding, sorted, and exits 1", async (t) => {
+test("JSON has file, line and path of each finding, sorted, and exits 1", async (t) => {
   const dir = t.testdir({ "b.yaml": BAD, "a.yaml": GOOD.replace("{name: team-a}", "{name: good}") });
   const { status, stdout } = await runCommand(["lint", "--from", dir, "-o", "json"]);
   t.equal(status, 1);
@@ -47,14 +47,14 @@ t.test("JSON has file, line and path of each finding, sorted, and exits 1", asyn
   });
 });
 
-t.test("one object in two files is reported with both places", async (t) => {
+test("one object in two files is reported with both places", async (t) => {
   const dir = t.testdir({ "a.yaml": GOOD, "b.yaml": GOOD });
   const { status, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
   t.match(stderr, /b\.yaml:1: .*a\.yaml:1/);
 });
 
-t.test("text names place, severity, path, what is wrong and how to mend it", async (t) => {
+test("text names place, severity, path, what is wrong and how to mend it", async (t) => {
   const { status, stdout } = await runCommand(["lint", "-"], { stdin: EVERYTHING });
   t.equal(status, 1);
   t.equal(stdout, [
@@ -66,27 +66,30 @@ t.test("text names place, severity, path, what is wrong and how to mend it", asy
   ].join("\n"));
 });
 
-t.test("offline a waiver counts, and is listed", async (t) => {
+test("offline a waiver counts, and is listed", async (t) => {
   const stdin = EVERYTHING.replace("  name: everything", '  name: everything\n  annotations: {"ack-role-resolver.io/allow": "IRS-15"}');
   const { status, stdout } = await runCommand(["lint", "-o", "json", "-"], { stdin });
   t.equal(status, 0);
   t.match(JSON.parse(stdout), { findings: [{ code: "IRS-15", severity: "warn", waivable: true, waived: true }] });
 });
 
-t.test("warnings exit 0, unless they are to fail", async (t) => {
+test("warnings exit 0, unless they are to fail", async (t) => {
   const stdin = GOOD.replace("names: [team-a]", "names: []") + "  resourceTypeSelector: [{group: s3.services.k8s.aws}]\n";
   t.equal((await runCommand(["lint", "-"], { stdin })).status, 0);
   t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { stdin })).status, 1);
   t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { stdin: GOOD })).status, 0);
 });
 
-t.test("--check changes a severity", async (t) => {
-  const severity = async (...flags: string[]): Promise<unknown> => JSON.parse((await runCommand(["lint", "-o", "json", ...flags, "-"], { stdin: EVERYTHING })).stdout);
-  t.match(await severity("--check", "IRS-15=warn"), { findings: [{ severity: "warn" }] });
-  t.match(await severity("--check", "IRS-15=off"), { findings: [] });
+test("--check changes a severity", async (t) => {
+  t.match(await findingsWith("IRS-15=warn"), { findings: [{ severity: "warn" }] });
+  t.match(await findingsWith("IRS-15=off"), { findings: [] });
 });
 
-t.test("what can be read is judged and printed, and what cannot makes it exit 2", async (t) => {
+async function findingsWith(check: string): Promise<unknown> {
+  return JSON.parse((await runCommand(["lint", "-o", "json", "--check", check, "-"], { stdin: EVERYTHING })).stdout);
+}
+
+test("what can be read is judged and printed, and what cannot makes it exit 2", async (t) => {
   const dir = t.testdir({ "a.yaml": BAD, "broken.yaml": "kind: [\n" });
   const { status, stdout, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
@@ -94,7 +97,7 @@ t.test("what can be read is judged and printed, and what cannot makes it exit 2"
   t.match(stderr, /broken\.yaml:\d+: /);
 });
 
-t.test("a terminal gets colours, unless it asks for none", async (t) => {
+test("a terminal gets colours, unless it asks for none", async (t) => {
   t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true })).stdout, "\u001b[31mdeny\u001b[39m IRS-15");
   t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { NO_COLOR: "1" } })).stdout, "-:5: deny IRS-15");
   t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { TERM: "dumb" } })).stdout, "-:5: deny IRS-15");

@@ -1,14 +1,14 @@
-import t from "tap";
+import { test } from "tap";
 import { runCommand } from "./run-command.ts";
 
-t.test("help is data, exits 0 and names every command", async (t) => {
+test("help is data, exits 0 and names every command", async (t) => {
   const { status, stdout, stderr } = await runCommand(["--help"]);
   t.equal(status, 0);
   t.equal(stderr, "");
   for (const command of ["local", "webhook", "sidecar", "lint", "resolve", "certs", "manifests"]) t.match(stdout, new RegExp(`^  ${command} `, "m"));
 });
 
-t.test("each command shows its flags with what stands for their values and their defaults", async (t) => {
+test("each command shows its flags with what stands for their values and their defaults", async (t) => {
   t.match((await runCommand(["webhook", "--help"])).stdout, /--listen <HOST:PORT> +where to serve \(sidecar: loopback only\)\s+\(default: 0\.0\.0\.0:9443\)/);
   t.match((await runCommand(["sidecar", "--help"])).stdout, /--max-staleness <DURATION>[^]*default: 300s/);
   t.match((await runCommand(["certs", "make", "--help"])).stdout, /--host <NAME>[^]*\(repeatable\)/);
@@ -27,7 +27,7 @@ const USAGE: readonly (readonly [what: string, argv: string[], stderr: string | 
   ["an unknown part of the manifests", ["manifests", "everything"], /^error: command-argument value 'everything' is invalid for argument 'part'/],
 ];
 for (const [what, argv, stderr] of USAGE) {
-  t.test(`${what} exits 2 and prints no data`, async (t) => {
+  test(`${what} exits 2 and prints no data`, async (t) => {
     const ran = await runCommand(argv);
     t.equal(ran.status, 2);
     t.equal(ran.stdout, "");
@@ -36,13 +36,13 @@ for (const [what, argv, stderr] of USAGE) {
   });
 }
 
-t.test("the environment sets what no flag sets", async (t) => {
+test("the environment sets what no flag sets", async (t) => {
   const { status, stderr } = await runCommand(["lint", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } });
   t.equal(status, 2);
   t.equal(stderr, "ack-role-resolver: --fail-on: expected one of deny, warn\n");
   t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } })).status, 0);
 });
 
-t.test("the version is the package's", async (t) => {
+test("the version is the package's", async (t) => {
   t.match((await runCommand(["--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
 });

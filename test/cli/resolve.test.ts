@@ -1,4 +1,4 @@
-import t from "tap";
+import { test } from "tap";
 import { runCommand } from "./run-command.ts";
 
 const SELECTORS = `apiVersion: services.k8s.aws/v1alpha1
@@ -19,7 +19,7 @@ metadata: {name: ${name}, namespace: ${namespace}}
 `;
 const resource = (namespace: string, name = "b1"): object => ({ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", namespace, name });
 
-t.test("JSON is an array in input order with each outcome, and a conflict exits 1", async (t) => {
+test("JSON is an array in input order with each outcome, and a conflict exits 1", async (t) => {
   const stdin = SELECTORS + bucket("team-a") + bucket("both") + bucket("other");
   const { status, stdout, stderr } = await runCommand(["resolve", "--from", "-", "-o", "json", "--region", "eu-west-1"], { stdin });
   const region = { value: "eu-west-1", from: "controller" };
@@ -47,7 +47,7 @@ t.test("JSON is an array in input order with each outcome, and a conflict exits 
   ]);
 });
 
-t.test("without a conflict it exits 0; a resource without a namespace is in -n, else in default", async (t) => {
+test("without a conflict it exits 0; a resource without a namespace is in -n, else in default", async (t) => {
   const stdin = SELECTORS + "apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\nmetadata: {name: b1}\n";
   const inTeam = await runCommand(["resolve", "-n", "team-a", "-o", "json", "-"], { stdin });
   t.equal(inTeam.status, 0);
@@ -55,7 +55,7 @@ t.test("without a conflict it exits 0; a resource without a namespace is in -n, 
   t.match(JSON.parse((await runCommand(["resolve", "-o", "json", "-"], { stdin })).stdout), [{ resource: { namespace: "default" }, outcome: "default" }]);
 });
 
-t.test("a malformed selector takes no part, is reported on stderr and exits 1", async (t) => {
+test("a malformed selector takes no part, is reported on stderr and exits 1", async (t) => {
   const stdin = SELECTORS.replace("arn:aws:iam::111122223333:role/team-a", "not-an-arn") + bucket("team-a");
   const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
   t.equal(status, 1);
@@ -67,7 +67,7 @@ t.test("a malformed selector takes no part, is reported on stderr and exits 1", 
   ].join("\n"));
 });
 
-t.test("a selector that only the webhook refuses takes part as in a controller, and is reported", async (t) => {
+test("a selector that only the webhook refuses takes part as in a controller, and is reported", async (t) => {
   const stdin = SELECTORS.replace("role/team-a", "user/jane") + bucket("team-a");
   const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
   t.equal(status, 1);
@@ -75,7 +75,7 @@ t.test("a selector that only the webhook refuses takes part as in a controller, 
   t.match(stderr, /^IAMRoleSelector team-a takes part, but the webhook would refuse it:\n {2}IRS-03 /);
 });
 
-t.test("unreadable input prints nothing but the faults and exits 2", async (t) => {
+test("unreadable input prints nothing but the faults and exits 2", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTORS + bucket("team-a"), "b.json": "{" });
   const { status, stdout, stderr } = await runCommand(["resolve", dir]);
   t.equal(status, 2);
@@ -83,7 +83,7 @@ t.test("unreadable input prints nothing but the faults and exits 2", async (t) =
   t.match(stderr, /b\.json:\d+: /);
 });
 
-t.test("text is a table", async (t) => {
+test("text is a table", async (t) => {
   const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a") + bucket("other") });
   t.equal(stdout, [
     "NAMESPACE  RESOURCE   OUTCOME   SELECTORS  ROLE                                   REGION",
@@ -93,12 +93,12 @@ t.test("text is a table", async (t) => {
   ].join("\n"));
 });
 
-t.test("a terminal sees outcomes in colour", async (t) => {
+test("a terminal sees outcomes in colour", async (t) => {
   const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a"), terminal: true });
   t.match(stdout, "\u001b[32mselected\u001b[39m");
 });
 
-t.test("the stored version of a kind counts, with a warning when several are served", async (t) => {
+test("the stored version of a kind counts, with a warning when several are served", async (t) => {
   const crd = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: buckets.s3.services.k8s.aws}

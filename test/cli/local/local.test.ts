@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer, get, type IncomingMessage } from "node:http";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { json } from "node:stream/consumers";
+import { test, type Test } from "tap";
+import { boundAddress } from "../../../shared/server/listen-address.ts";
+
+const ROOT = path.join(import.meta.dirname, "../../..");
+const LISTENERS = ["webhook", "webhook-health", "sidecar", "sidecar-health", "sts"];
+const FREE_PORTS = LISTENERS.flatMap((listener) => [`--${listener}-listen`, "127.0.0.1:0"]);
+
+const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a}
+spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: [team-a]}}
+`;
+const BUCKET = `apiVersion: s3.services.k8s.aws/v1alpha1
+kind: Bucket
+metadata: {name: b1, namespace: team-a}
+`;
+
+/** Local mode as a process, and the lines that it prints. */
+class Local {
+  readonly lines: string[] = [];
+  readonly errors: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #wake = (): void => {};
+
+  constructor(t: Test, ...args: readonly string[]) {
+    const child = spawn(process.execPath, [path.join(ROOT, "cli/main.ts"), "local", ...args], { env: {}, cwd: ROOT });
+    this.#child = child;
+    this.#ended = once(child, "close");
+    t.teardown(() => child.kill("SIGKILL"));
+    createInterface(child.stdout).on("line", (line) => {
+      this.lines.push(line);
+      this.#wake();
+    });
+    createInterface(child.stderr).on("line", (line) => this.errors.push(line));
+    child.once("exit", () => this.#wake());
+  }
+
+  /** The first line that matches, of those not looked at before. */
+  async line(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const at = this.lines.findIndex((line) => pattern.test(line));
+      if (at >= 0) return this.lines.splice(0, at + 1).at(-1) ?? "";
+      if (this.#child.exitCode !== null) throw new Error(`ended without a line like ${String(pattern)}: ${this.errors.join("\n")}`);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+    }
+  }
+
+  async end(signal?: NodeJS.Signals): Promise<number | null> {
+    if (signal !== undefined) this.#child.kill(signal);
+    await this.#ended;
+    return this.#child.exitCode;
+  }
+}
+
+/** As an SDK asks; fetch would send sec-fetch-mode, by which the sidecar knows a browser. */
+async function credentials(uri: string, tokenFile: string): Promise<{ readonly status: number | undefined; readonly body: unknown }> {
+  const authorization = await readFile(tokenFile, "utf8");
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  get(uri, { headers: { authorization } }, resolve).once("error", reject);
+  const response = await promise;
+  return { status: response.statusCode, body: await json(response) };
+}
+
+test("it prints who gets which role, serves what it says it does, and follows changes", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": BUCKET });
+  const local = new Local(t, "--from", dir, ...FREE_PORTS);
+  t.equal(await local.line(/b1/), "team-a     Bucket/b1  selected  team-a     arn:aws:iam::111122223333:role/team-a  eu-west-1");
+  const [, webhookHealth = ""] = /metrics: (\S+)\)/.exec(await local.line(/^ {2}webhook /)) ?? [];
+  const [, tokenFile = "", sidecarHealth = ""] = /token: (\S+); health and metrics: (\S+)\)/.exec(await local.line(/^ {2}sidecar /)) ?? [];
+  const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
+  await local.line(/Ctrl-C stops/);
+
+  t.equal((await fetch(`${webhookHealth}/readyz`)).status, 200);
+  t.match(await (await fetch(`${sidecarHealth}/metrics`)).text(), /^ack_role_resolver_/m);
+  const vended = await credentials(uri, tokenFile);
+  t.equal(vended.status, 200);
+  t.match(vended.body, { AccountId: "111122223333" });
+
+  await writeFile(path.join(dir, "a.yaml"), SELECTOR.replace("[team-a]", "[team-b]"));
+  t.match(await local.line(/b1/), /default/);
+  t.equal((await credentials(uri, tokenFile)).status, 200, "the selector still grants its role by name");
+  await writeFile(path.join(dir, "a.yaml"), "kind: [");
+  await local.line(/The manifests have turned bad; the last good ones stay in force: .*a\.yaml:1/);
+
+  t.equal(await local.end("SIGTERM"), 0);
+  t.strictSame(local.errors, []);
+  await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "its files are gone");
+});
+
+test("bad manifests print every fault and exit 2", async (t) => {
+  const dir = t.testdir({ "a.yaml": "kind: [", "b.yaml": "x: 1\n" });
+  const local = new Local(t, "--from", dir, ...FREE_PORTS);
+  t.equal(await local.end(), 2);
+  t.match(local.errors.join("\n"), /a\.yaml:1: [^]*b\.yaml:1: /);
+  t.strictSame(local.lines, []);
+});
+
+for (const listener of LISTENERS) {
+  test(`a port of ${listener} that is in use is named with its flag and exits 2`, async (t) => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.teardown(() => server.close());
+    const { port } = boundAddress(server);
+    const dir = t.testdir({ "a.yaml": SELECTOR });
+    const local = new Local(t, "--from", dir, ...FREE_PORTS, `--${listener}-listen`, `127.0.0.1:${port}`);
+    t.equal(await local.end(), 2);
+    t.strictSame(local.errors, [
+      `ack-role-resolver: --${listener}-listen 127.0.0.1:${port}: the port is in use by another process; stop that process or give another address with --${listener}-listen`,
+    ]);
+  });
+}
