@@ -54,7 +54,6 @@ test("each refusal has its status and its code, in both spellings", async (t) =>
     ["/v1/credentials/", 404, "ERR_REQUEST_NOT_FOUND"],
   ];
   for (const [path, status, code] of cases) {
-    // oxlint-disable-next-line no-await-in-loop -- one at a time reads better in the output
     const answer = await sidecar.get(path);
     const body = answer.json<Record<string, string>>();
     t.match([answer.statusCode, body["code"], body["Code"], answer.headers["content-type"]], [status, code, code, "application/json"], path);
@@ -92,7 +91,6 @@ test("nothing is answered before the inventory is loaded", async (t) => {
   const sidecar = new SidecarUnderTest();
   sidecar.status = { loaded: false, lastSyncMs: null, fault: null };
   for (const path of ["/v1/credentials", "/v1/credentials/selectors/team-a", "/v1/credentials/namespaces/team-a"]) {
-    // oxlint-disable-next-line no-await-in-loop -- three requests
     t.match(await sidecar.get(path).then((answer) => [answer.statusCode, answer.json()]), [503, { code: "ERR_NOT_READY" }], path);
   }
 });

@@ -95,12 +95,9 @@ test("the jitter of a renewal is a tenth of the life to either side", async (t) 
     const { cache, clock, loader } = subject({ random: () => random });
     const first = cache.get("a", loader.load);
     loader.answer(session(clock, HOUR));
-    // oxlint-disable-next-line no-await-in-loop -- two runs, one after the other
     await first;
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await clock.advance(share * HOUR - 10);
     t.equal(loader.calls, 1);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await clock.advance(20);
     t.equal(loader.calls, 2);
   }
@@ -169,7 +166,6 @@ test("a call that hangs has failed after 5 s, is aborted, and is repeated at mos
   };
   for (let i = 0; i < 200; i++) {
     cache.get("a", load).catch(() => {});
-    // oxlint-disable-next-line no-await-in-loop -- 200 callers over 10 s
     await clock.advance(50);
   }
   t.ok(signals.length >= 2 && signals.length <= 3, `${signals.length} calls`);
@@ -185,7 +181,6 @@ test("incomplete, expired and short-lived answers are failures", async (t) => {
   ];
   for (const answer of bad) {
     const { cache } = subject();
-    // oxlint-disable-next-line no-await-in-loop -- one at a time reads better in the output
     await t.rejects(cache.get("a", async () => answer), {
       code: "ERR_STS_UNAVAILABLE", message: "STS answered with credentials that are incomplete or about to expire.",
     });
@@ -251,12 +246,9 @@ test("whatever STS does, no answer is empty or has under 60 s to live", (t) => {
     const { cache, clock } = subject({ random: () => random });
     for (const { waitMs, does } of steps) {
       const load = (): Promise<Credentials> => behave(clock, does);
-      // oxlint-disable-next-line no-await-in-loop -- a history is one step after another
       await clock.advance(waitMs);
       const asked = cache.get("a", load).then((one) => isGood(one, clock.now()), () => true);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await clock.advance(5_000);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       if (!(await asked)) return false;
     }
     return true;

@@ -36,7 +36,6 @@ export class FakeClock implements Clock {
       this.#nowMs = task.atMs;
       task.run();
       // Promises started by a task must settle in its own time, so one after another.
-      // oxlint-disable-next-line no-await-in-loop -- the order is the point
       await turn();
     }
     this.#nowMs = endMs;

@@ -10,7 +10,6 @@ async function status(headers: Readonly<Record<string, string>>): Promise<string
 
 test("the Host is this listener's loopback address with its port", async (t) => {
   for (const host of ["127.0.0.1:9780", "localhost:9780", "LOCALHOST:9780", "[::1]:9780"]) {
-    // oxlint-disable-next-line no-await-in-loop -- one at a time reads better in the output
     t.equal(await status({ host }), "200", host);
   }
   const strangers = [
@@ -19,7 +18,6 @@ test("the Host is this listener's loopback address with its port", async (t) => 
     "127.0.0.1:9780,evil.example", "169.254.170.23:9780", "",
   ];
   for (const host of strangers) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
     t.equal(await status({ host }), "403 ERR_REQUEST_HOST", JSON.stringify(host));
   }
 });
@@ -27,15 +25,13 @@ test("the Host is this listener's loopback address with its port", async (t) => 
 test("what a proxy or a browser adds is refused", async (t) => {
   const foreign = ["X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "Via", "Origin", "Sec-Fetch-Mode", "Sec-Fetch-Site"];
   for (const name of foreign) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
     t.equal(await status({ [name]: "x" }), "403 ERR_REQUEST_HOST", name);
   }
   t.equal(await status({ "amz-sdk-request": "attempt=1", accept: "application/json", "x-forward": "x" }), "200", "what SDKs send is not");
 });
 
 test("the token is the whole Authorization header", async (t) => {
-  for (const authorization of ["", "x", `Bearer ${TOKEN}`, `${TOKEN} `.trimStart().replace(/ $/, "x"), TOKEN.slice(1), TOKEN.toUpperCase()]) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
+  for (const authorization of ["", "x", `Bearer ${TOKEN}`, `${TOKEN}x`, TOKEN.slice(1), TOKEN.toUpperCase()]) {
     t.equal(await status({ authorization }), "401 ERR_TOKEN_INVALID", JSON.stringify(authorization));
   }
   t.equal(await status({ authorization: TOKEN }), "200");
@@ -55,7 +51,6 @@ test("10,000 wrong tokens are refused, and refusals are counted", async (t) => {
 
 test("credentials are read with GET alone", async (t) => {
   for (const method of ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"] as const) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const answer = await sidecar.app.inject({ method, url: "/v1/credentials", headers: HEADERS });
     t.match([answer.statusCode, answer.headers["allow"]], [405, "GET"], method);
   }

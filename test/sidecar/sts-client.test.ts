@@ -43,9 +43,7 @@ test("what STS says is told apart: about the role, about our credentials, or tro
     [{ do: "redirect", location: "http://127.0.0.1:1/" }, "ERR_STS_UNAVAILABLE", "unreachable"],
   ];
   for (const [fault, code, counted] of faults) {
-    // oxlint-disable-next-line no-await-in-loop -- one emulator for each fault
     const { sts, calls, emulator } = await start(t, () => fault);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await t.rejects(sts.assumeRole(BASE, REQUEST, never()), { code }, `${fault.do} ${counted}`);
     t.same(calls, [`AssumeRole ${counted}`]);
     t.equal(emulator.calls.length, 1, "one attempt");

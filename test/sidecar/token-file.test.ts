@@ -24,16 +24,11 @@ const MADE = Buffer.alloc(32, 0xfb).toString("base64url");
 test("an absent or empty file is made: 32 bytes, base64url, no newline, readable to all, nothing left beside it", async (t) => {
   for (const content of [null, "", "\n"]) {
     const { path, ports } = subject(t);
-    // oxlint-disable-next-line no-await-in-loop -- three runs
     if (content !== null) await writeFile(path, content);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const file = await TokenFile.open(path, ports);
     t.teardown(() => file.close());
-    // oxlint-disable-next-line no-await-in-loop -- as above
     t.equal(await readFile(path, "utf8"), MADE);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     t.equal((await stat(path)).mode & 0o777, 0o444);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     t.same(await readdir(join(path, "..")), ["token"]);
     t.ok(file.check.accepts(MADE));
     t.notOk(file.check.accepts(""));
@@ -43,13 +38,10 @@ test("an absent or empty file is made: 32 bytes, base64url, no newline, readable
 test("a file that is there is read, its trailing newline aside", async (t) => {
   for (const newline of ["", "\n", "\r\n"]) {
     const { path, ports } = subject(t);
-    // oxlint-disable-next-line no-await-in-loop -- three runs
     await writeFile(path, `given-token${newline}`);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const file = await TokenFile.open(path, ports);
     t.teardown(() => file.close());
     t.ok(file.check.accepts("given-token"));
-    // oxlint-disable-next-line no-await-in-loop -- as above
     t.equal(await readFile(path, "utf8"), `given-token${newline}`, "and left as it is");
   }
 });
@@ -98,7 +90,6 @@ test("it is read again each second", async (t) => {
   await writeFile(path, "second");
   // The file is read outside of the clock's time, so the next reading is asked for until the first has ended.
   for (let i = 0; i < 1_000 && !file.check.accepts("second"); i++) {
-    // oxlint-disable-next-line no-await-in-loop -- one second after another
     await clock.advance(1_000);
   }
   t.ok(file.check.accepts("second"));

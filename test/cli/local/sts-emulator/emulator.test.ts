@@ -123,9 +123,7 @@ test("every documented limit of AssumeRole", async (t) => {
     ["a token code of 5", { SerialNumber: "GAHT12345678", TokenCode: "12345" }, { SerialNumber: "GAHT12345678", TokenCode: "123456" }, /'tokenCode'/],
   ];
   for (const [name, caught, near, message] of cases) {
-    // oxlint-disable-next-line no-await-in-loop -- one at a time reads better in the output
     await t.rejects(user.send(assume(caught)), { name: "ValidationError", $metadata: { httpStatusCode: 400 }, message }, name);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     if (near !== null) await t.resolves(user.send(assume(near)), `near miss of ${name}`);
   }
   await t.rejects(user.send(assume({ RoleSessionName: "a", DurationSeconds: 1 })), { message: /^2 validation errors detected: .*; / }, "all of them at once");

@@ -1,0 +1,55 @@
+import { test } from "tap";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { BaseIdentity, type BaseProvider } from "../../sidecar/base-identity.ts";
+import type { SigningCredentials } from "../../sidecar/sts-client.ts";
+import { FakeClock } from "./fake-clock.ts";
+
+const MINUTE = 60_000;
+const clock = new FakeClock();
+
+function credentials(): SigningCredentials {
+  return { accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token", expirationMs: clock.now() + 60 * MINUTE };
+}
+
+function subject(provider: BaseProvider, callerAccount: () => Promise<string> = () => Promise.resolve("999999999999")): BaseIdentity {
+  return new BaseIdentity({ provider, sts: { callerAccount }, clock, random: () => 0.5 });
+}
+
+test("it is usable once STS has said whose it is, and is renewed at half life", async (t) => {
+  let calls = 0;
+  const base = subject(async () => {
+    calls += 1;
+    return credentials();
+  });
+  t.equal(base.usable, false, "not asked yet, but asked for from now on");
+  await clock.advance(0);
+  t.equal(base.usable, true);
+  t.match(await base.get(), { accessKeyID: "ASIABASE", accountID: "999999999999" });
+  t.equal(calls, 1);
+  await clock.advance(30 * MINUTE);
+  t.equal(calls, 2);
+  base.forget();
+  t.equal(base.usable, false);
+  await clock.advance(0);
+  t.equal(calls, 3);
+  base.close();
+});
+
+test("a provider without credentials is told without what it said", async (t) => {
+  const base = subject(() => Promise.reject(new Error("planted detail")));
+  await t.rejects(base.get(), {
+    code: "ERR_BASE_UNAVAILABLE",
+    message: "No credentials for the sidecar itself (Error). Give it an identity: web identity, Pod Identity, a profile or an instance role.",
+  });
+  t.equal(base.usable, false);
+  const odd = subject(() => Promise.reject("no error at all"));
+  await t.rejects(odd.get(), { message: /\(unknown\)/ });
+  const told = subject(() => Promise.reject(new ResolverError("ERR_CONFIG_INVALID", "as it is")));
+  await t.rejects(told.get(), { code: "ERR_CONFIG_INVALID", message: "as it is" });
+});
+
+test("credentials that STS does not take are not usable", async (t) => {
+  const base = subject(async () => credentials(), () => Promise.reject(new ResolverError("ERR_BASE_UNAVAILABLE", "STS answered ExpiredToken")));
+  await t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE" });
+  t.equal(base.usable, false);
+});

@@ -1,0 +1,158 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { type IncomingMessage, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { type Test, test } from "tap";
+import { startSTSEmulator, type STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
+import { Inventory } from "../../shared/decisions/inventory.ts";
+import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { type RunningSidecar, runSidecar, type SidecarRuntime, type SidecarSettings } from "../../sidecar/main.ts";
+import { namespaceObject, put } from "../shared/decisions/objects.ts";
+import { TEAM_A } from "./sidecar-under-test.ts";
+
+const BASE = { accessKeyID: "ASIABASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token" };
+const TOKEN = "planted-client-token";
+
+interface Running {
+  readonly sts: STSEmulator;
+  readonly sidecar: RunningSidecar;
+  readonly source: InventorySource & { status: SourceStatus };
+  readonly logLines: readonly string[];
+}
+
+function loadedSource(): InventorySource & { status: SourceStatus } {
+  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  inventory.apply([namespaceObject("team-a"), TEAM_A].map(put));
+  const status: SourceStatus = { loaded: true, lastSyncMs: Date.now(), fault: null };
+  return { inventory, status, start: () => Promise.resolve(), stop: () => Promise.resolve(), onChange: () => () => {} };
+}
+
+const SETTINGS: SidecarSettings = {
+  group: ["s3.services.k8s.aws"], kind: [], scopeNamespace: null, unmatched: null, base: null, sessionName: "ack-role-resolver", region: null,
+  stsEndpoint: null, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", token: TOKEN, tokenFile: null, maxStaleness: 300_000,
+};
+
+async function start(t: Test, settings: Partial<SidecarSettings> = {}, runtime: Partial<SidecarRuntime> = {}): Promise<Running> {
+  const sts = await startSTSEmulator({ baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }] });
+  t.teardown(() => sts.close());
+  const source = loadedSource();
+  const logLines: string[] = [];
+  const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void logLines.push(line) } });
+  const baseProvider = async (): Promise<typeof BASE & { expirationMs: null }> => ({ ...BASE, expirationMs: null });
+  const sidecar = await runSidecar({ ...SETTINGS, stsEndpoint: sts.url, ...settings }, { source, log, environment: {}, baseProvider, ...runtime });
+  t.teardown(() => sidecar.close());
+  return { sts, sidecar, source, logLines };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+async function get(address: string, path: string, headers: Readonly<Record<string, string>> = { authorization: TOKEN }): Promise<Answer> {
+  const sent = request(`http://${address}${path}`, { headers, agent: false });
+  sent.end();
+  const response: IncomingMessage = await new Promise((resolve, reject) => sent.once("response", resolve).once("error", reject));
+  const parts = await response.setEncoding("utf8").toArray();
+  return { status: response.statusCode ?? 0, type: response.headers["content-type"] ?? "", body: parts.join("") };
+}
+
+test("it listens, answers, tells its state apart, and stops", async (t) => {
+  const { sidecar, source, sts, logLines } = await start(t);
+  const answer = await get(sidecar.address, "/v1/credentials/selectors/team-a");
+  t.match(answer, { status: 200, type: "application/json", body: /"AccountId":"111111111111"/ });
+  t.equal((await get(sidecar.healthAddress, "/readyz")).status, 200);
+  t.match((await get(sidecar.healthAddress, "/metrics")).body, 'ack_role_resolver_sidecar_sts_calls_total{action="AssumeRole",code="ok"} 1');
+  t.match(await get(sidecar.address, "/v1/credentials", { authorization: TOKEN, host: "evil.example" }), { status: 403 });
+
+  source.status = { loaded: true, lastSyncMs: Date.now() - 300_001, fault: "the cluster does not answer" };
+  t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: "the inventory is older than --max-staleness: the cluster does not answer\n" });
+  t.equal((await get(sidecar.address, "/v1/credentials/selectors/team-a")).status, 200, "an old view is granted from");
+  source.status = { loaded: false, lastSyncMs: null, fault: null };
+  t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: "the inventory is not loaded\n" });
+  t.match(await get(sidecar.address, "/v1/credentials"), { status: 503, body: /ERR_NOT_READY/ });
+  t.equal((await get(sidecar.healthAddress, "/healthz")).status, 200);
+
+  const metrics = (await get(sidecar.healthAddress, "/metrics")).body;
+  t.notMatch([...logLines, metrics].join("\n"), /planted/);
+  t.equal(sts.calls.filter(({ action }) => action === "AssumeRole").length, 1);
+  await sidecar.close();
+  await t.rejects(get(sidecar.address, "/v1/credentials"), { code: "ECONNREFUSED" });
+});
+
+test("without an identity of its own it is not ready, and says why", async (t) => {
+  const { sidecar } = await start(t, {}, { baseProvider: () => Promise.reject(new Error("none")) });
+  t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: "the sidecar's own identity is not proved with STS yet\n" });
+  t.match(await get(sidecar.address, "/v1/credentials"), { status: 503, body: /ERR_BASE_UNAVAILABLE/ });
+});
+
+test("a token file is made and taken", async (t) => {
+  const tokenFile = join(t.testdir({}), "token");
+  const { sidecar } = await start(t, { token: null, tokenFile });
+  t.equal((await get(sidecar.address, "/v1/credentials", { authorization: await readFile(tokenFile, "utf8") })).status, 200);
+  t.equal((await get(sidecar.address, "/v1/credentials")).status, 401);
+});
+
+test("settings that cannot be served stop the start, naming the flag", async (t) => {
+  for (const listen of ["0.0.0.0:0", "192.0.2.1:9780", "[::]:0", "example.com:1"]) {
+    await t.rejects(start(t, { listen }), { code: "ERR_CONFIG_ADDRESS", message: new RegExp(`^--listen .*loopback alone; give 127\\.0\\.0\\.1:PORT`) }, listen);
+  }
+  await t.rejects(start(t, { listen: "9780" }), { code: "ERR_CONFIG_ADDRESS", message: /^--listen: / });
+  await t.rejects(start(t, { base: "identity-only", kind: ["bucket", "DBInstance.rds.services.k8s.aws"] }), {
+    code: "ERR_CONFIG_INVALID",
+    message: [
+      "--base identity-only: needs the STS endpoint, which this version does not serve yet; use --base vend",
+      '--kind: "bucket" is not KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws',
+      "--kind: DBInstance.rds.services.k8s.aws is of no --group (s3.services.k8s.aws)",
+    ].join("\n"),
+  });
+  await t.rejects(start(t, { stsEndpoint: "http://sts.example" }), { code: "ERR_CONFIG_INVALID", message: /^--sts-endpoint must be/ });
+  await t.rejects(start(t, { stsEndpoint: null }), { code: "ERR_CONFIG_INVALID", message: /^--region is needed/ });
+  const { sidecar } = await start(t, { kind: ["Bucket", "Bucket.s3.services.k8s.aws"] });
+  await t.rejects(start(t, { listen: sidecar.address }), { code: "ERR_CONFIG_PORT_IN_USE", message: new RegExp(`^--listen ${sidecar.address}: the port is in use`) });
+  await t.rejects(start(t, { healthListen: sidecar.healthAddress }), { code: "ERR_CONFIG_PORT_IN_USE", message: /^--health-listen / });
+  const own = { AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://127.0.0.1:9780/v1/credentials" };
+  const { baseProvider: _chain, ...runtime } = { source: loadedSource(), log: createLogger({ name: "sidecar", level: "silent" }), environment: own, baseProvider: null };
+  await t.rejects(runSidecar({ ...SETTINGS, listen: "127.0.0.1:9780", region: "eu-west-1" }, runtime), { code: "ERR_CONFIG_INVALID", message: /names this sidecar's own address/ });
+});
+
+/** Sends bytes as they are and reads until the other side ends. */
+async function raw(t: Test, address: string, bytes: string): Promise<string> {
+  const socket = await open(t, address);
+  socket.write(bytes);
+  return (await socket.setEncoding("utf8").toArray()).join("");
+}
+
+async function open(t: Test, address: string): Promise<Socket> {
+  const socket = connect(Number(address.split(":")[1]), "127.0.0.1");
+  t.teardown(() => socket.destroy());
+  await once(socket, "connect");
+  return socket;
+}
+
+test("what is no request is refused in the same words: too large, too slow, no HTTP, two hosts, another's address", async (t) => {
+  const { sidecar } = await start(t);
+  const ask = (...lines: string[]): Promise<string> => raw(t, sidecar.address, `${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n`);
+  const host = `Host: ${sidecar.address}`;
+  const authorization = `Authorization: ${TOKEN}`;
+  t.match(await ask("GET /v1/credentials HTTP/1.1", host, authorization), /^HTTP\/1\.1 200 /);
+  t.match(await ask("GET /v1/credentials HTTP/1.1", host, `x: ${"x".repeat(8 * 1024)}`), /^HTTP\/1\.1 431 [^]*Content-Type: application\/json\r\n[^]*"code":"ERR_REQUEST_MALFORMED"/);
+  t.match(await ask("hello"), /^HTTP\/1\.1 400 [^]*"Message":"The request is not HTTP\/1\.1\."/);
+  t.match(await ask("GET /v1/credentials HTTP/1.1", authorization), /^HTTP\/1\.1 40[03] /, "no host");
+  t.match(await ask("GET /v1/credentials HTTP/1.1", host, "Host: evil.example", authorization), /^HTTP\/1\.1 40[03] /, "two hosts");
+  t.match(await ask(`GET http://${sidecar.address}/v1/credentials HTTP/1.1`, host, authorization), /^HTTP\/1\.1 403 /, "a proxy's form of the path");
+  t.match(await raw(t, sidecar.address, `GET /v1/credentials HTTP/1.1\r\n${host}\r\n`), /^HTTP\/1\.1 408 [^]*"Message":"The headers took longer than 2 s\."/, "headers that never end");
+});
+
+test("connections over 256 are dropped, and the others go on", async (t) => {
+  const { sidecar } = await start(t);
+  const sockets = await Promise.all(Array.from({ length: 256 }, () => open(t, sidecar.address)));
+  t.equal(await raw(t, sidecar.address, "").catch((error: unknown) => `reset ${String(error)}`).then((text) => text.replace(/^reset.*/, "")), "");
+  const [first] = sockets;
+  if (first === undefined) return;
+  first.write(`GET /v1/credentials HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\nConnection: close\r\n\r\n`);
+  t.match((await first.setEncoding("utf8").toArray()).join(""), /^HTTP\/1\.1 200 /);
+});
