@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "tap";
+import { isACKGroup, queryOf } from "../../shared/decisions/ack-resource.ts";
+import { findingLine, judge } from "../../shared/decisions/checks/judge.ts";
+import { isSelector } from "../../shared/decisions/iamroleselector.ts";
+import { Inventory } from "../../shared/decisions/inventory.ts";
+import type { JsonObject } from "../../shared/decisions/json.ts";
+import { objectMeta } from "../../shared/decisions/object-meta.ts";
+import { resolve } from "../../shared/decisions/resolve.ts";
+import { rewriteTypeEntries } from "../../shared/decisions/type-entry.ts";
+import { readManifests } from "../../shared/inventory/manifest-reader.ts";
+import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
+
+const FOLDER = path.join(import.meta.dirname, "../../manifests/examples");
+
+/** The objects of the folder, each text edited first. */
+function examples(edit: (text: string) => string = (text) => text): readonly JsonObject[] {
+  const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".yaml")).toSorted();
+  return files.flatMap((file) => {
+    const { manifests, faults } = readManifests(edit(readFileSync(path.join(FOLDER, file), "utf8")), file);
+    if (faults.length > 0) throw new Error(JSON.stringify(faults));
+    return manifests.map(({ object }) => object);
+  });
+}
+
+function resolved(objects: readonly JsonObject[]): Record<string, string> {
+  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  inventory.apply(objects.map((object) => ({ type: "put", object })));
+  const queries = objects.filter((object) => isACKGroup(objectMeta(object).group)).map((object) => queryOf(object, "default"));
+  return Object.fromEntries(queries.map((query) => {
+    const { outcome, selectors } = resolve(inventory, query, SETTINGS_BY_DEFAULT);
+    return [`${query.namespace} ${query.kind} ${query.name}`, [outcome, ...selectors.map(({ name }) => name)].join(" ")];
+  }));
+}
+
+test("each outcome is there to be seen", (t) => {
+  t.same(resolved(examples()), {
+    "analytics Bucket lake": "selected analytics",
+    "analytics-ingest Queue clickstream": "default",
+    "payments-prod Table ledger": "selected payments-prod",
+    "payments-prod Queue refunds": "selected payments-prod",
+    "payments-prod Role ledger-reader": "selected platform-iam",
+    "payments-staging Queue refunds": "selected payments-staging",
+    "sandbox Bucket hack-day": "default",
+    "storefront Bucket invoices": "selected storefront",
+    "storefront Bucket product-videos": "conflict storefront storefront-media",
+    "storefront Table carts": "selected storefront",
+  });
+  t.end();
+});
+
+test("one selector is malformed, and nothing else is wrong", (t) => {
+  const findings = examples().flatMap((object) => judge({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings
+    .map((finding) => `${objectMeta(object).name}: ${findingLine(finding)}`));
+  t.same(findings, [
+    'analytics-ingest: IRS-02 spec.arn: "arn:aws:iam:444455556666:role/ack/analytics-ingest" is not an ARN: it has fewer than six parts '
+      + "separated by ':'. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
+  ]);
+  t.end();
+});
+
+test("with that ARN mended its queue is selected", (t) => {
+  const mended = examples((text) => text.replace("iam:444455556666", "iam::444455556666"));
+  t.equal(resolved(mended)["analytics-ingest Queue clickstream"], "selected analytics-ingest");
+  t.end();
+});
+
+test("there are two accounts, and one selector that the webhook rewrites", (t) => {
+  const selectors = examples().filter(isSelector);
+  const accounts = new Set(JSON.stringify(selectors).match(/\d{12}/g));
+  t.same([...accounts].toSorted(), ["111122223333", "444455556666"]);
+  t.same(selectors.filter((selector) => rewriteTypeEntries(selector).length > 0).map((selector) => objectMeta(selector).name), ["storefront"]);
+  t.end();
+});

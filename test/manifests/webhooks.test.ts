@@ -1,0 +1,97 @@
+import type { V1MutatingWebhook, V1ValidatingWebhook } from "@kubernetes/client-node";
+import { test } from "tap";
+import type { Test } from "tap";
+import { ACK_GROUPS } from "../../shared/decisions/ack-groups.ts";
+import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
+import { stringAt } from "../../shared/decisions/json.ts";
+import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
+
+const OPTIONS: WebhookOptions = { namespace: "ack-role-resolver", url: null, caBundle: null, extraGroups: [] };
+
+type Configured = V1MutatingWebhook | V1ValidatingWebhook;
+
+function configured(options: Partial<WebhookOptions> = {}): Configured[] {
+  const all = { ...OPTIONS, ...options };
+  return [...mutatingWebhooks(all).webhooks ?? [], ...validatingWebhooks(all).webhooks ?? []];
+}
+
+function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Configured {
+  const found = configured(options).find((webhook) => webhook.name === `${name}.ack-role-resolver.io`);
+  if (found === undefined) throw new Error(`${t.name}: there is no webhook ${name}`);
+  return found;
+}
+
+test("the paths are exactly those that the webhook serves", async (t) => {
+  const { json } = await webhookUnderTest().post("/no/such/path", {});
+  const [, served] = (stringAt(json, "message") ?? "").split("the paths are ");
+  t.same(served?.split(", ").toSorted(), configured().map(({ clientConfig }) => clientConfig.service?.path).toSorted());
+});
+
+test("every webhook is short, free of side effects, of v1, and skips what is being deleted", (t) => {
+  t.equal(configured().length, 3);
+  for (const webhook of configured()) {
+    t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
+    t.same(webhook.admissionReviewVersions, ["v1"]);
+    t.ok(webhook.timeoutSeconds !== undefined && webhook.timeoutSeconds >= 1 && webhook.timeoutSeconds <= 3, "timeoutSeconds is 1 to 3");
+    t.same(webhook.matchConditions, [
+      { name: "not-being-deleted", expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)" },
+    ]);
+    for (const rule of webhook.rules ?? []) {
+      t.same(rule.operations, ["CREATE", "UPDATE"]);
+      t.notOk(rule.apiGroups?.includes("*"), "no rule holds for every group");
+      t.notOk(rule.resources?.some((resource) => resource.includes("/")), "no rule holds for a subresource");
+    }
+  }
+  t.end();
+});
+
+test("selectors are refused while the webhook is down, resources are not held up", (t) => {
+  const policies = configured().map(({ name, failurePolicy }) => [name, failurePolicy]);
+  t.same(policies, [
+    ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
+    ["resources.mutate.ack-role-resolver.io", "Ignore"],
+    ["iamroleselectors.validate.ack-role-resolver.io", "Fail"],
+  ]);
+  t.end();
+});
+
+test("what mutates is asked again when another webhook changed the object after it", (t) => {
+  const policies = (mutatingWebhooks(OPTIONS).webhooks ?? []).map(({ reinvocationPolicy }) => reinvocationPolicy);
+  t.same(policies, ["IfNeeded", "IfNeeded"]);
+  t.end();
+});
+
+test("selectors are the one resource of the group without a service", (t) => {
+  for (const name of ["iamroleselectors.mutate", "iamroleselectors.validate"]) {
+    t.match(named(t, name).rules, [{ apiGroups: ["services.k8s.aws"], apiVersions: ["v1alpha1"], resources: ["iamroleselectors"], scope: "Cluster" }]);
+    t.equal(named(t, name).namespaceSelector, undefined, "it would not hold for a cluster-scoped object");
+  }
+  t.end();
+});
+
+test("resources are those of every ACK group by its whole name, but for two namespaces", (t) => {
+  const webhook = named(t, "resources.mutate", { namespace: "platform" });
+  t.match(webhook.rules, [{ apiVersions: ["*"], resources: ["*"], scope: "Namespaced" }]);
+  t.same(webhook.rules?.[0]?.apiGroups, ACK_GROUPS);
+  t.same(webhook.namespaceSelector, {
+    matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "platform"] }],
+  });
+  t.end();
+});
+
+test("groups that this release does not know are added, each once", (t) => {
+  const groups = named(t, "resources.mutate", { extraGroups: ["zzz.services.k8s.aws", "s3.services.k8s.aws"] }).rules?.[0]?.apiGroups;
+  t.same(groups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
+  t.end();
+});
+
+test("they call the Service, or with a URL that address, by the CA that is given", (t) => {
+  const path = "/mutate/resources";
+  t.same(named(t, "resources.mutate", { namespace: "platform" }).clientConfig, {
+    service: { namespace: "platform", name: "ack-role-resolver-webhook", path, port: 443 },
+  });
+  for (const url of ["https://127.0.0.1:9443", "https://127.0.0.1:9443/"]) {
+    t.same(named(t, "resources.mutate", { url, caBundle: "PEM\n" }).clientConfig, { url: `https://127.0.0.1:9443${path}`, caBundle: "UEVNCg==" });
+  }
+  t.end();
+});
