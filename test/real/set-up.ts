@@ -1,0 +1,13 @@
+// Builds what the tests under test/real need, one after the other, where it may be built unasked: with CI=true. Elsewhere each
+// of them says what it skips and which `npm run setup:...` sets it up.
+import { setUpAssets } from "./apiserver/assets.ts";
+import { readEnvironment } from "./environment.ts";
+import { setUpOracle } from "./oracle/binary.ts";
+import { setUpBotocore } from "./sdks/botocore.ts";
+
+const environment = readEnvironment();
+if (environment.ci) {
+  await setUpAssets(environment);
+  await setUpOracle(environment);
+  await setUpBotocore(environment);
+}
