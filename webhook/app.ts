@@ -22,6 +22,8 @@ export interface WebhookOptions {
 export interface WebhookPorts {
   readonly source: InventorySource;
   readonly clock: Clock;
+  /** Milliseconds of a clock that never goes back, for durations and deadlines. */
+  readonly monotonicMs: () => number;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
   readonly drain: Drain;
@@ -62,7 +64,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   return app;
 }
 
-function addRoutes(app: WebhookApp, decisions: DecisionSettings, { source, clock, log, metrics }: WebhookPorts): void {
+function addRoutes(app: WebhookApp, decisions: DecisionSettings, { source, clock, log, metrics, monotonicMs }: WebhookPorts): void {
   const routes: Readonly<Record<string, Decide>> = {
     "/mutate/iamroleselectors": mutateIAMRoleSelectors,
     "/validate/iamroleselectors": (request) => validateIAMRoleSelectors(request, decisions),
@@ -70,7 +72,7 @@ function addRoutes(app: WebhookApp, decisions: DecisionSettings, { source, clock
   };
   for (const [path, decide] of Object.entries(routes)) {
     app.register((scope, _options, done) => {
-      addReviewRoute(scope, path, decide, { log, metrics });
+      addReviewRoute(scope, path, decide, { log, metrics, monotonicMs });
       done();
     });
   }

@@ -39,7 +39,7 @@ export function recordVerdict({ log, metrics }: Recorder, asked: Asked, verdict:
   log.info({
     ...fieldsOf(asked),
     answer,
-    outcome: resolution?.outcome ?? verdict.outcome,
+    outcome: resolution?.outcome ?? answer,
     ...(resolution !== null && resolutionFields(resolution)),
     codes: [...new Set([...findings, ...notices].map(({ code }) => code))],
     ...(verdict.outcome === "skipped" && { reason: verdict.reason }),

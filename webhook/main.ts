@@ -46,7 +46,7 @@ export async function runWebhook(settings: WebhookSettings, { source, log }: Web
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
   const decisions: DecisionSettings = decisionSettings(settings);
-  const app = buildWebhook({ decisions, tls: pair }, { source, log, metrics, drain, clock: systemClock });
+  const app = buildWebhook({ decisions, tls: pair }, { source, log, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() });
   const certificate = new CertificateReload({ server: app.server, dir: tlsDir, pair, now, log, metrics });
   const closers = [async () => certificate.close(), () => app.close()];
   try {

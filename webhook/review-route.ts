@@ -12,21 +12,42 @@ export type Decide = (request: AdmissionRequest, remainingMs: () => number) => V
 const JSON_TYPE = "application/json";
 const INTERNAL_SERVER_ERROR = 500;
 
+export interface ReviewPorts extends Recorder {
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs: () => number;
+}
+
+/** What is known of a request while it is answered. */
+interface Progress {
+  readonly startedMs: number;
+  review: AdmissionRequest | null;
+}
+
 /** Serves one path of reviews. Its error handler stands in this scope alone, since only reviews are answered so. */
-export function addReviewRoute(scope: FastifyInstance, path: string, decide: Decide, recorder: Recorder): void {
-  const reviews = new WeakMap<FastifyRequest, AdmissionRequest>();
+export function addReviewRoute(scope: FastifyInstance, path: string, decide: Decide, ports: ReviewPorts): void {
+  const { monotonicMs } = ports;
+  const requests = new WeakMap<FastifyRequest, Progress>();
+  // From the head on, since the body's way here counts against the deadline as well.
+  scope.addHook("onRequest", (request, _reply, done) => {
+    requests.set(request, { startedMs: monotonicMs(), review: null });
+    done();
+  });
+  const progressOf = (request: FastifyRequest): Progress => requests.get(request) ?? { startedMs: monotonicMs(), review: null };
   scope.post(path, async (request, reply) => {
+    const progress = progressOf(request);
     const review = decodeReview(request.body);
-    reviews.set(request, review);
+    progress.review = review;
+    const elapsedMs = (): number => monotonicMs() - progress.startedMs;
     const budget = budgetMs(request.query);
-    const verdict = await decide(review, () => budget - reply.elapsedTime);
+    const verdict = await decide(review, () => budget - elapsedMs());
     const answer = respond(review, verdict);
-    recordVerdict(recorder, { path, request: review, durationMs: reply.elapsedTime }, verdict);
+    recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
     return sendJSON(reply, answer);
   });
   scope.setErrorHandler((error, request, reply) => {
+    const { startedMs, review } = progressOf(request);
     const fault = asResolverError(error);
-    recordError(recorder, { path, request: reviews.get(request) ?? null, durationMs: reply.elapsedTime }, fault);
+    recordError(ports, { path, request: review, durationMs: monotonicMs() - startedMs }, fault);
     return sendError(reply, fault);
   });
 }

@@ -97,6 +97,8 @@ export interface WebhookUnderTest {
   readonly clock: FakeClock;
   readonly drain: Drain;
   readonly registry: Registry;
+  /** How long each request has taken whenever it is asked, in ms. */
+  requestMs: number;
   /** What was logged, a parsed line each. */
   readonly lines: Record<string, unknown>[];
   post(path: string, body: unknown): Promise<{ readonly status: number; readonly type: unknown; readonly text: string; readonly json: unknown }>;
@@ -110,14 +112,22 @@ export function webhookUnderTest(source = new FakeSource(COMPANY), tls = { cert:
   const log = createLogger({ name: "webhook", level: "debug", destination: { write: (line) => void lines.push(JSON.parse(line)) } });
   const clock = new FakeClock();
   const drain = new Drain();
-  const app = buildWebhook({ decisions: decisionSettings(DEFAULTS), tls }, { source, clock, log, drain, metrics: createWebhookMetrics(registry) });
-  return {
-    app, source, clock, drain, registry, lines,
+  let readings = 0;
+  const webhook: WebhookUnderTest = {
+    app: buildWebhook({ decisions: decisionSettings(DEFAULTS), tls }, {
+      source, clock, log, drain, metrics: createWebhookMetrics(registry),
+      // The first reading of a request is its start.
+      monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),
+    }),
+    source, clock, drain, registry, lines,
+    requestMs: 0,
     async post(path, body) {
+      readings = 0;
       const payload = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-      const answer = await app.inject({ method: "POST", url: path, headers: { "content-type": "application/json" }, payload });
+      const answer = await webhook.app.inject({ method: "POST", url: path, headers: { "content-type": "application/json" }, payload });
       const json: unknown = answer.body === "" ? null : JSON.parse(answer.body);
       return { status: answer.statusCode, type: answer.headers["content-type"], text: answer.body, json };
     },
   };
+  return webhook;
 }
