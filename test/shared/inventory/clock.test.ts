@@ -1,5 +1,5 @@
 import { mock } from "node:test";
-import t from "tap";
+import { afterEach, beforeEach, test } from "tap";
 import { systemClock } from "../../../shared/inventory/clock.ts";
 
 const DAY_MS = 86_400_000;
@@ -9,10 +9,10 @@ function passDays(days: number): void {
   for (let day = 0; day < days; day++) mock.timers.tick(DAY_MS);
 }
 
-t.beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
-t.afterEach(() => mock.timers.reset());
+beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
+afterEach(() => mock.timers.reset());
 
-t.test("a delay longer than setTimeout takes runs when it is over, not at once", async (t) => {
+test("a delay longer than setTimeout takes runs when it is over, not at once", async (t) => {
   let runs = 0;
   systemClock.schedule(60 * DAY_MS, () => runs++);
   passDays(59);
@@ -21,7 +21,7 @@ t.test("a delay longer than setTimeout takes runs when it is over, not at once",
   t.equal(runs, 1);
 });
 
-t.test("what is called off never runs, also after a part of a long delay", async (t) => {
+test("what is called off never runs, also after a part of a long delay", async (t) => {
   let runs = 0;
   const callOff = systemClock.schedule(60 * DAY_MS, () => runs++);
   passDays(30);
