@@ -1,0 +1,21 @@
+import { findingLine, judge } from "../../../../shared/decisions/checks/judge.ts";
+import type { Runtime } from "../../../../shared/decisions/checks/check.ts";
+import type { JsonObject } from "../../../../shared/decisions/json.ts";
+import type { Origin } from "../../../../shared/decisions/type-entry.ts";
+import { selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+
+interface Context {
+  readonly runtime?: Runtime;
+  readonly origin?: Origin;
+}
+
+/** The lines that a check prints of a new selector, as a person reads them. */
+export function lines(id: string, object: JsonObject, { runtime = "ack", origin = "file" }: Context = {}): string[] {
+  const { findings } = judge({ object, old: null, requester: null, origin }, { ...SETTINGS_BY_DEFAULT, runtime });
+  return findings.filter(({ code }) => code === id).map(findingLine);
+}
+
+/** The same of a selector that has only this spec to be looked at. */
+export function specLines(id: string, spec: unknown, context: Context = {}): string[] {
+  return lines(id, selectorObject("team-a", spec), context);
+}
