@@ -120,9 +120,9 @@ function loopbackAddress(listen: string): ListenAddress {
   );
 }
 
-function chainFor({ region }: SidecarSettings, { environment }: SidecarRuntime, listen: ListenAddress): BaseProvider {
+function chainFor({ region, stsEndpoint }: SidecarSettings, { environment }: SidecarRuntime, listen: ListenAddress): BaseProvider {
   refuseOwnAddress(environment, listen);
-  return defaultProviderChain(region);
+  return defaultProviderChain({ region, endpoint: stsEndpoint });
 }
 
 async function openToken({ token, tokenFile }: SidecarSettings, log: Logger): Promise<{ readonly check: TokenCheck; close(): void }> {
