@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Test, test } from "tap";
-import { startSTSEmulator, type STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
+import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
 import { Inventory } from "../../shared/decisions/inventory.ts";
 import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
@@ -34,8 +34,10 @@ const SETTINGS: SidecarSettings = {
   stsEndpoint: null, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", token: TOKEN, tokenFile: null, maxStaleness: 300_000,
 };
 
-async function start(t: Test, settings: Partial<SidecarSettings> = {}, runtime: Partial<SidecarRuntime> = {}): Promise<Running> {
-  const sts = await startSTSEmulator({ baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }] });
+type Faults = NonNullable<STSEmulatorOptions["faults"]>;
+
+async function start(t: Test, settings: Partial<SidecarSettings> = {}, runtime: Partial<SidecarRuntime> = {}, faults: Faults = () => null): Promise<Running> {
+  const sts = await startSTSEmulator({ faults, baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }] });
   t.teardown(() => sts.close());
   const source = loadedSource();
   const logLines: string[] = [];
@@ -155,4 +157,24 @@ test("connections over 256 are dropped, and the others go on", async (t) => {
   if (first === undefined) return;
   first.write(`GET /v1/credentials HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\nConnection: close\r\n\r\n`);
   t.match((await first.setEncoding("utf8").toArray()).join(""), /^HTTP\/1\.1 200 /);
+});
+
+test("the first client hangs up while STS is asked, and the 50 behind it are answered from its call", async (t) => {
+  const asked = Promise.withResolvers<null>();
+  const release = Promise.withResolvers<null>();
+  const { sidecar, sts } = await start(t, {}, {}, ({ action }) => {
+    if (action !== "AssumeRole") return null;
+    asked.resolve(null);
+    return release.promise;
+  });
+  const leader = await open(t, sidecar.address);
+  leader.write(`GET /v1/credentials/selectors/team-a HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n\r\n`);
+  await asked.promise;
+  leader.destroy();
+  await once(leader, "close");
+  const followers = Array.from({ length: 50 }, () => get(sidecar.address, "/v1/credentials/selectors/team-a"));
+  release.resolve(null);
+  const statuses = (await Promise.all(followers)).map(({ status }) => status);
+  t.same([...new Set(statuses)], [200]);
+  t.equal(sts.calls.filter(({ action }) => action === "AssumeRole").length, 1);
 });
