@@ -20,6 +20,7 @@ export class BaseIdentity {
   readonly #cache: CredentialCache;
   readonly #provider: BaseProvider;
   readonly #sts: Pick<STS, "callerAccount">;
+  #fault: string | null = null;
 
   constructor({ provider, sts, clock, random }: BaseIdentityPorts) {
     this.#provider = provider;
@@ -39,6 +40,11 @@ export class BaseIdentity {
     return this.#cache.peek(KEY) !== null;
   }
 
+  /** Why the last attempt to get it failed; null when it did not. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
   /** After STS has refused these credentials. */
   forget(): void {
     this.#cache.forget(KEY);
@@ -49,8 +55,15 @@ export class BaseIdentity {
   }
 
   async #load(signal: AbortSignal): Promise<Credentials> {
-    const credentials = await this.#provide();
-    return { ...credentials, accountID: await this.#sts.callerAccount(credentials, signal) };
+    try {
+      const credentials = await this.#provide();
+      const accountID = await this.#sts.callerAccount(credentials, signal);
+      this.#fault = null;
+      return { ...credentials, accountID };
+    } catch (error) {
+      this.#fault = error instanceof ResolverError ? error.message : "An unexpected fault; the log of the next request has the details.";
+      throw error;
+    }
   }
 
   async #provide(): Promise<SigningCredentials> {

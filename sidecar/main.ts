@@ -143,7 +143,7 @@ function readiness({ status }: InventorySource, base: BaseIdentity, maxStaleness
   else if (status.lastSyncMs === null || systemClock.now() - status.lastSyncMs > maxStalenessMs) {
     reasons.push(`the inventory is older than --max-staleness${status.fault === null ? "" : `: ${status.fault}`}`);
   }
-  if (!base.usable) reasons.push("the sidecar's own identity is not proved with STS yet");
+  if (!base.usable) reasons.push(base.fault ?? "the sidecar's own identity is not proved with STS yet");
   return { ready: reasons.length === 0, reasons };
 }
 

@@ -24,6 +24,7 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
   t.equal(base.usable, false, "not asked yet, but asked for from now on");
   await clock.advance(0);
   t.equal(base.usable, true);
+  t.equal(base.fault, null);
   t.match(await base.get(), { accessKeyID: "ASIABASE", accountID: "999999999999" });
   t.equal(calls, 1);
   await clock.advance(30 * MINUTE);
@@ -42,6 +43,7 @@ test("a provider without credentials is told without what it said", async (t) =>
     message: "No credentials for the sidecar itself (Error). Give it an identity: web identity, Pod Identity, a profile or an instance role.",
   });
   t.equal(base.usable, false);
+  t.match(base.fault, /^No credentials for the sidecar itself \(Error\)\. /);
   const odd = subject(() => Promise.reject("no error at all"));
   await t.rejects(odd.get(), { message: /\(unknown\)/ });
   const told = subject(() => Promise.reject(new ResolverError("ERR_CONFIG_INVALID", "as it is")));
@@ -52,4 +54,8 @@ test("credentials that STS does not take are not usable", async (t) => {
   const base = subject(async () => credentials(), () => Promise.reject(new ResolverError("ERR_BASE_UNAVAILABLE", "STS answered ExpiredToken")));
   await t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE" });
   t.equal(base.usable, false);
+  t.equal(base.fault, "STS answered ExpiredToken");
+  const broken = subject(async () => credentials(), () => Promise.reject(new TypeError("planted detail")));
+  await t.rejects(broken.get(), TypeError);
+  t.equal(broken.fault, "An unexpected fault; the log of the next request has the details.");
 });

@@ -87,7 +87,7 @@ test("it listens, answers, tells its state apart, and stops", async (t) => {
 
 test("without an identity of its own it is not ready, and says why", async (t) => {
   const { sidecar } = await start(t, {}, { baseProvider: () => Promise.reject(new Error("none")) });
-  t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: "the sidecar's own identity is not proved with STS yet\n" });
+  t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: /^No credentials for the sidecar itself \(Error\)\. / });
   t.match(await get(sidecar.address, "/v1/credentials"), { status: 503, body: /ERR_BASE_UNAVAILABLE/ });
 });
 
