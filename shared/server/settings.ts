@@ -33,7 +33,9 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   const settings: unknown = values;
   const valid = validate(settings);
   faults.push(...(validate.errors ?? []).map(describe), ...crossFieldFaults(command, values));
-  if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
+  // An empty text breaks its least length and its pattern: one line says both.
+  if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
+  for (const value of Object.values(values)) Object.freeze(value);
   Object.freeze(settings);
   return settings;
 }
@@ -42,8 +44,9 @@ function unknownVariables(environment: Environment): string[] {
   const known = DEFINITIONS.map(([, { flag }]) => environmentName(flag));
   const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !known.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
   return unknown.toSorted().map((name) => {
-    const guess = closest(name, known);
-    return `${name}: there is no such setting; ${guess === null ? "see --help for the flags that variables are named after" : `did you mean ${guess}?`}`;
+    // Without what they all start with, which would make any two look alike.
+    const guess = closest(name.slice(PREFIX.length), known.map((one) => one.slice(PREFIX.length)));
+    return `${name}: there is no such setting; ${guess === null ? "see --help for the flags that variables are named after" : `did you mean ${PREFIX}${guess}?`}`;
   });
 }
 

@@ -1,0 +1,44 @@
+import { Ajv } from "ajv";
+import { test } from "tap";
+import { COMMANDS, decisionSettings, defaultOf, DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
+
+test("flags, short forms and names are unique", (t) => {
+  const flags = DEFINITIONS.map(([, { flag }]) => flag);
+  t.same(flags.filter((flag, i) => flags.indexOf(flag) < i), []);
+  const shorts = DEFINITIONS.flatMap(([, { short }]) => (short === undefined ? [] : [short]));
+  t.same(shorts.filter((short, i) => shorts.indexOf(short) < i), []);
+  t.same(flags.filter((flag) => !/^--[a-z]+(-[a-z]+)*$/.test(flag)), []);
+  t.same(shorts.filter((short) => !/^-[a-z]$/.test(short)), []);
+  t.equal(Object.keys(SETTINGS).length, DEFINITIONS.length);
+  t.end();
+});
+
+test("a setting's name is its flag without dashes, so that both commander and the table find it", (t) => {
+  const differing = DEFINITIONS.filter(([name, { flag }]) => name !== flag.slice(2).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()));
+  t.same(differing.map(([name, { flag }]) => [name, flag]), []);
+  t.end();
+});
+
+test("each command of a setting exists, and each default is one that the setting itself takes", (t) => {
+  const ajv = new Ajv({ allowUnionTypes: true });
+  for (const [name, definition] of DEFINITIONS) {
+    const { type, choices, pattern, commands, defaults = {} } = definition;
+    t.ok(commands.length > 0 && commands.every((command) => COMMANDS.includes(command)), name);
+    t.same(Object.keys(defaults).filter((command) => !commands.some((one) => one === command)), [], `${name}: a default of a command that does not take it`);
+    const text = { type: "string", minLength: 1, ...(choices && { enum: [...choices] }), ...(pattern && { pattern: pattern.regexp }) };
+    const value = { string: { anyOf: [text, { type: "null" }] }, strings: { type: "array", items: text }, boolean: { type }, duration: { type: "integer", minimum: 1 } }[type];
+    for (const command of commands) t.ok(ajv.validate(value, defaultOf(definition, command)), `${name} of ${command}`);
+    t.match(definition.help, /^\S.*[^.]$/, `${name}: help is a phrase`);
+  }
+  t.end();
+});
+
+test("decisions take their part of a command's settings, with severities by check; offline nobody may waive", (t) => {
+  const given = { mode: "selectors", runtime: "extended", region: "eu-west-1", controllerAccount: null, controllerRole: null, check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"] } as const;
+  t.same(decisionSettings(given), {
+    mode: "selectors", runtime: "extended", region: "eu-west-1", controllerAccount: null, controllerRole: null,
+    checkSeverities: new Map([["IRS-03", "deny"], ["IRS-15", "off"], ["IRS-15b", "deny"]]), waiverUsers: [], waiverGroups: [],
+  });
+  t.match(decisionSettings({ ...given, waiverUsers: ["u"], waiverGroups: ["g"] }), { waiverUsers: ["u"], waiverGroups: ["g"] });
+  t.end();
+});

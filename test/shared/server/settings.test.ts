@@ -1,0 +1,107 @@
+import { test } from "tap";
+import type { Command } from "../../../shared/decisions/settings.ts";
+import { type Environment, environmentName, type Flags, readSettings } from "../../../shared/server/settings.ts";
+
+const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], token: "t" };
+
+function faultsOf(command: Command, flags: Flags, environment: Environment = {}): readonly string[] {
+  try {
+    readSettings(command, flags, environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_CONFIG_INVALID") throw error;
+    return error.message.split("\n");
+  }
+}
+
+test("flags stand over the environment, which stands over defaults", (t) => {
+  const environment = { ACK_ROLE_RESOLVER_REGION: "eu-west-1", ACK_ROLE_RESOLVER_MAX_STALENESS: "30s", UNRELATED: "x" };
+  const settings = readSettings("sidecar", { ...SIDECAR, region: "us-east-1" }, environment);
+  t.match(settings, { region: "us-east-1", maxStaleness: 30_000, sessionName: "ack-role-resolver", listen: "127.0.0.1:9780", healthListen: "0.0.0.0:9781", unmatched: null, cluster: false });
+  t.equal(readSettings("webhook", { from: ["m"], tlsDir: "d" }, {}).listen, "0.0.0.0:9443", "a default of the command's own");
+  t.notOk("token" in readSettings("webhook", { from: ["m"], tlsDir: "d", token: "t" }, {}), "a setting of another command");
+  t.equal(environmentName("--health-listen"), "ACK_ROLE_RESOLVER_HEALTH_LISTEN");
+  t.end();
+});
+
+test("texts become what their setting is: booleans, lists and durations", (t) => {
+  const settings = readSettings("webhook", {}, {
+    ACK_ROLE_RESOLVER_CLUSTER: "true", ACK_ROLE_RESOLVER_TLS_DIR: "d", ACK_ROLE_RESOLVER_WAIVER_GROUPS: " a, b ,,", ACK_ROLE_RESOLVER_FROM: "", ACK_ROLE_RESOLVER_MAX_STALENESS: "2h",
+  });
+  t.match(settings, { cluster: true, waiverGroups: ["a", "b"], from: [], maxStaleness: 7_200_000 });
+  for (const [text, ms] of [["500ms", 500], ["1s", 1000], ["5m", 300_000]] as const) t.equal(readSettings("sidecar", { ...SIDECAR, maxStaleness: text }, {}).maxStaleness, ms);
+  t.equal(readSettings("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_CLUSTER: "false" }).cluster, false);
+  t.end();
+});
+
+test("settings are frozen, lists too", (t) => {
+  const settings = readSettings("sidecar", SIDECAR, {});
+  t.ok(Object.isFrozen(settings));
+  for (const value of [settings.group, settings.kind, settings.check]) t.ok(Object.isFrozen(value));
+  t.end();
+});
+
+test("every malformed setting is listed, with its flag and what is expected", (t) => {
+  t.same(faultsOf("webhook", {
+    from: ["ok", ""], tlsDir: "", region: "", listen: "9443", controllerAccount: "123", controllerRole: "role/x", runtime: "shipped", cluster: "yes", maxStaleness: "5",
+    check: ["IRS-03=warn", "IRS-99=off"], logLevel: "loud",
+  }).toSorted(), [
+    "--check (value 2): expected ID=deny, ID=warn or ID=off with one of IRS-00, IRS-01, IRS-02, IRS-03, IRS-08, IRS-09, IRS-11, IRS-12, IRS-15, IRS-15b, IRS-35",
+    "--cluster: expected true or false",
+    "--controller-account: expected an account id of 12 digits",
+    "--controller-role: expected a role's ARN, such as arn:aws:iam::111122223333:role/ack",
+    "--from (value 2): expected a text that is not empty",
+    "--from, --cluster: give exactly one of them",
+    "--listen: expected HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780",
+    "--log-level: expected one of debug, info, warn, error",
+    "--max-staleness: expected a duration of 1ms or more, such as 5m, 30s or 500ms",
+    "--region: expected a region, such as eu-west-1",
+    "--runtime: expected one of ack, extended",
+    "--tls-dir: expected a text that is not empty",
+  ]);
+  for (const maxStaleness of ["0s", "-1s", "1.5s", "1 s", "1d", "s", ""]) {
+    t.same(faultsOf("sidecar", { ...SIDECAR, maxStaleness }), ["--max-staleness: expected a duration of 1ms or more, such as 5m, 30s or 500ms"], maxStaleness);
+  }
+  t.end();
+});
+
+test("a variable of our name that is no setting is refused, with the one that was meant", (t) => {
+  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_REGOIN: "eu-west-1", ACK_ROLE_RESOLVER_XYZZY_PLUGH: "1", OTHER_REGOIN: "1" }), [
+    "ACK_ROLE_RESOLVER_REGOIN: there is no such setting; did you mean ACK_ROLE_RESOLVER_REGION?",
+    "ACK_ROLE_RESOLVER_XYZZY_PLUGH: there is no such setting; see --help for the flags that variables are named after",
+  ]);
+  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_TLS_DIR: "d" }), [], "a setting of another command may stand in a shared environment");
+  t.end();
+});
+
+test("what Kubernetes injects for Services called like us is ignored", (t) => {
+  const address = "tcp://10.0.0.1:443";
+  t.same(faultsOf("sidecar", SIDECAR, {
+    ACK_ROLE_RESOLVER_SERVICE_HOST: "10.0.0.1", ACK_ROLE_RESOLVER_SERVICE_PORT: "443", ACK_ROLE_RESOLVER_SERVICE_PORT_HTTPS: "443", ACK_ROLE_RESOLVER_PORT: address,
+    ACK_ROLE_RESOLVER_PORT_443_TCP: address, ACK_ROLE_RESOLVER_PORT_443_TCP_ADDR: "10.0.0.1", ACK_ROLE_RESOLVER_WEBHOOK_SERVICE_HOST: "10.0.0.1", ACK_ROLE_RESOLVER_WEBHOOK_PORT_443_TCP_PROTO: "tcp",
+  }), []);
+  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_SUPPORT: "1" }).length, 1, "a near miss");
+  t.end();
+});
+
+test("what one setting alone cannot say: what is missing, and what excludes what", (t) => {
+  const manifests = "no manifests: name files or folders, --from PATH, or - for standard input";
+  const source = "--from, --cluster: give exactly one of them";
+  t.same(faultsOf("lint", {}), [manifests]);
+  t.same(faultsOf("resolve", {}), [manifests]);
+  t.same(faultsOf("webhook", {}), [source, "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one"]);
+  t.same(faultsOf("sidecar", {}), [source, "--group: required; the API group of the controller, such as s3.services.k8s.aws", "--token, --token-file: give exactly one of them"]);
+  t.same(faultsOf("sidecar", { ...SIDECAR, cluster: true, tokenFile: "f" }), [source, "--token, --token-file: give exactly one of them"]);
+  t.same(faultsOf("certs make", {}), [
+    "--dir: required; the folder to write the certificates to", "--host: required; the name that clients call, such as ack-role-resolver-webhook.ack-role-resolver.svc",
+  ]);
+  t.same([faultsOf("lint", { from: ["m"] }), faultsOf("sidecar", SIDECAR), faultsOf("local", {})], [[], [], []]);
+  t.end();
+});
+
+test("no fault shows a token", (t) => {
+  const faults = faultsOf("sidecar", { ...SIDECAR, token: "hush-hush", tokenFile: "f", region: "?" }).join("\n");
+  t.match(faults, /--region/);
+  t.notMatch(faults, /hush/);
+  t.end();
+});
