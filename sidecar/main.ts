@@ -20,14 +20,11 @@ import { TokenFile } from "./token-file.ts";
 import { roleOfSession, Vending } from "./vending.ts";
 
 /** The settings that say where the sidecar stands and what it does; where its inventory comes from is the caller's. */
-export interface SidecarSettings extends Pick<
+export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
-  | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
+  | "mode" | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "region" | "stsEndpoint"
   | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness"
-> {
-  /** Null only where `stsEndpoint` says what to call instead. */
-  readonly region: string | null;
-}
+>;
 
 export interface SidecarRuntime {
   /** The caller starts and stops it; requests are answered 503 until it is loaded. */
@@ -98,8 +95,9 @@ function connect(settings: SidecarSettings, provider: BaseProvider, registry: Re
   return { sessions, metrics, base, vending };
 }
 
-function sidecarOptions({ group, kind, scopeNamespace, unmatched, base }: SidecarSettings): SidecarOptions {
+function sidecarOptions({ mode, group, kind, scopeNamespace, unmatched, base }: SidecarSettings): SidecarOptions {
   const faults: string[] = [];
+  if (mode === "carm") faults.push("--mode carm: the sidecar grants on IAMRoleSelectors alone in this version; use --mode selectors");
   if (base === "identity-only") faults.push("--base identity-only: needs the STS endpoint, which this version does not serve yet; use --base vend");
   const kinds = kind.flatMap((text): KindArgument[] => {
     const read = parseKindArgument(text);

@@ -37,6 +37,27 @@ export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQ
   };
 }
 
+/** A resource of the inventory: what a role is decided by, and how it stands in AWS. */
+export interface ACKResource extends ResourceQuery {
+  /** Whether it was ever made in AWS: ACK knows its ARN, or has synced it once. */
+  readonly created: boolean;
+  /** Whether it is being deleted and waits for its finalizer. */
+  readonly deleting: boolean;
+}
+
+/** Reads a stored ACK resource; one that a manifest puts in no namespace is in `default`, as kubectl has it. */
+export function resourceOf(object: JsonObject): ACKResource {
+  const metadata = field(object, "metadata");
+  const status = field(object, "status");
+  const conditions = field(status, "conditions");
+  const synced = Array.isArray(conditions) && conditions.some((one) => stringAt(one, "type") === "ACK.ResourceSynced" && stringAt(one, "status") === "True");
+  return {
+    ...queryOf(object, "default"),
+    created: synced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
+    deleting: nonEmpty(stringAt(metadata, "deletionTimestamp")) !== null,
+  };
+}
+
 function nonEmpty(text: string | null): string | null {
   return text === "" ? null : text;
 }

@@ -67,14 +67,14 @@ function sizeAfter(found: JsonObject, wanted: ReadonlyMap<string, string>): numb
   return [...kept, ...wanted].reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(String(value)), 0);
 }
 
-/** Length in UTF-8. A lone surrogate, which JSON can carry, becomes U+FFFD in Go: three bytes either way. */
+/** Length in UTF-8, where each half of a surrogate pair takes two bytes. A lone one, which JSON can carry, becomes U+FFFD in Go. */
 function byteLength(text: string): number {
+  const wellFormed = text.toWellFormed();
   let bytes = 0;
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    if (code < 0x80) bytes += 1;
-    else if (code < 0x800) bytes += 2;
-    else bytes += code < 0x10000 ? 3 : 4;
+  for (let i = 0; i < wellFormed.length; i++) {
+    const unit = wellFormed.charCodeAt(i);
+    if (unit < 0x80) bytes += 1;
+    else bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
   }
   return bytes;
 }

@@ -11,16 +11,17 @@ export function closest(text: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Levenshtein's distance, a row at a time. */
+/** Levenshtein's distance, a row of its table at a time. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let left = b.length;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substituted));
-    }
-    row = next;
+    let diagonal = i - 1;
+    row = row.map((above, j) => {
+      left = j === 0 ? i : Math.min(above + 1, left + 1, diagonal + (a[i - 1] === b[j - 1] ? 0 : 1));
+      diagonal = above;
+      return left;
+    });
   }
-  return row[b.length] ?? 0;
+  return left;
 }

@@ -68,19 +68,24 @@ export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
 };
 
 const anything = {};
+const optionalText = { type: ["string", "null"] };
+/** A null value here reads as "" (the API server decodes metadata by its own types, not by a CRD's schema). */
+const metadataMap = { type: ["object", "null"], additionalProperties: optionalText };
 
 // Fields of ObjectMeta: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/
 const metadata = {
   type: "object",
   properties: {
-    name: { type: ["string", "null"] },
-    generateName: { type: ["string", "null"] },
-    namespace: { type: ["string", "null"] },
-    labels: { ...stringMap, type: ["object", "null"] },
-    annotations: { ...stringMap, type: ["object", "null"] },
+    name: optionalText,
+    generateName: optionalText,
+    namespace: optionalText,
+    labels: metadataMap,
+    annotations: metadataMap,
+    finalizers: { type: ["array", "null"], items: { type: "string" } },
+    ownerReferences: { type: ["array", "null"], items: { type: "object" } },
     ...Object.fromEntries(
-      ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-        "selfLink", "ownerReferences", "finalizers", "managedFields"].map((name) => [name, anything]),
+      ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"]
+        .map((name) => [name, anything]),
     ),
   },
   additionalProperties: false,
@@ -97,7 +102,7 @@ export const STRICT_SELECTOR_SCHEMA = {
     kind: { type: "string" },
     metadata,
     spec: strict(SELECTOR_SPEC_SCHEMA, true),
-    status: anything,
+    status: { type: ["object", "null"], properties: {}, additionalProperties: false },
   },
   additionalProperties: false,
 };

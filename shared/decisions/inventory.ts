@@ -1,8 +1,10 @@
+import { ACCOUNT_MAP, TEAM_MAP } from "./carm.ts";
 import type { Runtime } from "./checks/check.ts";
 import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "./iamroleselector.ts";
-import { field, type JsonObject, stringAt } from "./json.ts";
+import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 import type { Labels } from "./label-selector.ts";
 import { objectMeta } from "./object-meta.ts";
+import { ResourceStore } from "./resource-store.ts";
 import { type DecodedSelector, decodeSelector, type RoleSelector } from "./role-selector.ts";
 import { NAME_LABEL, SelectorIndex } from "./selector-index.ts";
 import type { Origin } from "./type-entry.ts";
@@ -36,18 +38,29 @@ export class Inventory {
   /** The key in `#kinds` by the CustomResourceDefinition's name, which is all that its removal tells. */
   readonly #kindKeys = new Map<string, string>();
   readonly #index = new SelectorIndex();
+  readonly #configMaps = new Map<string, ReadonlyMap<string, string>>();
+  readonly #resources = new ResourceStore();
   #readingNamespaceLabels = 0;
 
   constructor(context: { readonly runtime: Runtime; readonly origin: Origin }) {
     this.#context = context;
   }
 
-  /** Takes IAMRoleSelectors, Namespaces and CustomResourceDefinitions; other objects change nothing. */
+  /** Takes IAMRoleSelectors, Namespaces, CustomResourceDefinitions, the CARM ConfigMaps and ACK resources; others change nothing. */
   apply(changes: readonly InventoryChange[]): void {
     for (const change of changes) {
       if (change.type === "put") this.#put(change.object);
-      else this.#remove(change.group, change.kind, change.name);
+      else this.#remove(change);
     }
+  }
+
+  get resources(): Omit<ResourceStore, "put" | "remove"> {
+    return this.#resources;
+  }
+
+  /** The data of a CARM ConfigMap, or null when there is none of that name. */
+  configMap(namespace: string, name: string): ReadonlyMap<string, string> | null {
+    return this.#configMaps.get(`${namespace}/${name}`) ?? null;
   }
 
   /** The selectors that take part, by name. */
@@ -99,16 +112,34 @@ export class Inventory {
   }
 
   #put(object: JsonObject): void {
-    const { group, kind, name } = objectMeta(object);
-    if (isSelector(object)) this.#putSelector(object, name);
-    else if (group === "" && kind === "Namespace") this.#putNamespace(object, name);
-    else if (group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition") this.#putKind(object);
+    const { group, kind, namespace, name } = objectMeta(object);
+    switch (`${kind}.${group}`) {
+      case "Namespace.":
+        return this.#putNamespace(object, name);
+      case "ConfigMap.":
+        if (CARM_MAPS.has(name)) this.#configMaps.set(`${namespace}/${name}`, stringMap(field(object, "data")));
+        return;
+      case KIND_DEFINITION:
+        return this.#putKind(object);
+      default:
+        if (isSelector(object)) this.#putSelector(object, name);
+        else this.#resources.put(object);
+    }
   }
 
-  #remove(group: string, kind: string, name: string): void {
-    if (group === SELECTOR_GROUP && kind === SELECTOR_KIND) this.#removeSelector(name);
-    else if (group === "" && kind === "Namespace") this.#removeNamespace(name);
-    else if (group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition") this.#removeKind(name);
+  #remove({ group, kind, namespace, name }: Extract<InventoryChange, { type: "remove" }>): void {
+    switch (`${kind}.${group}`) {
+      case "Namespace.":
+        return this.#removeNamespace(name);
+      case "ConfigMap.":
+        return void this.#configMaps.delete(`${namespace}/${name}`);
+      case KIND_DEFINITION:
+        return this.#removeKind(name);
+      case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
+        return this.#removeSelector(name);
+      default:
+        this.#resources.remove(group, kind, namespace, name);
+    }
   }
 
   #putSelector(object: JsonObject, name: string): void {
@@ -169,3 +200,5 @@ export class Inventory {
 }
 
 const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();
+const KIND_DEFINITION = "CustomResourceDefinition.apiextensions.k8s.io";
+const CARM_MAPS: ReadonlySet<string> = new Set([ACCOUNT_MAP, TEAM_MAP]);

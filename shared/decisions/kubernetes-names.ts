@@ -12,10 +12,10 @@ const NAME_FORM = "letters, digits, '-', '_' and '.', starting and ending with a
 
 /** What is wrong with `key` as a label key, one phrase a fault; [] when it is one. */
 export function labelKeyFaults(key: string): string[] {
-  const parts = key.split("/");
-  if (parts.length > 2) return ["a label key has at most one '/', between prefix and name"];
-  const name = parts.at(-1) ?? "";
-  const faults = parts.length === 2 ? prefixFaults(parts[0] ?? "") : [];
+  const slash = key.indexOf("/");
+  if (slash !== key.lastIndexOf("/")) return ["a label key has at most one '/', between prefix and name"];
+  const name = key.slice(slash + 1);
+  const faults = slash < 0 ? [] : prefixFaults(key.slice(0, slash));
   if (name === "") faults.push("the name part of a label key is not empty");
   else if (!QUALIFIED_NAME.test(name)) faults.push(`the name part of a label key consists of ${NAME_FORM}`);
   if (name.length > LABEL_LENGTH) faults.push(`the name part of a label key has at most ${LABEL_LENGTH} characters`);

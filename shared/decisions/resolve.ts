@@ -1,4 +1,5 @@
 import type { ResourceQuery, ResourceStatus } from "./ack-resource.ts";
+import { lookUpMaps } from "./carm.ts";
 import type { ErrorCode } from "./errors.ts";
 import { compareText } from "./finding.ts";
 import type { Inventory } from "./inventory.ts";
@@ -48,14 +49,30 @@ function typeVersion(inventory: Inventory, { group, kind, version }: ResourceQue
   return inventory.kindVersions(group, kind)?.storage ?? version;
 }
 
-/** Decides as the controllers do: one selector selects, several conflict even over one role, none leaves the controller's own. */
+/** Decides as the controllers do, in the mode that they run in. */
 export function resolve(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Resolution {
+  const region = regionOf(inventory, query, settings);
+  const resolution = settings.mode === "carm" ? byMaps(inventory, query, settings, region) : bySelectors(inventory, query, settings, region);
+  return withDrift(resolution, query.status, wantedRegion(inventory, query, settings));
+}
+
+/** One selector selects, several conflict even over one role, none leaves the controller's own. */
+function bySelectors(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings, region: Region | null): Resolution {
   const selecting = selectingSelectors(inventory, query);
   const [only] = selecting;
-  const region = regionOf(inventory, query, settings);
-  if (only !== undefined && selecting.length > 1) return conflict(selecting, region);
-  const resolution = only === undefined ? byDefault(settings, region) : selected(only, region);
-  return withDrift(resolution, query.status, wantedRegion(inventory, query, settings));
+  if (only === undefined) return byDefault(settings, region, "No IAMRoleSelector selects it, so the controller's own role is used.");
+  return selecting.length > 1 ? conflict(selecting, region) : selected(only, region);
+}
+
+/** The legacy maps: what they refuse stops the resource, and never falls to another role. */
+function byMaps(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings, region: Region | null): Resolution {
+  const answer = lookUpMaps(inventory, query, settings);
+  if (answer === null) return byDefault(settings, region, "Its namespace names no account or team, so the controller's own role is used.");
+  const { via, key } = answer;
+  if (answer.code !== null) return { outcome: "refused", via, selectors: [], roleARN: null, accountID: null, region, code: answer.code, message: answer.message };
+  const { roleARN } = answer;
+  const message = `The ${via === "team-map" ? "team" : "account"} map gives ${key} its role.`;
+  return { outcome: "selected", via, selectors: [], roleARN, accountID: accountOfARN(roleARN), region, code: null, message };
 }
 
 function selected(selector: RoleSelector, region: Region | null): Resolution {
@@ -76,12 +93,9 @@ function conflict(selecting: readonly RoleSelector[], region: Region | null): Re
   };
 }
 
-function byDefault({ controllerRole, controllerAccount }: DecisionSettings, region: Region | null): Resolution {
+function byDefault({ controllerRole, controllerAccount }: DecisionSettings, region: Region | null, message: string): Resolution {
   const accountID = controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole));
-  return {
-    outcome: "default", via: null, selectors: [], roleARN: controllerRole, accountID, region, code: null,
-    message: "No IAMRoleSelector selects it, so the controller's own role is used.",
-  };
+  return { outcome: "default", via: null, selectors: [], roleARN: controllerRole, accountID, region, code: null, message };
 }
 
 /** A resource that exists stays where it is: another account or region is drift, which controllers stop at for ever. */

@@ -15,8 +15,7 @@ export interface ARN {
  */
 export function parseARN(text: string): ARN | null {
   if (!text.startsWith("arn:")) return null;
-  const [, partition, service, region, accountID, ...resource] = text.split(":");
-  if (partition === undefined || service === undefined || region === undefined || accountID === undefined) return null;
+  const [, partition = "", service = "", region = "", accountID = "", ...resource] = text.split(":");
   return resource.length === 0 ? null : { partition, service, region, accountID, resource: resource.join(":") };
 }
 

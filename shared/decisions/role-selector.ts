@@ -1,8 +1,8 @@
-import { readSelector, type WrittenLabelSelector, type WrittenSelector } from "./iamroleselector.ts";
+import { readSelector, type WrittenLabelSelector, type WrittenRequirement, type WrittenSelector } from "./iamroleselector.ts";
 import type { JsonObject } from "./json.ts";
 import type { Runtime } from "./checks/check.ts";
 import { type CheckedFault, isGrantable, isMalformed, selectorFaults } from "./checks/self-faults.ts";
-import { isEmptySelector, isOperator, type Labels, labelsSatisfy, type LabelSelector } from "./label-selector.ts";
+import { isEmptySelector, isOperator, type LabelRequirement, type Labels, labelsSatisfy, type LabelSelector } from "./label-selector.ts";
 import { effectiveEntry, entryHolds, type Origin, type TypeEntry } from "./type-entry.ts";
 
 /** An IAMRoleSelector that takes part, made ready for matching. A part that is null holds for everything. */
@@ -29,17 +29,18 @@ export interface DecodedSelector {
 export function decodeSelector(object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime }): DecodedSelector {
   const faults = selectorFaults(object, context);
   const written = readSelector(object);
-  const selector = isMalformed(faults, context.runtime) ? null : compile(written, context, isGrantable(faults));
+  const { arn } = written;
+  const selector = arn === null || isMalformed(faults, context.runtime) ? null : compile({ ...written, arn }, context, isGrantable(faults));
   return { selector, name: written.name, faults };
 }
 
-function compile(written: WrittenSelector, context: { readonly origin: Origin; readonly runtime: Runtime }, grantable: boolean): RoleSelector {
+function compile(written: WrittenSelector & { readonly arn: string }, context: { readonly origin: Origin; readonly runtime: Runtime }, grantable: boolean): RoleSelector {
   const names = written.namespaceSelector?.names ?? [];
   const types = written.resourceTypeSelector ?? [];
   return {
     name: written.name,
     resourceVersion: written.resourceVersion,
-    roleARN: written.arn ?? "",
+    roleARN: written.arn,
     namespaces: names.length === 0 ? null : new Set(names),
     namespaceLabels: compileLabels(written.namespaceSelector?.labelSelector ?? null, context.runtime),
     types: types.length === 0 ? null : types.map((entry) => effectiveEntry(entry, context)),
@@ -51,11 +52,14 @@ function compile(written: WrittenSelector, context: { readonly origin: Origin; r
 /** Under `ack` the expressions are dropped, as the controllers do; IRS-35 reports that. */
 function compileLabels(written: WrittenLabelSelector | null, runtime: Runtime): LabelSelector | null {
   if (written === null) return null;
-  const matchExpressions = runtime === "ack"
-    ? []
-    : written.matchExpressions.flatMap(({ key, operator, values }) => (isOperator(operator) ? [{ key, operator, values }] : []));
+  const matchExpressions = runtime === "ack" ? [] : written.matchExpressions.filter(isRequirement);
   const selector = { matchLabels: [...written.matchLabels], matchExpressions };
   return isEmptySelector(selector) ? null : selector;
+}
+
+/** Under `extended` a selector with any other operator is malformed. */
+function isRequirement(written: WrittenRequirement): written is WrittenRequirement & LabelRequirement {
+  return isOperator(written.operator);
 }
 
 export function selectsNamespace(selector: RoleSelector, namespace: string, labels: Labels): boolean {

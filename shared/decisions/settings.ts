@@ -39,7 +39,10 @@ export const SETTINGS = {
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: [...SERVERS], help: "read a live cluster instead of manifests" },
   kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: [...SERVERS], help: "the kubeconfig of --cluster (default: KUBECONFIG, ~/.kube/config, the Pod's own account)" },
   context: { flag: "--context", type: "string", value: "NAME", default: null, commands: [...SERVERS], help: "the kubeconfig's context to use" },
-  mode: { flag: "--mode", type: "string", choices: ["selectors"], default: "selectors", commands: DECIDERS, help: "what decides the role of a resource" },
+  mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: DECIDERS, help: "what decides the role of a resource: IAMRoleSelectors, or the legacy maps of CARM" },
+  teamLevelCarm: { flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate TeamLevelCARM is on" },
+  serviceLevelCarm: { flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate ServiceLevelCARM is on" },
+  ackSystemNamespace: { flag: "--ack-system-namespace", type: "string", value: "NS", default: "ack-system", commands: DECIDERS, help: "the namespace of the CARM maps, which is that of the controllers" },
   runtime: { flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack", commands: [...DECIDERS, "manifests"], help: "what selectors may say: what shipped controllers understand, or all of it (which shipped controllers do not follow)" },
   region: { flag: "--region", type: "string", value: "REGION", pattern: { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "a region, such as eu-west-1" }, default: null, defaults: { local: "eu-west-1" }, commands: DECIDERS, help: "the controllers' region, and that of STS" },
   controllerAccount: { flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS, help: "the account of the controllers' own role" },
@@ -82,15 +85,17 @@ export type SettingName = keyof typeof SETTINGS;
 /** The table again, for code that goes over all of it. */
 export const DEFINITIONS: readonly (readonly [name: string, definition: Definition])[] = Object.entries(SETTINGS);
 
-type ValueOf<D extends Definition> = D["type"] extends "boolean" ? boolean
+type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boolean" ? boolean
   : D["type"] extends "duration" ? number
   : D["type"] extends "strings" ? readonly string[]
-  : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | Extract<D["default"], null>
-  : D extends { readonly defaults: object } ? string : string | Extract<D["default"], null>;
+  : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | Absence<D, C> : string | Absence<D, C>;
+
+/** Null where neither the setting nor the command has a default. */
+type Absence<D extends Definition, C extends Command> = C extends keyof D["defaults"] ? never : Extract<D["default"], null>;
 
 /** The settings of a command, read, complete and frozen. */
 export type SettingsFor<C extends Command> = {
-  readonly [N in SettingName as C extends (typeof SETTINGS)[N]["commands"][number] ? N : never]: ValueOf<(typeof SETTINGS)[N]>;
+  readonly [N in SettingName as C extends (typeof SETTINGS)[N]["commands"][number] ? N : never]: ValueOf<(typeof SETTINGS)[N], C>;
 };
 
 export function defaultOf(definition: Definition, command: Command): Default {
@@ -99,8 +104,12 @@ export function defaultOf(definition: Definition, command: Command): Default {
 
 /** What every decision takes beside the inventory. Read once, frozen. */
 export interface DecisionSettings {
-  readonly mode: "selectors";
+  readonly mode: "selectors" | "carm";
   readonly runtime: Runtime;
+  /** The controllers' feature gates, which only mode `carm` looks at. */
+  readonly teamLevelCARM: boolean;
+  readonly serviceLevelCARM: boolean;
+  readonly ackSystemNamespace: string;
   /** The controllers' region, or null when not said. */
   readonly region: string | null;
   readonly controllerAccount: string | null;
@@ -113,10 +122,14 @@ export interface DecisionSettings {
 type DecisionInput = Omit<SettingsFor<"lint">, "from" | "output" | "failOn"> & Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
 
 /** The part of a command's settings that decisions take. Offline nobody's waiver is looked at, so none may waive. */
-export function decisionSettings({ mode, runtime, region, controllerAccount, controllerRole, check, waiverUsers = [], waiverGroups = [] }: DecisionInput): DecisionSettings {
-  const checkSeverities = new Map(check.map((one): [string, Severity | "off"] => {
+export function decisionSettings(settings: DecisionInput): DecisionSettings {
+  const { mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, waiverUsers = [], waiverGroups = [] } = settings;
+  const checkSeverities = new Map(settings.check.map((one): [string, Severity | "off"] => {
     const [id = "", severity] = one.split("=");
     return [id, severity === "deny" || severity === "warn" ? severity : "off"];
   }));
-  return { mode, runtime, region, controllerAccount, controllerRole, checkSeverities, waiverUsers, waiverGroups };
+  return {
+    mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, checkSeverities, waiverUsers, waiverGroups,
+    teamLevelCARM: settings.teamLevelCarm, serviceLevelCARM: settings.serviceLevelCarm,
+  };
 }

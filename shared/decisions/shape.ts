@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject } from "ajv";
 import type { FieldPath, FieldStep } from "./field-path.ts";
 import { closest } from "./closest.ts";
-import { field, isJsonObject } from "./json.ts";
+import { field } from "./json.ts";
 import { quote } from "./quote.ts";
 
 /** Something in an object that its schema does not allow. */
@@ -18,21 +18,27 @@ const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotation
 /** Compiles `schema` once; the function returns every fault of a value. `allowUnionTypes`: null beside a type is on purpose. */
 export function shapeChecker(schema: object): (value: unknown) => ShapeFault[] {
   const validate = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true }).compile(schema);
-  return (value) => (validate(value) ? [] : (validate.errors ?? []).map((error) => shapeFault(value, error)));
+  return (value) => {
+    validate(value);
+    return (validate.errors ?? []).map((error) => shapeFault(value, error));
+  };
 }
 
 function shapeFault(value: unknown, error: ErrorObject): ShapeFault {
   const path = pathOf(value, error.instancePath);
   if (error.keyword === "additionalProperties") {
     const name = String(field(error.params, "additionalProperty"));
-    const properties = field(error.parentSchema, "properties");
-    const known = isJsonObject(properties) ? Object.keys(properties) : [];
+    const known = Object.keys(Object(field(error.parentSchema, "properties")));
     const guess = closest(name, known);
-    const expected = guess === null ? `expected one of ${known.join(", ")}` : `perhaps ${guess} was meant`;
-    return { path: [...path, name], message: `unknown field ${quote(name)}; ${expected}`, unknownField: true };
+    return { path: [...path, name], message: `unknown field ${quote(name)}; ${expectation(known, guess)}`, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
   return { path, message: `expected ${withArticle(expected)}, not ${describe(error.data)}`, unknownField: false };
+}
+
+function expectation(known: readonly string[], guess: string | null): string {
+  if (guess !== null) return `perhaps ${guess} was meant`;
+  return known.length === 0 ? "no field is expected here" : `expected one of ${known.join(", ")}`;
 }
 
 /** ajv's JSON pointer as a field path (RFC 6901 escapes undone). */

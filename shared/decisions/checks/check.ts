@@ -38,6 +38,8 @@ export interface Check<Subject> {
   readonly fix: string;
   /** The least of a manifest that it catches. */
   readonly example: string;
+  /** Whether it speaks of the object as a whole, and so says nothing while a part of it cannot be read. */
+  readonly ofWhole?: true;
   /** Every fault of the subject; it neither sees nor changes anything else. */
   readonly find: (subject: Subject) => Iterable<Fault>;
 }

@@ -29,6 +29,7 @@ export const IRS_15: Check<SelectorSubject> = {
   reason: "A selector without any restriction puts every resource of every namespace into one account; usually something was pruned.",
   fix: "restrict it with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
+  ofWhole: true,
   *find({ written }): Iterable<Fault> {
     if (parts(written).every((part) => part.empty)) {
       yield { path: ["spec"], message: "the selector selects every resource in every namespace" };
@@ -43,6 +44,7 @@ export const IRS_15B: Check<SelectorSubject> = {
   reason: "A part that is written out empty holds for everything, which is seldom what its author meant.",
   fix: "fill it, or leave it out",
   example: "spec: {namespaceSelector: {names: []}, resourceTypeSelector: [{group: s3.services.k8s.aws}]}",
+  ofWhole: true,
   *find({ written }): Iterable<Fault> {
     const all = parts(written);
     if (all.every((part) => part.empty)) return;

@@ -1,6 +1,7 @@
 import { STRICT_SELECTOR_SCHEMA } from "../iamroleselector-schema.ts";
-import { subdomainFaults } from "../kubernetes-names.ts";
-import { field, stringAt } from "../json.ts";
+import { field, type JsonObject, stringAt } from "../json.ts";
+import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../kubernetes-names.ts";
+import { objectMeta } from "../object-meta.ts";
 import { shapeChecker } from "../shape.ts";
 import type { Check, Fault, SelectorSubject } from "./check.ts";
 import { quote } from "../quote.ts";
@@ -17,13 +18,33 @@ export const IRS_00: Check<SelectorSubject> = {
   example: "spec: {namespaceSelector: {names: team-a}}",
   *find({ object }): Iterable<Fault> {
     for (const { path, message, unknownField } of shapeFaults(object)) yield { path, message, dropsSelector: !unknownField };
-    const name = stringAt(object, "metadata", "name");
-    const generated = stringAt(object, "metadata", "generateName");
-    const absent = (field(field(object, "metadata"), "name") ?? null) === null;
-    if (absent && generated === null) {
-      yield { path: NAME, message: "the name is missing", fix: "give the selector a name", dropsSelector: true };
-    } else if (name !== null && subdomainFaults(name).length > 0) {
-      yield { path: NAME, message: `${quote(name)} is not an object's name: ${subdomainFaults(name).join("; ")}`, fix: "rename the selector" };
-    }
+    yield* nameFaults(object);
+    yield* metadataFaults(object);
   },
 };
+
+function* nameFaults(object: JsonObject): Iterable<Fault> {
+  const name = stringAt(object, "metadata", "name");
+  const generated = stringAt(object, "metadata", "generateName");
+  const absent = (field(field(object, "metadata"), "name") ?? null) === null;
+  if (absent && generated === null) {
+    yield { path: NAME, message: "the name is missing", fix: "give the selector a name", dropsSelector: true };
+  } else if (name !== null && subdomainFaults(name).length > 0) {
+    yield { path: NAME, message: `${quote(name)} is not an object's name: ${subdomainFaults(name).join("; ")}`, fix: "rename the selector" };
+  }
+}
+
+/** The selector's own labels and annotations, whose keys have the form of label keys (an annotation's in any case). */
+function* metadataFaults(object: JsonObject): Iterable<Fault> {
+  const { labels, annotations } = objectMeta(object);
+  for (const [key, value] of labels) {
+    const faults = [...labelKeyFaults(key), ...labelValueFaults(value)];
+    if (faults.length > 0) yield { path: ["metadata", "labels", { key }], message: `not a label: ${faults.join("; ")}`, fix: LABEL_FIX };
+  }
+  for (const key of annotations.keys()) {
+    const faults = labelKeyFaults(key.toLowerCase());
+    if (faults.length > 0) yield { path: ["metadata", "annotations", { key }], message: `not an annotation's key: ${faults.join("; ")}`, fix: LABEL_FIX };
+  }
+}
+
+const LABEL_FIX = "write it as Kubernetes takes it: [prefix/]name: value";

@@ -32,6 +32,6 @@ test("paths are printed as Kubernetes prints them", (t) => {
 test("findings are sorted by code, then by path, the same under every locale", (t) => {
   const finding = (code: string, ...path: Finding["path"]): Finding => ({ code, path, severity: "warn", message: "", fix: "", waivable: false, waived: false });
   const sorted = [finding("IRS-08", "b"), finding("IRS-08", "B"), finding("IRS-01", "z"), finding("IRS-08", "B"), finding("IRS-15b", "a"), finding("IRS-15", "a")].toSorted(compareFindings);
-  t.same(sorted.map(({ code, path }) => `${code} ${path.join("")}`), ["IRS-01 z", "IRS-08 B", "IRS-08 B", "IRS-08 b", "IRS-15 a", "IRS-15b a"]);
+  t.same(sorted.map(({ code, path }) => `${code} ${formatFieldPath(path)}`), ["IRS-01 z", "IRS-08 B", "IRS-08 B", "IRS-08 b", "IRS-15 a", "IRS-15b a"]);
   t.end();
 });

@@ -112,7 +112,7 @@ test("every namespace carries its name as a label, known or not, whatever it say
 
 test("labels called like what every object inherits are carried only when they are written", (t) => {
   for (const key of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
-    const matchLabels: JsonObject = JSON.parse(`{"${key}": "x"}`);
+    const matchLabels: JsonObject = Object.fromEntries([[key, "x"]]); // makes __proto__ an own key, as JSON.parse does
     const selector = selectorObject("a", { arn: ROLE, resourceLabelSelector: { matchLabels } });
     t.equal(resolved([selector], bucketObject()).outcome, "default", key);
     t.equal(resolved([selector], bucketObject({ labels: matchLabels })).outcome, "selected", key);

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../../../shared/decisions/json.ts";
 import { test } from "tap";
 import { judge } from "../../../../shared/decisions/checks/judge.ts";
 import { ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
@@ -35,7 +36,8 @@ test("IRS-00: an unknown field is caught, with the one that was meant where that
     shape("spec.constructor", 'unknown field "constructor"; expected one of arn, namespaceSelector, resourceTypeSelector, resourceLabelSelector'),
   ]);
   t.same(lines("IRS-00", { ...selectorObject("a", {}), spek: {} }), [shape("spek", 'unknown field "spek"; perhaps spec was meant')]);
-  t.same(lines("IRS-00", { ...selectorObject("a", {}), status: { anything: [1] } }), []);
+  t.same(lines("IRS-00", { ...selectorObject("a", {}), status: { anything: [1] } }), [shape("status.anything", 'unknown field "anything"; no field is expected here')]);
+  t.same(lines("IRS-00", { ...selectorObject("a", {}), status: {} }), []);
   t.end();
 });
 
@@ -69,5 +71,22 @@ test("below a value of another type nothing else is said, beside it everything i
   t.same(codes("x"), ["IRS-00"]);
   t.same(codes({ arn: 5, namespaceSelector: { names: ["A"] } }), ["IRS-00", "IRS-09"]);
   t.same(codes({ arn: "", namespaceSelector: { names: [1, "a", "a"] } }), ["IRS-00", "IRS-01", "IRS-08"]);
+  t.end();
+});
+
+test("IRS-00: the selector's own labels and annotations are judged as the API server judges them", (t) => {
+  const withMetadata = (metadata: JsonObject): JsonObject => ({ ...selectorObject("a", {}), metadata: { name: "a", ...metadata } });
+  const fix = "Write it as Kubernetes takes it: [prefix/]name: value.";
+  t.same(lines("IRS-00", withMetadata({ labels: { team: "a b" } })), [
+    `IRS-00 metadata.labels[team]: not a label: a label value is empty or consists of letters, digits, '-', '_' and '.', starting and ending with a letter or digit. ${fix}`,
+  ]);
+  t.same(lines("IRS-00", withMetadata({ annotations: { "a/b/c": "x" } })), [
+    `IRS-00 metadata.annotations[a/b/c]: not an annotation's key: a label key has at most one '/', between prefix and name. ${fix}`,
+  ]);
+  t.same(lines("IRS-00", withMetadata({ labels: { team: null, "example.com/x": "y" }, annotations: { "Example.com/Any": "any text, even this" } })), []);
+  t.same(lines("IRS-00", withMetadata({ finalizers: "x", ownerReferences: [1] })), [
+    shape("metadata.finalizers", 'expected a list, not the string "x"'), shape("metadata.ownerReferences[0]", "expected an object, not the number 1"),
+  ]);
+  t.same(lines("IRS-00", withMetadata({ finalizers: ["x"], ownerReferences: null })), []);
   t.end();
 });

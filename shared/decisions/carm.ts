@@ -1,0 +1,78 @@
+import type { ResourceQuery } from "./ack-resource.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { Inventory } from "./inventory.ts";
+import { parseARN, roleARNFaults } from "./role-arn.ts";
+import type { DecisionSettings } from "./settings.ts";
+
+// Names: aws-controllers-k8s/runtime pkg/runtime/cache/account.go and apis/core/v1alpha1/annotations.go.
+export const ACCOUNT_MAP = "ack-role-account-map";
+export const TEAM_MAP = "ack-role-team-map";
+export const OWNER_ACCOUNT_ANNOTATION = "services.k8s.aws/owner-account-id";
+export const TEAM_ANNOTATION = "services.k8s.aws/team-id";
+const PROPOSED_TEAM_ANNOTATION = "services.k8s.aws/owner-team-id";
+
+/** Controllers ignore what is annotated on these (aws-controllers-k8s/runtime pkg/runtime/cache/namespace.go). */
+export const IGNORED_NAMESPACES: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease"]);
+
+/** What the legacy maps say of a resource; null where they say nothing and the controller's own role is used. */
+export type MapAnswer =
+  | { readonly via: "team-map" | "account-map"; readonly key: string; readonly roleARN: string; readonly code: null }
+  | { readonly via: "team-map" | "account-map"; readonly key: string; readonly roleARN: null; readonly code: ErrorCode; readonly message: string };
+
+/** Looks a resource up as CARM does: a team decides alone, with no fall-back to the account. */
+export function lookUpMaps(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): MapAnswer | null {
+  const annotations = carmAnnotations(inventory, query.namespace);
+  const team = settings.teamLevelCARM ? teamOf(annotations, settings) : "";
+  if (team !== "") return lookUp(inventory, query, settings, { via: "team-map", map: TEAM_MAP, key: team });
+  const account = accountKey(annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", query, settings);
+  return account === null ? null : lookUp(inventory, query, settings, { via: "account-map", map: ACCOUNT_MAP, key: account });
+}
+
+/** What CARM reads of a namespace's annotations: nothing where it ignores the namespace. */
+export function carmAnnotations(inventory: Inventory, namespace: string): ReadonlyMap<string, string> {
+  return IGNORED_NAMESPACES.has(namespace) ? NOTHING : inventory.namespaceAnnotations(namespace);
+}
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
+
+export function teamOf(annotations: ReadonlyMap<string, string>, { runtime }: Pick<DecisionSettings, "runtime">): string {
+  const team = annotations.get(TEAM_ANNOTATION) ?? "";
+  return team === "" && runtime === "extended" ? (annotations.get(PROPOSED_TEAM_ANNOTATION) ?? "") : team;
+}
+
+/** The namespace's, even if it is the controller's own account; else that of a resource which exists in another account. */
+function accountKey(owner: string, { status }: ResourceQuery, { controllerAccount }: DecisionSettings): string | null {
+  if (owner !== "") return owner;
+  return status.ownerAccountID !== null && status.ownerAccountID !== controllerAccount ? status.ownerAccountID : null;
+}
+
+interface Place {
+  readonly via: "team-map" | "account-map";
+  readonly map: string;
+  readonly key: string;
+}
+
+function lookUp(inventory: Inventory, { group }: ResourceQuery, settings: DecisionSettings, place: Place): MapAnswer {
+  const { via, map, key } = place;
+  const where = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
+  const refused = (code: ErrorCode, message: string): MapAnswer => ({ via, key, roleARN: null, code, message });
+  const data = inventory.configMap(settings.ackSystemNamespace, map);
+  if (data === null) return refused("ERR_CARM_MAP_MISSING", `${where} is not there, so ${key} has no role.`);
+  const serviceKey = `${serviceOf(group)}.${key}`;
+  const ofService = settings.serviceLevelCARM ? (data.get(serviceKey) ?? "") : "";
+  const roleARN = ofService === "" ? data.get(key) : ofService;
+  if (roleARN === undefined) return refused("ERR_CARM_KEY_MISSING", `${where} has no key ${key}.`);
+  if (roleARN === "") return refused("ERR_CARM_VALUE_EMPTY", `${where} has no role under the key ${key}.`);
+  return isTaken(roleARN, settings) ? { via, key, roleARN, code: null } : refused("ERR_CARM_ARN", `${where} has no role's ARN under the key ${key}.`);
+}
+
+/** Controllers take whatever parses as an ARN. */
+function isTaken(text: string, { runtime }: DecisionSettings): boolean {
+  const arn = parseARN(text);
+  return arn !== null && (runtime === "ack" || roleARNFaults(text, arn).length === 0);
+}
+
+/** `s3` of `s3.services.k8s.aws`. */
+export function serviceOf(group: string): string {
+  return group.replace(/\..*$/, "");
+}

@@ -1,0 +1,48 @@
+import { type ACKResource, isACKGroup, resourceOf } from "./ack-resource.ts";
+import type { JsonObject } from "./json.ts";
+import { SetIndex } from "./set-index.ts";
+
+/** The ACK resources of an inventory, as much of each as decisions read: found by namespace or by group, never by a scan. */
+export class ResourceStore {
+  readonly #byKey = new Map<string, ACKResource>();
+  readonly #byNamespace = new SetIndex<ACKResource>();
+  readonly #byGroup = new SetIndex<ACKResource>();
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  put(object: JsonObject): void {
+    const resource = resourceOf(object);
+    if (!isACKGroup(resource.group) || resource.name === null) return;
+    this.remove(resource.group, resource.kind, resource.namespace, resource.name);
+    this.#byKey.set(keyOf(resource.group, resource.kind, resource.namespace, resource.name), resource);
+    this.#byNamespace.add(resource.namespace, resource);
+    this.#byGroup.add(resource.group, resource);
+  }
+
+  remove(group: string, kind: string, namespace: string, name: string): void {
+    const key = keyOf(group, kind, namespace, name);
+    const resource = this.#byKey.get(key);
+    if (resource === undefined) return;
+    this.#byKey.delete(key);
+    this.#byNamespace.delete(namespace, resource);
+    this.#byGroup.delete(group, resource);
+  }
+
+  inNamespace(namespace: string): ReadonlySet<ACKResource> {
+    return this.#byNamespace.get(namespace);
+  }
+
+  ofGroup(group: string): ReadonlySet<ACKResource> {
+    return this.#byGroup.get(group);
+  }
+
+  all(): Iterable<ACKResource> {
+    return this.#byKey.values();
+  }
+}
+
+function keyOf(group: string, kind: string, namespace: string, name: string): string {
+  return `${group}/${kind}/${namespace}/${name}`;
+}
