@@ -69,9 +69,9 @@ function byMaps(inventory: Inventory, query: ResourceQuery, settings: DecisionSe
   const answer = lookUpMaps(inventory, query, settings);
   if (answer === null) return byDefault(settings, region, "Its namespace names no account or team, so the controller's own role is used.");
   const { via, key } = answer;
-  if (answer.code !== null) return { outcome: "refused", via, selectors: [], roleARN: null, accountID: null, region, code: answer.code, message: answer.message };
+  if (answer.code !== null) return { outcome: "refused", via, selectors: [], roleARN: null, accountID: null, region, code: answer.code, message: printable(answer.message) };
   const { roleARN } = answer;
-  const message = `The ${via === "team-map" ? "team" : "account"} map gives ${key} its role.`;
+  const message = printable(`The ${via === "team-map" ? "team" : "account"} map gives ${key} its role.`); // a key may be any text
   return { outcome: "selected", via, selectors: [], roleARN, accountID: accountOfARN(roleARN), region, code: null, message };
 }
 

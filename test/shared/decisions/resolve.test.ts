@@ -80,6 +80,17 @@ test("a resource that exists elsewhere is drift, and said", (t) => {
   t.end();
 });
 
+test("what users write into a namespace cannot write to a terminal through the message", (t) => {
+  const key = "a\u001b[31m";
+  const map = (value: string): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" }, data: { [key]: value } });
+  const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": key });
+  const message = (...objects: readonly JsonObject[]): string => resolved(objects, bucketObject(), { mode: "carm" }).message;
+  t.equal(message(namespace), "ConfigMap ack-system/ack-role-account-map is not there, so a\\u001b[31m has no role.");
+  t.equal(message(namespace, map(ROLE)), "The account map gives a\\u001b[31m its role.");
+  t.equal(message(namespace, map("")), "ConfigMap ack-system/ack-role-account-map has no role under the key a\\u001b[31m.");
+  t.end();
+});
+
 test("the region is that of the status, the resource, the namespace or the controller, in this order", (t) => {
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "n-1" });
   const own = { annotations: { "services.k8s.aws/region": "r-1" } };
