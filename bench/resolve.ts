@@ -11,7 +11,8 @@ const SEED = 20_260_801;
 const GROUPS = ["s3.services.k8s.aws", "sqs.services.k8s.aws", "sns.services.k8s.aws", "ec2.services.k8s.aws"];
 const KINDS = ["Bucket", "Queue", "Topic", "Instance"];
 const SETTINGS: DecisionSettings = {
-  mode: "selectors", teamLevelCARM: false, serviceLevelCARM: false, ackSystemNamespace: "ack-system", runtime: "ack", region: "eu-west-1", controllerAccount: "111122223333", controllerRole: null,
+  mode: "selectors", teamLevelCARM: false, serviceLevelCARM: false, ackSystemNamespace: "ack-system",
+  allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [], allowedEndpointHosts: [], watchNamespaces: [], runtime: "ack", region: "eu-west-1", controllerAccount: "111122223333", controllerRole: null,
   checkSeverities: new Map(), waiverUsers: [], waiverGroups: [],
 };
 

@@ -1,4 +1,5 @@
-import { isChecked, judge } from "../shared/decisions/checks/judge.ts";
+import { isChecked } from "../shared/decisions/checks/applied-checks.ts";
+import { judge } from "../shared/decisions/checks/judge.ts";
 import { type FieldPath, formatFieldPath } from "../shared/decisions/field-path.ts";
 import { compareText, type Finding, type Severity } from "../shared/decisions/finding.ts";
 import { objectMeta } from "../shared/decisions/object-meta.ts";

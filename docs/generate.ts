@@ -1,8 +1,8 @@
 // Writes the documents that are made from code; with --check compares them instead and exits 1 where one is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
-import { SELECTOR_CHECKS } from "../shared/decisions/checks/catalogue.ts";
-import type { Check } from "../shared/decisions/checks/check.ts";
+import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
+import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
 import { type Definition, DEFINITIONS } from "../shared/decisions/settings.ts";
 import { environmentName } from "../shared/server/settings.ts";
@@ -44,11 +44,11 @@ function checksPage(): string {
   return page("Checks", [
     "What the webhook and `lint` apply to each IAMRoleSelector. `--check ID=deny|warn|off` changes a severity. A check that can be waived is",
     "waived for one object by the annotation `ack-role-resolver.io/allow: ID,...` on it, where the requester may waive.",
-    ...SELECTOR_CHECKS.flatMap(checkSection),
+    ...CATALOGUE.flatMap(checkSection),
   ]);
 }
 
-function checkSection<Subject>({ id, severity, waivable, reason, fix, example }: Check<Subject>): string[] {
+function checkSection({ id, severity, waivable, reason, fix, example }: CheckEntry): string[] {
   const remark = waivable ? ", can be waived" : "";
   return ["", `## ${id}`, "", `Severity: ${severity}${remark}. ${reason}`, "", "```yaml", example, "```", "", `Fix: ${fix}.`];
 }

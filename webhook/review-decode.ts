@@ -1,5 +1,5 @@
 import type { AdmissionChange } from "../shared/decisions/admission-scope.ts";
-import type { Requester } from "../shared/decisions/checks/judge.ts";
+import type { Requester } from "../shared/decisions/checks/check.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../shared/decisions/json.ts";
 import { quote } from "../shared/decisions/quote.ts";

@@ -1,5 +1,6 @@
 import { exemptionOf } from "../shared/decisions/admission-scope.ts";
-import { isChecked, judge } from "../shared/decisions/checks/judge.ts";
+import { isChecked } from "../shared/decisions/checks/applied-checks.ts";
+import { judge } from "../shared/decisions/checks/judge.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
 import { NO_OBJECT, NOT_OURS, type Verdict } from "./verdict.ts";

@@ -7,7 +7,7 @@ import { objectMeta } from "./object-meta.ts";
 import { ResourceStore } from "./resource-store.ts";
 import { type DecodedSelector, decodeSelector, type RoleSelector } from "./role-selector.ts";
 import { NAME_LABEL, SelectorIndex } from "./selector-index.ts";
-import type { Origin } from "./type-entry.ts";
+import type { Origin, TypeEntry } from "./type-entry.ts";
 
 export type InventoryChange =
   | { readonly type: "put"; readonly object: JsonObject }
@@ -78,6 +78,13 @@ export class Inventory {
     return this.#faulty;
   }
 
+  /** Whether it holds objects of a sort at all. What a cluster does not have is known; what manifests leave out is not. */
+  knows(sort: "namespaces" | "kinds" | "resources" | "config maps"): boolean {
+    if (this.#context.origin === "cluster") return true;
+    const held = { "namespaces": this.#namespaces, "kinds": this.#kinds, "resources": this.#resources, "config maps": this.#configMaps };
+    return held[sort].size > 0;
+  }
+
   hasNamespace(name: string): boolean {
     return this.#namespaces.has(name);
   }
@@ -101,9 +108,19 @@ export class Inventory {
     return this.#kinds.get(`${group}/${kind}`) ?? null;
   }
 
-  /** The selectors that select the namespace by what they say of it. */
-  selectorsOfNamespace(name: string): readonly RoleSelector[] {
-    return this.#index.inNamespace(name, this.namespaceLabels(name), this.#namespaces.has(name));
+  /** The kind as controllers compare it: in the version that they were built with, which is the one that is stored. */
+  typeOf({ group, version, kind }: TypeEntry): TypeEntry {
+    return { group, version: this.kindVersions(group, kind)?.storage ?? version, kind };
+  }
+
+  /** The selectors that select the namespace by what they say of it; `labels` in place of those that it carries. */
+  selectorsOfNamespace(name: string, labels?: Labels): readonly RoleSelector[] {
+    return this.#index.inNamespace(name, labels ?? this.namespaceLabels(name), labels === undefined && this.#namespaces.has(name));
+  }
+
+  /** The known namespaces that carry the label. */
+  namespacesWithLabel(key: string, value: string): ReadonlySet<string> {
+    return this.#index.namespacesWith(key, value);
   }
 
   /** The selectors that say nothing of namespaces and may hold for a kind of `group`. */

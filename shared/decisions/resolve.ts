@@ -3,6 +3,7 @@ import { lookUpMaps } from "./carm.ts";
 import type { ErrorCode } from "./errors.ts";
 import { compareText } from "./finding.ts";
 import type { Inventory } from "./inventory.ts";
+import type { Labels } from "./label-selector.ts";
 import { printable } from "./quote.ts";
 import { type Region, regionOf, wantedRegion } from "./region.ts";
 import { accountOfARN } from "./role-arn.ts";
@@ -31,22 +32,17 @@ export interface Resolution {
   readonly message: string;
 }
 
-/** Every selector that selects the resource, in no order. */
-export function selectingSelectors(inventory: Inventory, query: ResourceQuery): RoleSelector[] {
-  const type = { group: query.group, version: typeVersion(inventory, query), kind: query.kind };
+/** Every selector that selects the resource, in no order; `namespaceLabels` in place of those that the namespace carries. */
+export function selectingSelectors(inventory: Inventory, query: ResourceQuery, namespaceLabels?: Labels): RoleSelector[] {
+  const type = inventory.typeOf(query);
   const selecting: RoleSelector[] = [];
-  for (const selector of inventory.selectorsOfNamespace(query.namespace)) {
+  for (const selector of inventory.selectorsOfNamespace(query.namespace, namespaceLabels)) {
     if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
   }
   for (const selectors of inventory.selectorsOfEveryNamespace(query.group)) {
     for (const selector of selectors) if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
   }
   return selecting;
-}
-
-/** Controllers compare the version that they were built with, which is the one that is stored. */
-function typeVersion(inventory: Inventory, { group, kind, version }: ResourceQuery): string {
-  return inventory.kindVersions(group, kind)?.storage ?? version;
 }
 
 /** Decides as the controllers do, in the mode that they run in. */

@@ -53,15 +53,19 @@ export class SelectorIndex {
     for (const [key, value] of labels) this.#namespacesByLabel.delete(labelKey(key, value), name);
   }
 
-  /** The selectors that restrict the namespace and select this one. `known`: the result may be kept. */
-  inNamespace(name: string, labels: Labels, known: boolean): readonly RoleSelector[] {
-    const kept = this.#kept.get(name);
+  namespacesWith(key: string, value: string): ReadonlySet<string> {
+    return this.#namespacesByLabel.get(labelKey(key, value));
+  }
+
+  /** The selectors that restrict the namespace and select this one. `current`: these are its labels, and the result is kept. */
+  inNamespace(name: string, labels: Labels, current: boolean): readonly RoleSelector[] {
+    const kept = current ? this.#kept.get(name) : undefined;
     if (kept !== undefined) return kept;
     const candidates = new Set(this.#byName.get(name));
     for (const [key, value] of labels) for (const selector of this.#byLabel.get(labelKey(key, value))) candidates.add(selector);
     for (const selector of this.#byExpression) candidates.add(selector);
     const selecting = [...candidates].filter((selector) => selectsNamespace(selector, name, labels));
-    if (known) this.#kept.set(name, selecting);
+    if (current) this.#kept.set(name, selecting);
     return selecting;
   }
 

@@ -47,6 +47,11 @@ export const SETTINGS = {
   region: { flag: "--region", type: "string", value: "REGION", pattern: { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "a region, such as eu-west-1" }, default: null, defaults: { local: "eu-west-1" }, commands: DECIDERS, help: "the controllers' region, and that of STS" },
   controllerAccount: { flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS, help: "the account of the controllers' own role" },
   controllerRole: { flag: "--controller-role", type: "string", value: "ARN", pattern: { regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$", meaning: "a role's ARN, such as arn:aws:iam::111122223333:role/ack" }, default: null, commands: DECIDERS, help: "the controllers' own role" },
+  allowedAccounts: { flag: "--allowed-accounts", type: "strings", value: "ID", pattern: ACCOUNT, default: [], commands: DECIDERS, help: "the only accounts that roles may be in" },
+  controllerServiceAccounts: { flag: "--controller-service-accounts", type: "strings", value: "NS/NAME", pattern: { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" }, default: [], commands: DECIDERS, help: "the service accounts of the ACK controllers" },
+  tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS, help: "keys of namespace labels that tenants may set" },
+  allowedEndpointHosts: { flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: DECIDERS, help: "the only hosts that a namespace's endpoint-url may name" },
+  watchNamespace: { flag: "--watch-namespace", type: "strings", value: "NS", default: [], commands: DECIDERS, help: "the only namespaces that the controllers watch" },
   check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: DECIDERS, help: "change the severity of a check" },
   waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"], help: "who may waive checks by annotation" },
   waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
@@ -114,6 +119,13 @@ export interface DecisionSettings {
   readonly region: string | null;
   readonly controllerAccount: string | null;
   readonly controllerRole: string | null;
+  /** Empty where any account may be used, as the lists below are where nothing is said. */
+  readonly allowedAccounts: readonly string[];
+  /** `NAMESPACE/NAME` of each ACK controller's service account. */
+  readonly controllerServiceAccounts: readonly string[];
+  readonly tenantLabels: readonly string[];
+  readonly allowedEndpointHosts: readonly string[];
+  readonly watchNamespaces: readonly string[];
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
@@ -124,12 +136,14 @@ type DecisionInput = Omit<SettingsFor<"lint">, "from" | "output" | "failOn"> & P
 /** The part of a command's settings that decisions take. Offline nobody's waiver is looked at, so none may waive. */
 export function decisionSettings(settings: DecisionInput): DecisionSettings {
   const { mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, waiverUsers = [], waiverGroups = [] } = settings;
+  const { allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts } = settings;
   const checkSeverities = new Map(settings.check.map((one): [string, Severity | "off"] => {
     const [id = "", severity] = one.split("=");
     return [id, severity === "deny" || severity === "warn" ? severity : "off"];
   }));
   return {
     mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, checkSeverities, waiverUsers, waiverGroups,
+    allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts, watchNamespaces: settings.watchNamespace,
     teamLevelCARM: settings.teamLevelCarm, serviceLevelCARM: settings.serviceLevelCarm,
   };
 }

@@ -1,4 +1,4 @@
-import type { Check, SelectorSubject } from "./check.ts";
+import type { Check, CheckEntry, SelectorChange, SelectorCheck } from "./check.ts";
 import { IRS_15, IRS_15B } from "./selector-breadth.ts";
 import { IRS_11, IRS_35 } from "./selector-labels.ts";
 import { IRS_08, IRS_09 } from "./selector-namespaces.ts";
@@ -7,9 +7,15 @@ import { IRS_00 } from "./selector-shape.ts";
 import { IRS_12 } from "./selector-types.ts";
 
 /** The checks of an IAMRoleSelector that need nothing but the object itself. */
-export const SELECTOR_CHECKS: readonly Check<SelectorSubject>[] = [
+export const SELECTOR_CHECKS: readonly SelectorCheck[] = [
   IRS_00, IRS_01, IRS_02, IRS_03, IRS_08, IRS_09, IRS_11, IRS_12, IRS_15, IRS_15B, IRS_35,
 ];
 
+/** The checks of a step of an IAMRoleSelector against all that is known. */
+export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [];
+
+/** All of them, in the order of the documents. */
+export const CATALOGUE: readonly CheckEntry[] = [...SELECTOR_CHECKS, ...SELECTOR_CHANGE_CHECKS];
+
 /** Every id that `--check` and the waiver annotation may name. */
-export const CHECK_IDS: ReadonlySet<string> = new Set(SELECTOR_CHECKS.map((check) => check.id));
+export const CHECK_IDS: ReadonlySet<string> = new Set(CATALOGUE.map((check) => check.id));

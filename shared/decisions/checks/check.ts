@@ -1,11 +1,25 @@
-import type { WrittenSelector } from "../iamroleselector.ts";
 import type { FieldPath } from "../field-path.ts";
 import type { Severity } from "../finding.ts";
+import type { WrittenSelector } from "../iamroleselector.ts";
+import type { Inventory } from "../inventory.ts";
 import type { JsonObject } from "../json.ts";
+import type { RoleSelector } from "../role-selector.ts";
+import type { DecisionSettings } from "../settings.ts";
 import type { Origin } from "../type-entry.ts";
 
 /** What the shipped controllers understand, or all that is documented. */
 export type Runtime = "ack" | "extended";
+
+export type Operation = "CREATE" | "UPDATE" | "DELETE";
+
+/** Who sent the request: the review's userInfo. */
+export interface Requester {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+/** What a check has to know beside the object: what the input may not hold, or a setting that has no default. */
+export type Need = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | `--${string}`;
 
 /** One thing that a check found wrong. */
 export interface Fault {
@@ -16,9 +30,17 @@ export interface Fault {
   readonly fix?: string;
   /** Whether the shipped controllers drop the whole selector for it, with a log line only. */
   readonly dropsSelector?: boolean;
+  /** Replaces the check's own severity where the fault is known to be harmless. */
+  readonly severity?: "warn";
 }
 
-/** An IAMRoleSelector under check. */
+/**
+ * What a check gives while it looks: faults, and null at places where a long look may be put off for a while, so that nothing
+ * else waits for it.
+ */
+export type Found = Iterable<Fault | null>;
+
+/** An IAMRoleSelector under check, by itself. */
 export interface SelectorSubject {
   readonly object: JsonObject;
   readonly written: WrittenSelector;
@@ -26,20 +48,75 @@ export interface SelectorSubject {
   readonly runtime: Runtime;
 }
 
-/** An entry of the catalogue. `reason`, `fix` and `example` are also what docs/checks.md prints. */
-export interface Check<Subject> {
+/** What the checks of a change see beside the object: all that is known, and who asks for what. */
+export interface CheckContext {
+  readonly operation: Operation;
+  readonly settings: DecisionSettings;
+  readonly inventory: Inventory;
+  readonly origin: Origin;
+  /** Null offline. */
+  readonly requester: Requester | null;
+}
+
+/** A step of an IAMRoleSelector, from the stored one to the new one. */
+export interface SelectorChange extends CheckContext {
+  /** The selector as it is to be; at DELETE as it was. */
+  readonly object: JsonObject;
+  readonly written: WrittenSelector;
+  /** What was stored before, null at CREATE. */
+  readonly old: WrittenSelector | null;
+  /** The same two as they take part, null where there is none or it takes no part. */
+  readonly before: RoleSelector | null;
+  readonly after: RoleSelector | null;
+}
+
+/** A check as documents and severities know it. `reason`, `fix` and `example` are also what docs/checks.md prints. */
+export interface CheckEntry {
   readonly id: string;
-  readonly severity: Severity;
+  readonly severity: Severity | "off";
   /** Whether `ack-role-resolver.io/allow` can waive it for one object (marked D* in the documents). */
   readonly waivable: boolean;
   /** What goes wrong without it. */
   readonly reason: string;
   /** How to mend what it finds, as an imperative without its full stop. */
   readonly fix: string;
-  /** The least of a manifest that it catches. */
+  /** The least of a manifest, or of a change, that it catches. */
   readonly example: string;
+  /** Default: none. */
+  readonly needs?: readonly Need[];
+  /** Default: CREATE and UPDATE. */
+  readonly on?: readonly Operation[];
+  /** Whether it judges the step from the stored object to the new one, so that what stood before is no excuse. */
+  readonly ofChange?: true;
+  /** Whether it denies in mode `carm` alone, and warns where the maps do not decide. */
+  readonly deniesInCARM?: true;
+}
+
+/** An entry of the catalogue with its decision. */
+export interface Check<Subject> extends CheckEntry {
   /** Whether it speaks of the object as a whole, and so says nothing while a part of it cannot be read. */
   readonly ofWhole?: true;
   /** Every fault of the subject; it neither sees nor changes anything else. */
-  readonly find: (subject: Subject) => Iterable<Fault>;
+  readonly find: (subject: Subject) => Found;
+}
+
+/** A check that tells from an IAMRoleSelector alone, at once. */
+export interface SelectorCheck extends Check<SelectorSubject> {
+  readonly find: (subject: SelectorSubject) => Iterable<Fault>;
+}
+
+/** A check with its subject: what is left to do is to look. `findBefore` looks at the stored object, null where there is none. */
+export interface AppliedCheck {
+  readonly check: CheckEntry;
+  readonly find: () => Found;
+  readonly findBefore: (() => Found) | null;
+}
+
+/** Applies checks to a subject, and to what stood before where that can excuse a fault. */
+export function applied<Subject>(checks: readonly Check<Subject>[], subject: Subject, before: Subject | null): AppliedCheck[] {
+  return checks.map((check) => ({
+    check,
+    find: () => check.find(subject),
+    findBefore: before === null || check.ofChange === true ? null : () => check.find(before),
+  }));
 }

@@ -1,77 +1,110 @@
 import { formatFieldPath } from "../field-path.ts";
-import { compareFindings, type Finding } from "../finding.ts";
-import { isSelector } from "../iamroleselector.ts";
-import { type JsonObject } from "../json.ts";
+import { compareFindings, compareText, type Finding, type Severity } from "../finding.ts";
+import type { Inventory } from "../inventory.ts";
+import type { JsonObject } from "../json.ts";
 import { objectMeta } from "../object-meta.ts";
 import type { DecisionSettings } from "../settings.ts";
+import { finish, gather, type Steps } from "../steps.ts";
 import type { Origin } from "../type-entry.ts";
-import { type CheckedFault, selectorFaults } from "./self-faults.ts";
+import { appliedChecks } from "./applied-checks.ts";
+import type { AppliedCheck, CheckEntry, Fault, Operation, Requester } from "./check.ts";
+import { unmetNeeds } from "./needs.ts";
 
 /** `ack-role-resolver.io/allow: IRS-15,IRS-19` waives those checks for the object that carries it. */
 export const WAIVER_ANNOTATION = "ack-role-resolver.io/allow";
 
-/** Who sent the request: the review's userInfo. */
-export interface Requester {
-  readonly username: string;
-  readonly groups: readonly string[];
-}
-
 export interface JudgeInput {
+  /** The object as it is to be, at DELETE as it is. */
   readonly object: JsonObject;
   /** The stored object at UPDATE, else null. */
   readonly old: JsonObject | null;
+  /** Default: UPDATE with a stored object, CREATE without. */
+  readonly operation?: Operation;
   /** Null offline, where a waiver counts whoever wrote it. */
   readonly requester: Requester | null;
   readonly origin: Origin;
+  /** Null where only the object itself can be judged. */
+  readonly inventory?: Inventory | null;
+  /** Whether nothing may be refused, as where the cluster itself cleans up: every fault only warns. */
+  readonly lenient?: boolean;
+}
+
+/** A check that could have said something, and what it would have had to know. */
+export interface NotApplied {
+  readonly code: string;
+  readonly needs: string;
 }
 
 export interface Judgement {
   /** Sorted by code and path. */
   readonly findings: readonly Finding[];
   readonly denied: boolean;
+  readonly notApplied: readonly NotApplied[];
 }
 
-/** Whether any check looks at such an object. */
-export function isChecked(object: JsonObject): boolean {
-  return isSelector(object);
-}
-
-/** Runs every check over an object that is created or updated, and applies the rules that stand above each of them. */
+/** Runs every check over a change, and applies the rules that stand above each of them. */
 export function judge(input: JudgeInput, settings: DecisionSettings): Judgement {
-  if (!isChecked(input.object)) return { findings: [], denied: false };
-  const context = { origin: input.origin, runtime: settings.runtime };
-  const before = input.old === null ? new Map<string, number>() : countFaults(input.old, context);
+  return finish(judgeSteps(input, settings));
+}
+
+/** The same in steps: a change of a selector may concern every resource there is. */
+export function* judgeSteps(input: JudgeInput, settings: DecisionSettings): Steps<Judgement> {
   const findings: Finding[] = [];
-  for (const found of selectorFaults(input.object, context)) {
-    const left = before.get(identity(found)) ?? 0;
-    before.set(identity(found), left - 1);
-    const finding = toFinding(found, input, settings, left > 0);
-    if (finding !== null) findings.push(finding);
+  const notApplied: NotApplied[] = [];
+  for (const one of appliedChecks(input, settings)) {
+    if (severityOf(one.check, settings) === "off") continue;
+    const needs = unmetNeeds(one.check, input, settings);
+    if (needs.length > 0) notApplied.push({ code: one.check.id, needs: needs.join(", ") });
+    else findings.push(...(yield* findingsOf(one, input, settings)));
   }
   findings.sort(compareFindings);
-  return { findings, denied: findings.some((finding) => finding.severity === "deny") };
+  notApplied.sort((a, b) => compareText(a.code, b.code));
+  return { findings, denied: findings.some((finding) => finding.severity === "deny"), notApplied };
+}
+
+function* findingsOf({ check, find, findBefore }: AppliedCheck, input: JudgeInput, settings: DecisionSettings): Steps<Finding[]> {
+  const before = countFaults(findBefore === null ? [] : yield* gather(findBefore()));
+  const findings: Finding[] = [];
+  for (const fault of yield* gather(find())) {
+    const left = before.get(identity(fault)) ?? 0;
+    before.set(identity(fault), left - 1);
+    findings.push(toFinding(check, fault, { input, settings, wasThere: left > 0 }));
+  }
+  return findings;
 }
 
 /** A fault that stood twice excuses two of the same, not a third. */
-function countFaults(object: JsonObject, context: Parameters<typeof selectorFaults>[1]): Map<string, number> {
+function countFaults(faults: readonly Fault[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const fault of selectorFaults(object, context)) counts.set(identity(fault), (counts.get(identity(fault)) ?? 0) + 1);
+  for (const fault of faults) counts.set(identity(fault), (counts.get(identity(fault)) ?? 0) + 1);
   return counts;
 }
 
 /** What makes a fault the same one before and after an edit: list positions shift, what is wrong does not. */
-function identity({ check, fault }: CheckedFault): string {
-  return JSON.stringify([check.id, fault.message, fault.path.filter((step) => typeof step !== "number")]);
+function identity({ message, path }: Fault): string {
+  return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
+}
+
+/** The severity that counts before any object is looked at: the users', else the check's own in the mode at hand. */
+function severityOf(check: CheckEntry, { checkSeverities, mode }: DecisionSettings): Severity | "off" {
+  const own = check.deniesInCARM === true && mode !== "carm" ? "warn" : check.severity;
+  return checkSeverities.get(check.id) ?? own;
+}
+
+interface Circumstances {
+  readonly input: JudgeInput;
+  readonly settings: DecisionSettings;
+  /** Whether the stored object has the same fault. */
+  readonly wasThere: boolean;
 }
 
 /** The ratchet, the waiver and the severities that users set: only a fresh, unwaived deny denies. */
-function toFinding({ check, fault }: CheckedFault, input: JudgeInput, settings: DecisionSettings, wasThere: boolean): Finding | null {
-  const configured = settings.checkSeverities.get(check.id) ?? check.severity;
-  if (configured === "off") return null;
+function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere }: Circumstances): Finding {
   const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
+  const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.lenient === true;
   return {
     code: check.id,
-    severity: wasThere || waiver === "valid" ? "warn" : configured,
+    severity: !harmless && severityOf(check, settings) === "deny" ? "deny" : "warn",
     path: fault.path,
     message: waiver === "ignored" ? `${fault.message}; the waiver on it is ignored, since the requester may not waive checks` : fault.message,
     fix: fault.fix ?? check.fix,

@@ -1,6 +1,6 @@
 import type { FieldPath } from "../field-path.ts";
 import type { WrittenLabelSelector, WrittenSelector } from "../iamroleselector.ts";
-import type { Check, Fault, SelectorSubject } from "./check.ts";
+import type { Fault, SelectorCheck } from "./check.ts";
 
 interface Part {
   readonly path: FieldPath;
@@ -22,7 +22,7 @@ function isEmpty(selector: WrittenLabelSelector | null): boolean {
   return selector === null || (selector.matchLabels.size === 0 && selector.matchExpressions.length === 0);
 }
 
-export const IRS_15: Check<SelectorSubject> = {
+export const IRS_15: SelectorCheck = {
   id: "IRS-15",
   severity: "deny",
   waivable: true,
@@ -37,7 +37,7 @@ export const IRS_15: Check<SelectorSubject> = {
   },
 };
 
-export const IRS_15B: Check<SelectorSubject> = {
+export const IRS_15B: SelectorCheck = {
   id: "IRS-15b",
   severity: "warn",
   waivable: false,

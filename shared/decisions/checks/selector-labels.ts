@@ -2,7 +2,7 @@ import type { FieldPath } from "../field-path.ts";
 import type { WrittenLabelSelector, WrittenRequirement } from "../iamroleselector.ts";
 import { labelKeyFaults, labelValueFaults } from "../kubernetes-names.ts";
 import { isOperator, OPERATORS } from "../label-selector.ts";
-import type { Check, Fault, SelectorSubject } from "./check.ts";
+import type { Fault, SelectorCheck, SelectorSubject } from "./check.ts";
 import { quote } from "../quote.ts";
 
 type Located = readonly [path: FieldPath, selector: WrittenLabelSelector];
@@ -17,7 +17,7 @@ function labelSelectors({ written }: SelectorSubject): Located[] {
   return located;
 }
 
-export const IRS_11: Check<SelectorSubject> = {
+export const IRS_11: SelectorCheck = {
   id: "IRS-11",
   severity: "deny",
   waivable: false,
@@ -60,7 +60,7 @@ function* requirementFaults(path: FieldPath, { key, operator, values }: WrittenR
   }
 }
 
-export const IRS_35: Check<SelectorSubject> = {
+export const IRS_35: SelectorCheck = {
   id: "IRS-35",
   severity: "deny",
   waivable: false,

@@ -1,11 +1,11 @@
 import type { FieldPath } from "../field-path.ts";
 import { namespaceNameFaults } from "../kubernetes-names.ts";
-import type { Check, Fault, SelectorSubject } from "./check.ts";
+import type { Fault, SelectorCheck } from "./check.ts";
 import { quote } from "../quote.ts";
 
 const NAMES = ["spec", "namespaceSelector", "names"] as const;
 
-export const IRS_08: Check<SelectorSubject> = {
+export const IRS_08: SelectorCheck = {
   id: "IRS-08",
   severity: "deny",
   waivable: false,
@@ -23,7 +23,7 @@ export const IRS_08: Check<SelectorSubject> = {
   },
 };
 
-export const IRS_09: Check<SelectorSubject> = {
+export const IRS_09: SelectorCheck = {
   id: "IRS-09",
   severity: "deny",
   waivable: false,

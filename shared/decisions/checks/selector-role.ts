@@ -1,11 +1,11 @@
 import { parseARN, roleARNFaults } from "../role-arn.ts";
-import type { Check, Fault, SelectorSubject } from "./check.ts";
+import type { Fault, SelectorCheck } from "./check.ts";
 import { quote } from "../quote.ts";
 
 const PATH = ["spec", "arn"] as const;
 const FIX = "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME";
 
-export const IRS_01: Check<SelectorSubject> = {
+export const IRS_01: SelectorCheck = {
   id: "IRS-01",
   severity: "deny",
   waivable: false,
@@ -18,7 +18,7 @@ export const IRS_01: Check<SelectorSubject> = {
   },
 };
 
-export const IRS_02: Check<SelectorSubject> = {
+export const IRS_02: SelectorCheck = {
   id: "IRS-02",
   severity: "deny",
   waivable: false,
@@ -32,7 +32,7 @@ export const IRS_02: Check<SelectorSubject> = {
   },
 };
 
-export const IRS_03: Check<SelectorSubject> = {
+export const IRS_03: SelectorCheck = {
   id: "IRS-03",
   severity: "deny",
   waivable: false,

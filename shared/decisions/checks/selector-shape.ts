@@ -3,13 +3,13 @@ import { field, type JsonObject, stringAt } from "../json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../kubernetes-names.ts";
 import { objectMeta } from "../object-meta.ts";
 import { shapeChecker } from "../shape.ts";
-import type { Check, Fault, SelectorSubject } from "./check.ts";
+import type { Fault, SelectorCheck } from "./check.ts";
 import { quote } from "../quote.ts";
 
 const shapeFaults = shapeChecker(STRICT_SELECTOR_SCHEMA);
 const NAME = ["metadata", "name"] as const;
 
-export const IRS_00: Check<SelectorSubject> = {
+export const IRS_00: SelectorCheck = {
   id: "IRS-00",
   severity: "deny",
   waivable: false,

@@ -1,12 +1,12 @@
 import type { FieldPath } from "../field-path.ts";
 import type { WrittenTypeEntry } from "../iamroleselector.ts";
 import { effectiveEntry, readsAPIVersion, rewrittenEntry, type TypeEntry } from "../type-entry.ts";
-import type { Check, Fault, SelectorSubject } from "./check.ts";
+import type { Fault, SelectorCheck } from "./check.ts";
 import { quote } from "../quote.ts";
 
 const PATH = ["spec", "resourceTypeSelector"] as const;
 
-export const IRS_12: Check<SelectorSubject> = {
+export const IRS_12: SelectorCheck = {
   id: "IRS-12",
   severity: "deny",
   waivable: false,

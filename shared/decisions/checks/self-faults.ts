@@ -3,11 +3,11 @@ import { readSelector } from "../iamroleselector.ts";
 import type { JsonObject } from "../json.ts";
 import type { Origin } from "../type-entry.ts";
 import { SELECTOR_CHECKS } from "./catalogue.ts";
-import type { Check, Fault, Runtime, SelectorSubject } from "./check.ts";
+import type { Fault, Runtime, SelectorCheck } from "./check.ts";
 
 /** A fault and the check that found it. */
 export interface CheckedFault {
-  readonly check: Check<SelectorSubject>;
+  readonly check: SelectorCheck;
   readonly fault: Fault;
 }
 

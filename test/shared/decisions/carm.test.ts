@@ -9,9 +9,9 @@ import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_D
 const OTHER = "arn:aws:iam::444455556666:role/b";
 const THIRD = "arn:aws:iam::777788889999:role/c";
 
-const map = (name: string, data: unknown, namespace = "ack-system"): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data });
-const accounts = (data: unknown, namespace?: string): JsonObject => map("ack-role-account-map", data, namespace);
-const teams = (data: unknown): JsonObject => map("ack-role-team-map", data);
+const configMap = (name: string, data: unknown, namespace = "ack-system"): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data });
+const accounts = (data: unknown, namespace?: string): JsonObject => configMap("ack-role-account-map", data, namespace);
+const teams = (data: unknown): JsonObject => configMap("ack-role-team-map", data);
 const annotated = (annotations: JsonObject, name = "team-a"): JsonObject => namespaceObject(name, {}, annotations);
 const OWNER = { "services.k8s.aws/owner-account-id": "111122223333" };
 const TEAM = { "services.k8s.aws/team-id": "blue" };
@@ -101,7 +101,7 @@ test("the maps are read in the ACK system namespace alone, and lose what is dele
   t.match(carm([annotated(OWNER), accounts({ "111122223333": ROLE }, "default")]), { code: "ERR_CARM_MAP_MISSING" });
   t.match(carm([annotated(OWNER), accounts({ "111122223333": ROLE }, "ack")], bucketObject(), { ackSystemNamespace: "ack" }), { roleARN: ROLE });
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
-  inventory.apply([put(accounts({ a: ROLE })), put(map("another", { a: ROLE }))]);
+  inventory.apply([put(accounts({ a: ROLE })), put(configMap("another", { a: ROLE }))]);
   t.same(inventory.configMap("ack-system", "ack-role-account-map"), new Map([["a", ROLE]]));
   t.equal(inventory.configMap("ack-system", "another"), null, "other ConfigMaps are not kept");
   inventory.apply([{ type: "remove", group: "", kind: "ConfigMap", namespace: "ack-system", name: "ack-role-account-map" }]);

@@ -1,5 +1,7 @@
 import { test } from "tap";
-import { findingLine, isChecked, judge, type Judgement, type Requester } from "../../../../shared/decisions/checks/judge.ts";
+import { isChecked } from "../../../../shared/decisions/checks/applied-checks.ts";
+import type { Requester } from "../../../../shared/decisions/checks/check.ts";
+import { findingLine, judge, type Judgement } from "../../../../shared/decisions/checks/judge.ts";
 import { Inventory } from "../../../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/json.ts";
 import type { DecisionSettings } from "../../../../shared/decisions/settings.ts";
@@ -26,7 +28,7 @@ const everything = (metadata: JsonObject = {}): JsonObject => selectorObject("te
 test("what is not an IAMRoleSelector is not judged", (t) => {
   for (const object of [namespaceObject("a"), { ...everything(), apiVersion: "services.k8s.aws.example.com/v1" }, { ...everything(), kind: "FieldExport" }, {}]) {
     t.equal(isChecked(object), false);
-    t.same(judged(object), { findings: [], denied: false });
+    t.same(judged(object), { findings: [], denied: false, notApplied: [] });
   }
   t.equal(isChecked(everything()), true);
   t.end();

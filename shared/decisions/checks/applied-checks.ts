@@ -1,0 +1,64 @@
+import { isSelector, readSelector } from "../iamroleselector.ts";
+import type { Inventory } from "../inventory.ts";
+import type { JsonObject } from "../json.ts";
+import { decodeSelector } from "../role-selector.ts";
+import type { DecisionSettings } from "../settings.ts";
+import { SELECTOR_CHANGE_CHECKS, SELECTOR_CHECKS } from "./catalogue.ts";
+import { applied, type AppliedCheck, type Operation, type SelectorChange } from "./check.ts";
+import type { JudgeInput } from "./judge.ts";
+import { selectorFaults } from "./self-faults.ts";
+
+/** Whether any check looks at such an object. */
+export function isChecked(object: JsonObject): boolean {
+  return isSelector(object);
+}
+
+/** Every check that looks at such a change, each with its subject. */
+export function appliedChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+  const operation = operationOf(input);
+  const all = isSelector(input.object) ? [...selectorChecks(input, settings), ...selectorChangeChecks(input, settings)] : [];
+  return all.filter(({ check }) => (check.on ?? WRITES).includes(operation));
+}
+
+const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];
+
+function operationOf({ operation, old }: JudgeInput): Operation {
+  return operation ?? (old === null ? "CREATE" : "UPDATE");
+}
+
+/** The faults of a selector hang together, since below what cannot be read nothing is judged: they are found once, for all checks. */
+function selectorChecks({ object, old, origin }: JudgeInput, { runtime }: DecisionSettings): AppliedCheck[] {
+  const context = { origin, runtime };
+  const faults = selectorFaults(object, context);
+  const before = old === null ? null : selectorFaults(old, context);
+  return SELECTOR_CHECKS.map((check) => ({
+    check,
+    find: () => faults.filter((one) => one.check === check).map(({ fault }) => fault),
+    findBefore: before === null ? null : () => before.filter((one) => one.check === check).map(({ fault }) => fault),
+  }));
+}
+
+function selectorChangeChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+  const { inventory = null, object, old } = input;
+  if (inventory === null) return [];
+  const change = selectorChange(input, settings, inventory);
+  // As if the stored selector were to be stored again, over itself.
+  const before = old === null ? null : selectorChange({ ...input, object: old }, settings, inventory);
+  return applied(SELECTOR_CHANGE_CHECKS, change, object === old ? null : before);
+}
+
+function selectorChange(input: JudgeInput, settings: DecisionSettings, inventory: Inventory): SelectorChange {
+  const { object, old, origin, requester } = input;
+  const operation = operationOf(input);
+  const context = { origin, runtime: settings.runtime };
+  const decoded = decodeSelector(object, context).selector;
+  const deleting = operation === "DELETE";
+  const stored = deleting ? object : old;
+  return {
+    operation, settings, inventory, origin, requester, object,
+    written: readSelector(object),
+    old: stored === null ? null : readSelector(stored),
+    before: stored === null ? null : deleting ? decoded : decodeSelector(stored, context).selector,
+    after: deleting ? null : decoded,
+  };
+}
