@@ -1,0 +1,37 @@
+import { X509Certificate } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { test } from "tap";
+import { runCommand } from "./run-command.ts";
+
+test("certs make writes a CA and a serving pair for every host, and prints their paths", async (t) => {
+  const dir = path.join(t.testdir(), "tls");
+  const { status, stdout } = await runCommand(["certs", "make", "--dir", dir, "--host", "webhook.example", "--host", "127.0.0.1"]);
+  t.equal(status, 0);
+  t.equal(stdout, ["ca.crt", "tls.crt", "tls.key"].map((file) => `${path.join(dir, file)}\n`).join(""));
+  const certificate = new X509Certificate(readFileSync(path.join(dir, "tls.crt")));
+  t.equal(certificate.subjectAltName, "DNS:webhook.example, IP Address:127.0.0.1");
+  t.ok(certificate.verify(new X509Certificate(readFileSync(path.join(dir, "ca.crt"))).publicKey));
+  t.equal(statSync(path.join(dir, "tls.key")).mode & 0o777, 0o600);
+  t.same(readdirSync(dir).toSorted(), ["ca.crt", "tls.crt", "tls.key"], "the CA's key is not kept");
+});
+
+test("what is there is left alone, unless --force", async (t) => {
+  const dir = t.testdir({ "tls.key": "mine" });
+  const refused = await runCommand(["certs", "make", "--dir", dir, "--host", "a.example"]);
+  t.equal(refused.status, 2);
+  t.match(refused.stderr, /tls\.key.*--force/);
+  t.equal(readFileSync(path.join(dir, "tls.key"), "utf8"), "mine");
+  t.equal((await runCommand(["certs", "make", "--dir", dir, "--host", "a.example", "--force"])).status, 0);
+  t.not(readFileSync(path.join(dir, "tls.key"), "utf8"), "mine");
+});
+
+test("every missing or malformed flag is named at once", async (t) => {
+  const { status, stderr } = await runCommand(["certs", "make"]);
+  t.equal(status, 2);
+  t.match(stderr, /^ack-role-resolver: --dir: required[^]*\nack-role-resolver: --host: required/);
+  const dir = path.join(t.testdir(), "tls");
+  const malformed = await runCommand(["certs", "make", "--dir", dir, "--host", "a b", "--host", "*"]);
+  t.equal(malformed.status, 2);
+  t.match(malformed.stderr, /"a b"[^]*"\*"/);
+});

@@ -1,0 +1,38 @@
+import path from "node:path";
+import { test } from "tap";
+import { parseAllDocuments } from "yaml";
+import { field, stringAt } from "../../shared/decisions/json.ts";
+import { runCommand } from "./run-command.ts";
+
+const CA = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+
+async function objects(...argv: string[]): Promise<unknown[]> {
+  const { status, stdout } = await runCommand(["manifests", ...argv]);
+  return status === 0 ? parseAllDocuments(stdout).map((document): unknown => document.toJS()) : [];
+}
+
+test("each part prints its objects, and all of them is the default", async (t) => {
+  const kinds = async (...argv: string[]): Promise<(string | null)[]> => (await objects(...argv)).map((object) => stringAt(object, "kind"));
+  t.same(await kinds("crds"), ["CustomResourceDefinition"]);
+  t.same(await kinds("webhooks"), ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]);
+  t.ok((await kinds("rbac")).includes("ClusterRole"));
+  t.same(await kinds(), [...await kinds("rbac"), ...await kinds("crds"), ...await kinds("webhooks")]);
+});
+
+test("--url makes the API server call that address, believed by --ca-file", async (t) => {
+  const dir = t.testdir({ "ca.crt": CA });
+  const [mutating] = await objects("webhooks", "--url", "https://webhook.example:9443", "--ca-file", path.join(dir, "ca.crt"));
+  const webhooks = field(mutating, "webhooks");
+  const client = field(Array.isArray(webhooks) ? webhooks[0] : null, "clientConfig");
+  t.same(client, { url: "https://webhook.example:9443/mutate/iamroleselectors", caBundle: Buffer.from(CA).toString("base64") });
+});
+
+test("a CA that is not there or no certificate, and an address that is no https one, exit 2", async (t) => {
+  const dir = t.testdir({ "ca.crt": "no PEM" });
+  const missing = path.join(dir, "missing.crt");
+  t.same(await runCommand(["manifests", "--ca-file", missing]), {
+    status: 2, stdout: "", stderr: `ack-role-resolver: --ca-file ${missing}: cannot be read; name the ca.crt that \`certs make\` wrote\n`,
+  });
+  t.match(await runCommand(["manifests", "--ca-file", path.join(dir, "ca.crt")]), { status: 2, stderr: /: not a PEM certificate; / });
+  t.match(await runCommand(["manifests", "--url", "http://webhook.example"]), { status: 2, stderr: "ack-role-resolver: --url: expected https://HOST:PORT\n" });
+});

@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { test, type Test } from "tap";
+import { boundAddress } from "../../shared/server/listen-address.ts";
+import { type Ran, runCommand } from "./run-command.ts";
+
+const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a}
+spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: [team-a]}}
+`;
+const FREE = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+const SIDECAR = ["sidecar", "--group", "s3.services.k8s.aws", "--token", "t", "--region", "eu-west-1", "--log-level", "error"];
+
+/** A folder with a manifest and, by `certs make`, a serving pair. */
+async function folder(t: Test): Promise<string> {
+  const dir = t.testdir({ "a.yaml": SELECTOR });
+  const { status } = await runCommand(["certs", "make", "--dir", path.join(dir, "tls"), "--host", "localhost"]);
+  t.equal(status, 0);
+  return dir;
+}
+
+function webhook(dir: string, ...flags: string[]): Promise<Ran> {
+  return runCommand(["webhook", "--from", path.join(dir, "a.yaml"), "--tls-dir", path.join(dir, "tls"), "--log-level", "error", ...FREE, ...flags]);
+}
+
+/** A port that somebody listens on. */
+async function takenPort(t: Test): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  return boundAddress(server).port;
+}
+
+test("a certificate that does not match its key stops the webhook with exit 2, naming both files", async (t) => {
+  const dir = await folder(t);
+  const other = await runCommand(["certs", "make", "--dir", path.join(dir, "other"), "--host", "localhost"]);
+  t.equal(other.status, 0);
+  writeFileSync(path.join(dir, "tls/tls.key"), readFileSync(path.join(dir, "other/tls.key")));
+  const { status, stdout, stderr } = await webhook(dir);
+  t.equal(status, 2);
+  t.equal(stdout, "");
+  t.match(stderr, /^ack-role-resolver: .*tls\.key.*tls\.crt/);
+});
+
+test("a folder without certificates stops the webhook with exit 2 and says how to make some", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR, tls: {} });
+  const { status, stderr } = await webhook(dir);
+  t.equal(status, 2);
+  t.match(stderr, /tls\.crt[^]*`ack-role-resolver certs make --dir DIR --host NAME`/);
+});
+
+test("a port in use stops each server with exit 2, naming its flag", async (t) => {
+  const dir = await folder(t);
+  const taken = `127.0.0.1:${await takenPort(t)}`;
+  const sidecar = [...SIDECAR, "--from", dir, ...FREE];
+  for (const flag of ["--listen", "--health-listen"]) {
+    const message = `ack-role-resolver: ${flag} ${taken}: the port is in use by another process; stop that process or give another address with ${flag}\n`;
+    t.same(await webhook(dir, flag, taken), { status: 2, stdout: "", stderr: message });
+    t.same(await runCommand([...sidecar, flag, taken]), { status: 2, stdout: "", stderr: message });
+  }
+});
+
+test("unreadable manifests stop each server with exit 2 and every fault", async (t) => {
+  const dir = await folder(t);
+  writeFileSync(path.join(dir, "a.yaml"), "kind: [");
+  const expected = { status: 2, stdout: "", stderr: /^\S+a\.yaml:1: not YAML: / };
+  t.match(await webhook(dir), expected);
+  t.match(await runCommand([...SIDECAR, "--from", path.join(dir, "a.yaml"), ...FREE]), expected);
+});
+
+test("a kubeconfig that cannot be read stops each server with exit 2, naming it", async (t) => {
+  const dir = await folder(t);
+  const kubeconfig = path.join(dir, "no-kubeconfig");
+  const cluster = ["--cluster", "--kubeconfig", kubeconfig];
+  const tls = ["--tls-dir", path.join(dir, "tls")];
+  for (const argv of [["webhook", ...tls, ...FREE, ...cluster], [...SIDECAR, ...FREE, ...cluster]]) {
+    const { status, stderr } = await runCommand(argv);
+    t.equal(status, 2);
+    t.ok(stderr.startsWith("ack-role-resolver: ") && stderr.includes(kubeconfig), stderr);
+  }
+});
+
+test("a sidecar that would listen beyond this machine does not start", async (t) => {
+  const dir = await folder(t);
+  const { status, stderr } = await runCommand([...SIDECAR, "--from", dir, "--listen", "0.0.0.0:0"]);
+  t.equal(status, 2);
+  t.equal(stderr, "ack-role-resolver: --listen 0.0.0.0:0: the sidecar hands out credentials and listens on loopback alone; give 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n");
+});
