@@ -48,11 +48,11 @@ function annotated(request: AdmissionRequest, object: JsonObject, { source, sett
 }
 
 /**
- * The resource with its stored status: at create there is none, and at update the API server puts the stored one back
+ * The resource in the namespace that is written to, with its stored status: at create there is none, and at update the API server puts the stored one back
  * whatever the request holds, where the kind has a status subresource as all of ACK's have.
  */
 function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
-  return { ...queryOf(object, namespace), status: queryOf(oldObject ?? {}, namespace).status };
+  return { ...queryOf(object, namespace), namespace, status: queryOf(oldObject ?? {}, namespace).status };
 }
 
 /** Whether the inventory can decide for the namespace, at once or after a short wait. */

@@ -1,7 +1,7 @@
 const LENGTH = 200;
 
-/** Control characters (Unicode's Cc, which Go's unicode.IsControl tells too), line separators, and marks that turn the direction of text. */
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+/** What cannot be seen, breaks a line or turns the direction of text: control and format characters, line and paragraph separators. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** A user's value inside a message: in double quotes, control characters escaped, cut where it is too long to read. */
 export function quote(value: string): string {
@@ -10,7 +10,12 @@ export function quote(value: string): string {
   return cut === value ? quoted : `${quoted}… (${value.length} characters)`;
 }
 
-/** The same text where nothing in it can write to a terminal or break a line, for values that stand without quotes. */
+/** The same text where nothing in it can write to a terminal or hide, for values that stand without quotes. */
 export function printable(text: string): string {
-  return text.toWellFormed().replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.toWellFormed().replace(UNPRINTABLE, (character) => character.split("").map(escaped).join(""));
+}
+
+/** Of one UTF-16 code unit, as JSON writes it. */
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

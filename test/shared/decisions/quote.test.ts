@@ -7,6 +7,7 @@ test("a quoted value cannot write to a terminal, break a line or turn the text a
   t.equal(quote('a "b" \\'), '"a \\"b\\" \\\\"');
   t.equal(quote("\u001b[31m\n\u007f\u009b\u0085\u2028\u202e\u2066"), '"\\u001b[31m\\n\\u007f\\u009b\\u0085\\u2028\\u202e\\u2066"');
   t.equal(quote("Māori 😀"), '"Māori 😀"');
+  t.equal(quote("a\u200bb\ufeff\u{e0041}"), '"a\\u200bb\\ufeff\\udb40\\udc41"');
   t.equal(quote("\ud83d"), '"\\ud83d"');
   t.equal(printable("a\tb\ud83d"), "a\\u0009b\ufffd");
   t.end();
