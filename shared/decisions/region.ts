@@ -10,7 +10,25 @@ export interface Region {
 
 // Source: aws-controllers-k8s/runtime apis/core/v1alpha1/annotations.go.
 export const REGION_ANNOTATION = "services.k8s.aws/region";
-const DEFAULT_REGION_ANNOTATION = "services.k8s.aws/default-region";
+export const DEFAULT_REGION_ANNOTATION = "services.k8s.aws/default-region";
+
+const REGION = /^[a-z]{2,}(-[a-z]+)+-[0-9]+$/;
+
+/** Whether the text has the form of a region, such as eu-west-1; new ones appear, so no list is kept. */
+export function isRegion(text: string): boolean {
+  return REGION.test(text);
+}
+
+// Source: aws-sdk-go-v2 internal/endpoints/awsrulesfn/partitions.json, regionRegex of each partition.
+const PARTITIONS: readonly (readonly [prefix: string, partition: string])[] = [
+  ["cn-", "aws-cn"], ["us-gov-", "aws-us-gov"], ["us-iso-", "aws-iso"], ["us-isob-", "aws-iso-b"], ["eu-isoe-", "aws-iso-e"],
+  ["us-isof-", "aws-iso-f"], ["eu-isof-", "aws-iso-f"], ["eusc-", "aws-eusc"],
+];
+
+/** The partition that a region belongs to, and its roles' ARNs name. */
+export function partitionOfRegion(region: string): string {
+  return PARTITIONS.find(([prefix]) => region.startsWith(prefix))?.[1] ?? "aws";
+}
 
 /** The region that a resource is managed in: that of its status once it exists, else the wanted one. */
 export function regionOf(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
