@@ -40,6 +40,11 @@ export function teamOf(annotations: ReadonlyMap<string, string>, { runtime }: Pi
   return team === "" && runtime === "extended" ? (annotations.get(PROPOSED_TEAM_ANNOTATION) ?? "") : team;
 }
 
+/** Whether a namespace with these annotations asks for CARM at all. */
+export function namesOwner(annotations: ReadonlyMap<string, string>, context: Pick<DecisionSettings, "runtime">): boolean {
+  return (annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "") !== "" || teamOf(annotations, context) !== "";
+}
+
 /** The namespace's, even if it is the controller's own account; else that of a resource which exists in another account. */
 function accountKey(owner: string, { status }: ResourceQuery, { controllerAccount }: DecisionSettings): string | null {
   if (owner !== "") return owner;

@@ -1,27 +1,36 @@
-import { ACCOUNT_MAP, TEAM_MAP } from "./carm.ts";
+import { ACCOUNT_MAP, carmAnnotations, namesOwner, TEAM_MAP } from "./carm.ts";
 import type { Runtime } from "./checks/check.ts";
 import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "./iamroleselector.ts";
-import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
+import { field, type JsonObject, stringMap } from "./json.ts";
+import { KindStore, type KindVersions } from "./kind-store.ts";
+import type { KnownFields } from "./known-fields.ts";
 import type { Labels } from "./label-selector.ts";
 import { objectMeta } from "./object-meta.ts";
 import { ResourceStore } from "./resource-store.ts";
 import { type DecodedSelector, decodeSelector, type RoleSelector } from "./role-selector.ts";
 import { NAME_LABEL, SelectorIndex } from "./selector-index.ts";
+import { SetIndex } from "./set-index.ts";
 import type { Origin, TypeEntry } from "./type-entry.ts";
 
 export type InventoryChange =
   | { readonly type: "put"; readonly object: JsonObject }
-  | { readonly type: "remove"; readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string };
+  | { readonly type: "remove"; readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string }
+  /** Objects that the cluster may have and that are not known yet, and that they are now: `Queue.sqs.services.k8s.aws`. */
+  | { readonly type: "unlisted" | "listed"; readonly sort: InventorySort; readonly what: string };
+
+/** What an inventory holds beside selectors, which it always does. */
+export type InventorySort = "namespaces" | "kinds" | "resources" | "config maps";
+
+export interface InventoryContext {
+  readonly runtime: Runtime;
+  readonly origin: Origin;
+  /** What the cluster has and the source does not read. */
+  readonly unread?: readonly InventorySort[];
+}
 
 interface Namespace {
   readonly labels: Labels;
   readonly annotations: ReadonlyMap<string, string>;
-}
-
-/** The versions of a kind, as its CustomResourceDefinition has them. */
-export interface KindVersions {
-  readonly storage: string;
-  readonly served: readonly string[];
 }
 
 /**
@@ -29,20 +38,21 @@ export interface KindVersions {
  * nothing is rebuilt for one.
  */
 export class Inventory {
-  readonly #context: { readonly runtime: Runtime; readonly origin: Origin };
+  readonly #context: InventoryContext;
   readonly #selectors = new Map<string, RoleSelector>();
   readonly #malformed = new Map<string, DecodedSelector>();
   readonly #faulty = new Map<string, DecodedSelector>();
   readonly #namespaces = new Map<string, Namespace>();
-  readonly #kinds = new Map<string, KindVersions>();
-  /** The key in `#kinds` by the CustomResourceDefinition's name, which is all that its removal tells. */
-  readonly #kindKeys = new Map<string, string>();
+  readonly #kinds = new KindStore();
   readonly #index = new SelectorIndex();
+  readonly #byRole = new SetIndex<RoleSelector>();
+  readonly #namingOwners = new Set<string>();
   readonly #configMaps = new Map<string, ReadonlyMap<string, string>>();
   readonly #resources = new ResourceStore();
+  readonly #unlisted = new SetIndex<string>();
   #readingNamespaceLabels = 0;
 
-  constructor(context: { readonly runtime: Runtime; readonly origin: Origin }) {
+  constructor(context: InventoryContext) {
     this.#context = context;
   }
 
@@ -50,7 +60,9 @@ export class Inventory {
   apply(changes: readonly InventoryChange[]): void {
     for (const change of changes) {
       if (change.type === "put") this.#put(change.object);
-      else this.#remove(change);
+      else if (change.type === "remove") this.#remove(change);
+      else if (change.type === "unlisted") this.#unlisted.add(change.sort, change.what);
+      else this.#unlisted.delete(change.sort, change.what);
     }
   }
 
@@ -78,11 +90,23 @@ export class Inventory {
     return this.#faulty;
   }
 
-  /** Whether it holds objects of a sort at all. What a cluster does not have is known; what manifests leave out is not. */
-  knows(sort: "namespaces" | "kinds" | "resources" | "config maps"): boolean {
-    if (this.#context.origin === "cluster") return true;
+  /**
+   * Whether it holds objects of a sort at all. What a cluster does not have is known; what manifests leave out is not. Of resources
+   * some are known while kinds are `unlisted`, so that what they show is seen; that they show nothing is then no proof.
+   */
+  knows(sort: InventorySort): boolean {
+    if (this.#context.origin === "cluster") return !this.#lacks(sort);
     const held = { "namespaces": this.#namespaces, "kinds": this.#kinds, "resources": this.#resources, "config maps": this.#configMaps };
     return held[sort].size > 0;
+  }
+
+  /** The objects of a sort that the cluster may have and that have not been listed: an answer of "none" is not known to hold for them. */
+  unlisted(sort: InventorySort): ReadonlySet<string> {
+    return this.#unlisted.get(sort);
+  }
+
+  #lacks(sort: InventorySort): boolean {
+    return this.#context.unread?.includes(sort) === true || (sort !== "resources" && this.unlisted(sort).size > 0);
   }
 
   hasNamespace(name: string): boolean {
@@ -103,9 +127,38 @@ export class Inventory {
     return this.#readingNamespaceLabels > 0;
   }
 
+  get namespaceNames(): Iterable<string> {
+    return this.#namespaces.keys();
+  }
+
+  /** The namespaces that name an account or a team for CARM. */
+  get namespacesOfCARM(): ReadonlySet<string> {
+    return this.#namingOwners;
+  }
+
+  /** The ACK kinds that are installed, in the version that is stored. */
+  installedTypes(): Iterable<TypeEntry> {
+    return this.#kinds.installedTypes();
+  }
+
+  /** The fields of an IAMRoleSelector that the cluster knows, or null when its CustomResourceDefinition is not known. */
+  get selectorFields(): KnownFields | null {
+    return this.#kinds.selectorFields;
+  }
+
+  /** The selectors that take part and grant the role. */
+  selectorsOfRole(roleARN: string): ReadonlySet<RoleSelector> {
+    return this.#byRole.get(roleARN);
+  }
+
   /** Null when the kind's CustomResourceDefinition is not known. */
   kindVersions(group: string, kind: string): KindVersions | null {
-    return this.#kinds.get(`${group}/${kind}`) ?? null;
+    return this.#kinds.versions(group, kind);
+  }
+
+  /** The ACK groups of which a kind is known. */
+  get groups(): ReadonlySet<string> {
+    return new Set(Array.from(this.#kinds.installedTypes(), ({ group }) => group));
   }
 
   /** The kind as controllers compare it: in the version that they were built with, which is the one that is stored. */
@@ -137,7 +190,7 @@ export class Inventory {
         if (CARM_MAPS.has(name)) this.#configMaps.set(`${namespace}/${name}`, stringMap(field(object, "data")));
         return;
       case KIND_DEFINITION:
-        return this.#putKind(object);
+        return this.#kinds.put(object);
       default:
         if (isSelector(object)) this.#putSelector(object, name);
         else this.#resources.put(object);
@@ -151,7 +204,7 @@ export class Inventory {
       case "ConfigMap.":
         return void this.#configMaps.delete(`${namespace}/${name}`);
       case KIND_DEFINITION:
-        return this.#removeKind(name);
+        return this.#kinds.remove(name);
       case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
         return this.#removeSelector(name);
       default:
@@ -169,6 +222,7 @@ export class Inventory {
     }
     this.#selectors.set(name, decoded.selector);
     this.#index.add(decoded.selector);
+    this.#byRole.add(decoded.selector.roleARN, decoded.selector);
     if (decoded.selector.namespaceLabels !== null) this.#readingNamespaceLabels++;
   }
 
@@ -179,6 +233,7 @@ export class Inventory {
     if (selector === undefined) return;
     this.#selectors.delete(name);
     this.#index.delete(selector);
+    this.#byRole.delete(selector.roleARN, selector);
     if (selector.namespaceLabels !== null) this.#readingNamespaceLabels--;
   }
 
@@ -188,6 +243,7 @@ export class Inventory {
     const labels = new Map([...meta.labels, [NAME_LABEL, name]]);
     this.#namespaces.set(name, { labels, annotations: meta.annotations });
     this.#index.addNamespace(name, labels);
+    if (namesOwner(carmAnnotations(this, name), this.#context)) this.#namingOwners.add(name);
   }
 
   #removeNamespace(name: string): void {
@@ -195,24 +251,7 @@ export class Inventory {
     if (namespace === undefined) return;
     this.#namespaces.delete(name);
     this.#index.deleteNamespace(name, namespace.labels);
-  }
-
-  #putKind(object: JsonObject): void {
-    const spec = field(object, "spec");
-    const listed = field(spec, "versions");
-    const versions: unknown[] = Array.isArray(listed) ? listed : [];
-    const named = (flag: string): string[] => versions.filter((one) => field(one, flag) === true).map((one) => stringAt(one, "name") ?? "");
-    const [storage] = named("storage");
-    const { name } = objectMeta(object);
-    this.#removeKind(name);
-    const key = `${stringAt(spec, "group") ?? ""}/${stringAt(spec, "names", "kind") ?? ""}`;
-    if (storage !== undefined) this.#kinds.set(key, { storage, served: named("served") });
-    this.#kindKeys.set(name, key);
-  }
-
-  #removeKind(name: string): void {
-    this.#kinds.delete(this.#kindKeys.get(name) ?? "");
-    this.#kindKeys.delete(name);
+    this.#namingOwners.delete(name);
   }
 }
 
