@@ -1,4 +1,4 @@
-import { SELECTOR_CHECKS } from "../shared/decisions/checks/catalogue.ts";
+import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import { findingLine } from "../shared/decisions/checks/judge.ts";
 import type { Finding } from "../shared/decisions/finding.ts";
 
@@ -9,7 +9,7 @@ const WARNINGS = 5;
 // A control character would make the API server drop the whole warning, a format character could turn a terminal's line round.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 
-const DENYING: ReadonlySet<string> = new Set(SELECTOR_CHECKS.filter((check) => check.severity === "deny").map((check) => check.id));
+const DENYING: ReadonlySet<string> = new Set(CATALOGUE.filter((check) => check.severity === "deny").map((check) => check.id));
 
 /** One line that a terminal can print, id first, of at most 120 characters. */
 export function warningLine(text: string): string {

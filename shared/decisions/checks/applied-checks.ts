@@ -3,9 +3,10 @@ import type { Inventory } from "../inventory.ts";
 import type { JsonObject } from "../json.ts";
 import { decodeSelector } from "../role-selector.ts";
 import type { DecisionSettings } from "../settings.ts";
-import { SELECTOR_CHANGE_CHECKS, SELECTOR_CHECKS } from "./catalogue.ts";
+import { SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
 import { applied, type AppliedCheck, type Operation, type SelectorChange } from "./check.ts";
 import type { JudgeInput } from "./judge.ts";
+import { SELECTOR_CHECKS } from "./selector-checks.ts";
 import { selectorFaults } from "./self-faults.ts";
 
 /** Whether any check looks at such an object. */

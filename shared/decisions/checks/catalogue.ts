@@ -1,15 +1,5 @@
-import type { Check, CheckEntry, SelectorChange, SelectorCheck } from "./check.ts";
-import { IRS_15, IRS_15B } from "./selector-breadth.ts";
-import { IRS_11, IRS_35 } from "./selector-labels.ts";
-import { IRS_08, IRS_09 } from "./selector-namespaces.ts";
-import { IRS_01, IRS_02, IRS_03 } from "./selector-role.ts";
-import { IRS_00 } from "./selector-shape.ts";
-import { IRS_12 } from "./selector-types.ts";
-
-/** The checks of an IAMRoleSelector that need nothing but the object itself. */
-export const SELECTOR_CHECKS: readonly SelectorCheck[] = [
-  IRS_00, IRS_01, IRS_02, IRS_03, IRS_08, IRS_09, IRS_11, IRS_12, IRS_15, IRS_15B, IRS_35,
-];
+import type { Check, CheckEntry, SelectorChange } from "./check.ts";
+import { SELECTOR_CHECKS } from "./selector-checks.ts";
 
 /** The checks of a step of an IAMRoleSelector against all that is known. */
 export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [];

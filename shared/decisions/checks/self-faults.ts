@@ -2,8 +2,8 @@ import type { FieldPath } from "../field-path.ts";
 import { readSelector } from "../iamroleselector.ts";
 import type { JsonObject } from "../json.ts";
 import type { Origin } from "../type-entry.ts";
-import { SELECTOR_CHECKS } from "./catalogue.ts";
 import type { Fault, Runtime, SelectorCheck } from "./check.ts";
+import { SELECTOR_CHECKS } from "./selector-checks.ts";
 
 /** A fault and the check that found it. */
 export interface CheckedFault {

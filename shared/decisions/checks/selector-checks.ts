@@ -1,0 +1,15 @@
+import type { SelectorCheck } from "./check.ts";
+import { IRS_15, IRS_15B } from "./selector-breadth.ts";
+import { IRS_11, IRS_35 } from "./selector-labels.ts";
+import { IRS_08, IRS_09 } from "./selector-namespaces.ts";
+import { IRS_01, IRS_02, IRS_03 } from "./selector-role.ts";
+import { IRS_00 } from "./selector-shape.ts";
+import { IRS_12 } from "./selector-types.ts";
+
+/**
+ * The checks of an IAMRoleSelector that need nothing but the object itself. Apart from the rest of the catalogue, since they tell
+ * which selectors take part, and the rest asks what those decide.
+ */
+export const SELECTOR_CHECKS: readonly SelectorCheck[] = [
+  IRS_00, IRS_01, IRS_02, IRS_03, IRS_08, IRS_09, IRS_11, IRS_12, IRS_15, IRS_15B, IRS_35,
+];
