@@ -75,6 +75,11 @@ export class Inventory {
     return this.#configMaps.get(`${namespace}/${name}`) ?? null;
   }
 
+  /** The namespaces that hold a CARM ConfigMap of that name. */
+  *namespacesOfConfigMap(name: string): Iterable<string> {
+    for (const key of this.#configMaps.keys()) if (key.endsWith(`/${name}`)) yield key.slice(0, -name.length - 1);
+  }
+
   /** The selectors that take part, by name. */
   get selectors(): ReadonlyMap<string, RoleSelector> {
     return this.#selectors;
