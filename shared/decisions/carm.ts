@@ -21,16 +21,28 @@ export type MapAnswer =
 
 /** Looks a resource up as CARM does: a team decides alone, with no fall-back to the account. */
 export function lookUpMaps(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): MapAnswer | null {
-  const annotations = carmAnnotations(inventory, query.namespace);
-  const team = settings.teamLevelCARM ? teamOf(annotations, settings) : "";
-  if (team !== "") return lookUp(inventory, query, settings, { via: "team-map", map: TEAM_MAP, key: team });
-  const account = accountKey(annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", query, settings);
-  return account === null ? null : lookUp(inventory, query, settings, { via: "account-map", map: ACCOUNT_MAP, key: account });
+  const entry = mapEntryOf(carmAnnotations(inventory, query.namespace), query, settings);
+  return entry === null ? null : lookUpIn(inventory.configMap(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
 }
 
-/** What CARM reads of a namespace's annotations: nothing where it ignores the namespace. */
-export function carmAnnotations(inventory: Inventory, namespace: string): ReadonlyMap<string, string> {
-  return IGNORED_NAMESPACES.has(namespace) ? NOTHING : inventory.namespaceAnnotations(namespace);
+/** Where CARM looks for the role of a resource. */
+export interface MapEntry {
+  readonly via: "team-map" | "account-map";
+  readonly map: string;
+  readonly key: string;
+}
+
+/** By the annotations of its namespace as CARM reads them; null where the controller's own role is used. */
+export function mapEntryOf(annotations: ReadonlyMap<string, string>, query: Pick<ResourceQuery, "status">, settings: DecisionSettings): MapEntry | null {
+  const team = settings.teamLevelCARM ? teamOf(annotations, settings) : "";
+  if (team !== "") return { via: "team-map", map: TEAM_MAP, key: team };
+  const account = accountKey(annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", query, settings);
+  return account === null ? null : { via: "account-map", map: ACCOUNT_MAP, key: account };
+}
+
+/** What CARM reads of a namespace's annotations, `annotations` in place of those that are known: nothing where it ignores the namespace. */
+export function carmAnnotations(inventory: Inventory, namespace: string, annotations = inventory.namespaceAnnotations(namespace)): ReadonlyMap<string, string> {
+  return IGNORED_NAMESPACES.has(namespace) ? NOTHING : annotations;
 }
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
@@ -46,22 +58,15 @@ export function namesOwner(annotations: ReadonlyMap<string, string>, context: Pi
 }
 
 /** The namespace's, even if it is the controller's own account; else that of a resource which exists in another account. */
-function accountKey(owner: string, { status }: ResourceQuery, { controllerAccount }: DecisionSettings): string | null {
+function accountKey(owner: string, { status }: Pick<ResourceQuery, "status">, { controllerAccount }: DecisionSettings): string | null {
   if (owner !== "") return owner;
   return status.ownerAccountID !== null && status.ownerAccountID !== controllerAccount ? status.ownerAccountID : null;
 }
 
-interface Place {
-  readonly via: "team-map" | "account-map";
-  readonly map: string;
-  readonly key: string;
-}
-
-function lookUp(inventory: Inventory, { group }: ResourceQuery, settings: DecisionSettings, place: Place): MapAnswer {
-  const { via, map, key } = place;
+/** What a map of this data (null: there is none) says under the entry to a controller of `group`. */
+export function lookUpIn(data: ReadonlyMap<string, string> | null, group: string, { via, map, key }: MapEntry, settings: DecisionSettings): MapAnswer {
   const where = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
   const refused = (code: ErrorCode, message: string): MapAnswer => ({ via, key, roleARN: null, code, message });
-  const data = inventory.configMap(settings.ackSystemNamespace, map);
   if (data === null) return refused("ERR_CARM_MAP_MISSING", `${where} is not there, so ${key} has no role.`);
   const serviceKey = `${serviceOf(group)}.${key}`;
   const ofService = settings.serviceLevelCARM ? (data.get(serviceKey) ?? "") : "";
