@@ -8,7 +8,7 @@ import { openSource, startSource } from "./source.ts";
 
 export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "sidecar", level: settings.logLevel });
-  const source = await openSource(settings);
+  const source = await openSource("sidecar", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
   try {
     const sidecar = await runSidecar(settings, { source, environment: io.environment, log });

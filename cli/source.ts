@@ -4,15 +4,22 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { IO } from "./io.ts";
 
-type SourceSettings = Pick<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "runtime">;
+type SourceSettings = Pick<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace">
+  & Partial<Pick<SettingsFor<"webhook">, "extraGroups">>;
 
-/** The source that a server is told to read. What talks to a cluster is loaded only for one. */
-export async function openSource({ from, cluster, kubeconfig, context, runtime }: SourceSettings): Promise<InventorySource> {
+/**
+ * The source that a server is told to read. What talks to a cluster is loaded only for one. Of a cluster the sidecar holds, and may
+ * read, as little as it needs; the webhook holds all that checks look at, and in mode `carm` neither is loaded without the maps.
+ */
+export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
+  const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups = [] } = settings;
   if (!cluster) return new ManifestSource(from, { runtime });
   const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
     import("../shared/inventory/cluster-source.ts"), import("../shared/inventory/kubeconfig.ts"),
   ]);
-  return new ClusterSource({ runtime, api: await connectKubernetes({ kubeconfig, context }) });
+  const resources = command === "webhook" ? { resources: { extraGroups } } : {};
+  const carmMaps = command === "webhook" || mode === "carm" ? { carmMaps: { namespace: ackSystemNamespace, isAwaited: mode === "carm" } } : {};
+  return new ClusterSource({ runtime, api: await connectKubernetes({ kubeconfig, context }), ...resources, ...carmMaps });
 }
 
 /**

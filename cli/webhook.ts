@@ -7,7 +7,7 @@ import { openSource, startSource } from "./source.ts";
 
 export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
-  const source = await openSource(settings);
+  const source = await openSource("webhook", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
   try {
     const webhook = await runWebhook(settings, { source, log });

@@ -13,6 +13,9 @@ export const WEBHOOK = {
 
 /** Bound to the webhook here, and by its users to the service accounts of controllers that a sidecar runs beside. */
 export const READER_ROLE = `${PRODUCT}-reader`;
+/** What the webhook reads beside it. */
+export const RESOURCES_ROLE = `${PRODUCT}-resources`;
+export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
 
 /** Recommended labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
 export function labelsOf(component: "crds" | "webhook"): Record<string, string> {

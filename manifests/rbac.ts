@@ -1,15 +1,20 @@
-import type { V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1ServiceAccount } from "@kubernetes/client-node";
+import type { V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding, V1ServiceAccount } from "@kubernetes/client-node";
+import { knownGroups } from "../shared/decisions/ack-groups.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/carm.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
-import { labelsOf, READER_ROLE, WEBHOOK } from "./naming.ts";
+import { labelsOf, MAPS_ROLE, READER_ROLE, RESOURCES_ROLE, WEBHOOK } from "./naming.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
-/** All that an inventory is made of. Nothing is written, and no Secret, ConfigMap or AWS resource is read. */
-const INVENTORY: readonly (readonly [group: string, resource: string])[] = [
-  [SELECTOR_GROUP, "iamroleselectors"],
-  ["", "namespaces"],
-  ["apiextensions.k8s.io", "customresourcedefinitions"],
+/** Nothing is ever written, and no Secret is read. */
+const READ = ["get", "list", "watch"];
+
+/** What every inventory is made of, a sidecar's too. */
+const INVENTORY: readonly V1PolicyRule[] = [
+  { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: READ },
+  { apiGroups: [""], resources: ["namespaces"], verbs: READ },
+  { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: READ },
 ];
 
 export function installNamespace(namespace: string): V1Namespace {
@@ -22,20 +27,59 @@ export function serviceAccount(namespace: string): V1ServiceAccount {
 }
 
 export function readerRole(): V1ClusterRole {
+  return clusterRole(READER_ROLE, INVENTORY);
+}
+
+/**
+ * The AWS resources of every service. RBAC has no pattern for groups, so each is named; their kinds are not, since a controller's next
+ * release brings kinds that nobody knows today (docs/decisions/0003-rights-to-read-resources.md).
+ */
+export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
+  return clusterRole(RESOURCES_ROLE, [{ apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: READ }]);
+}
+
+/** The two CARM maps. A list or watch by `metadata.name` is allowed by that name alone. */
+export function mapsRole(ackSystemNamespace: string): V1Role {
   return {
     apiVersion: RBAC_VERSION,
-    kind: "ClusterRole",
-    metadata: { name: READER_ROLE, labels: labelsOf("webhook") },
-    rules: INVENTORY.map(([group, resource]) => ({ apiGroups: [group], resources: [resource], verbs: ["get", "list", "watch"] })),
+    kind: "Role",
+    metadata: { name: MAPS_ROLE, namespace: ackSystemNamespace, labels: labelsOf("webhook") },
+    rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: [ACCOUNT_MAP, TEAM_MAP], verbs: READ }],
   };
 }
 
 export function readerBinding(namespace: string): V1ClusterRoleBinding {
+  return clusterBinding(WEBHOOK.serviceAccount, READER_ROLE, namespace);
+}
+
+export function resourcesBinding(namespace: string): V1ClusterRoleBinding {
+  return clusterBinding(RESOURCES_ROLE, RESOURCES_ROLE, namespace);
+}
+
+export function mapsBinding(namespace: string, ackSystemNamespace: string): V1RoleBinding {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "RoleBinding",
+    metadata: { name: MAPS_ROLE, namespace: ackSystemNamespace, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name: MAPS_ROLE },
+    subjects: [webhookAccount(namespace)],
+  };
+}
+
+function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1ClusterRole {
+  return { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata: { name, labels: labelsOf("webhook") }, rules: [...rules] };
+}
+
+function clusterBinding(name: string, role: string, namespace: string): V1ClusterRoleBinding {
   return {
     apiVersion: RBAC_VERSION,
     kind: "ClusterRoleBinding",
-    metadata: { name: WEBHOOK.serviceAccount, labels: labelsOf("webhook") },
-    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: READER_ROLE },
-    subjects: [{ kind: "ServiceAccount", name: WEBHOOK.serviceAccount, namespace }],
+    metadata: { name, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
+    subjects: [webhookAccount(namespace)],
   };
+}
+
+function webhookAccount(namespace: string): { readonly kind: string; readonly name: string; readonly namespace: string } {
+  return { kind: "ServiceAccount", name: WEBHOOK.serviceAccount, namespace };
 }

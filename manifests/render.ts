@@ -5,7 +5,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { namespaceNameFaults } from "../shared/decisions/kubernetes-names.ts";
 import { quote } from "../shared/decisions/quote.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
-import { installNamespace, readerBinding, readerRole, serviceAccount } from "./rbac.ts";
+import { installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount } from "./rbac.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
 export const MANIFEST_PARTS = ["crds", "rbac", "webhooks", "all"] as const;
@@ -14,6 +14,8 @@ export type ManifestPart = (typeof MANIFEST_PARTS)[number];
 export interface ManifestOptions extends WebhookOptions {
   /** Which selectors the CRD may store: those that shipped controllers understand, or all that is documented. */
   readonly runtime: Runtime;
+  /** Where the CARM maps are, which the webhook reads. It has to be there: it holds the controllers, so it is not made here. */
+  readonly ackSystemNamespace: string;
 }
 
 export function isManifestPart(text: string): text is ManifestPart {
@@ -29,17 +31,22 @@ export function renderManifests(part: ManifestPart, options: ManifestOptions): s
 export function manifestObjects(part: ManifestPart, options: ManifestOptions): readonly object[] {
   const faults = optionFaults(options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const { namespace, runtime } = options;
+  const { namespace, runtime, ackSystemNamespace, extraGroups } = options;
   const parts = {
-    rbac: () => [installNamespace(namespace), serviceAccount(namespace), readerRole(), readerBinding(namespace)],
+    rbac: () => [
+      installNamespace(namespace), serviceAccount(namespace),
+      readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
+      mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
+    ],
     crds: () => [iamRoleSelectorCRD(runtime)],
     webhooks: () => [mutatingWebhooks(options), validatingWebhooks(options)],
   };
   return part === "all" ? [...parts.rbac(), ...parts.crds(), ...parts.webhooks()] : parts[part]();
 }
 
-function optionFaults({ namespace, extraGroups }: ManifestOptions): string[] {
-  const ofNamespace = namespaceNameFaults(namespace).map((fault) => `--namespace ${quote(namespace)}: ${fault}`);
+function optionFaults({ namespace, ackSystemNamespace, extraGroups }: ManifestOptions): string[] {
+  const named = { "--namespace": namespace, "--ack-system-namespace": ackSystemNamespace };
+  const ofNamespace = Object.entries(named).flatMap(([flag, name]) => namespaceNameFaults(name).map((fault) => `${flag} ${quote(name)}: ${fault}`));
   const ofGroups = extraGroups.filter((group) => !isACKGroup(group))
     .map((group) => `--extra-groups ${quote(group)}: no ACK group; expected one that ends in .services.k8s.aws`);
   return [...ofNamespace, ...ofGroups];

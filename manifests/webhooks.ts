@@ -2,7 +2,7 @@ import type {
   AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
   V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
-import { ACK_GROUPS } from "../shared/decisions/ack-groups.ts";
+import { knownGroups } from "../shared/decisions/ack-groups.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
 import { NAME_LABEL } from "../shared/decisions/selector-index.ts";
 import { labelsOf, WEBHOOK } from "./naming.ts";
@@ -91,6 +91,5 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
 
 /** A rule takes whole names of groups or `*`, no suffix. `*` of the resources leaves subresources out, status among them. */
 function ackResources(extraGroups: readonly string[]): V1RuleWithOperations {
-  const apiGroups = [...new Set([...ACK_GROUPS, ...extraGroups])].toSorted();
-  return { apiGroups, apiVersions: ["*"], resources: ["*"], operations: CREATE_AND_UPDATE, scope: "Namespaced" };
+  return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations: CREATE_AND_UPDATE, scope: "Namespaced" };
 }

@@ -94,7 +94,7 @@ function randomText(bytes: number): string {
 
 function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
   const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
-  return { ...settings, ...NO_CLUSTER, tlsDir, listen, healthListen };
+  return { ...settings, ...NO_CLUSTER, extraGroups: [], tlsDir, listen, healthListen };
 }
 
 const NO_CLUSTER = { cluster: false, kubeconfig: null, context: null, maxStaleness: 60_000 };

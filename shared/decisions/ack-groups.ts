@@ -1,3 +1,5 @@
+import { isACKGroup } from "./ack-resource.ts";
+
 /**
  * Every API group that an ACK service controller serves, sorted: what the webhook's rules name, since `apiGroups` in a webhook
  * configuration takes whole names or `*` and no suffix.
@@ -95,3 +97,14 @@ export const ACK_GROUPS: readonly string[] = [
   "transfer.services.k8s.aws",
   "wafv2.services.k8s.aws",
 ];
+
+/** The groups that this release and the user name, sorted: what webhook rules and rights are made for. */
+export function knownGroups(extraGroups: readonly string[]): string[] {
+  return [...new Set([...ACK_GROUPS, ...extraGroups])].toSorted();
+}
+
+/** The ACK groups among `groups` that are not known: no webhook rule and no right covers them. */
+export function unknownGroups(groups: Iterable<string>, extraGroups: readonly string[]): string[] {
+  const known = new Set(knownGroups(extraGroups));
+  return [...groups].filter((group) => isACKGroup(group) && !known.has(group)).toSorted();
+}

@@ -42,7 +42,7 @@ export const SETTINGS = {
   mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: DECIDERS, help: "what decides the role of a resource: IAMRoleSelectors, or the legacy maps of CARM" },
   teamLevelCarm: { flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate TeamLevelCARM is on" },
   serviceLevelCarm: { flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate ServiceLevelCARM is on" },
-  ackSystemNamespace: { flag: "--ack-system-namespace", type: "string", value: "NS", default: "ack-system", commands: DECIDERS, help: "the namespace of the CARM maps, which is that of the controllers" },
+  ackSystemNamespace: { flag: "--ack-system-namespace", type: "string", value: "NS", default: "ack-system", commands: [...DECIDERS, "manifests"], help: "the namespace of the CARM maps, which is that of the controllers" },
   runtime: { flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack", commands: [...DECIDERS, "manifests"], help: "what selectors may say: what shipped controllers understand, or all of it (which shipped controllers do not follow)" },
   region: { flag: "--region", type: "string", value: "REGION", pattern: { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "a region, such as eu-west-1" }, default: null, defaults: { local: "eu-west-1" }, commands: DECIDERS, help: "the controllers' region, and that of STS" },
   controllerAccount: { flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS, help: "the account of the controllers' own role" },
@@ -82,7 +82,7 @@ export const SETTINGS = {
   force: { flag: "--force", type: "boolean", default: false, commands: ["certs make"], help: "replace certificates that are there" },
   url: { flag: "--url", type: "string", value: "URL", pattern: { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" }, default: null, commands: ["manifests"], help: "the address of a webhook outside the cluster, instead of a Service" },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"], help: "the CA that the webhook's certificate is signed by" },
-  extraGroups: { flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["manifests"], help: "ACK API groups that this release does not know" },
+  extraGroups: { flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["manifests", "webhook"], help: "ACK API groups that this release does not know" },
 } as const satisfies Record<string, Definition>;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -1,9 +1,11 @@
+import { ACCOUNT_MAP, TEAM_MAP } from "../decisions/carm.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../decisions/iamroleselector.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../decisions/json.ts";
+import { field, type JsonObject, stringAt } from "../decisions/json.ts";
+import { conditionsOf, only, without } from "./kept-fields.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /** client-go's page size. */
-const PAGE_SIZE = 500;
+export const PAGE_SIZE = 500;
 /** A definition with its schemas is often 100 KB and may be over 1 MB. */
 const DEFINITIONS_PAGE_SIZE = 50;
 
@@ -28,7 +30,7 @@ const NAMESPACES: WatchedKind = {
   }),
 };
 
-const DEFINITIONS: WatchedKind = {
+export const DEFINITIONS: WatchedKind = {
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",
@@ -37,32 +39,37 @@ const DEFINITIONS: WatchedKind = {
   keep: keepDefinition,
 };
 
-/** What an inventory is made of. */
+/** What every inventory is made of. */
 export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEFINITIONS];
 
-/** The versions of ACK's kinds; the schemas are by far the largest part, and no decision reads them. */
+/** The CARM maps, each by itself: so no right to any other ConfigMap is needed. */
+export function carmMapKinds(namespace: string): readonly WatchedKind[] {
+  return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({
+    group: "",
+    version: "v1",
+    kind: "ConfigMap",
+    plural: "configmaps",
+    object: { namespace, name },
+    pageSize: PAGE_SIZE,
+    keep: (object) => ({ metadata: only(field(object, "metadata"), ["name", "namespace", "resourceVersion"]), data: field(object, "data") ?? {} }),
+  }));
+}
+
+/** The versions of ACK's kinds, and whether they are served; the schemas are by far the largest part, and decisions read that of the selectors alone. */
 function keepDefinition(object: JsonObject): JsonObject | null {
   const spec = field(object, "spec");
   if (!isOfACK(stringAt(spec, "group") ?? "")) return null;
   const listed = field(spec, "versions");
-  const versions = Array.isArray(listed) ? listed.map((version) => only(version, ["name", "served", "storage"])) : [];
+  const kept = ["name", "served", "storage", ...(stringAt(spec, "names", "kind") === SELECTOR_KIND ? ["schema"] : [])];
+  const versions = Array.isArray(listed) ? listed.map((version) => only(version, kept)) : [];
   return {
     metadata: only(field(object, "metadata"), ["name", "resourceVersion"]),
     spec: { ...only(spec, ["group", "names", "scope"]), versions },
+    status: { conditions: conditionsOf(object, "Established") },
   };
 }
 
 /** The groups of the services, and the one that holds IAMRoleSelector. */
 function isOfACK(group: string): boolean {
   return group === SELECTOR_GROUP || group.endsWith(`.${SELECTOR_GROUP}`);
-}
-
-function only(value: unknown, names: readonly string[]): JsonObject {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
-}
-
-function without(value: unknown, name: string): JsonObject {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 }

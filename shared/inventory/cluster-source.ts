@@ -1,56 +1,92 @@
 import { ResolverError } from "../decisions/errors.ts";
-import { Inventory, type InventoryChange } from "../decisions/inventory.ts";
+import { Inventory, type InventorySort } from "../decisions/inventory.ts";
+import type { JsonObject } from "../decisions/json.ts";
+import { apiVersionOf } from "../decisions/object-meta.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { CLUSTER_KINDS } from "./cluster-kinds.ts";
+import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS } from "./cluster-kinds.ts";
+import { KindFeed, type KindFeedOptions } from "./kind-feed.ts";
 import type { KubernetesAPI } from "./kubernetes-api.ts";
 import { Listeners } from "./listeners.ts";
-import { ListWatch, type ListWatchHandler } from "./list-watch.ts";
+import { ResourceFeeds } from "./resource-feeds.ts";
 import type { InventorySource, SourceStatus } from "./source.ts";
-import type { KeptObject, ObjectName, WatchedKind } from "./watched-kind.ts";
+import type { WatchedKind } from "./watched-kind.ts";
 
+/** What to hold of a cluster. Selectors, namespaces and CustomResourceDefinitions always are; each further sort needs further rights. */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
   readonly api: KubernetesAPI;
+  /** The objects of every ACK kind installed; `extraGroups` are those that may be read beside this release's. */
+  readonly resources?: { readonly extraGroups: readonly string[] };
+  /** The CARM maps of a namespace; whether the source is not loaded without them. */
+  readonly carmMaps?: { readonly namespace: string; readonly isAwaited: boolean };
+  /** Is given each object whole, as it is listed or changes, before fields are dropped; more than once when a list is repeated. */
+  readonly onObject?: (object: JsonObject) => void;
   readonly clock?: Clock;
   /** From 0 to 1, 1 excluded. */
   readonly random?: () => number;
 }
 
+/** Counts of kinds. */
+export interface ListingProgress {
+  readonly kinds: number;
+  readonly listed: number;
+  readonly faulty: number;
+}
+
 /**
- * The inventory of a cluster, fed by a list-watch for each kind. It is loaded once every kind has been listed: a kind that could
- * not be is never taken for one without objects.
+ * The inventory of a cluster, fed by a list-watch for each kind. It is loaded once every kind has been listed that was installed
+ * when it started: a kind that could not be is never taken for one without objects. One that is installed later is `unlisted` in
+ * the inventory until it has been listed, and does not make the source unready.
  */
 export class ClusterSource implements InventorySource {
   readonly inventory: Inventory;
   readonly #listeners = new Listeners();
   readonly #feeds: readonly KindFeed[];
-  readonly #loaded = Promise.withResolvers<void>();
+  readonly #resources: ResourceFeeds;
+  readonly #loading = Promise.withResolvers<void>();
+  #loaded = false;
 
-  constructor({ runtime, api, clock = systemClock, random = Math.random }: ClusterSourceOptions) {
-    this.inventory = new Inventory({ runtime, origin: "cluster" });
-    const onChange = (): void => this.#changed();
-    this.#feeds = CLUSTER_KINDS.map((kind) => new KindFeed({ kind, api, clock, random, inventory: this.inventory, onChange }));
+  constructor(options: ClusterSourceOptions) {
+    const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
+    this.inventory = new Inventory({ runtime, origin: "cluster", unread: unreadSorts(options) });
+    const observed = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : observe(kind, onObject));
+    const common = { api, clock, random, inventory: this.inventory, observed, onChange: () => this.#changed() };
+    this.#resources = new ResourceFeeds({ ...common, extraGroups: resources?.extraGroups ?? [] });
+    const follow: KindFeedOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
+    this.#feeds = heldKinds(options).map((held) => {
+      const onObjects = held.kind === DEFINITIONS && resources !== undefined ? follow : undefined;
+      return new KindFeed({ ...common, ...held, kind: observed(held.kind), onObjects });
+    });
     // A source that is stopped before anyone waits for it rejects nobody.
-    this.#loaded.promise.catch(() => undefined);
+    this.#loading.promise.catch(() => undefined);
   }
 
-  /** As current as the kind that was last heard of the longest ago; every kind's fault. */
+  /**
+   * As current as the kind that was last heard of the longest ago, those left out that were never listed; every kind's fault, as far as
+   * a person reads them.
+   */
   get status(): SourceStatus {
-    const loaded = this.#feeds.every(({ synced }) => synced);
-    const faults = this.#feeds.map(({ fault }) => fault).filter((fault) => fault !== null);
-    const lastSyncMs = loaded ? Math.min(...this.#feeds.map((feed) => feed.lastSyncMs)) : null;
-    return { loaded, lastSyncMs, fault: faults.length === 0 ? null : faults.join("; ") };
+    const feeds = [...this.#feeds, ...this.#resources];
+    const faults = feeds.flatMap(({ fault }) => fault ?? []);
+    const lastSyncMs = this.#loaded ? Math.min(...feeds.filter(({ synced }) => synced).map((feed) => feed.lastSyncMs)) : null;
+    return { loaded: this.#loaded, lastSyncMs, fault: faults.length === 0 ? null : said(faults) };
+  }
+
+  /** How far the first listing has come; kinds are found while it goes on. */
+  get progress(): ListingProgress {
+    const feeds = [...this.#feeds, ...this.#resources];
+    return { kinds: feeds.length, listed: feeds.filter(({ synced }) => synced).length, faulty: feeds.filter(({ fault }) => fault !== null).length };
   }
 
   /** Rejects only when stopped first. */
   async start(): Promise<void> {
     for (const feed of this.#feeds) feed.start();
-    await this.#loaded.promise;
+    await this.#loading.promise;
   }
 
   async stop(): Promise<void> {
-    this.#loaded.reject(new ResolverError("ERR_NOT_READY", `stopped before the inventory was loaded: ${this.status.fault ?? "it was still being listed"}`));
-    await Promise.all(this.#feeds.map((feed) => feed.stop()));
+    this.#loading.reject(new ResolverError("ERR_NOT_READY", `stopped before the inventory was loaded: ${this.status.fault ?? "it was still being listed"}`));
+    await Promise.all([...this.#feeds.map((feed) => feed.stop()), this.#resources.stop()]);
   }
 
   onChange(listener: () => void): () => void {
@@ -58,60 +94,37 @@ export class ClusterSource implements InventorySource {
   }
 
   #changed(): void {
-    if (this.status.loaded) this.#loaded.resolve();
+    this.#loaded ||= [...this.#feeds, ...this.#resources].every(({ synced, isAwaited }) => synced || !isAwaited);
+    if (this.#loaded) this.#loading.resolve();
     this.#listeners.notify();
   }
 }
 
-interface KindFeedOptions {
-  readonly kind: WatchedKind;
-  readonly api: KubernetesAPI;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly inventory: Inventory;
-  readonly onChange: () => void;
+function unreadSorts({ resources, carmMaps }: ClusterSourceOptions): InventorySort[] {
+  return [...(resources === undefined ? ["resources" as const] : []), ...(carmMaps === undefined ? ["config maps" as const] : [])];
 }
 
-/** Brings one kind's objects into the inventory. */
-class KindFeed implements ListWatchHandler {
-  synced = false;
-  lastSyncMs = 0;
-  fault: string | null = null;
-  readonly #options: KindFeedOptions;
-  readonly #listWatch: ListWatch;
+function heldKinds({ carmMaps }: ClusterSourceOptions): Pick<KindFeedOptions, "kind" | "sort" | "isAwaited">[] {
+  const kinds: Pick<KindFeedOptions, "kind" | "sort" | "isAwaited">[] = CLUSTER_KINDS.map((kind) => ({ kind, sort: null, isAwaited: true }));
+  if (carmMaps === undefined) return kinds;
+  const { namespace, isAwaited } = carmMaps;
+  return [...kinds, ...carmMapKinds(namespace).map((kind) => ({ kind, sort: "config maps" as const, isAwaited }))];
+}
 
-  constructor(options: KindFeedOptions) {
-    this.#options = options;
-    const { kind, api, clock, random } = options;
-    this.#listWatch = new ListWatch({ kind, api, clock, random, handler: this });
-  }
+/** Items of a list carry no type of their own. */
+function observe(kind: WatchedKind, onObject: (object: JsonObject) => void): WatchedKind {
+  const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
+  const keep = (object: JsonObject): JsonObject | null => {
+    onObject({ ...object, ...type });
+    return kind.keep(object);
+  };
+  return { ...kind, keep };
+}
 
-  start(): void {
-    this.#listWatch.start();
-  }
+const SAID_FAULTS = 10;
 
-  async stop(): Promise<void> {
-    await this.#listWatch.stop();
-  }
-
-  changed(put: readonly KeptObject[], removed: readonly ObjectName[]): void {
-    const { group, kind } = this.#options.kind;
-    const changes: InventoryChange[] = removed.map(({ namespace, name }) => ({ type: "remove", group, kind, namespace, name }));
-    for (const { object } of put) if (object !== null) changes.push({ type: "put", object });
-    this.#options.inventory.apply(changes);
-    const first = !this.synced;
-    this.synced = true;
-    this.lastSyncMs = this.#options.clock.now();
-    if (first || changes.length > 0) this.#options.onChange();
-  }
-
-  current(): void {
-    this.lastSyncMs = this.#options.clock.now();
-  }
-
-  failed(fault: string | null): void {
-    if (fault === this.fault) return;
-    this.fault = fault;
-    this.#options.onChange();
-  }
+/** An API server that is away is away for every kind. */
+function said(faults: readonly string[]): string {
+  const more = faults.length - SAID_FAULTS;
+  return more > 0 ? `${faults.slice(0, SAID_FAULTS).join("; ")}; and ${more} more` : faults.join("; ");
 }

@@ -1,5 +1,7 @@
+import { ACK_GROUPS } from "../decisions/ack-groups.ts";
+import { isACKGroup } from "../decisions/ack-resource.ts";
 import { field, stringAt } from "../decisions/json.ts";
-import { collectionPath, resourceName, type WatchedKind } from "./watched-kind.ts";
+import { collectionPath, placeName, resourceName, type WatchedKind } from "./watched-kind.ts";
 
 /** How the next attempt begins: from the version reached, or from a new list. */
 export type Resumption = "resume" | "relist";
@@ -9,12 +11,15 @@ export class ListWatchFault extends Error {
   readonly resumption: Resumption;
   /** What the server asked to wait, in ms; 0 without a wish. */
   readonly waitMs: number;
+  /** Whether the server only asked to come again later. */
+  readonly isDeferral: boolean;
 
-  constructor(message: string, resumption: Resumption, waitMs = 0) {
+  constructor(message: string, resumption: Resumption, { waitMs = 0, isDeferral = false } = {}) {
     super(message);
     this.name = "ListWatchFault";
     this.resumption = resumption;
     this.waitMs = waitMs;
+    this.isDeferral = isDeferral;
   }
 }
 
@@ -33,18 +38,26 @@ export interface Refusal {
 export function refusalFault(kind: WatchedKind, { verb, status, body, waitMs }: Refusal): ListWatchFault {
   // A watch that is answered 404 may be of a kind that was removed and is back: the list tells.
   const resumption = status === 404 || verb === "list" ? "relist" : "resume";
-  return new ListWatchFault(`${reason(kind, verb, status)}${serverSaid(body)}`, resumption, waitMs);
+  return new ListWatchFault(`${reason(kind, verb, status)}${serverSaid(body)}`, resumption, { waitMs, isDeferral: status === 429 });
 }
 
 function reason(kind: WatchedKind, verb: string, status: number): string {
+  if (status === 404 && isACKGroup(kind.group)) {
+    return `the API server does not serve ${resourceName(kind)} (404 on ${verb}), though its CustomResourceDefinition is there; it is asked again until it does`;
+  }
   if (status === 404) {
     return `the cluster has no ${kind.kind} (404 on ${collectionPath(kind)}), which is not the same as having none of them; install its CustomResourceDefinition, as with "ack-role-resolver manifests crds | kubectl apply -f -"`;
   }
   if (status === 403) {
-    return `not allowed to ${verb} ${resourceName(kind)} in the whole cluster; grant the verbs list and watch on it, as "ack-role-resolver manifests rbac" does`;
+    return `not allowed to ${verb} ${resourceName(kind)} ${placeName(kind)}; grant the verbs list and watch on it, as "ack-role-resolver manifests rbac${grantFlag(kind)}" does`;
   }
   if (status === 401) return `the API server does not accept the credentials (401 on ${verb} ${resourceName(kind)}); renew them in the kubeconfig`;
   return `the API server answered ${status} on ${verb} ${resourceName(kind)}`;
+}
+
+/** What the manifests have to be told to grant rights to a group that this release does not know. */
+function grantFlag({ group }: WatchedKind): string {
+  return isACKGroup(group) && !ACK_GROUPS.includes(group) ? ` --extra-groups ${group}` : "";
 }
 
 /** There was no answer, or it broke off. */

@@ -4,7 +4,8 @@ import { bodyText, type KubernetesAPI, type KubernetesResponse, retryAfterMs } f
 import { LineSplitter } from "./line-splitter.ts";
 import { connectionFault, errorEvent, Expired, ListWatchFault, refusalFault } from "./list-watch-fault.ts";
 import { listAll, type ListPage, readEvent, readPage } from "./list-watch-wire.ts";
-import { collectionPath, keyOf, type KeptObject, type ObjectName, type ObjectVersion, versionOf, type WatchedKind } from "./watched-kind.ts";
+import type { Turns } from "./turns.ts";
+import { collectionPath, keyOf, type KeptObject, type ObjectName, type ObjectVersion, selectionQuery, versionOf, type WatchedKind } from "./watched-kind.ts";
 import { watchedRequest } from "./watchdog.ts";
 
 /** What a list-watch tells, in the order of the API server's events and never two at once. */
@@ -24,6 +25,8 @@ export interface ListWatchOptions {
   readonly clock: Clock;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
+  /** Shared by kinds that are not to be listed all at once. */
+  readonly turns?: Turns;
 }
 
 /** How long the server is asked to keep a watch, 240 to 300 s, so that watches do not all end together. */
@@ -38,6 +41,8 @@ const LIST_IDLE_MS = 60_000;
 const LIST_MS = 300_000;
 /** A watch that has lived this long was healthy, so the back-off begins anew. */
 const HEALTHY_MS = 30_000;
+/** kube-apiserver answers 429 for the second or two in which it makes the storage of a new kind, or of any after a start. */
+const UNSAID_DEFERRALS = 3;
 
 /**
  * Follows one kind: lists it in pages, watches from the list's version, resumes after every break and lists again when the
@@ -51,6 +56,8 @@ export class ListWatch {
   #known = new Map<string, ObjectVersion>();
   /** The version that the view is at; null when a list is due. */
   #resourceVersion: string | null = null;
+  /** How often in a row the server asked to come again later. */
+  #deferrals = 0;
   /** When the last watch was answered; Infinity when it was not. */
   #followingSince = Infinity;
   #running: Promise<void> = Promise.resolve();
@@ -58,6 +65,11 @@ export class ListWatch {
   constructor(options: ListWatchOptions) {
     this.#options = options;
     this.#backOff = new BackOff(options.random);
+  }
+
+  /** The objects told of and not gone. */
+  get known(): Iterable<ObjectName> {
+    return this.#known.values();
   }
 
   start(): void {
@@ -84,7 +96,7 @@ export class ListWatch {
   async #attempt(): Promise<number> {
     this.#followingSince = Infinity;
     try {
-      if (this.#resourceVersion === null) await this.#list();
+      if (this.#resourceVersion === null) await this.#listInTurn();
       await this.#watch();
       // The server ends each watch at the time it was asked to: the next begins at once, but not many a second.
       return this.#wasHealthy() ? 0 : this.#backOff.next();
@@ -109,8 +121,15 @@ export class ListWatch {
     }
     const fault = error instanceof ListWatchFault ? error : connectionFault(this.#options.kind, error);
     if (fault.resumption === "relist") this.#resourceVersion = null;
-    this.#options.handler.failed(fault.message);
+    this.#deferrals = fault.isDeferral ? this.#deferrals + 1 : 0;
+    if (this.#deferrals === 0 || this.#deferrals > UNSAID_DEFERRALS) this.#options.handler.failed(fault.message);
     return this.#backOff.next(fault.waitMs);
+  }
+
+  async #listInTurn(): Promise<void> {
+    const { turns } = this.#options;
+    if (turns === undefined) await this.#list();
+    else await turns.take(() => this.#list());
   }
 
   async #list(): Promise<void> {
@@ -128,7 +147,7 @@ export class ListWatch {
 
   async #page(query: string): Promise<ListPage> {
     const { kind } = this.#options;
-    const path = `${collectionPath(kind)}?limit=${kind.pageSize}${query}`;
+    const path = `${collectionPath(kind)}?${selectionQuery(kind)}limit=${kind.pageSize}${query}`;
     const body = await this.#exchange({ verb: "list", path, totalMs: LIST_MS, idleMs: LIST_IDLE_MS }, bodyText);
     return readPage(kind, body);
   }
@@ -136,7 +155,8 @@ export class ListWatch {
   async #watch(): Promise<void> {
     const seconds = WATCH_MIN_S + Math.floor(this.#options.random() * WATCH_SPREAD_S);
     const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${seconds}&resourceVersion=${this.#resourceVersion ?? ""}`;
-    const path = `${collectionPath(this.#options.kind)}?${query}`;
+    const { kind } = this.#options;
+    const path = `${collectionPath(kind)}?${selectionQuery(kind)}${query}`;
     const limits = { totalMs: seconds * 1000 + WATCH_OVERTIME_MS, idleMs: WATCH_IDLE_MS };
     await this.#exchange({ verb: "watch", path, ...limits }, (response) => this.#follow(response));
   }

@@ -7,6 +7,8 @@ export interface WatchedKind {
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
+  /** Where one object alone is followed: that one, as RBAC's resourceNames allow it. */
+  readonly object?: ObjectName;
   /** Objects a page of the list; fewer where they are large. */
   readonly pageSize: number;
   /** The fields that decisions read, or null for an object that none does. */
@@ -37,14 +39,28 @@ export function versionOf({ namespace, name, resourceVersion }: ObjectVersion): 
   return { namespace, name, resourceVersion };
 }
 
-/** The path of the kind's objects in all namespaces. */
-export function collectionPath({ group, version, plural }: WatchedKind): string {
-  return group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
+/** The path of the kind's objects in all namespaces, or in that of the one object. */
+export function collectionPath({ group, version, plural, object }: WatchedKind): string {
+  const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  return object === undefined ? `${base}/${plural}` : `${base}/namespaces/${object.namespace}/${plural}`;
+}
+
+/**
+ * What a list or watch of the kind asks beside its own parameters. With this field selector and no other, the API server asks RBAC
+ * for the right to the object of that name alone (k8s.io/apiserver pkg/endpoints/request/requestinfo.go).
+ */
+export function selectionQuery({ object }: WatchedKind): string {
+  return object === undefined ? "" : `fieldSelector=${encodeURIComponent(`metadata.name=${object.name}`)}&`;
 }
 
 /** `iamroleselectors.services.k8s.aws`, as RBAC and kubectl name it. */
 export function resourceName({ group, plural }: WatchedKind): string {
   return group === "" ? plural : `${plural}.${group}`;
+}
+
+/** `in the whole cluster`, or which object. */
+export function placeName({ object }: WatchedKind): string {
+  return object === undefined ? "in the whole cluster" : `named ${object.name} in the namespace ${object.namespace}`;
 }
 
 /** Reads an object of a list or an event; null for what is none. Items of a list carry no type of their own: the kind gives it. */

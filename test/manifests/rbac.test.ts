@@ -1,22 +1,48 @@
 import { test } from "tap";
-import { installNamespace, readerBinding, readerRole, serviceAccount } from "../../manifests/rbac.ts";
+import {
+  installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
+} from "../../manifests/rbac.ts";
+import { ACK_GROUPS } from "../../shared/decisions/ack-groups.ts";
 
-test("the webhook reads what an inventory is made of, and nothing else", (t) => {
-  const verbs = ["get", "list", "watch"];
+const verbs = ["get", "list", "watch"];
+
+test("an inventory is read, and nothing else", (t) => {
   t.same(readerRole().rules, [
     { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs },
     { apiGroups: [""], resources: ["namespaces"], verbs },
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs },
   ]);
-  t.notMatch(JSON.stringify(readerRole()), /\*/, "no wildcard");
+  t.notMatch(JSON.stringify([readerRole(), mapsRole("ack-system")]), /\*/, "no wildcard");
   t.end();
 });
 
-test("the role is bound to the service account in the namespace of the install", (t) => {
+test("every kind of the services' groups is read, and of no other group", (t) => {
+  t.same(resourcesRole([]).rules, [{ apiGroups: ACK_GROUPS, resources: ["*"], verbs }]);
+  const [rule] = resourcesRole(["zzz.services.k8s.aws", "s3.services.k8s.aws"]).rules ?? [];
+  t.same(rule?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
+  for (const group of rule?.apiGroups ?? []) t.match(group, /^[a-z0-9]+\.services\.k8s\.aws$/, "no wildcard, and not the group of the selectors");
+  t.end();
+});
+
+test("of ConfigMaps the two CARM maps are read", (t) => {
+  t.match(mapsRole("ack"), {
+    metadata: { namespace: "ack" },
+    rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["ack-role-account-map", "ack-role-team-map"], verbs }],
+  });
+  t.equal(mapsRole("ack").rules?.length, 1);
+  t.end();
+});
+
+test("the roles are bound to the service account in the namespace of the install", (t) => {
   const account = serviceAccount("platform").metadata;
   const { roleRef, subjects } = readerBinding("platform");
   t.match(account, { name: "ack-role-resolver-webhook", namespace: installNamespace("platform").metadata?.name });
   t.same(subjects, [{ kind: "ServiceAccount", name: account?.name, namespace: account?.namespace }]);
   t.same(roleRef, { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: readerRole().metadata?.name });
+  t.same(resourcesBinding("platform").subjects, subjects);
+  t.equal(resourcesBinding("platform").roleRef.name, resourcesRole([]).metadata?.name);
+  const maps = mapsBinding("platform", "ack");
+  t.same(maps.subjects, subjects);
+  t.match(maps, { metadata: { namespace: "ack" }, roleRef: { kind: "Role", name: mapsRole("ack").metadata?.name } });
   t.end();
 });

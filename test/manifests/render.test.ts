@@ -4,7 +4,7 @@ import { isManifestPart, MANIFEST_PARTS, manifestObjects, type ManifestOptions, 
 import { field, stringAt } from "../../shared/decisions/json.ts";
 import { readManifests } from "../../shared/inventory/manifest-reader.ts";
 
-const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", url: null, caBundle: null, extraGroups: [] };
+const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: [] };
 
 test("the YAML of every part reads back as the same objects", (t) => {
   for (const part of MANIFEST_PARTS) {
@@ -29,7 +29,8 @@ test("strings that YAML could take for something else stay strings", (t) => {
 
 test("all is the parts in an order in which they can be applied, the webhooks last", (t) => {
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
-    "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition",
+    "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+    "CustomResourceDefinition",
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
   t.end();
@@ -46,7 +47,7 @@ test("every object says what it belongs to", (t) => {
 });
 
 test("options that cannot be are refused, every one named", (t) => {
-  const options = { ...OPTIONS, namespace: "Platform_1", extraGroups: ["s3.services.k8s.aws", "services.k8s.aws", "s3.example.com"] };
+  const options = { ...OPTIONS, namespace: "Platform_1", ackSystemNamespace: "ack.system", extraGroups: ["s3.services.k8s.aws", "services.k8s.aws", "s3.example.com"] };
   t.throws(() => renderManifests("crds", options), {
     code: "ERR_CONFIG_INVALID",
     message: '--namespace "Platform_1": a namespace name consists of lower-case letters, digits and \'-\', starting and ending with a letter or digit\n'

@@ -14,7 +14,7 @@ import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
 
-const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", url: null, caBundle: null, extraGroups: ["new.services.k8s.aws"] };
+const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: ["new.services.k8s.aws"] };
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const A = "arn:aws:iam::111122223333:role/a";
 const B = "arn:aws:iam::111122223333:role/b";
@@ -188,8 +188,10 @@ async function leaveOnTheWayOut(cluster: Cluster): Promise<void> {
 }
 
 async function acceptsAll(t: Test, cluster: Cluster): Promise<void> {
-  // A dry run stores no Namespace, and a ServiceAccount needs one.
-  t.equal((await cluster.kubectl(["create", "namespace", OPTIONS.namespace])).code, 0);
+  // A dry run stores no Namespace, and a ServiceAccount needs one; that of ACK is made by its own charts.
+  for (const namespace of [OPTIONS.namespace, OPTIONS.ackSystemNamespace]) {
+    t.equal((await cluster.kubectl(["create", "namespace", namespace])).code, 0);
+  }
   const apply = ["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-"];
   const outside = { ...OPTIONS, url: NOBODY, caBundle: await readFile(cluster.caFile, "utf8") };
   for (const options of [OPTIONS, { ...outside, runtime: "extended" } as const]) {
@@ -208,11 +210,15 @@ async function acceptsAll(t: Test, cluster: Cluster): Promise<void> {
 async function grantsReading(t: Test, cluster: Cluster): Promise<void> {
   const can = async (verb: string, resource: string): Promise<string> =>
     (await cluster.kubectl(["auth", "can-i", verb, resource, "--all-namespaces"], { user: "webhook" })).stdout.trim();
-  for (const resource of ["iamroleselectors.services.k8s.aws", "namespaces", "customresourcedefinitions.apiextensions.k8s.io"]) {
+  for (const resource of ["iamroleselectors.services.k8s.aws", "namespaces", "customresourcedefinitions.apiextensions.k8s.io", "buckets.s3.services.k8s.aws"]) {
     for (const verb of ["get", "list", "watch"]) t.equal(await can(verb, resource), "yes", `${verb} ${resource}`);
     for (const verb of ["create", "update", "delete"]) t.equal(await can(verb, resource), "no", `${verb} ${resource}`);
   }
-  for (const resource of ["secrets", "configmaps", "buckets.s3.services.k8s.aws"]) t.equal(await can("get", resource), "no", resource);
+  for (const resource of ["secrets", "configmaps"]) t.equal(await can("get", resource), "no", resource);
+  const maps = `/api/v1/namespaces/${OPTIONS.ackSystemNamespace}/configmaps`;
+  for (const [query, status] of [["?fieldSelector=metadata.name%3Dack-role-team-map", 200], ["?fieldSelector=metadata.name%3Dother", 403], ["", 403]] as const) {
+    t.equal((await cluster.request("GET", `${maps}${query}`, undefined, { user: "webhook" })).status, status, `list of configmaps ${query}`);
+  }
 }
 
 async function refusesSelectors(t: Test, cluster: Cluster): Promise<void> {
