@@ -32,7 +32,7 @@ export function readerRole(): V1ClusterRole {
 
 /**
  * The AWS resources of every service. RBAC has no pattern for groups, so each is named; their kinds are not, since a controller's next
- * release brings kinds that nobody knows today (docs/decisions/0003-rights-to-read-resources.md).
+ * release brings kinds that nobody knows today (docs/decisions/0007-rights-to-read-resources.md).
  */
 export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
   return clusterRole(RESOURCES_ROLE, [{ apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: READ }]);
