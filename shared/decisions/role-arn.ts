@@ -47,6 +47,12 @@ export function roleARNFaults(text: string, arn: ARN): string[] {
   return faults;
 }
 
+/** The parts of an IAM role's ARN, or null when the text is none. */
+export function parseRoleARN(text: string): ARN | null {
+  const arn = parseARN(text);
+  return arn !== null && roleARNFaults(text, arn).length === 0 ? arn : null;
+}
+
 function resourceFaults(resource: string): string[] {
   if (!resource.startsWith("role/")) return [`it names ${quote(resource)}, not role/NAME`];
   const pathAndName = resource.slice("role".length);

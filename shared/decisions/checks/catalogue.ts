@@ -1,11 +1,33 @@
 import type { Check, CheckEntry, SelectorChange } from "./check.ts";
+import { IRS_04, IRS_05, IRS_23 } from "./selector-account.ts";
+import { ACK_07, ACK_08, ACK_18 } from "./resource-account.ts";
+import { ACK_12, ACK_17 } from "./resource-adoption.ts";
+import { ACK_02, ACK_11, ACK_13, ACK_14, ACK_15, ACK_20 } from "./resource-annotations.ts";
+import type { ResourceChange } from "./resource-change.ts";
+import { ACK_30, ACK_31, ACK_32, ACK_33 } from "./resource-deletion.ts";
+import { ACK_16 } from "./resource-references.ts";
+import { ACK_10, ACK_10B } from "./resource-region.ts";
+import { ACK_03, ACK_04, ACK_05, ACK_05B, ACK_06, ACK_09, ACK_19 } from "./resource-selection.ts";
 import { SELECTOR_CHECKS } from "./selector-checks.ts";
+import { IRS_13 } from "./selector-kinds.ts";
+import { IRS_26 } from "./selector-mode.ts";
+import { IRS_10, IRS_22 } from "./selector-reach.ts";
+import { IRS_07, IRS_16 } from "./selector-stored.ts";
+import { IRS_24, IRS_25 } from "./selector-trust.ts";
 
 /** The checks of a step of an IAMRoleSelector against all that is known. */
-export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [];
+export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
+  IRS_04, IRS_05, IRS_07, IRS_10, IRS_13, IRS_16, IRS_22, IRS_23, IRS_24, IRS_25, IRS_26,
+];
+
+/** The checks of a step of an ACK resource. */
+export const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
+  ACK_02, ACK_03, ACK_04, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10B, ACK_11, ACK_12, ACK_13, ACK_14, ACK_15, ACK_16,
+  ACK_17, ACK_18, ACK_19, ACK_20, ACK_30, ACK_31, ACK_32, ACK_33,
+];
 
 /** All of them, in the order of the documents. */
-export const CATALOGUE: readonly CheckEntry[] = [...SELECTOR_CHECKS, ...SELECTOR_CHANGE_CHECKS];
+export const CATALOGUE: readonly CheckEntry[] = [...SELECTOR_CHECKS, ...SELECTOR_CHANGE_CHECKS, ...RESOURCE_CHECKS];
 
 /** Every id that `--check` and the waiver annotation may name. */
 export const CHECK_IDS: ReadonlySet<string> = new Set(CATALOGUE.map((check) => check.id));

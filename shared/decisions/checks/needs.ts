@@ -7,12 +7,17 @@ export function unmetNeeds({ needs = [] }: CheckEntry, input: JudgeInput, settin
   return needs.filter((need) => !isMet(need, input, settings));
 }
 
-function isMet(need: Need, { inventory = null, requester, old }: JudgeInput, settings: DecisionSettings): boolean {
+function isMet(need: Need, input: JudgeInput, settings: DecisionSettings): boolean {
+  const { inventory = null, requester, old, access = null } = input;
   switch (need) {
     case "the requester":
       return requester !== null;
     case "the stored object":
       return old !== null;
+    case "access reviews":
+      return access !== null;
+    case "selectors and namespaces":
+      return tellsRoles(input, settings);
     case "namespaces":
     case "kinds":
     case "resources":
@@ -23,10 +28,20 @@ function isMet(need: Need, { inventory = null, requester, old }: JudgeInput, set
   }
 }
 
+/** Whether what decides the role of a resource is known: what manifests leave out may be in the cluster that they are for. */
+function tellsRoles({ inventory = null, origin }: JudgeInput, { mode }: DecisionSettings): boolean {
+  if (inventory === null || origin === "cluster") return inventory !== null;
+  if (mode === "carm") return inventory.knows("config maps") && inventory.knows("namespaces");
+  const { selectors, malformed, readsNamespaceLabels } = inventory;
+  return selectors.size + malformed.size > 0 && (!readsNamespaceLabels || inventory.knows("namespaces"));
+}
+
 /** By flag, whether the setting says anything. */
 const SAID: Readonly<Record<string, (settings: DecisionSettings) => boolean>> = {
   "--controller-account": ({ controllerAccount }) => controllerAccount !== null,
   "--controller-role": ({ controllerRole }) => controllerRole !== null,
+  "--controller-account or --controller-role": ({ controllerAccount, controllerRole }) => controllerAccount !== null || controllerRole !== null,
+  "--allowed-accounts or --controller-role": ({ allowedAccounts, controllerRole }) => allowedAccounts.length > 0 || controllerRole !== null,
   "--allowed-accounts": ({ allowedAccounts }) => allowedAccounts.length > 0,
   "--controller-service-accounts": ({ controllerServiceAccounts }) => controllerServiceAccounts.length > 0,
   "--tenant-labels": ({ tenantLabels }) => tenantLabels.length > 0,

@@ -1,8 +1,9 @@
 import type { SelectorCheck } from "./check.ts";
 import { IRS_15, IRS_15B } from "./selector-breadth.ts";
+import { IRS_13B, IRS_14 } from "./selector-kinds.ts";
 import { IRS_11, IRS_35 } from "./selector-labels.ts";
 import { IRS_08, IRS_09 } from "./selector-namespaces.ts";
-import { IRS_01, IRS_02, IRS_03 } from "./selector-role.ts";
+import { IRS_01, IRS_02, IRS_03, IRS_06 } from "./selector-role.ts";
 import { IRS_00 } from "./selector-shape.ts";
 import { IRS_12 } from "./selector-types.ts";
 
@@ -11,5 +12,5 @@ import { IRS_12 } from "./selector-types.ts";
  * which selectors take part, and the rest asks what those decide.
  */
 export const SELECTOR_CHECKS: readonly SelectorCheck[] = [
-  IRS_00, IRS_01, IRS_02, IRS_03, IRS_08, IRS_09, IRS_11, IRS_12, IRS_15, IRS_15B, IRS_35,
+  IRS_00, IRS_01, IRS_02, IRS_03, IRS_06, IRS_08, IRS_09, IRS_11, IRS_12, IRS_13B, IRS_14, IRS_15, IRS_15B, IRS_35,
 ];

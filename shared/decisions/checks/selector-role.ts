@@ -1,4 +1,4 @@
-import { parseARN, roleARNFaults } from "../role-arn.ts";
+import { parseARN, parseRoleARN, roleARNFaults } from "../role-arn.ts";
 import type { Fault, SelectorCheck } from "./check.ts";
 import { quote } from "../quote.ts";
 
@@ -44,5 +44,30 @@ export const IRS_03: SelectorCheck = {
     const parsed = parseARN(arn);
     const faults = parsed === null ? [] : roleARNFaults(arn, parsed);
     if (faults.length > 0) yield { path: PATH, message: `${quote(arn)} is not the ARN of an IAM role: ${faults.join("; ")}` };
+  },
+};
+
+/**
+ * Paths that IAM keeps for AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html, and of IAM
+ * Identity Center https://docs.aws.amazon.com/singlesignon/latest/userguide/referencingpermissionsets.html.
+ */
+const RESERVED_PATHS: Readonly<Record<string, string>> = {
+  "role/aws-service-role/": "is linked to a service of AWS",
+  "role/aws-reserved/": "is reserved for AWS",
+};
+
+export const IRS_06: SelectorCheck = {
+  id: "IRS-06",
+  severity: "warn",
+  waivable: false,
+  reason: "Only AWS itself can assume service-linked and reserved roles, so every resource of the selector would fail.",
+  fix: "make a role of your own, whose trust policy names the controller's role",
+  example: "spec: {arn: 'arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3'}",
+  *find({ written }): Iterable<Fault> {
+    const arn = written.arn ?? "";
+    const resource = parseRoleARN(arn)?.resource ?? "";
+    for (const [path, whose] of Object.entries(RESERVED_PATHS)) {
+      if (resource.startsWith(path)) yield { path: PATH, message: `${quote(arn)} ${whose}, and nobody else can assume it` };
+    }
   },
 };

@@ -25,7 +25,7 @@ export const IRS_12: SelectorCheck = {
       const effective = effectiveEntry(entry, subject);
       const key = `${effective.group}/${effective.version}/${effective.kind}`;
       if (key === "//") yield { path, message: "the entry is empty: it names no group, version or kind", dropsSelector: true };
-      else if (seen.has(key)) yield { path, message: `the entry ${describe(effective)} is listed already`, dropsSelector: true };
+      else if (seen.has(key)) yield { path, message: `the entry ${describeEntry(effective)} is listed already`, dropsSelector: true };
       seen.add(key);
     }
   },
@@ -46,6 +46,7 @@ function apiVersionFault(entry: WrittenTypeEntry, path: FieldPath, read: boolean
   return { path: at, message: "apiVersion was not rewritten, and controllers do not read it", fix, dropsSelector: true };
 }
 
-function describe({ group, version, kind }: TypeEntry): string {
+/** As messages show an entry. */
+export function describeEntry({ group, version, kind }: TypeEntry): string {
   return `{group: ${quote(group)}, version: ${quote(version)}, kind: ${quote(kind)}}`;
 }

@@ -1,0 +1,70 @@
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { droppedFields, objectFields } from "../known-fields.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../iamroleselector-schema.ts";
+import { readSelector, type WrittenSelector } from "../iamroleselector.ts";
+import { formatFieldPath } from "../field-path.ts";
+import { objectMeta } from "../object-meta.ts";
+import { quote } from "../quote.ts";
+import { rewrittenEntry } from "../type-entry.ts";
+import type { Check, Fault, SelectorChange } from "./check.ts";
+
+export const IRS_07: Check<SelectorChange> = {
+  id: "IRS-07",
+  severity: "deny",
+  waivable: false,
+  reason: "Resources that exist in the account of the old role would be left behind there. Removing spec first gets round the CRD's own rule.",
+  fix: "create a selector of another name for the new role, and delete this one when nothing needs it",
+  example: "# an update from\nspec: {arn: 'arn:aws:iam::111122223333:role/old'}\n# to\nspec: {arn: 'arn:aws:iam::111122223333:role/new'}",
+  needs: ["the stored object"],
+  ofChange: true,
+  *find({ written: { arn }, old }): Iterable<Fault> {
+    const stored = old?.arn ?? null;
+    if (stored === null || arn === stored) return;
+    yield { path: ["spec", "arn"], message: arn === null ? `the role ${quote(stored)} is removed` : `the role is changed from ${quote(stored)} to ${quote(arn)}` };
+  },
+};
+
+/** Where kubectl's client-side apply keeps what it was given: https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-kubernetes-io-last-applied-configuration. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** What counts where the served schema is not known. */
+const OWN_FIELDS = objectFields({ properties: { spec: SELECTOR_SPEC_SCHEMA, status: { "x-kubernetes-preserve-unknown-fields": true } } });
+
+export const IRS_16: Check<SelectorChange> = {
+  id: "IRS-16",
+  severity: "deny",
+  waivable: true,
+  reason: "The API server drops a field that its CRD does not know before anyone sees it, so the selector selects more than was written.",
+  fix: "say it with the fields that there are (kubectl explain iamroleselector.spec), or install the CRD of ack-role-resolver manifests crds",
+  example: "# where the CRD does not know matchExpressions, kubectl apply of\nspec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, matchExpressions: [{key: team, operator: Exists}]}}}",
+  *find({ object, written, inventory }): Iterable<Fault> {
+    const applied = lastApplied(object);
+    if (applied === null) return;
+    const rewritten = rewrittenFields(readSelector(applied), written);
+    for (const path of droppedFields(inventory.selectorFields ?? OWN_FIELDS, applied, object)) {
+      if (!rewritten.has(formatFieldPath(path))) yield { path, message: "the field was applied, but the cluster does not know it and dropped it" };
+    }
+  },
+};
+
+function lastApplied(object: JsonObject): JsonObject | null {
+  const text = objectMeta(object).annotations.get(LAST_APPLIED);
+  if (text === undefined) return null;
+  try {
+    const applied: unknown = JSON.parse(text);
+    return isJsonObject(applied) ? applied : null;
+  } catch {
+    return null; // a user's own text, which says nothing
+  }
+}
+
+/** The `apiVersion` of entries that stand in the object as admission rewrites them. */
+function rewrittenFields(applied: WrittenSelector, { resourceTypeSelector }: WrittenSelector): ReadonlySet<string> {
+  const paths = (applied.resourceTypeSelector ?? []).flatMap((entry, i) => {
+    const expected = rewrittenEntry(entry);
+    const stored = resourceTypeSelector?.[i];
+    const isStored = expected !== null && stored?.group === expected.group && stored.version === expected.version && stored.kind === expected.kind;
+    return isStored ? [formatFieldPath(["spec", "resourceTypeSelector", i, "apiVersion"])] : [];
+  });
+  return new Set(paths);
+}
