@@ -4,6 +4,11 @@ import { printable } from "./quote.ts";
 export type FieldStep = string | number | { readonly key: string };
 export type FieldPath = readonly FieldStep[];
 
+/** Where an annotation of an object is. */
+export function annotationPath(key: string): FieldPath {
+  return ["metadata", "annotations", { key }];
+}
+
 /**
  * A path as Kubernetes prints it, `spec.namespaceSelector.labelSelector.matchLabels[example.com/team]`, control characters escaped.
  * Source: k8s.io/apimachinery pkg/util/validation/field/path.go.

@@ -22,7 +22,7 @@ export function isRegion(text: string): boolean {
 // Source: aws-sdk-go-v2 internal/endpoints/awsrulesfn/partitions.json, regionRegex of each partition.
 const PARTITIONS: readonly (readonly [prefix: string, partition: string])[] = [
   ["cn-", "aws-cn"], ["us-gov-", "aws-us-gov"], ["us-iso-", "aws-iso"], ["us-isob-", "aws-iso-b"], ["eu-isoe-", "aws-iso-e"],
-  ["us-isof-", "aws-iso-f"], ["eu-isof-", "aws-iso-f"], ["eusc-", "aws-eusc"],
+  ["us-isof-", "aws-iso-f"], ["eusc-", "aws-eusc"],
 ];
 
 /** The partition that a region belongs to, and its roles' ARNs name. */
