@@ -67,7 +67,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
 function addRoutes(app: WebhookApp, decisions: DecisionSettings, { source, clock, log, metrics, monotonicMs }: WebhookPorts): void {
   const routes: Readonly<Record<string, Decide>> = {
     "/mutate/iamroleselectors": mutateIAMRoleSelectors,
-    "/validate/iamroleselectors": (request) => validateIAMRoleSelectors(request, decisions),
+    "/validate/iamroleselectors": (request) => validateIAMRoleSelectors(request, { source, settings: decisions }),
     "/mutate/resources": (request, remainingMs) => mutateResources(request, { source, clock, settings: decisions, remainingMs }),
   };
   for (const [path, decide] of Object.entries(routes)) {
