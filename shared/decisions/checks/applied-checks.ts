@@ -1,24 +1,35 @@
+import { isACKGroup } from "../ack-resource.ts";
 import { isSelector, readSelector } from "../iamroleselector.ts";
 import type { Inventory } from "../inventory.ts";
 import type { JsonObject } from "../json.ts";
+import { objectMeta } from "../object-meta.ts";
 import { decodeSelector } from "../role-selector.ts";
 import type { DecisionSettings } from "../settings.ts";
-import { SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
+import { RESOURCE_CHECKS, SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
 import { applied, type AppliedCheck, type Operation, type SelectorChange } from "./check.ts";
 import type { JudgeInput } from "./judge.ts";
+import { resourceChange } from "./resource-change.ts";
 import { SELECTOR_CHECKS } from "./selector-checks.ts";
 import { selectorFaults } from "./self-faults.ts";
 
 /** Whether any check looks at such an object. */
 export function isChecked(object: JsonObject): boolean {
-  return isSelector(object);
+  return isSelector(object) || isResource(object);
+}
+
+function isResource(object: JsonObject): boolean {
+  return isACKGroup(objectMeta(object).group);
 }
 
 /** Every check that looks at such a change, each with its subject. */
 export function appliedChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
   const operation = operationOf(input);
-  const all = isSelector(input.object) ? [...selectorChecks(input, settings), ...selectorChangeChecks(input, settings)] : [];
-  return all.filter(({ check }) => (check.on ?? WRITES).includes(operation));
+  return checksOf(input, settings).filter(({ check }) => (check.on ?? WRITES).includes(operation));
+}
+
+function checksOf(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+  if (isSelector(input.object)) return [...selectorChecks(input, settings), ...selectorChangeChecks(input, settings)];
+  return isResource(input.object) ? resourceChecks(input, settings) : [];
 }
 
 const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];
@@ -37,6 +48,15 @@ function selectorChecks({ object, old, origin }: JudgeInput, { runtime }: Decisi
     find: () => faults.filter((one) => one.check === check).map(({ fault }) => fault),
     findBefore: before === null ? null : () => before.filter((one) => one.check === check).map(({ fault }) => fault),
   }));
+}
+
+function resourceChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+  const { inventory = null, object, old } = input;
+  if (inventory === null) return [];
+  const operation = operationOf(input);
+  // As if the stored resource were to be stored again, over itself.
+  const before = old === null || object === old ? null : resourceChange({ ...input, object: old }, operation, settings, inventory);
+  return applied(RESOURCE_CHECKS, resourceChange(input, operation, settings, inventory), before);
 }
 
 function selectorChangeChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {

@@ -19,7 +19,13 @@ export interface Requester {
 }
 
 /** What a check has to know beside the object: what the input may not hold, or a setting that has no default. */
-export type Need = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | `--${string}`;
+export type Need = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | "selectors and namespaces" | "access reviews" | `--${string}`;
+
+/** What an access review said of the verb `use` on an IAMRoleSelector; unknown where it could not be asked. */
+export type Access = "allowed" | "denied" | "unknown";
+
+/** What the requester may use, by the selector's name. */
+export type AccessAnswers = ReadonlyMap<string, Access>;
 
 /** One thing that a check found wrong. */
 export interface Fault {

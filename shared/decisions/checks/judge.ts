@@ -7,7 +7,7 @@ import type { DecisionSettings } from "../settings.ts";
 import { finish, gather, type Steps } from "../steps.ts";
 import type { Origin } from "../type-entry.ts";
 import { appliedChecks } from "./applied-checks.ts";
-import type { AppliedCheck, CheckEntry, Fault, Operation, Requester } from "./check.ts";
+import type { AccessAnswers, AppliedCheck, CheckEntry, Fault, Operation, Requester } from "./check.ts";
 import { unmetNeeds } from "./needs.ts";
 
 /** `ack-role-resolver.io/allow: IRS-15,IRS-19` waives those checks for the object that carries it. */
@@ -25,6 +25,8 @@ export interface JudgeInput {
   readonly origin: Origin;
   /** Null where only the object itself can be judged. */
   readonly inventory?: Inventory | null;
+  /** What the requester may `use`; null where no access reviews are asked. */
+  readonly access?: AccessAnswers | null;
   /** Whether nothing may be refused, as where the cluster itself cleans up: every fault only warns. */
   readonly lenient?: boolean;
 }

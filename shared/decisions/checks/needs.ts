@@ -8,25 +8,20 @@ export function unmetNeeds({ needs = [] }: CheckEntry, input: JudgeInput, settin
 }
 
 function isMet(need: Need, input: JudgeInput, settings: DecisionSettings): boolean {
-  const { inventory = null, requester, old, access = null } = input;
-  switch (need) {
-    case "the requester":
-      return requester !== null;
-    case "the stored object":
-      return old !== null;
-    case "access reviews":
-      return access !== null;
-    case "selectors and namespaces":
-      return tellsRoles(input, settings);
-    case "namespaces":
-    case "kinds":
-    case "resources":
-    case "config maps":
-      return inventory?.knows(need) === true;
-    default:
-      return SAID[need]?.(settings) === true;
-  }
+  return TOLD[need]?.(input, settings) ?? SAID[need]?.(settings) === true;
 }
+
+/** Of what the input may hold, whether it does. */
+const TOLD: Readonly<Record<string, (input: JudgeInput, settings: DecisionSettings) => boolean>> = {
+  "the requester": ({ requester }) => requester !== null,
+  "the stored object": ({ old }) => old !== null,
+  "access reviews": ({ access = null }) => access !== null,
+  "selectors and namespaces": tellsRoles,
+  "namespaces": ({ inventory }) => inventory?.knows("namespaces") === true,
+  "kinds": ({ inventory }) => inventory?.knows("kinds") === true,
+  "resources": ({ inventory }) => inventory?.knows("resources") === true,
+  "config maps": ({ inventory }) => inventory?.knows("config maps") === true,
+};
 
 /** Whether what decides the role of a resource is known: what manifests leave out may be in the cluster that they are for. */
 function tellsRoles({ inventory = null, origin }: JudgeInput, { mode }: DecisionSettings): boolean {
