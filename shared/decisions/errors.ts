@@ -18,6 +18,7 @@ export const ERRORS = {
   ERR_CONFIG_TLS_EXISTS: entry(500, false, "Certificates are there already and would be overwritten."),
   ERR_CONFIG_KUBECONFIG: entry(500, false, "No usable kubeconfig, context or Pod account was found."),
   ERR_INPUT_UNREADABLE: entry(500, false, "Manifests are missing, unreadable or hold one object twice."),
+  ERR_CLUSTER_UNREADABLE: entry(503, true, "The cluster, or a kind of it, could not be read; every fault is listed."),
   ERR_SELECTOR_CONFLICT: entry(409, false, "More than one IAMRoleSelector selects the resource."),
   ERR_SELECTOR_UNKNOWN: entry(404, false, "No IAMRoleSelector of that name is known."),
   ERR_SELECTOR_MALFORMED: entry(403, false, "The IAMRoleSelector has a fault, so nothing is granted on it."),

@@ -1,3 +1,4 @@
+import { isACKGroup } from "../decisions/ack-resource.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../decisions/carm.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../decisions/iamroleselector.ts";
 import { field, type JsonObject, stringAt } from "../decisions/json.ts";
@@ -55,13 +56,17 @@ export function carmMapKinds(namespace: string): readonly WatchedKind[] {
   }));
 }
 
-/** The versions of ACK's kinds, and whether they are served; the schemas are by far the largest part, and decisions read that of the selectors alone. */
+/**
+ * The versions of ACK's kinds, and whether they are served. The schemas are by far the largest part; only that of selectors is looked
+ * at, in the version that is stored.
+ */
 function keepDefinition(object: JsonObject): JsonObject | null {
   const spec = field(object, "spec");
-  if (!isOfACK(stringAt(spec, "group") ?? "")) return null;
+  const group = stringAt(spec, "group") ?? "";
+  if (group !== SELECTOR_GROUP && !isACKGroup(group)) return null;
+  const isOfSelectors = group === SELECTOR_GROUP && stringAt(spec, "names", "kind") === SELECTOR_KIND;
   const listed = field(spec, "versions");
-  const kept = ["name", "served", "storage", ...(stringAt(spec, "names", "kind") === SELECTOR_KIND ? ["schema"] : [])];
-  const versions = Array.isArray(listed) ? listed.map((version) => only(version, kept)) : [];
+  const versions = Array.isArray(listed) ? listed.map((version) => keepVersion(version, isOfSelectors)) : [];
   return {
     metadata: only(field(object, "metadata"), ["name", "resourceVersion"]),
     spec: { ...only(spec, ["group", "names", "scope"]), versions },
@@ -69,7 +74,7 @@ function keepDefinition(object: JsonObject): JsonObject | null {
   };
 }
 
-/** The groups of the services, and the one that holds IAMRoleSelector. */
-function isOfACK(group: string): boolean {
-  return group === SELECTOR_GROUP || group.endsWith(`.${SELECTOR_GROUP}`);
+function keepVersion(version: unknown, isOfSelectors: boolean): JsonObject {
+  const kept = ["name", "served", "storage"];
+  return only(version, isOfSelectors && field(version, "storage") === true ? [...kept, "schema"] : kept);
 }

@@ -30,6 +30,7 @@ export interface ClusterSourceOptions {
 export interface ListingProgress {
   readonly kinds: number;
   readonly listed: number;
+  /** Those that have a fault and were never listed. */
   readonly faulty: number;
 }
 
@@ -75,7 +76,7 @@ export class ClusterSource implements InventorySource {
   /** How far the first listing has come; kinds are found while it goes on. */
   get progress(): ListingProgress {
     const feeds = [...this.#feeds, ...this.#resources];
-    return { kinds: feeds.length, listed: feeds.filter(({ synced }) => synced).length, faulty: feeds.filter(({ fault }) => fault !== null).length };
+    return { kinds: feeds.length, listed: feeds.filter(({ synced }) => synced).length, faulty: feeds.filter(({ synced, fault }) => !synced && fault !== null).length };
   }
 
   /** Rejects only when stopped first. */
