@@ -1,0 +1,89 @@
+import { serviceOf } from "../carm.ts";
+import { compareText } from "../finding.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../iamroleselector.ts";
+import type { Inventory, InventoryChange } from "../inventory.ts";
+import type { JsonObject } from "../json.ts";
+import { objectMeta } from "../object-meta.ts";
+import { parseARN, roleARNFaults } from "../role-arn.ts";
+import type { CARMKey } from "./carm-keys.ts";
+import { type NameSource, selectorName } from "./selector-name.ts";
+
+/** The groups that a key gives one role: all there are and ever will be (null), or just these. */
+export interface RoleShare {
+  readonly roleARN: string;
+  readonly groups: readonly string[] | null;
+  readonly source: NameSource;
+}
+
+/** A selector in the making: one role for one set of groups, in every namespace where the maps give just that. */
+interface Draft extends RoleShare {
+  readonly namespaces: string[];
+}
+
+/**
+ * The IAMRoleSelectors that give what the maps give, sorted by name. No two can select one resource: a namespace names one key,
+ * and under a key each group has one role. A text that is no role's ARN gets no selector.
+ */
+export function selectorsFor(keys: readonly CARMKey[], inventory: Inventory): readonly JsonObject[] {
+  const drafts = new Map<string, Draft>();
+  for (const key of keys) {
+    for (const share of sharesOf(key).filter(({ roleARN }) => isRoleARN(roleARN))) {
+      const id = JSON.stringify([share.roleARN, share.groups]);
+      const draft = drafts.get(id) ?? { ...share, namespaces: [] };
+      draft.namespaces.push(...key.namespaces);
+      drafts.set(id, draft);
+    }
+  }
+  const given = new Set<string>();
+  const selectors = [...drafts.values()].map((draft) => {
+    const name = selectorName(draft.source, (one) => given.has(one) || isAnothers(one, draft.roleARN, inventory));
+    given.add(name);
+    return selectorObject(name, draft);
+  });
+  return selectors.toSorted((a, b) => compareText(objectMeta(a).name, objectMeta(b).name));
+}
+
+/** What puts these selectors in the place of the stored ones. */
+export function changesTo(selectors: readonly JsonObject[], stored: readonly string[]): readonly InventoryChange[] {
+  return [
+    ...stored.map((name) => ({ type: "remove", group: SELECTOR_GROUP, kind: SELECTOR_KIND, namespace: "", name }) as const),
+    ...selectors.map((object) => ({ type: "put", object }) as const),
+  ];
+}
+
+/** The roles under a key, each with its groups. Where one role is for everything, so is its selector: groups that come later too. */
+export function sharesOf({ via, key, answers, rest }: CARMKey): readonly RoleShare[] {
+  const byRole = new Map<string, string[]>();
+  for (const [group, { roleARN }] of answers) if (roleARN !== null) byRole.set(roleARN, [...(byRole.get(roleARN) ?? []), group]);
+  if (rest.roleARN !== null && byRole.get(rest.roleARN)?.length === answers.size) {
+    return [{ roleARN: rest.roleARN, groups: null, source: { via, key, service: null } }];
+  }
+  return [...byRole].map(([roleARN, groups]) => {
+    const service = roleARN === rest.roleARN ? null : serviceOf(groups[0] ?? "");
+    return { roleARN, groups, source: { via, key, service } };
+  });
+}
+
+/** Whether the webhook would take it: controllers assume whatever parses, and STS refuses what is no role. */
+export function isRoleARN(text: string): boolean {
+  const arn = parseARN(text);
+  return arn !== null && roleARNFaults(text, arn).length === 0;
+}
+
+/** A selector's role can never be changed, so a name that stands for another role is not to be had. */
+function isAnothers(name: string, roleARN: string, inventory: Inventory): boolean {
+  return inventory.malformed.has(name) || (inventory.selectors.get(name)?.roleARN ?? roleARN) !== roleARN;
+}
+
+function selectorObject(name: string, { roleARN, groups, namespaces }: Draft): JsonObject {
+  return {
+    apiVersion: `${SELECTOR_GROUP}/v1alpha1`,
+    kind: SELECTOR_KIND,
+    metadata: { name },
+    spec: {
+      arn: roleARN,
+      namespaceSelector: { names: namespaces.toSorted(compareText) },
+      ...(groups === null ? {} : { resourceTypeSelector: groups.map((group) => ({ group, version: "", kind: "" })) }), // the shipped CRD requires all three
+    },
+  };
+}
