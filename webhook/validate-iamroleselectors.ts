@@ -1,7 +1,7 @@
 import { exemptionOf } from "../shared/decisions/admission-scope.ts";
-import { isChecked } from "../shared/decisions/checks/applied-checks.ts";
 import { judge } from "../shared/decisions/checks/judge.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { isSelector } from "../shared/decisions/iamroleselector.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
@@ -16,7 +16,7 @@ export interface SelectorContext {
 export function validateIAMRoleSelectors(request: AdmissionRequest, { source, settings }: SelectorContext): Verdict {
   const { operation, object, oldObject, requester } = request;
   if (operation === "DELETE" || object === null) return NO_OBJECT;
-  if (!isChecked(object)) return NOT_OURS;
+  if (!isSelector(object)) return NOT_OURS;
   const exemption = exemptionOf(request);
   if (exemption !== null) return { outcome: "skipped", reason: exemption };
   const old = operation === "UPDATE" ? oldObject : null;

@@ -31,6 +31,7 @@ export interface InventoryContext {
 interface Namespace {
   readonly labels: Labels;
   readonly annotations: ReadonlyMap<string, string>;
+  readonly terminating: boolean;
 }
 
 /**
@@ -116,6 +117,11 @@ export class Inventory {
 
   hasNamespace(name: string): boolean {
     return this.#namespaces.has(name);
+  }
+
+  /** Whether the namespace is on its way out, with all that is in it. */
+  isTerminating(name: string): boolean {
+    return this.#namespaces.get(name)?.terminating === true;
   }
 
   /** With the label that every namespace carries, known or not. */
@@ -246,7 +252,8 @@ export class Inventory {
     this.#removeNamespace(name);
     const meta = objectMeta(object);
     const labels = new Map([...meta.labels, [NAME_LABEL, name]]);
-    this.#namespaces.set(name, { labels, annotations: meta.annotations });
+    const terminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== "" || stringAt(object, "status", "phase") === "Terminating";
+    this.#namespaces.set(name, { labels, annotations: meta.annotations, terminating });
     this.#index.addNamespace(name, labels);
     if (namesOwner(carmAnnotations(this, name), this.#context)) this.#namingOwners.add(name);
   }
