@@ -1,7 +1,7 @@
 import { ACCOUNT_MAP, carmAnnotations, namesOwner, TEAM_MAP } from "./carm.ts";
 import type { Runtime } from "./checks/check.ts";
 import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "./iamroleselector.ts";
-import { field, type JsonObject, stringMap } from "./json.ts";
+import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 import { KindStore, type KindVersions } from "./kind-store.ts";
 import type { KnownFields } from "./known-fields.ts";
 import type { Labels } from "./label-selector.ts";
