@@ -1,4 +1,5 @@
 import type { Check, CheckEntry, SelectorChange } from "./check.ts";
+import { ACK_34, IRS_34, type KindRemoval } from "./kind-removal.ts";
 import { IRS_04, IRS_05, IRS_23 } from "./selector-account.ts";
 import { ACK_07, ACK_08, ACK_18 } from "./resource-account.ts";
 import { ACK_12, ACK_17 } from "./resource-adoption.ts";
@@ -9,15 +10,19 @@ import { ACK_16 } from "./resource-references.ts";
 import { ACK_10, ACK_10B } from "./resource-region.ts";
 import { ACK_03, ACK_04, ACK_05, ACK_05B, ACK_06, ACK_09, ACK_19 } from "./resource-selection.ts";
 import { SELECTOR_CHECKS } from "./selector-checks.ts";
-import { IRS_13 } from "./selector-kinds.ts";
+import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
+import { IRS_13 } from "./selector-installed.ts";
 import { IRS_26 } from "./selector-mode.ts";
+import { IRS_19, IRS_20, IRS_21 } from "./selector-moves.ts";
 import { IRS_10, IRS_22 } from "./selector-reach.ts";
+import { IRS_30, IRS_31, IRS_32, IRS_33 } from "./selector-removal.ts";
 import { IRS_07, IRS_16 } from "./selector-stored.ts";
 import { IRS_24, IRS_25 } from "./selector-trust.ts";
 
 /** The checks of a step of an IAMRoleSelector against all that is known. */
 export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
-  IRS_04, IRS_05, IRS_07, IRS_10, IRS_13, IRS_16, IRS_22, IRS_23, IRS_24, IRS_25, IRS_26,
+  IRS_04, IRS_05, IRS_07, IRS_10, IRS_13, IRS_16, IRS_17, IRS_18, IRS_19, IRS_20, IRS_21, IRS_22, IRS_23, IRS_24, IRS_25, IRS_26,
+  IRS_30, IRS_31, IRS_32, IRS_33,
 ];
 
 /** The checks of a step of an ACK resource. */
@@ -26,8 +31,11 @@ export const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
   ACK_17, ACK_18, ACK_19, ACK_20, ACK_30, ACK_31, ACK_32, ACK_33,
 ];
 
+/** The checks of the removal of a CustomResourceDefinition. */
+export const KIND_REMOVAL_CHECKS: readonly Check<KindRemoval>[] = [IRS_34, ACK_34];
+
 /** All of them, in the order of the documents. */
-export const CATALOGUE: readonly CheckEntry[] = [...SELECTOR_CHECKS, ...SELECTOR_CHANGE_CHECKS, ...RESOURCE_CHECKS];
+export const CATALOGUE: readonly CheckEntry[] = [...SELECTOR_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_34, ...RESOURCE_CHECKS, ACK_34];
 
 /** Every id that `--check` and the waiver annotation may name. */
 export const CHECK_IDS: ReadonlySet<string> = new Set(CATALOGUE.map((check) => check.id));

@@ -1,9 +1,9 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../carm.ts";
+import { compareText } from "../finding.ts";
 import type { Inventory } from "../inventory.ts";
 import type { DecisionSettings } from "../settings.ts";
 import type { Check, Fault, SelectorChange } from "./check.ts";
-import { count } from "./named-resources.ts";
-import { someNames } from "./some-names.ts";
+import { countOf, listOf } from "./resource-list.ts";
 
 const PATH = ["spec"] as const;
 
@@ -30,8 +30,8 @@ const CARM_FIX = "give the namespace its role by the CARM maps, or switch the co
 function usesOfCARM(inventory: Inventory, { ackSystemNamespace }: DecisionSettings): string[] {
   const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => {
     const keys = inventory.configMap(ackSystemNamespace, name)?.size ?? 0;
-    return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${count(keys, "key")}`];
+    return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${countOf(keys, "key")}`];
   });
   const { size } = inventory.namespacesOfCARM;
-  return size === 0 ? maps : [...maps, `${count(size, "namespace")} annotated: ${someNames(inventory.namespacesOfCARM)}`];
+  return size === 0 ? maps : [...maps, `${countOf(size, "namespace")} annotated: ${listOf([...inventory.namespacesOfCARM].toSorted(compareText))}`];
 }
