@@ -5,6 +5,7 @@ import { systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
 import { registerInventoryMetrics } from "../shared/server/inventory-metrics.ts";
+import { registerKindMetrics } from "../shared/server/kind-metrics.ts";
 import { boundAddress, formatListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
@@ -43,6 +44,7 @@ export async function runWebhook(settings: WebhookSettings, { source, log }: Web
   const pair = await readServingPair(tlsDir, now());
   const registry = createRegistry({ component: "webhook" });
   registerInventoryMetrics(registry, source, () => systemClock.now());
+  registerKindMetrics(source, { registry, log, extraGroups: settings.extraGroups });
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
   const decisions: DecisionSettings = decisionSettings(settings);

@@ -58,10 +58,17 @@ export function* judgeSteps(input: JudgeInput, settings: DecisionSettings): Step
     const needs = unmetNeeds(one.check, input, settings);
     if (needs.length > 0) notApplied.push({ code: one.check.id, needs: needs.join(", ") });
     else findings.push(...(yield* findingsOf(one, input, settings)));
+    if (needs.length === 0) notApplied.push(...unseenBy(one.check, input));
   }
   findings.sort(compareFindings);
   notApplied.sort((a, b) => compareText(a.code, b.code));
   return { findings, denied: findings.some((finding) => finding.severity === "deny"), notApplied };
+}
+
+/** What a check that was applied could not look at: that it found nothing says nothing of kinds whose objects have not been listed. */
+function unseenBy({ id, needs = [] }: CheckEntry, { inventory = null }: JudgeInput): NotApplied[] {
+  const unlisted = needs.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
+  return unlisted.length === 0 ? [] : [{ code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` }];
 }
 
 function* findingsOf({ check, find, findBefore }: AppliedCheck, input: JudgeInput, settings: DecisionSettings): Steps<Finding[]> {
