@@ -1,8 +1,8 @@
-import { compareText } from "../finding.ts";
 import { controllerAccountOf } from "../resolve.ts";
 import { parseARN, parseRoleARN } from "../role-arn.ts";
 import type { Check, Fault, SelectorChange } from "./check.ts";
-import { countOf, listOf } from "./resource-list.ts";
+import { countOf } from "./resource-list.ts";
+import { someNames } from "./some-names.ts";
 
 const PATH = ["spec", "arn"] as const;
 
@@ -23,7 +23,7 @@ export const IRS_04: Check<SelectorChange> = {
       yield { path: PATH, message: `the role is in partition ${role.partition}, and the controllers are in ${partition}`, fix };
     }
     if (allowedAccounts.length > 0 && !allowedAccounts.includes(role.accountID)) {
-      yield { path: PATH, message: `account ${role.accountID} is not an allowed one: ${listOf(allowedAccounts)}` };
+      yield { path: PATH, message: `account ${role.accountID} is not an allowed one: ${someNames(allowedAccounts)}` };
     }
   },
 };
@@ -54,6 +54,6 @@ export const IRS_23: Check<SelectorChange> = {
   *find({ inventory, written, after }): Iterable<Fault> {
     if (after === null) return;
     const others = [...inventory.selectorsOfRole(after.roleARN)].map(({ name }) => name).filter((name) => name !== written.name);
-    if (others.length > 0) yield { path: PATH, message: `${countOf(others.length, "other selector")} for the same role: ${listOf(others.toSorted(compareText))}` };
+    if (others.length > 0) yield { path: PATH, message: `${countOf(others.length, "other selector")} for the same role: ${someNames(others)}` };
   },
 };

@@ -1,11 +1,10 @@
 import { isACKGroup } from "../ack-resource.ts";
 import { closest } from "../closest.ts";
-import { compareText } from "../finding.ts";
 import { quote } from "../quote.ts";
 import type { TypeEntry } from "../type-entry.ts";
 import type { Check, Fault, SelectorChange } from "./check.ts";
-import { listOf } from "./resource-list.ts";
 import { typeEntries } from "./selector-kinds.ts";
+import { someNames } from "./some-names.ts";
 
 export const IRS_13: Check<SelectorChange> = {
   id: "IRS-13",
@@ -36,8 +35,8 @@ function mismatch({ group, version, kind }: TypeEntry, installed: readonly TypeE
   const ofKind = ofGroup.filter((type) => kind === "" || type.kind === kind);
   if (ofKind.length === 0) return { part: "kind", message: `no kind ${quote(kind)} is installed${guess(kind, ofGroup.map((type) => type.kind))}` };
   if (version === "" || ofKind.some((type) => type.version === version)) return null;
-  const stored = [...new Set(ofKind.map((type) => type.version))].toSorted(compareText);
-  return { part: "version", message: `${quote(version)} is not the version that controllers compare with, which is the stored one: ${listOf(stored)}` };
+  const stored = new Set(ofKind.map((type) => type.version));
+  return { part: "version", message: `${quote(version)} is not the version that controllers compare with, which is the stored one: ${someNames(stored)}` };
 }
 
 function guess(text: string, known: readonly string[]): string {

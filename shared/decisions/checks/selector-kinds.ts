@@ -58,7 +58,10 @@ export const IRS_14: SelectorCheck = {
 
 /** Every entry that holds for all that this one holds for, and more: with any of its parts left open. */
 function widerThan({ group, version, kind }: TypeEntry): TypeEntry[] {
-  const open = (part: string): string[] => (part === "" ? [""] : ["", part]);
-  const all = open(group).flatMap((g) => open(version).flatMap((v) => open(kind).map((k) => ({ group: g, version: v, kind: k }))));
+  const all = orOpen(group).flatMap((g) => orOpen(version).flatMap((v) => orOpen(kind).map((k) => ({ group: g, version: v, kind: k }))));
   return all.slice(0, -1); // the last one is the entry itself
+}
+
+function orOpen(part: string): string[] {
+  return part === "" ? [""] : ["", part];
 }

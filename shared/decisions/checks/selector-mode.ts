@@ -1,9 +1,9 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../carm.ts";
-import { compareText } from "../finding.ts";
 import type { Inventory } from "../inventory.ts";
 import type { DecisionSettings } from "../settings.ts";
 import type { Check, Fault, SelectorChange } from "./check.ts";
-import { countOf, listOf } from "./resource-list.ts";
+import { countOf } from "./resource-list.ts";
+import { someNames } from "./some-names.ts";
 
 const PATH = ["spec"] as const;
 
@@ -33,5 +33,5 @@ function usesOfCARM(inventory: Inventory, { ackSystemNamespace }: DecisionSettin
     return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${countOf(keys, "key")}`];
   });
   const { size } = inventory.namespacesOfCARM;
-  return size === 0 ? maps : [...maps, `${countOf(size, "namespace")} annotated: ${listOf([...inventory.namespacesOfCARM].toSorted(compareText))}`];
+  return size === 0 ? maps : [...maps, `${countOf(size, "namespace")} annotated: ${someNames(inventory.namespacesOfCARM)}`];
 }
