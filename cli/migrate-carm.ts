@@ -20,7 +20,7 @@ interface Refusal {
 export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: IO): Promise<ExitStatus> {
   const strangers = settings.extraGroups.filter((group) => !isACKGroup(group));
   if (strangers.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", `--extra-groups ${strangers.join(", ")}: expected ACK groups, which end in .services.k8s.aws`);
-  const state = await readState(settings, io);
+  const state = await readState({ ...settings, mode: "carm" }, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const plan = planMigration(state.inventory, decisionSettings({ ...settings, mode: "carm" }), settings.extraGroups);
   state.inventory.apply(plan.changes);
