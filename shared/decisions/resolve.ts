@@ -89,18 +89,28 @@ function conflict(selecting: readonly RoleSelector[], region: Region | null): Re
   };
 }
 
-function byDefault({ controllerRole, controllerAccount }: DecisionSettings, region: Region | null, message: string): Resolution {
-  const accountID = controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole));
+/** The account of the controllers' own role, or null when neither setting says it. */
+export function controllerAccountOf({ controllerRole, controllerAccount }: DecisionSettings): string | null {
+  return controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole));
+}
+
+function byDefault(settings: DecisionSettings, region: Region | null, message: string): Resolution {
+  const { controllerRole } = settings;
+  const accountID = controllerAccountOf(settings);
   return { outcome: "default", via: null, selectors: [], roleARN: controllerRole, accountID, region, code: null, message };
 }
 
 /** A resource that exists stays where it is: another account or region is drift, which controllers stop at for ever. */
-function withDrift(resolution: Resolution, { ownerAccountID, region }: ResourceStatus, wanted: Region | null): Resolution {
+export function driftsOf({ accountID }: Pick<Resolution, "accountID">, { ownerAccountID, region }: ResourceStatus, wanted: Region | null): string[] {
   const drifts: string[] = [];
-  if (ownerAccountID !== null && resolution.accountID !== null && ownerAccountID !== resolution.accountID) {
-    drifts.push(`it exists in account ${ownerAccountID}, and the role is in ${resolution.accountID}`);
+  if (ownerAccountID !== null && accountID !== null && ownerAccountID !== accountID) {
+    drifts.push(`it exists in account ${ownerAccountID}, and the role is in ${accountID}`);
   }
   if (region !== null && wanted !== null && region !== wanted.value) drifts.push(`it exists in region ${region}, and ${wanted.value} is wanted`);
-  // The account and the regions are texts that users may write.
-  return drifts.length === 0 ? resolution : { ...resolution, message: printable(`${resolution.message} Drift: ${drifts.join("; ")}.`) };
+  return drifts.map(printable); // the account and the regions are texts that users may write
+}
+
+function withDrift(resolution: Resolution, status: ResourceStatus, wanted: Region | null): Resolution {
+  const drifts = driftsOf(resolution, status, wanted);
+  return drifts.length === 0 ? resolution : { ...resolution, message: `${resolution.message} Drift: ${drifts.join("; ")}.` };
 }

@@ -7,6 +7,7 @@ export class ResourceStore {
   readonly #byKey = new Map<string, ACKResource>();
   readonly #byNamespace = new SetIndex<ACKResource>();
   readonly #byGroup = new SetIndex<ACKResource>();
+  readonly #byAccount = new SetIndex<ACKResource>();
 
   get size(): number {
     return this.#byKey.size;
@@ -19,6 +20,7 @@ export class ResourceStore {
     this.#byKey.set(keyOf(resource.group, resource.kind, resource.namespace, resource.name), resource);
     this.#byNamespace.add(resource.namespace, resource);
     this.#byGroup.add(resource.group, resource);
+    if (resource.status.ownerAccountID !== null) this.#byAccount.add(resource.status.ownerAccountID, resource);
   }
 
   remove(group: string, kind: string, namespace: string, name: string): void {
@@ -28,14 +30,30 @@ export class ResourceStore {
     this.#byKey.delete(key);
     this.#byNamespace.delete(namespace, resource);
     this.#byGroup.delete(group, resource);
+    if (resource.status.ownerAccountID !== null) this.#byAccount.delete(resource.status.ownerAccountID, resource);
+  }
+
+  /** The resource of that group, kind, namespace and name, or null. */
+  get({ group, kind, namespace, name }: Pick<ACKResource, "group" | "kind" | "namespace" | "name">): ACKResource | null {
+    return this.#byKey.get(keyOf(group, kind, namespace, name ?? "")) ?? null;
   }
 
   inNamespace(namespace: string): ReadonlySet<ACKResource> {
     return this.#byNamespace.get(namespace);
   }
 
+  /** Those that exist in the account, as ACK recorded it. */
+  ofAccount(accountID: string): ReadonlySet<ACKResource> {
+    return this.#byAccount.get(accountID);
+  }
+
   ofGroup(group: string): ReadonlySet<ACKResource> {
     return this.#byGroup.get(group);
+  }
+
+  /** Every group's. */
+  groups(): readonly ReadonlySet<ACKResource>[] {
+    return [...this.#byGroup.sets()];
   }
 
   all(): Iterable<ACKResource> {

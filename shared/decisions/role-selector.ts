@@ -2,6 +2,7 @@ import { readSelector, type WrittenLabelSelector, type WrittenRequirement, type 
 import type { JsonObject } from "./json.ts";
 import type { Runtime } from "./checks/check.ts";
 import { type CheckedFault, isGrantable, isMalformed, selectorFaults } from "./checks/self-faults.ts";
+import { objectMeta } from "./object-meta.ts";
 import { isEmptySelector, isOperator, type LabelRequirement, type Labels, labelsSatisfy, type LabelSelector } from "./label-selector.ts";
 import { effectiveEntry, entryHolds, type Origin, type TypeEntry } from "./type-entry.ts";
 
@@ -14,6 +15,8 @@ export interface RoleSelector {
   readonly namespaceLabels: LabelSelector | null;
   readonly types: readonly TypeEntry[] | null;
   readonly resourceLabels: LabelSelector | null;
+  /** The selectors that it says it replaces: an overlap with them is meant, and ends with their removal. */
+  readonly replaces: ReadonlySet<string>;
   /** Whether a role may be granted on it: it has no fault but waivable ones. */
   readonly grantable: boolean;
 }
@@ -30,11 +33,22 @@ export function decodeSelector(object: JsonObject, context: { readonly origin: O
   const faults = selectorFaults(object, context);
   const written = readSelector(object);
   const { arn } = written;
-  const selector = arn === null || isMalformed(faults, context.runtime) ? null : compile({ ...written, arn }, context, isGrantable(faults));
+  const says = { replaces: replacedBy(object), grantable: isGrantable(faults) };
+  const selector = arn === null || isMalformed(faults, context.runtime) ? null : { ...compile({ ...written, arn }, context), ...says };
   return { selector, name: written.name, faults };
 }
 
-function compile(written: WrittenSelector & { readonly arn: string }, context: { readonly origin: Origin; readonly runtime: Runtime }, grantable: boolean): RoleSelector {
+/** `ack-role-resolver.io/replaces: NAME,...` on the selector that takes over. */
+export const REPLACES_ANNOTATION = "ack-role-resolver.io/replaces";
+
+function replacedBy(object: JsonObject): ReadonlySet<string> {
+  const names = (objectMeta(object).annotations.get(REPLACES_ANNOTATION) ?? "").split(",");
+  return new Set(names.map((name) => name.trim()).filter((name) => name !== ""));
+}
+
+type Parts = Omit<RoleSelector, "replaces" | "grantable">;
+
+function compile(written: WrittenSelector & { readonly arn: string }, context: { readonly origin: Origin; readonly runtime: Runtime }): Parts {
   const names = written.namespaceSelector?.names ?? [];
   const types = written.resourceTypeSelector ?? [];
   return {
@@ -45,7 +59,6 @@ function compile(written: WrittenSelector & { readonly arn: string }, context: {
     namespaceLabels: compileLabels(written.namespaceSelector?.labelSelector ?? null, context.runtime),
     types: types.length === 0 ? null : types.map((entry) => effectiveEntry(entry, context)),
     resourceLabels: compileLabels(written.resourceLabelSelector, context.runtime),
-    grantable,
   };
 }
 

@@ -16,6 +16,10 @@ export class SetIndex<Value> {
   get(key: string): ReadonlySet<Value> {
     return this.#sets.get(key) ?? NOTHING;
   }
+
+  sets(): Iterable<ReadonlySet<Value>> {
+    return this.#sets.values();
+  }
 }
 
 const NOTHING: ReadonlySet<never> = new Set<never>();

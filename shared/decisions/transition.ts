@@ -20,81 +20,98 @@ export interface SelectorStep {
   readonly after: RoleSelector | null;
 }
 
-/** After so many resources a scan may be put off: about a millisecond's work. */
+/** After so many resources a scan may be put off: well under a millisecond's work. */
 const RESOURCES_BETWEEN_PAUSES = 100;
 
-/** What a change of a selector does to the resources that it selects before or after. Yields null where it may be put off. */
+/**
+ * What a change of a selector does to the resources that it selects before or after. Yields null where it may be put off; a
+ * resource that changes meanwhile is told of as it was when its part of the scan began.
+ */
 export function* transitionsOfSelector(inventory: Inventory, { name, before, after }: SelectorStep): Iterable<Transition | null> {
-  for (const resource of concerned(inventory, [before, after])) {
-    if (resource === null) {
-      yield null;
-      continue;
-    }
-    const labels = inventory.namespaceLabels(resource.namespace);
-    const selectedBefore = before !== null && selects(inventory, before, resource, labels);
-    const selectedAfter = after !== null && selects(inventory, after, resource, labels);
-    if (!selectedBefore && !selectedAfter) continue;
-    const others = selectingSelectors(inventory, resource).filter((selector) => selector.name !== name);
-    yield { resource, before: selectedBefore ? [...others, before] : others, after: selectedAfter ? [...others, after] : others };
+  const othersOf = (resource: ACKResource): RoleSelector[] => selectingSelectors(inventory, resource).filter((selector) => selector.name !== name);
+  for (const resource of selectedBy(inventory, before)) {
+    if (resource === null) yield null;
+    else yield transition(resource, othersOf(resource), before, after !== null && selects(inventory, after, resource) ? after : null);
   }
+  for (const resource of selectedBy(inventory, after)) {
+    if (resource === null) yield null;
+    else if (before === null || !selects(inventory, before, resource)) yield transition(resource, othersOf(resource), null, after);
+  }
+}
+
+function transition(resource: ACKResource, others: readonly RoleSelector[], before: RoleSelector | null, after: RoleSelector | null): Transition {
+  const withOthers = (selector: RoleSelector | null): readonly RoleSelector[] => (selector === null ? others : [...others, selector]);
+  return { resource, before: withOthers(before), after: withOthers(after) };
 }
 
 /** What new labels of a namespace do to the resources in it. */
 export function* transitionsOfNamespace(inventory: Inventory, name: string, after: Labels): Iterable<Transition | null> {
-  let looked = 0;
-  for (const resource of inventory.resources.inNamespace(name)) {
-    if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
-    yield { resource, before: selectingSelectors(inventory, resource), after: selectingSelectors(inventory, resource, after) };
+  for (const resource of withPauses([inventory.resources.inNamespace(name)])) {
+    if (resource === null) yield null;
+    else yield { resource, before: selectingSelectors(inventory, resource), after: selectingSelectors(inventory, resource, after) };
   }
 }
 
-/** The resources that any of the selectors could select, each once; of those that cannot be selected, few. */
-function* concerned(inventory: Inventory, selectors: readonly (RoleSelector | null)[]): Iterable<ACKResource | null> {
-  const seen = new Set<ACKResource>();
-  for (const selector of selectors) {
-    if (selector === null) continue;
-    for (const resource of narrowest(inventory, selector)) {
-      if (seen.has(resource)) continue;
-      seen.add(resource);
-      if (seen.size % RESOURCES_BETWEEN_PAUSES === 0) yield null;
+function* selectedBy(inventory: Inventory, selector: RoleSelector | null): Iterable<ACKResource | null> {
+  if (selector === null) return;
+  for (const resource of withPauses(placesOf(inventory, selector))) {
+    if (resource === null || selects(inventory, selector, resource)) yield resource;
+  }
+}
+
+/** Each place as it is when the scan gets there: one that grows meanwhile would otherwise never come to its end. */
+function* withPauses(places: Iterable<ReadonlySet<ACKResource>>): Iterable<ACKResource | null> {
+  let looked = 0;
+  for (const place of places) {
+    if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
+    for (const resource of Array.from(place)) {
+      if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
       yield resource;
     }
   }
 }
 
-/** By the narrowest part of the selector that the inventory has an index for. */
-function* narrowest(inventory: Inventory, selector: RoleSelector): Iterable<ACKResource> {
+type Places = readonly ReadonlySet<ACKResource>[];
+
+/** The resources that the selector could select, by the part of it that leaves the fewest. */
+function placesOf(inventory: Inventory, selector: RoleSelector): Places {
   const { resources } = inventory;
-  const { types } = selector;
-  const named = namespacesOf(inventory, selector);
-  if (named !== null) for (const namespace of named) yield* resources.inNamespace(namespace);
-  else if (types !== null && types.every(({ group }) => group !== "")) for (const group of new Set(types.map((type) => type.group))) yield* resources.ofGroup(group);
-  else yield* resources.all();
+  const namespaces = namespacesOf(inventory, selector);
+  const groups = new Set(selector.types?.map(({ group }) => group) ?? [""]);
+  const byNamespace: Places | null = namespaces === null ? null : Array.from(namespaces, (namespace) => resources.inNamespace(namespace));
+  const byGroup = groups.has("") ? resources.groups() : Array.from(groups, (group) => resources.ofGroup(group));
+  return byNamespace !== null && sizeOf(byNamespace) <= sizeOf(byGroup) ? byNamespace : byGroup;
 }
 
-/** The only namespaces that the selector can select, or null where an index does not tell. */
-function namespacesOf(inventory: Inventory, { namespaces, namespaceLabels }: RoleSelector): Iterable<string> | null {
+function sizeOf(places: Places): number {
+  return places.reduce((sum, place) => sum + place.size, 0);
+}
+
+/** The only namespaces that the selector can select, or null where no index tells. */
+export function namespacesOf(inventory: Inventory, { namespaces, namespaceLabels }: RoleSelector): ReadonlySet<string> | null {
   if (namespaces !== null) return namespaces;
-  const [pair] = namespaceLabels?.matchLabels ?? [];
-  if (pair === undefined) return null;
-  // A namespace that is not known carries its name as a label all the same.
-  return pair[0] === NAME_LABEL ? [pair[1]] : inventory.namespacesWithLabel(...pair);
+  const carrying = namespaceLabels?.matchLabels.map(([key, value]) =>
+    // A namespace that is not known carries its name as a label all the same.
+    (key === NAME_LABEL ? new Set([value]) : inventory.namespacesWithLabel(key, value)));
+  const [first, ...others] = carrying ?? [];
+  return first === undefined ? null : others.reduce((fewest, one) => (one.size < fewest.size ? one : fewest), first);
 }
 
-function selects(inventory: Inventory, selector: RoleSelector, resource: ACKResource, labels: Labels): boolean {
-  return selectsNamespace(selector, resource.namespace, labels)
+function selects(inventory: Inventory, selector: RoleSelector, resource: ACKResource): boolean {
+  return selectsNamespace(selector, resource.namespace, inventory.namespaceLabels(resource.namespace))
     && selectsWithinNamespace(selector, inventory.typeOf(resource), resource.labels);
 }
 
-/** The account that a resource is managed in by these selectors; null where it is the controller's own, or nobody's in a conflict. */
-export function accountBy(selecting: readonly RoleSelector[]): string | null {
+/** The account that a resource is managed in by these selectors: by none in the controller's `own`, by several in nobody's. */
+export function accountBy(selecting: readonly RoleSelector[], own: string | null = null): string | null {
   const [only] = selecting;
-  return only === undefined || selecting.length > 1 ? null : accountOfARN(only.roleARN);
+  if (only === undefined) return own;
+  return selecting.length > 1 ? null : accountOfARN(only.roleARN);
 }
 
 /** The account that a resource is in: what ACK recorded once it exists, else where its selectors put it. */
-export function accountOf({ resource, before }: Transition): string | null {
-  return resource.status.ownerAccountID ?? accountBy(before);
+export function accountOf({ resource, before }: Pick<Transition, "resource" | "before">, own: string | null = null): string | null {
+  return resource.status.ownerAccountID ?? accountBy(before, own);
 }
 
 /** `Bucket team-a/b1`, as messages name a resource. */

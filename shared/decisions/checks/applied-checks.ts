@@ -5,11 +5,13 @@ import type { JsonObject } from "../json.ts";
 import { objectMeta } from "../object-meta.ts";
 import { decodeSelector } from "../role-selector.ts";
 import type { DecisionSettings } from "../settings.ts";
-import { RESOURCE_CHECKS, SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
+import { KIND_REMOVAL_CHECKS, RESOURCE_CHECKS, SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
 import { applied, type AppliedCheck, type Operation, type SelectorChange } from "./check.ts";
 import type { JudgeInput } from "./judge.ts";
+import { definedKind, isKindDefinition } from "./kind-removal.ts";
 import { resourceChange } from "./resource-change.ts";
 import { SELECTOR_CHECKS } from "./selector-checks.ts";
+import { SelectorEffects } from "./selector-effects.ts";
 import { selectorFaults } from "./self-faults.ts";
 
 /** Whether any check looks at such an object. */
@@ -29,6 +31,7 @@ export function appliedChecks(input: JudgeInput, settings: DecisionSettings): Ap
 
 function checksOf(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
   if (isSelector(input.object)) return [...selectorChecks(input, settings), ...selectorChangeChecks(input, settings)];
+  if (isKindDefinition(input.object)) return kindRemovalChecks(input, settings);
   return isResource(input.object) ? resourceChecks(input, settings) : [];
 }
 
@@ -42,7 +45,7 @@ function operationOf({ operation, old }: JudgeInput): Operation {
 function selectorChecks({ object, old, origin }: JudgeInput, { runtime }: DecisionSettings): AppliedCheck[] {
   const context = { origin, runtime };
   const faults = selectorFaults(object, context);
-  const before = old === null ? null : selectorFaults(old, context);
+  const before = old === null || object === old ? null : selectorFaults(old, context);
   return SELECTOR_CHECKS.map((check) => ({
     check,
     find: () => faults.filter((one) => one.check === check).map(({ fault }) => fault),
@@ -57,6 +60,12 @@ function resourceChecks(input: JudgeInput, settings: DecisionSettings): AppliedC
   // As if the stored resource were to be stored again, over itself.
   const before = old === null || object === old ? null : resourceChange({ ...input, object: old }, operation, settings, inventory);
   return applied(RESOURCE_CHECKS, resourceChange(input, operation, settings, inventory), before);
+}
+
+function kindRemovalChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+  const { inventory = null, object, origin, requester } = input;
+  if (inventory === null) return [];
+  return applied(KIND_REMOVAL_CHECKS, { operation: operationOf(input), settings, inventory, origin, requester, ...definedKind(object) }, null);
 }
 
 function selectorChangeChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
@@ -75,11 +84,13 @@ function selectorChange(input: JudgeInput, settings: DecisionSettings, inventory
   const decoded = decodeSelector(object, context).selector;
   const deleting = operation === "DELETE";
   const stored = deleting ? object : old;
+  const before = stored === null ? null : deleting ? decoded : decodeSelector(stored, context).selector;
+  const after = deleting ? null : decoded;
+  const written = readSelector(object);
   return {
     operation, settings, inventory, origin, requester, object,
-    written: readSelector(object),
+    written, before, after,
     old: stored === null ? null : readSelector(stored),
-    before: stored === null ? null : deleting ? decoded : decodeSelector(stored, context).selector,
-    after: deleting ? null : decoded,
+    effects: new SelectorEffects({ inventory, settings, step: { name: written.name, before, after } }),
   };
 }

@@ -6,6 +6,7 @@ import type { JsonObject } from "../json.ts";
 import type { RoleSelector } from "../role-selector.ts";
 import type { DecisionSettings } from "../settings.ts";
 import type { Origin } from "../type-entry.ts";
+import type { SelectorEffects } from "./selector-effects.ts";
 
 /** What the shipped controllers understand, or all that is documented. */
 export type Runtime = "ack" | "extended";
@@ -74,6 +75,8 @@ export interface SelectorChange extends CheckContext {
   /** The same two as they take part, null where there is none or it takes no part. */
   readonly before: RoleSelector | null;
   readonly after: RoleSelector | null;
+  /** What the step does to the resources there are. */
+  readonly effects: SelectorEffects;
 }
 
 /** A check as documents and severities know it. `reason`, `fix` and `example` are also what docs/checks.md prints. */

@@ -1,0 +1,105 @@
+import { canOverlap } from "../overlap.ts";
+import { REPLACES_ANNOTATION, type RoleSelector } from "../role-selector.ts";
+import { accountOfARN } from "../role-arn.ts";
+import type { Steps } from "../steps.ts";
+import { accountOf, type Transition } from "../transition.ts";
+import type { Check, Fault, Found, SelectorChange } from "./check.ts";
+import { countOf, describe, ENOUGH, listOf, placeOf } from "./resource-list.ts";
+import { type Hits, isReplacing } from "./selector-effects.ts";
+
+export const IRS_17: Check<SelectorChange> = {
+  id: "IRS-17",
+  severity: "deny",
+  waivable: true,
+  reason: "Controllers stop at a resource that two selectors select, even for one role, with an error in their log and no condition on the resource.",
+  fix: "restrict one of the selectors so that each resource is selected by one alone. To rename a selector or to rotate its role, "
+    + `create the new one with the annotation ${REPLACES_ANNOTATION}: OLD-NAME, which makes this overlap a warning, then delete the old one`,
+  example: "metadata: {name: another}\nspec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}} # as team-a, and team-a/b1 is there",
+  needs: ["resources"],
+  ofChange: true,
+  *find({ after, effects }: SelectorChange): Found {
+    if (after === null) return;
+    const joins = yield* effects.of("joins conflict");
+    if (joins.found > 0) yield conflict(joins, after);
+    const replaced = yield* effects.of("joins replaced");
+    if (replaced.found > 0) yield replacement(replaced, after);
+    const stays = yield* effects.of("stays in conflict");
+    if (stays.found > 0) yield { path: ["spec"], message: `the conflict with other selectors goes on over ${resources(stays, after)}`, severity: "warn" };
+  },
+};
+
+function conflict(hits: Hits, selector: RoleSelector): Fault {
+  const names = othersOf(hits, selector).map(({ name }) => name);
+  const list = names.join(",");
+  return {
+    path: ["spec"],
+    message: `another IAMRoleSelector would select ${resources(hits, selector)} too, and controllers stop at such a conflict without a condition`,
+    fix: `restrict ${selector.name} or ${listOf(names)} so that each resource is selected by one alone. To replace ${listOf(names)} (a new name, another role), `
+      + `put the annotation ${REPLACES_ANNOTATION}: ${list} on ${selector.name}, apply it, then delete ${listOf(names)}`,
+  };
+}
+
+/** The overlap is meant: it stops the resources for as long as it lasts, and nothing goes wrong in AWS meanwhile. */
+function replacement(hits: Hits, selector: RoleSelector): Fault {
+  const others = othersOf(hits, selector);
+  const account = accountOfARN(selector.roleARN);
+  const elsewhere = others.filter(({ roleARN }) => accountOfARN(roleARN) !== account).map(({ name }) => name);
+  const names = listOf(others.map(({ name }) => name));
+  return {
+    path: ["metadata", "annotations", { key: REPLACES_ANNOTATION }],
+    message: `until one of ${selector.name} and ${names} is deleted, controllers wait at ${resources(hits, selector)}`,
+    fix: elsewhere.length === 0
+      ? `delete the replaced one, which is let go once all that it selects resolves to the other in the same account`
+      : `give ${selector.name} a role of the same account as ${listOf(elsewhere)}: what exists cannot follow into account ${account ?? ""}`,
+    severity: "warn",
+  };
+}
+
+function othersOf({ first }: Hits, { name }: RoleSelector): RoleSelector[] {
+  const others = new Map(first.flatMap(({ after }) => after).filter((one) => one.name !== name).map((one) => [one.name, one]));
+  return [...others.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function resources({ found, first }: Hits, { name }: RoleSelector): string {
+  const tell = (transition: Transition): string => {
+    const others = transition.after.filter((one) => one.name !== name).map((one) => one.name).toSorted();
+    return `${placeOf(transition.resource, accountOf(transition))} (${listOf(others)})`;
+  };
+  return `${countOf(found, "resource", ENOUGH)}: ${describe(first, first.length, tell)}`;
+}
+
+/** So many are looked for: that there are more changes nothing. */
+const PARTNERS = 20;
+/** A pair is told in well under 10 us where their entries are few. */
+const PAIRS_BETWEEN_PAUSES = 50;
+
+export const IRS_18: Check<SelectorChange> = {
+  id: "IRS-18",
+  severity: "warn",
+  waivable: false,
+  reason: "Selectors that can overlap bring the first resource that both select into a conflict, and its author knows of neither.",
+  fix: "keep them apart by namespace, type or label",
+  example: "spec: {arn: 'arn:aws:iam::111122223333:role/b', resourceLabelSelector: {matchLabels: {tier: gold}}} # and another selector takes every bucket",
+  ofChange: true,
+  *find({ after, effects, inventory }: SelectorChange): Found {
+    if (after === null) return;
+    // What overlaps today is told by IRS-17, of which every resource is to be known here.
+    for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) yield* effects.of(effect, Infinity);
+    const names = yield* overlapping(after, inventory.selectors.values(), effects.partners);
+    if (names.length === 0) return;
+    const which = names.length >= PARTNERS ? `at least ${PARTNERS} other selectors, among them ${listOf(names.slice(0, 3))}` : listOf(names, names.length);
+    yield { path: ["spec"], message: `it could select the same resource as ${which}, though none is there today` };
+  },
+};
+
+function* overlapping(selector: RoleSelector, others: Iterable<RoleSelector>, known: ReadonlySet<string>): Steps<string[]> {
+  const names: string[] = [];
+  let looked = 0;
+  for (const other of Array.from(others)) {
+    if (++looked % PAIRS_BETWEEN_PAUSES === 0) yield null;
+    if (other.name === selector.name || known.has(other.name) || isReplacing(selector, other)) continue;
+    if (canOverlap(selector, other)) names.push(other.name);
+    if (names.length === PARTNERS) break;
+  }
+  return names.toSorted();
+}

@@ -1,0 +1,98 @@
+import { deletionPolicyOf } from "../deletion-policy.ts";
+import { compareText } from "../finding.ts";
+import { accountOfARN } from "../role-arn.ts";
+import { REPLACES_ANNOTATION } from "../role-selector.ts";
+import { accountBy, accountOf, type Transition } from "../transition.ts";
+import type { Check, Found, SelectorChange } from "./check.ts";
+import { countOf, listOf, placeOf } from "./resource-list.ts";
+import { resourcesOf } from "./selector-moves.ts";
+
+export const IRS_30: Check<SelectorChange> = {
+  id: "IRS-30",
+  severity: "deny",
+  waivable: true,
+  reason: "What loses its selector is silently managed with the controller's own role: created a second time in the controller's account, or let go there.",
+  fix: "delete the resources first, or create a selector that takes them over: the same spec with a role of the same account, "
+    + `and the annotation ${REPLACES_ANNOTATION}: NAME of this one; then delete this one again`,
+  example: "kubectl delete iamroleselector team-a # and team-a/b1 is selected by it alone",
+  needs: ["resources"],
+  on: ["DELETE"],
+  ofChange: true,
+  *find({ before, effects, written, inventory }: SelectorChange): Found {
+    const hits = yield* effects.of("loses selector");
+    const unlisted = [...inventory.unlisted("resources")].toSorted(compareText);
+    if (hits.found > 0) {
+      yield {
+        path: ["metadata", "name"],
+        message: `it alone selects ${resourcesOf(hits)}; without it the controller's own role in its own account would be used`,
+        fix: `delete the resources first, or create a selector that takes them over: the spec of ${written.name} under another name, with a role `
+          + `of account ${accountBy(before === null ? [] : [before]) ?? ""} and the annotation ${REPLACES_ANNOTATION}: ${written.name}; then delete ${written.name} again`,
+      };
+    } else if (unlisted.length > 0 && before !== null) {
+      yield { path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, severity: "warn" };
+    }
+  },
+};
+
+export const IRS_31: Check<SelectorChange> = {
+  id: "IRS-31",
+  severity: "deny",
+  waivable: false,
+  reason: "With the controller's own credentials the deletion of a resource of another account finds nothing there, or a namesake: one is orphaned or the other deleted.",
+  fix: "wait until those that are being deleted are gone, annotate the others with services.k8s.aws/deletion-policy: retain, or create a selector that takes them over, "
+    + `with a role of the same account and the annotation ${REPLACES_ANNOTATION}: NAME of this one`,
+  example: "kubectl delete iamroleselector team-a # and team-a/b1, in another account than the controller's, is being deleted",
+  needs: ["resources", "--controller-account or --controller-role"],
+  on: ["DELETE"],
+  ofChange: true,
+  *find({ effects, inventory }: SelectorChange): Found {
+    const hits = yield* effects.of("loses account");
+    if (hits.found === 0) return;
+    const tell = (transition: Transition): string => {
+      const { resource } = transition;
+      const why = resource.deleting ? "being deleted" : `deletion policy ${deletionPolicyOf(inventory, resource)}`;
+      return `${placeOf(resource, accountOf(transition))} (${why})`;
+    };
+    const own = effects.controllerAccount ?? "";
+    yield { path: ["metadata", "name"], message: `the controller would delete or orphan with its own credentials of account ${own} what it alone selects, ${resourcesOf(hits, tell)}` };
+  },
+};
+
+export const IRS_32: Check<SelectorChange> = {
+  id: "IRS-32",
+  severity: "warn",
+  waivable: false,
+  reason: "With one of the selectors of a conflict gone controllers go on with the other, within minutes for new resources and at the resync for others.",
+  fix: "see that this is the one to go",
+  example: "kubectl delete iamroleselector team-a # and team-a-new selects the same resources",
+  needs: ["resources"],
+  on: ["DELETE"],
+  ofChange: true,
+  *find({ effects }: SelectorChange): Found {
+    yield* effects.of("leaves conflict", Infinity);
+    const survivors = [...effects.survivors].toSorted(([a], [b]) => compareText(a.name, b.name));
+    for (const [{ name, roleARN }, left] of survivors) {
+      yield { path: ["metadata", "name"], message: `its removal ends a conflict: ${countOf(left, "resource")} left to ${name} alone, ${roleARN}` };
+    }
+  },
+};
+
+export const IRS_33: Check<SelectorChange> = {
+  id: "IRS-33",
+  severity: "warn",
+  waivable: false,
+  reason: "The safe way to rename a selector or to rotate its role: another one has all that this one selects, in the same account.",
+  fix: "go on: nothing changes its account",
+  example: "kubectl delete iamroleselector team-a # and team-a-new selects all the same resources, with a role of the same account",
+  needs: ["resources"],
+  on: ["DELETE"],
+  ofChange: true,
+  *find({ before, effects }: SelectorChange): Found {
+    const lost = yield* effects.of("loses selector");
+    const { found } = yield* effects.of("leaves conflict", Infinity);
+    const [only, another] = effects.survivors.keys();
+    const account = before === null ? null : accountOfARN(before.roleARN);
+    if (lost.found > 0 || only === undefined || another !== undefined || accountOfARN(only.roleARN) !== account) return;
+    yield { path: ["metadata", "name"], message: `${only.name} goes on with all that it selects, ${countOf(found, "resource")}, in the same account ${account ?? ""}` };
+  },
+};
