@@ -1,8 +1,9 @@
-import { Argument, Command as Commander, CommanderError, Option } from "commander";
+import { Argument, Command as Commander, CommanderError } from "commander";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { type Command, defaultOf, type Definition, DEFINITIONS, type SettingsFor } from "../shared/decisions/settings.ts";
+import type { Command, SettingsFor } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 import { VERSION } from "../shared/server/version.ts";
+import { addCommand as add, withPaths } from "./flags.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
 /** Runs the command line `argv` (without node and script) and gives the exit status. Servers answer once they have stopped. */
@@ -34,10 +35,17 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
     .action(async (options: Flags) => done(await (await import("./webhook.ts")).runWebhookCommand(settings("webhook", options, io), io)));
   add(program, "sidecar", "serve role credentials on loopback")
     .action(async (options: Flags) => done(await (await import("./sidecar.ts")).runSidecarCommand(settings("sidecar", options, io), io)));
-  add(program, "lint", "apply every rule of the webhook to manifests").addArgument(paths())
+  add(program, "lint", "apply every rule of the webhook to manifests").addArgument(paths("the same as --from PATH"))
     .action(async (named: string[], options: Flags) => done(await (await import("./lint.ts")).runLint(settings("lint", withPaths(options, named), io), io)));
-  add(program, "resolve", "tell which role each ACK resource in manifests gets").addArgument(paths())
+  add(program, "resolve", "tell which role each ACK resource in manifests gets").addArgument(paths("the same as --from PATH"))
     .action(async (named: string[], options: Flags) => done(await (await import("./resolve.ts")).runResolve(settings("resolve", withPaths(options, named), io), io)));
+  add(program, "audit", "tell all that is wrong with what a cluster or a folder holds").addArgument(paths("the same as --from PATH"))
+    .action(async (named: string[], options: Flags) => done(await (await import("./audit.ts")).runAudit(settings("audit", withPaths(options, named), io), io)));
+  add(program, "impact", "tell what would change for ACK resources if manifests were applied or deleted").addArgument(paths("the manifests to apply, or with --delete to delete"))
+    .action(async (named: string[], options: Flags) => done(await (await import("./impact.ts")).runImpact(named, settings("impact", options, io), io)));
+  const migrate = program.command("migrate").description("move to IAMRoleSelectors");
+  add(migrate, "migrate carm", "turn CARM maps and annotations into IAMRoleSelectors, and prove that nothing changes its role").addArgument(paths("the same as --from PATH"))
+    .action(async (named: string[], options: Flags) => done(await (await import("./migrate-carm.ts")).runMigrateCARM(settings("migrate carm", withPaths(options, named), io), io)));
   const certs = program.command("certs").description("make certificates");
   add(certs, "certs make", "write ca.crt, tls.crt and tls.key")
     .action(async (options: Flags) => done(await (await import("./certs.ts")).runCertsMake(settings("certs make", options, io), io)));
@@ -47,39 +55,8 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
   return program;
 }
 
-function add(parent: Commander, command: Command, description: string): Commander {
-  const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
-  for (const [, definition] of DEFINITIONS) {
-    if (definition.commands.includes(command)) created.addOption(optionOf(definition, command));
-  }
-  return created;
-}
-
-/** Values stay text here: the schema of the settings judges flags and environment alike. */
-function optionOf(definition: Definition, command: Command): Option {
-  const { flag, short, type, help } = definition;
-  const value = type === "boolean" ? "" : ` <${definition.value ?? definition.choices?.join("|") ?? "VALUE"}>`;
-  const option = new Option(`${short === undefined ? "" : `${short}, `}${flag}${value}`, help + hint(definition, command));
-  return type === "strings" ? option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]) : option;
-}
-
-function hint(definition: Definition, command: Command): string {
-  const standard = defaultOf(definition, command);
-  const shown = definition.type === "duration" && typeof standard === "number" ? `${standard / 1000}s` : String(standard);
-  const remarks = [
-    definition.type === "strings" ? "repeatable" : "",
-    standard === null || standard === false || shown === "" ? "" : `default: ${shown}`,
-  ].filter((remark) => remark !== "");
-  return remarks.length === 0 ? "" : ` (${remarks.join("; ")})`;
-}
-
-function paths(): Argument {
-  return new Argument("[PATH...]", "the same as --from PATH");
-}
-
-function withPaths(options: Flags, named: readonly string[]): Flags {
-  const from = [options["from"] ?? [], named].flat().map(String);
-  return from.length === 0 ? options : { ...options, from };
+function paths(description: string): Argument {
+  return new Argument("[PATH...]", description);
 }
 
 function settings<C extends Command>(command: C, options: Flags, io: IO): SettingsFor<C> {

@@ -1,50 +1,64 @@
 import { isACKGroup, queryOf, type ResourceQuery } from "../shared/decisions/ack-resource.ts";
-import { Inventory } from "../shared/decisions/inventory.ts";
+import { askedResources } from "../shared/decisions/asked-resource.ts";
+import { explain, type SelectorExplanation } from "../shared/decisions/explain.ts";
+import type { Inventory } from "../shared/decisions/inventory.ts";
 import type { JsonObject } from "../shared/decisions/json.ts";
 import { apiVersionOf, objectMeta } from "../shared/decisions/object-meta.ts";
 import { type Resolution, resolve } from "../shared/decisions/resolve.ts";
 import { type DecisionSettings, decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
-import { readInput, reportFaults } from "./input.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { painter } from "./paint.ts";
-import { faultySelectorLines, resolutionTable } from "./resolve-text.ts";
+import { explanationLines, faultySelectorLines, resolutionTable } from "./resolve-text.ts";
+import { isUnreadable, readState, type State } from "./state.ts";
 
 /** A resource and its resolution, in the shape of `-o json`. */
 export interface ResolvedResource extends Resolution {
+  /** `name` is null of one that is only asked for. */
   readonly resource: { readonly apiVersion: string; readonly kind: string; readonly namespace: string; readonly name: string | null };
+  /** With `--explain`: every selector there is, sorted by name. */
+  readonly explanation?: readonly SelectorExplanation[];
 }
 
 /** Prints nothing but the faults when anything could not be read: half a picture of roles is a wrong one. */
 export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Promise<ExitStatus> {
-  const { manifests, faults } = await readInput(settings.from, io);
-  if (faults.length > 0) {
-    reportFaults(faults, io);
-    return EXIT.usage;
-  }
-  const objects = manifests.map(({ object }) => object);
-  const inventory = inventoryOf(objects, settings.runtime);
-  const resolved = resolveAll(objects, inventory, decisionSettings(settings), settings.namespace);
+  const state = await readState(settings, io);
+  if (isUnreadable(state.faults, io)) return EXIT.usage;
+  const { inventory } = state;
+  const resolved = queriesOf(state, settings).map((query) => {
+    const one = resolveOne(query, inventory, decisionSettings(settings));
+    return settings.explain ? { ...one, explanation: explain(inventory, query) } : one;
+  });
+  const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
-  else writeLines(io.stdout, resolutionTable(resolved, painter(io.stdout, io.environment)));
+  else writeLines(io.stdout, settings.explain ? explanationLines(resolved, paint) : resolutionTable(resolved, paint));
   warnOfVersions(resolved, inventory, io);
+  if (settings.kind.length > 0) warnOfNamespace(settings.namespace, inventory, io);
   writeLines(io.stderr, faultySelectorLines(inventory));
   const undecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
   return inventory.faulty.size > 0 || undecided ? EXIT.findings : EXIT.fine;
 }
 
-export function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended"): Inventory {
-  const inventory = new Inventory({ runtime, origin: "file" });
-  inventory.apply(objects.map((object) => ({ type: "put", object })));
-  return inventory;
+/** What is asked for with `--kind`, else every resource that is there. */
+function queriesOf({ objects, inventory }: State, { kind, namespace, label }: SettingsFor<"resolve">): ResourceQuery[] {
+  if (kind.length > 0) return askedResources({ kinds: kind, namespace, labels: label }, inventory);
+  return resourceQueries(objects.map(({ object }) => object), namespace);
 }
 
 /** Every ACK resource among `objects`, in their order; one without a namespace is in `defaultNamespace`. */
-export function resolveAll(objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings, defaultNamespace: string): ResolvedResource[] {
-  const queries = objects.filter((object) => isACKGroup(objectMeta(object).group)).map((object) => queryOf(object, defaultNamespace));
-  return queries.map((query) => ({ resource: resourceOf(query), ...resolve(inventory, query, settings) }));
+function resourceQueries(objects: readonly JsonObject[], defaultNamespace: string): ResourceQuery[] {
+  return objects.filter((object) => isACKGroup(objectMeta(object).group)).map((object) => queryOf(object, defaultNamespace));
 }
 
-function resourceOf(query: ResourceQuery): ResolvedResource["resource"] {
+/** Resolves every ACK resource among `objects`, in their order. */
+export function resolveAll(objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings, defaultNamespace: string): ResolvedResource[] {
+  return resourceQueries(objects, defaultNamespace).map((query) => resolveOne(query, inventory, settings));
+}
+
+function resolveOne(query: ResourceQuery, inventory: Inventory, settings: DecisionSettings): ResolvedResource {
+  return { resource: resourceName(query), ...resolve(inventory, query, settings) };
+}
+
+export function resourceName(query: ResourceQuery): ResolvedResource["resource"] {
   return { apiVersion: apiVersionOf(query), kind: query.kind, namespace: query.namespace, name: query.name };
 }
 
@@ -56,4 +70,10 @@ function warnOfVersions(resolved: readonly ResolvedResource[], inventory: Invent
     if (versions === null || versions.served.length < 2) continue;
     io.stderr.write(`warning: ${kind} is served as ${versions.served.join(", ")}; selectors are compared with ${versions.storage}, the stored version\n`);
   }
+}
+
+/** Of a namespace that is not there nothing is known but its name. */
+function warnOfNamespace(namespace: string, inventory: Inventory, io: IO): void {
+  if (inventory.hasNamespace(namespace) || !inventory.readsNamespaceLabels) return;
+  io.stderr.write(`warning: Namespace ${namespace} is not known, so selectors that look at its labels see its name alone\n`);
 }

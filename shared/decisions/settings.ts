@@ -2,7 +2,7 @@ import { CHECK_IDS } from "./checks/catalogue.ts";
 import type { Runtime } from "./checks/check.ts";
 import type { Severity } from "./finding.ts";
 
-export const COMMANDS = ["local", "webhook", "sidecar", "lint", "resolve", "certs make", "manifests"] as const;
+export const COMMANDS = ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "certs make", "manifests"] as const;
 export type Command = (typeof COMMANDS)[number];
 
 type Default = string | boolean | number | null | readonly string[];
@@ -17,6 +17,8 @@ export interface Definition {
   /** What stands for the value in the help. */
   readonly value?: string;
   readonly choices?: readonly string[];
+  /** Where a command takes others. */
+  readonly choicesFor?: Partial<Readonly<Record<Command, readonly string[]>>>;
   /** What every value matches, and how to say so. */
   readonly pattern?: { readonly regexp: string; readonly meaning: string };
   readonly default: Default;
@@ -27,7 +29,8 @@ export interface Definition {
 }
 
 const SERVERS = ["webhook", "sidecar"] as const;
-const READERS = ["lint", "resolve", ...SERVERS] as const;
+const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
+const READERS = ["lint", "resolve", "audit", "impact", "migrate carm", ...SERVERS] as const;
 const DECIDERS = [...READERS, "local"] as const;
 const ACCOUNT = { regexp: "^[0-9]{12}$", meaning: "an account id of 12 digits" };
 const ADDRESS = { regexp: "^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$", meaning: "HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780" };
@@ -35,11 +38,11 @@ const GROUP = { regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a
 
 /** Every setting: the one table that flags, environment, help and docs/settings.md are made from. */
 export const SETTINGS = {
-  from: { flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] }, commands: DECIDERS, help: "read manifests from a file, a folder or - (standard input)" },
-  cluster: { flag: "--cluster", type: "boolean", default: false, commands: [...SERVERS], help: "read a live cluster instead of manifests" },
-  kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: [...SERVERS], help: "the kubeconfig of --cluster (default: KUBECONFIG, ~/.kube/config, the Pod's own account)" },
-  context: { flag: "--context", type: "string", value: "NAME", default: null, commands: [...SERVERS], help: "the kubeconfig's context to use" },
-  mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: DECIDERS, help: "what decides the role of a resource: IAMRoleSelectors, or the legacy maps of CARM" },
+  from: { flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] }, commands: DECIDERS, help: "read manifests from a file, a folder or - (standard input); impact: those that there are" },
+  cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS, help: "read a live cluster instead of manifests" },
+  kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: READERS, help: "the kubeconfig of --cluster (default: KUBECONFIG, ~/.kube/config, the Pod's own account)" },
+  context: { flag: "--context", type: "string", value: "NAME", default: null, commands: READERS, help: "the kubeconfig's context to use" },
+  mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: BY_MODE, help: "what decides the role of a resource: IAMRoleSelectors, or the legacy maps of CARM" },
   teamLevelCarm: { flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate TeamLevelCARM is on" },
   serviceLevelCarm: { flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate ServiceLevelCARM is on" },
   ackSystemNamespace: { flag: "--ack-system-namespace", type: "string", value: "NS", default: "ack-system", commands: [...DECIDERS, "manifests"], help: "the namespace of the CARM maps, which is that of the controllers" },
@@ -55,14 +58,17 @@ export const SETTINGS = {
   check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: DECIDERS, help: "change the severity of a check" },
   waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"], help: "who may waive checks by annotation" },
   waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
-  output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], default: "text", commands: ["lint", "resolve"], help: "for people, or stable JSON" },
-  failOn: { flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint"], help: "the least severity that makes the exit status 1" },
-  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", default: "default", defaults: { manifests: "ack-role-resolver" }, commands: ["resolve", "manifests"], help: "resolve: the namespace of resources that name none; manifests: the one to install into" },
+  output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], choicesFor: { lint: ["text", "json", "sarif"] }, default: "text", commands: ["lint", "resolve", "audit", "impact", "migrate carm"], help: "for people, or stable JSON; lint: SARIF 2.1.0 too" },
+  failOn: { flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint", "audit"], help: "the least severity that makes the exit status 1" },
+  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", default: "default", defaults: { manifests: "ack-role-resolver" }, commands: ["resolve", "manifests"], help: "resolve: the namespace of resources that name none, and of --kind; manifests: the one to install into" },
+  label: { flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [], commands: ["resolve"], help: "with --kind: a label that the resource is to carry" },
+  explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"], help: "say of every selector why it does or does not select" },
+  delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"], help: "the manifests are to be deleted instead of applied" },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"], help: "the folder of tls.crt and tls.key; they are reloaded when they change" },
   listen: { flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" }, commands: [...SERVERS], help: "where to serve (sidecar: loopback only)" },
   healthListen: { flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781" }, commands: [...SERVERS], help: "where to serve /healthz, /readyz and /metrics" },
   group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"], help: "the API groups of the controller beside this sidecar" },
-  kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar"], help: "the only kinds that the controller manages" },
+  kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar", "resolve"], help: "sidecar: the only kinds that the controller manages; resolve: a kind to ask for, such as Bucket.s3.services.k8s.aws, that is not there yet" },
   scopeNamespace: { flag: "--scope-namespace", type: "string", value: "NS", default: null, commands: ["sidecar"], help: "grant only what resolves in this namespace" },
   token: { flag: "--token", type: "string", value: "TOKEN", default: null, commands: ["sidecar"], help: "the clients' token, for local use" },
   tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local"], help: "the file of the clients' token; made when absent or empty, re-read when it changes" },
@@ -82,7 +88,7 @@ export const SETTINGS = {
   force: { flag: "--force", type: "boolean", default: false, commands: ["certs make"], help: "replace certificates that are there" },
   url: { flag: "--url", type: "string", value: "URL", pattern: { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" }, default: null, commands: ["manifests"], help: "the address of a webhook outside the cluster, instead of a Service" },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"], help: "the CA that the webhook's certificate is signed by" },
-  extraGroups: { flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["manifests", "webhook"], help: "ACK API groups that this release does not know" },
+  extraGroups: { flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["manifests", "webhook", "lint", "resolve", "audit", "impact", "migrate carm"], help: "ACK API groups that this release does not know" },
 } as const satisfies Record<string, Definition>;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -93,6 +99,7 @@ export const DEFINITIONS: readonly (readonly [name: string, definition: Definiti
 type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boolean" ? boolean
   : D["type"] extends "duration" ? number
   : D["type"] extends "strings" ? readonly string[]
+  : D extends { readonly choicesFor: { readonly [K in C]: readonly (infer Choice)[] } } ? Choice | Absence<D, C>
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | Absence<D, C> : string | Absence<D, C>;
 
 /** Null where neither the setting nor the command has a default. */
@@ -102,6 +109,10 @@ type Absence<D extends Definition, C extends Command> = C extends keyof D["defau
 export type SettingsFor<C extends Command> = {
   readonly [N in SettingName as C extends (typeof SETTINGS)[N]["commands"][number] ? N : never]: ValueOf<(typeof SETTINGS)[N], C>;
 };
+
+export function choicesOf(definition: Definition, command: Command): readonly string[] | undefined {
+  return definition.choicesFor?.[command] ?? definition.choices;
+}
 
 export function defaultOf(definition: Definition, command: Command): Default {
   return definition.defaults?.[command] ?? definition.default;
@@ -131,7 +142,7 @@ export interface DecisionSettings {
   readonly waiverGroups: readonly string[];
 }
 
-type DecisionInput = Omit<SettingsFor<"lint">, "from" | "output" | "failOn"> & Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
+type DecisionInput = Omit<SettingsFor<"lint">, "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn"> & Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
 
 /** The part of a command's settings that decisions take. Offline nobody's waiver is looked at, so none may waive. */
 export function decisionSettings(settings: DecisionInput): DecisionSettings {

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject } from "ajv";
 import { closest } from "../decisions/closest.ts";
 import { ResolverError } from "../decisions/errors.ts";
-import { type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor } from "../decisions/settings.ts";
+import { choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor } from "../decisions/settings.ts";
 
 /** The flags that were given, by setting, as the command line has them; repeatable ones as lists. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
@@ -32,7 +32,7 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<SettingsFor<C>>(settingsSchema(command));
   const settings: unknown = values;
   const valid = validate(settings);
-  faults.push(...(validate.errors ?? []).map(describe), ...crossFieldFaults(command, values));
+  faults.push(...(validate.errors ?? []).map((error) => describe(error, command)), ...crossFieldFaults(command, values));
   // An empty text breaks its least length and its pattern: one line says both.
   if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
   for (const value of Object.values(values)) Object.freeze(value);
@@ -66,39 +66,49 @@ function convert({ type }: Definition, value: string | boolean | readonly string
 
 function settingsSchema(command: Command): object {
   const own = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command));
-  const properties = Object.fromEntries(own.map(([name, definition]) => [name, valueSchema(definition)]));
+  const properties = Object.fromEntries(own.map(([name, definition]) => [name, valueSchema(definition, command)]));
   return { type: "object", properties, additionalProperties: false };
 }
 
-function valueSchema({ type, choices, pattern }: Definition): object {
+function valueSchema(definition: Definition, command: Command): object {
+  const { type, pattern } = definition;
+  const choices = choicesOf(definition, command);
   if (type === "boolean") return { type };
   if (type === "duration") return { type: "integer", minimum: 1 };
   const text = { minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }) };
   return type === "strings" ? { type: "array", items: { type: "string", ...text } } : { type: ["string", "null"], ...text };
 }
 
-function describe(error: ErrorObject): string {
+function describe(error: ErrorObject, command: Command): string {
   const [, name = "", index] = error.instancePath.split("/");
   const definition = DEFINITIONS.find(([setting]) => setting === name)?.[1];
   const where = index === undefined ? "" : ` (value ${Number(index) + 1})`;
-  return `${definition?.flag ?? name}${where}: expected ${expectation(definition)}`;
+  return `${definition?.flag ?? name}${where}: expected ${expectation(definition, command)}`;
 }
 
-function expectation(definition: Definition | undefined): string {
+function expectation(definition: Definition | undefined, command: Command): string {
+  const choices = definition === undefined ? undefined : choicesOf(definition, command);
   if (definition?.type === "boolean") return "true or false";
   if (definition?.type === "duration") return "a duration of 1ms or more, such as 5m, 30s or 500ms";
-  if (definition?.choices !== undefined) return `one of ${definition.choices.join(", ")}`;
+  if (choices !== undefined) return `one of ${choices.join(", ")}`;
   return definition?.pattern?.meaning ?? "a text that is not empty";
 }
+
+const ONE_SOURCE = "--from, --cluster: give exactly one of them";
 
 /** What no single setting can say of itself. */
 function crossFieldFaults(command: Command, values: Readonly<Record<string, unknown>>): string[] {
   const given = (name: SettingName): boolean => values[name] !== null && values[name] !== undefined && values[name] !== false && !isEmptyList(values[name]);
+  const noManifests = "no manifests: name files or folders, --from PATH, - for standard input, or --cluster";
+  const bothSources = given("from") && given("cluster");
+  const anySource = given("from") || given("cluster");
   const rules: readonly (readonly [command: Command, broken: boolean, message: string])[] = [
-    ["lint", !given("from"), "no manifests: name files or folders, --from PATH, or - for standard input"],
-    ["resolve", !given("from"), "no manifests: name files or folders, --from PATH, or - for standard input"],
-    ["webhook", given("from") === given("cluster"), "--from, --cluster: give exactly one of them"],
-    ["sidecar", given("from") === given("cluster"), "--from, --cluster: give exactly one of them"],
+    ...(["lint", "resolve", "audit", "migrate carm"] as const).flatMap((reader) => [[reader, !anySource, noManifests], [reader, bothSources, ONE_SOURCE]] as const),
+    ["resolve", given("label") && !given("kind"), "--label: labels are those of a resource that is asked for; name its kind too, with --kind"],
+    ["resolve", given("explain") && values["mode"] === "carm", "--explain: selectors decide nothing with --mode carm; the message of each resource says what the maps say"],
+    ["impact", given("from") === given("cluster"), `${ONE_SOURCE}: the state that the manifests are applied to`],
+    ["webhook", given("from") === given("cluster"), ONE_SOURCE],
+    ["sidecar", given("from") === given("cluster"), ONE_SOURCE],
     ["webhook", !given("tlsDir"), "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one"],
     ["sidecar", !given("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
     ["certs make", !given("dir"), "--dir: required; the folder to write the certificates to"],
