@@ -42,14 +42,14 @@ function errorsPage(): string {
 
 function checksPage(): string {
   return page("Checks", [
-    "What the webhook and `lint` apply to each IAMRoleSelector. `--check ID=deny|warn|off` changes a severity. A check that can be waived is",
+    "What the webhook and `lint` apply to IAMRoleSelectors, ACK resources, Namespaces and the CARM ConfigMaps. `--check ID=deny|warn|off` changes a severity. A check that can be waived is",
     "waived for one object by the annotation `ack-role-resolver.io/allow: ID,...` on it, where the requester may waive.",
     ...CATALOGUE.flatMap(checkSection),
   ]);
 }
 
-function checkSection({ id, severity, waivable, reason, fix, example }: CheckEntry): string[] {
-  const remark = waivable ? ", can be waived" : "";
+function checkSection({ id, severity, waivable, deniesInCARM, reason, fix, example }: CheckEntry): string[] {
+  const remark = `${deniesInCARM === true ? " with --mode carm, else warn" : ""}${waivable ? ", can be waived" : ""}`;
   return ["", `## ${id}`, "", `Severity: ${severity}${remark}. ${reason}`, "", "```yaml", example, "```", "", `Fix: ${fix}.`];
 }
 

@@ -1,14 +1,16 @@
 import { isACKGroup } from "../ack-resource.ts";
 import { isSelector, readSelector } from "../iamroleselector.ts";
-import type { Inventory } from "../inventory.ts";
+import { Inventory } from "../inventory.ts";
 import type { JsonObject } from "../json.ts";
 import { objectMeta } from "../object-meta.ts";
 import { decodeSelector } from "../role-selector.ts";
 import type { DecisionSettings } from "../settings.ts";
-import { KIND_REMOVAL_CHECKS, RESOURCE_CHECKS, SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
-import { applied, type AppliedCheck, type Operation, type SelectorChange } from "./check.ts";
+import { CONFIG_MAP_CHECKS, KIND_REMOVAL_CHECKS, NAMESPACE_CHECKS, RESOURCE_CHECKS, SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
+import { applied, type AppliedCheck, type Check, type CheckContext, type Operation, type SelectorChange } from "./check.ts";
+import { configMapChange, isCARMMap } from "./config-map-change.ts";
 import type { JudgeInput } from "./judge.ts";
 import { definedKind, isKindDefinition } from "./kind-removal.ts";
+import { isNamespace, namespaceChange } from "./namespace-change.ts";
 import { resourceChange } from "./resource-change.ts";
 import { SELECTOR_CHECKS } from "./selector-checks.ts";
 import { SelectorEffects } from "./selector-effects.ts";
@@ -16,7 +18,7 @@ import { selectorFaults } from "./self-faults.ts";
 
 /** Whether any check looks at such an object. */
 export function isChecked(object: JsonObject): boolean {
-  return isSelector(object) || isResource(object);
+  return isSelector(object) || isResource(object) || isNamespace(object) || isCARMMap(object);
 }
 
 function isResource(object: JsonObject): boolean {
@@ -32,6 +34,8 @@ export function appliedChecks(input: JudgeInput, settings: DecisionSettings): Ap
 function checksOf(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
   if (isSelector(input.object)) return [...selectorChecks(input, settings), ...selectorChangeChecks(input, settings)];
   if (isKindDefinition(input.object)) return kindRemovalChecks(input, settings);
+  if (isNamespace(input.object)) return changeChecks(NAMESPACE_CHECKS, namespaceChange, input, settings);
+  if (isCARMMap(input.object)) return changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings);
   return isResource(input.object) ? resourceChecks(input, settings) : [];
 }
 
@@ -60,6 +64,16 @@ function resourceChecks(input: JudgeInput, settings: DecisionSettings): AppliedC
   // As if the stored resource were to be stored again, over itself.
   const before = old === null || object === old ? null : resourceChange({ ...input, object: old }, operation, settings, inventory);
   return applied(RESOURCE_CHECKS, resourceChange(input, operation, settings, inventory), before);
+}
+
+/** Where no inventory is, an empty one stands in for it, since much can be told from the object alone; what needs more says so. */
+function changeChecks<Subject>(checks: readonly Check<Subject>[], subjectOf: (input: JudgeInput, context: CheckContext) => Subject, input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+  const { object, old, origin, requester } = input;
+  const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin });
+  const context = { operation: operationOf(input), settings, inventory, origin, requester };
+  // As if the stored object were to be stored again, over itself.
+  const before = old === null || object === old ? null : subjectOf({ ...input, object: old }, context);
+  return applied(checks, subjectOf(input, context), before);
 }
 
 function kindRemovalChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {

@@ -1,0 +1,53 @@
+import { ACCOUNT_MAP, TEAM_MAP } from "../carm.ts";
+import type { FieldPath } from "../field-path.ts";
+import { field, isJsonObject, type JsonObject, stringMap } from "../json.ts";
+import { objectMeta } from "../object-meta.ts";
+import type { CheckContext } from "./check.ts";
+import type { JudgeInput } from "./judge.ts";
+
+/** A step of one of the two CARM ConfigMaps, from the stored one to the new one. */
+export interface ConfigMapChange extends CheckContext {
+  /** The ConfigMap as it is to be; at DELETE as it was. */
+  readonly object: JsonObject;
+  readonly namespace: string;
+  readonly name: string;
+  /** What is in it once the change is made: nothing at DELETE. */
+  readonly data: ReadonlyMap<string, string>;
+  /** What was in it before, null at CREATE. */
+  readonly stored: ReadonlyMap<string, string> | null;
+}
+
+export function isCARMMap(object: JsonObject): boolean {
+  const { group, kind, name } = objectMeta(object);
+  return group === "" && kind === "ConfigMap" && (name === ACCOUNT_MAP || name === TEAM_MAP);
+}
+
+/** Controllers look in one namespace alone. Of a file that names none kubectl decides. */
+export function isRead({ namespace, settings }: ConfigMapChange): boolean {
+  return namespace === settings.ackSystemNamespace;
+}
+
+export function configMapChange({ object, old }: Pick<JudgeInput, "object" | "old">, context: CheckContext): ConfigMapChange {
+  const { name, namespace } = objectMeta(object);
+  const deleting = context.operation === "DELETE";
+  const stored = deleting ? object : old;
+  return {
+    ...context, object, name, namespace: namespace === "" ? "default" : namespace,
+    data: deleting ? new Map() : dataOf(object),
+    stored: stored === null ? null : dataOf(stored),
+  };
+}
+
+function dataOf(object: JsonObject): ReadonlyMap<string, string> {
+  return stringMap(field(object, "data"));
+}
+
+/** The keys of `data` whose values are no text, which the API server would refuse. */
+export function valuesOfAnotherType(object: JsonObject): string[] {
+  const data = field(object, "data");
+  return isJsonObject(data) ? Object.keys(data).filter((key) => typeof data[key] !== "string") : [];
+}
+
+export function keyPath(key: string): FieldPath {
+  return ["data", { key }];
+}

@@ -1,0 +1,48 @@
+import type { FieldPath } from "../field-path.ts";
+import type { JsonObject } from "../json.ts";
+import type { Labels } from "../label-selector.ts";
+import { objectMeta } from "../object-meta.ts";
+import { NAME_LABEL } from "../selector-index.ts";
+import type { AccessAnswers, CheckContext } from "./check.ts";
+import type { JudgeInput } from "./judge.ts";
+
+export interface NamespaceState {
+  /** With the label that every namespace carries. */
+  readonly labels: Labels;
+  readonly annotations: ReadonlyMap<string, string>;
+}
+
+/** A step of a Namespace, from the stored one to the new one. */
+export interface NamespaceChange extends CheckContext {
+  readonly name: string;
+  /** The namespace as it is to be; at DELETE as it was. */
+  readonly written: NamespaceState;
+  /** What was stored before, null at CREATE. */
+  readonly stored: NamespaceState | null;
+  readonly access: AccessAnswers | null;
+}
+
+export function isNamespace(object: JsonObject): boolean {
+  const { group, kind } = objectMeta(object);
+  return group === "" && kind === "Namespace";
+}
+
+export function namespaceChange(input: Pick<JudgeInput, "object" | "old" | "access">, context: CheckContext): NamespaceChange {
+  const { access = null, object, old } = input;
+  const stored = context.operation === "DELETE" ? object : old;
+  return { ...context, access, name: objectMeta(object).name, written: stateOf(object), stored: stored === null ? null : stateOf(stored) };
+}
+
+function stateOf(object: JsonObject): NamespaceState {
+  const { name, labels, annotations } = objectMeta(object);
+  return { labels: new Map([...labels, [NAME_LABEL, name]]), annotations };
+}
+
+/** The annotation's value, "" where it is absent: controllers take both as one. */
+export function annotated({ annotations }: NamespaceState, key: string): string {
+  return annotations.get(key) ?? "";
+}
+
+export function annotationPath(key: string): FieldPath {
+  return ["metadata", "annotations", { key }];
+}

@@ -1,0 +1,60 @@
+import type { ACKResource } from "../ack-resource.ts";
+import { carmAnnotations, lookUpIn, mapEntryOf, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION } from "../carm.ts";
+import { printable } from "../quote.ts";
+import { accountOfARN } from "../role-arn.ts";
+import type { Check, Found } from "./check.ts";
+import { namedResources, RESOURCES_BETWEEN_PAUSES } from "./named-resources.ts";
+import { annotated, annotationPath, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
+import { ENOUGH } from "./resource-list.ts";
+
+export const NS_04: Check<NamespaceChange> = {
+  id: "NS-04",
+  severity: "deny",
+  waivable: false,
+  deniesInCARM: true,
+  reason: "What exists in one account stays there: with a role of another, or none, controllers stop at it for ever and cannot delete it either.",
+  fix: "leave the annotation until these resources are gone, or name a key whose role is in their account",
+  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '444455556666'}} # was 111122223333, where a Bucket is",
+  needs: ["resources", "config maps"],
+  on: ["UPDATE"],
+  ofChange: true,
+  *find(change): Found {
+    const path = changedPath(change);
+    if (path === null || change.stored === null) return;
+    const stranded = new Map<string, ACKResource[]>();
+    let looked = 0;
+    let hits = 0;
+    for (const resource of change.inventory.resources.inNamespace(change.name)) {
+      if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
+      const how = stranding(change, change.stored, resource);
+      if (how === null) continue;
+      stranded.set(how, [...(stranded.get(how) ?? []), resource]);
+      if (++hits === ENOUGH) break;
+    }
+    for (const [how, resources] of stranded) yield { path, message: `the change ${how} ${namedResources(resources, hits === ENOUGH)}` };
+  },
+};
+
+/** The first of the annotations that controllers read and the change touches. */
+function changedPath({ settings, stored, written }: NamespaceChange): ReturnType<typeof annotationPath> | null {
+  const keys = settings.teamLevelCARM ? [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION] : [OWNER_ACCOUNT_ANNOTATION];
+  const changed = keys.find((key) => stored !== null && annotated(stored, key) !== annotated(written, key));
+  return changed === undefined ? null : annotationPath(changed);
+}
+
+/** How the change cuts off a resource from the account that it exists in; null where it does not, or where it was so before. */
+function stranding(change: NamespaceChange, stored: NamespaceState, resource: ACKResource): string | null {
+  const owner = resource.status.ownerAccountID;
+  if (owner === null || accountIn(change, stored, resource) !== owner) return null;
+  const account = accountIn(change, change.written, resource);
+  if (account === owner) return null;
+  return account === null ? `leaves without a role in their account ${owner}` : printable(`moves from account ${owner} to account ${account}`);
+}
+
+/** The account of the role that the maps give the resource; the controllers' where they say nothing, null where they refuse. */
+function accountIn({ inventory, name, settings }: NamespaceChange, { annotations }: NamespaceState, resource: ACKResource): string | null {
+  const entry = mapEntryOf(carmAnnotations(inventory, name, annotations), resource, settings);
+  if (entry === null) return settings.controllerAccount ?? resource.status.ownerAccountID;
+  const { roleARN } = lookUpIn(inventory.configMap(settings.ackSystemNamespace, entry.map), resource.group, entry, settings);
+  return roleARN === null ? null : accountOfARN(roleARN);
+}
