@@ -6,12 +6,14 @@ import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
+import type { AskAccess } from "./access-review.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { mutateIAMRoleSelectors } from "./mutate-iamroleselectors.ts";
 import { mutateResources } from "./mutate-resources.ts";
 import { BODY_LIMIT_BYTES } from "./review-decode.ts";
 import { addReviewRoute, type Decide, sendError } from "./review-route.ts";
 import { validateIAMRoleSelectors } from "./validate-iamroleselectors.ts";
+import { validateResources } from "./validate-resources.ts";
 
 export interface WebhookOptions {
   readonly decisions: DecisionSettings;
@@ -27,6 +29,8 @@ export interface WebhookPorts {
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
   readonly drain: Drain;
+  /** Absent where nobody can be asked who may `use` a selector. */
+  readonly access?: AskAccess;
 }
 
 export type WebhookApp = FastifyInstance<Server>;
@@ -64,11 +68,13 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   return app;
 }
 
-function addRoutes(app: WebhookApp, decisions: DecisionSettings, { source, clock, log, metrics, monotonicMs }: WebhookPorts): void {
+function addRoutes(app: WebhookApp, decisions: DecisionSettings, ports: WebhookPorts): void {
+  const { source, clock, log, metrics, monotonicMs, access = null } = ports;
   const routes: Readonly<Record<string, Decide>> = {
     "/mutate/iamroleselectors": mutateIAMRoleSelectors,
     "/validate/iamroleselectors": (request) => validateIAMRoleSelectors(request, { source, settings: decisions }),
     "/mutate/resources": (request, remainingMs) => mutateResources(request, { source, clock, settings: decisions, remainingMs }),
+    "/validate/resources": (request, remainingMs) => validateResources(request, { source, clock, settings: decisions, remainingMs, access }),
   };
   for (const [path, decide] of Object.entries(routes)) {
     app.register((scope, _options, done) => {

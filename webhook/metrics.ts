@@ -33,7 +33,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     errors: counter("errors", "Requests that got an error and no review, so that the failurePolicy decided.", ["path", "code"]),
     findings: counter("findings", "Faults found in judged objects.", ["code", "severity"]),
     resolutions: counter("resolutions", "Roles resolved for ACK resources.", ["outcome"]),
-    notices: counter("notices", "ACK resources that could not be annotated.", ["code"]),
+    notices: counter("notices", "ACK resources that could not be annotated, or whose annotations somebody else had written.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "TLS handshakes that failed, as with a caBundle of another authority.", []),
     certificateExpiry: new Gauge({
       name: `${PREFIX}certificate_expiry_timestamp_seconds`,

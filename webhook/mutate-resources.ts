@@ -1,31 +1,24 @@
 import { isACKGroup, queryOf, type ResourceQuery } from "../shared/decisions/ack-resource.ts";
 import { mutationExemptionOf } from "../shared/decisions/admission-scope.ts";
-import { annotationPatch, RESOLUTION_KEYS } from "../shared/decisions/annotations.ts";
+import { annotationPatch, RESOLUTION_KEYS, resolutionAnnotations } from "../shared/decisions/annotations.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { field, isJsonObject, type JsonObject } from "../shared/decisions/json.ts";
 import { jsonPointer, type PatchOperation } from "../shared/decisions/json-patch.ts";
-import { resolve } from "../shared/decisions/resolve.ts";
+import { objectMeta } from "../shared/decisions/object-meta.ts";
+import { resolve, type Resolution } from "../shared/decisions/resolve.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import { type NamespaceWait, whenKnown } from "./known-namespace.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
 import { NO_OBJECT, NOT_OURS, type Notice, type Verdict } from "./verdict.ts";
 
-export interface ResourceContext {
-  readonly source: InventorySource;
-  readonly clock: Clock;
+export interface ResourceContext extends NamespaceWait {
   readonly settings: DecisionSettings;
-  /** How long this request may still wait, in ms, for its answer to land in time. */
-  readonly remainingMs: () => number;
 }
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",
   message: "not annotated: the annotations would pass Kubernetes' limit of 256 KiB",
 };
-
-/** A namespace and the first resource in it are often created at once; the watch is behind by less than this. */
-const NAMESPACE_WAIT_MS = 100;
 
 /** Annotates an ACK resource with the selector that resolves for it. Throws ERR_NOT_READY from a view that was never loaded. */
 export async function mutateResources(request: AdmissionRequest, context: ResourceContext): Promise<Verdict> {
@@ -44,7 +37,16 @@ export async function mutateResources(request: AdmissionRequest, context: Resour
 function annotated(request: AdmissionRequest, object: JsonObject, { source, settings }: ResourceContext): Verdict {
   const resolution = resolve(source.inventory, queryWithStoredStatus(request, object), settings);
   const { patch, tooLarge } = annotationPatch(object, resolution);
-  return { outcome: "mutated", patch, notices: tooLarge ? [TOO_LARGE] : [], resolution };
+  return { outcome: "mutated", patch, notices: tooLarge ? [TOO_LARGE] : overwritten(request, object, resolution), resolution };
+}
+
+/** The annotations that somebody gives a value of his own, neither the stored one nor the true one. */
+function overwritten({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Notice[] {
+  const given = objectMeta(object).annotations;
+  const stored = objectMeta(oldObject ?? {}).annotations;
+  const truth = resolutionAnnotations(resolution);
+  const keys = RESOLUTION_KEYS.filter((key) => given.has(key) && given.get(key) !== stored.get(key) && given.get(key) !== truth.get(key));
+  return keys.length === 0 ? [] : [{ code: "ACK-02", message: `${keys.join(", ")}: the webhook alone writes these, so what was given is overwritten` }];
 }
 
 /**
@@ -56,19 +58,10 @@ function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, objec
 }
 
 /** Whether the inventory can decide for the namespace, at once or after a short wait. */
-async function namespaceIsKnown(namespace: string, { source, clock, remainingMs }: ResourceContext): Promise<boolean> {
-  const known = (): boolean => !source.inventory.readsNamespaceLabels || source.inventory.hasNamespace(namespace);
-  const waitMs = Math.min(NAMESPACE_WAIT_MS, remainingMs());
-  if (known() || waitMs <= 0) return known();
-  const { promise, resolve: done } = Promise.withResolvers<void>();
-  const callOff = clock.schedule(waitMs, done);
-  const unsubscribe = source.onChange(() => {
-    if (known()) done();
-  });
-  await promise;
-  callOff();
-  unsubscribe();
-  return known();
+async function namespaceIsKnown(namespace: string, context: ResourceContext): Promise<boolean> {
+  const { inventory } = context.source;
+  const isRead = (): boolean => context.settings.mode === "carm" || inventory.readsNamespaceLabels;
+  return await whenKnown(() => !isRead() || inventory.hasNamespace(namespace), context);
 }
 
 /** What the annotations would say is not known, so whatever they do say is taken away. */

@@ -4,9 +4,9 @@ import type { Finding } from "../shared/decisions/finding.ts";
 import type { PatchOperation } from "../shared/decisions/json-patch.ts";
 import type { Resolution } from "../shared/decisions/resolve.ts";
 
-/** Something to tell the requester that no check found. */
+/** Something to tell the requester of a mutation. */
 export interface Notice {
-  readonly code: ErrorCode;
+  readonly code: ErrorCode | "ACK-02";
   /** One sentence without its full stop. */
   readonly message: string;
 }

@@ -1,3 +1,4 @@
+import { objectMeta } from "../object-meta.ts";
 import type { DecisionSettings } from "../settings.ts";
 import type { CheckEntry, Need } from "./check.ts";
 import type { JudgeInput } from "./judge.ts";
@@ -23,12 +24,16 @@ const TOLD: Readonly<Record<string, (input: JudgeInput, settings: DecisionSettin
   "config maps": ({ inventory }) => inventory?.knows("config maps") === true,
 };
 
-/** Whether what decides the role of a resource is known: what manifests leave out may be in the cluster that they are for. */
-function tellsRoles({ inventory = null, origin }: JudgeInput, { mode }: DecisionSettings): boolean {
-  if (inventory === null || origin === "cluster") return inventory !== null;
-  if (mode === "carm") return inventory.knows("config maps") && inventory.knows("namespaces");
-  const { selectors, malformed, readsNamespaceLabels } = inventory;
-  return selectors.size + malformed.size > 0 && (!readsNamespaceLabels || inventory.knows("namespaces"));
+/**
+ * Whether what decides the role of a resource is known. What manifests leave out may be in the cluster that they are for, and of a
+ * cluster the watch may be behind by a new namespace.
+ */
+function tellsRoles({ inventory = null, object, origin }: JudgeInput, { mode }: DecisionSettings): boolean {
+  if (inventory === null) return false;
+  const namespaceDecides = mode === "carm" || inventory.readsNamespaceLabels;
+  if (origin === "cluster") return !namespaceDecides || inventory.hasNamespace(objectMeta(object).namespace);
+  const holdsMap = mode === "carm" ? inventory.knows("config maps") : inventory.selectors.size + inventory.malformed.size > 0;
+  return holdsMap && (!namespaceDecides || inventory.knows("namespaces"));
 }
 
 /** By flag, whether the setting says anything. */

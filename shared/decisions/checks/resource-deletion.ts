@@ -6,7 +6,7 @@ import { accountDrift, fallBack } from "./resource-account.ts";
 import { RESOLUTION, RESOLUTION_OF_ALL, type ResourceChange } from "./resource-change.ts";
 import { regionDrift } from "./resource-region.ts";
 import { clause } from "./resource-selection.ts";
-import { someNames } from "./some-names.ts";
+import { listOf } from "./resource-list.ts";
 
 const METADATA = ["metadata"] as const;
 
@@ -37,7 +37,7 @@ export const ACK_31: Check<ResourceChange> = {
   *find(change): Iterable<Fault> {
     const { resolution } = change;
     if (resolution.outcome === "conflict") {
-      const names = someNames(resolution.selectors.map(({ name }) => name));
+      const names = listOf(resolution.selectors.map(({ name }) => name));
       yield { path: METADATA, message: `it will hang until one selector alone selects it, of ${names}`, fix: "narrow or delete all selectors but one" };
     } else if (resolution.outcome === "refused") yield { path: METADATA, message: `it will hang until its role is told: ${clause(resolution)}` };
     else yield* regionDrift(change);

@@ -2,7 +2,7 @@ import type { Resolution } from "../resolve.ts";
 import { quote } from "../quote.ts";
 import type { Check, Fault } from "./check.ts";
 import { RESOLUTION, type ResolvedResource, type ResourceChange } from "./resource-change.ts";
-import { someNames } from "./some-names.ts";
+import { listOf } from "./resource-list.ts";
 
 const METADATA = ["metadata"] as const;
 
@@ -35,7 +35,7 @@ export const ACK_04: Check<ResourceChange> = {
 
 function* stopped({ resolution }: ResourceChange): Iterable<Fault> {
   if (resolution.outcome === "conflict") {
-    const names = someNames(resolution.selectors.map(({ name }) => name));
+    const names = listOf(resolution.selectors.map(({ name }) => name));
     yield { path: METADATA, message: `${resolution.selectors.length} IAMRoleSelectors select it, and controllers stop there: ${names}` };
   } else if (resolution.outcome === "refused") {
     yield { path: METADATA, message: clause(resolution), fix: "mend the CARM map, or what the namespace names" };
@@ -117,7 +117,7 @@ function rolesBefore({ resource, resolution }: ResolvedResource): readonly strin
 }
 
 function described({ outcome, selectors, roleARN }: Resolution): string {
-  if (outcome === "conflict") return `a conflict of ${someNames(selectors.map(({ name }) => name))}`;
+  if (outcome === "conflict") return `a conflict of ${listOf(selectors.map(({ name }) => name))}`;
   return outcome === "default" ? "the controller's own role" : `the role ${quote(roleARN ?? "")}`;
 }
 
