@@ -17,9 +17,13 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
   const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
     import("../shared/inventory/cluster-source.ts"), import("../shared/inventory/kubeconfig.ts"),
   ]);
-  const resources = command === "webhook" ? { resources: { extraGroups } } : {};
-  const carmMaps = command === "webhook" || mode === "carm" ? { carmMaps: { namespace: ackSystemNamespace, isAwaited: mode === "carm" } } : {};
-  return new ClusterSource({ runtime, api: await connectKubernetes({ kubeconfig, context }), ...resources, ...carmMaps });
+  const isAwaited = mode === "carm";
+  return new ClusterSource({
+    runtime,
+    api: await connectKubernetes({ kubeconfig, context }),
+    resources: command === "webhook" ? { extraGroups } : undefined,
+    carmMaps: command === "webhook" || isAwaited ? { namespace: ackSystemNamespace, isAwaited } : undefined,
+  });
 }
 
 /**

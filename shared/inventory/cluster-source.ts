@@ -16,11 +16,11 @@ export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
   readonly api: KubernetesAPI;
   /** The objects of every ACK kind installed; `extraGroups` are those that may be read beside this release's. */
-  readonly resources?: { readonly extraGroups: readonly string[] };
+  readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
   /** The CARM maps of a namespace; whether the source is not loaded without them. */
-  readonly carmMaps?: { readonly namespace: string; readonly isAwaited: boolean };
+  readonly carmMaps?: { readonly namespace: string; readonly isAwaited: boolean } | undefined;
   /** Is given each object whole, as it is listed or changes, before fields are dropped; more than once when a list is repeated. */
-  readonly onObject?: (object: JsonObject) => void;
+  readonly onObject?: ((object: JsonObject) => void) | undefined;
   readonly clock?: Clock;
   /** From 0 to 1, 1 excluded. */
   readonly random?: () => number;
