@@ -14,9 +14,9 @@ export const IRS_24: Check<SelectorChange> = {
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true, // whoever asks for the step asked for no earlier one
   *find({ requester, settings: { controllerServiceAccounts } }): Iterable<Fault> {
-    const username = requester?.username ?? "";
-    const isController = controllerServiceAccounts.some((account) => username === `system:serviceaccount:${account.replace("/", ":")}`);
-    if (isController) yield { path: ["spec"], message: `the requester ${quote(username)} is an ACK controller, and those only read selectors` };
+    const names = controllerServiceAccounts.map((account) => `system:serviceaccount:${account.replace("/", ":")}`);
+    const controller = names.find((name) => name === requester?.username);
+    if (controller !== undefined) yield { path: ["spec"], message: `the requester ${quote(controller)} is an ACK controller, and those only read selectors` };
   },
 };
 

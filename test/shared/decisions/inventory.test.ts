@@ -95,3 +95,25 @@ test("a kind's versions are those of its CustomResourceDefinition's last state",
   inventory.apply([removal("apiextensions.k8s.io", "CustomResourceDefinition", "never-seen")]);
   t.end();
 });
+
+test("the selectors of a role are found by it, as they are now", (t) => {
+  const other = `${ROLE}-2`;
+  const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }), selectorObject("b", { arn: ROLE }));
+  const named = (arn: string): string[] => [...inventory.selectorsOfRole(arn)].map(({ name }) => name).toSorted();
+  t.same([named(ROLE), named(other)], [["a", "b"], []]);
+  inventory.apply([put(selectorObject("a", { arn: other })), put(selectorObject("b", { arn: "not-an-arn" }))]);
+  t.same([named(ROLE), named(other), named("not-an-arn")], [[], ["a"], []], "a malformed one grants none");
+  inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "a")]);
+  t.same(named(other), []);
+  t.end();
+});
+
+test("the namespaces that ask for CARM are known, as they are now", (t) => {
+  const owner = { "services.k8s.aws/owner-account-id": "111122223333" };
+  const inventory = inventoryOf(namespaceObject("a", {}, owner), namespaceObject("b", {}, { "services.k8s.aws/team-id": "x" }), namespaceObject("c"), namespaceObject("kube-system", {}, owner));
+  t.same([...inventory.namespacesOfCARM], ["a", "b"]);
+  t.same([...inventory.namespaceNames], ["a", "b", "c", "kube-system"]);
+  inventory.apply([put(namespaceObject("a")), removal("", "Namespace", "b")]);
+  t.same([...inventory.namespacesOfCARM], []);
+  t.end();
+});

@@ -64,3 +64,17 @@ test("IRS-03: each length is taken at its limit and caught one above it", (t) =>
   t.match(all(partition(2049)), [/… \(2049 characters\) is not the ARN of an IAM role: it has 2049 characters, not 20 to 2048\. /]);
   t.end();
 });
+
+test("IRS-06: a role that AWS keeps for itself is caught", (t) => {
+  const of = (resource: string): string[] => specLines("IRS-06", { arn: `arn:aws:iam::111122223333:role/${resource}` });
+  const fix = "Make a role of your own, whose trust policy names the controller's role.";
+  t.same(of("aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3"), [
+    `IRS-06 spec.arn: "arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3" is linked to a service of AWS, and nobody else can assume it. ${fix}`,
+  ]);
+  t.same(of("aws-reserved/sso.amazonaws.com/AWSReservedSSO_Admin_0123456789abcdef"), [
+    `IRS-06 spec.arn: "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/AWSReservedSSO_Admin_0123456789abcdef" is reserved for AWS, and nobody else can assume it. ${fix}`,
+  ]);
+  for (const resource of ["service-role/lambda", "aws-service-role", "team/aws-reserved/x"]) t.same(of(resource), []);
+  t.same(specLines("IRS-06", {}), []);
+  t.end();
+});
