@@ -1,8 +1,9 @@
-import { asksAccess, selectorsInQuestion } from "../shared/decisions/access-questions.ts";
+import { asksFor, selectorsInQuestion } from "../shared/decisions/access-questions.ts";
 import { isACKGroup } from "../shared/decisions/ack-resource.ts";
 import { exemptionOf } from "../shared/decisions/admission-scope.ts";
 import type { AccessAnswers } from "../shared/decisions/checks/check.ts";
 import { judge, type JudgeInput } from "../shared/decisions/checks/judge.ts";
+import { ACK_09 } from "../shared/decisions/checks/resource-selection.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { JsonObject } from "../shared/decisions/json.ts";
 import { isACKController, isCleanUp } from "../shared/decisions/requesters.ts";
@@ -51,6 +52,6 @@ function inputOf(request: AdmissionRequest, object: JsonObject, { source, settin
 /** Null where no check asks. A deletion gives nobody a role. */
 async function accessTo(object: JsonObject, { operation, requester }: AdmissionRequest, context: ResourceJudgement): Promise<AccessAnswers | null> {
   const { source, settings, access } = context;
-  if (!asksAccess(settings) || operation === "DELETE") return null;
+  if (!asksFor(ACK_09, settings) || operation === "DELETE") return null;
   return access === null ? new Map() : await askAll(access, requester, selectorsInQuestion(object, source.inventory, settings));
 }

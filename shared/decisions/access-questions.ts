@@ -1,4 +1,7 @@
 import { isACKGroup, queryOf } from "./ack-resource.ts";
+import type { CheckEntry } from "./checks/check.ts";
+import { stateOf } from "./checks/namespace-change.ts";
+import { NS_02, selectorsGained } from "./checks/namespace-labels.ts";
 import { ACK_09 } from "./checks/resource-selection.ts";
 import type { Inventory } from "./inventory.ts";
 import type { JsonObject } from "./json.ts";
@@ -7,11 +10,16 @@ import { selectingSelectors } from "./resolve.ts";
 import type { DecisionSettings } from "./settings.ts";
 
 /** The checks that ask who may `use` a selector. Each is off unless it is set, since the answers cost a call to the API server. */
-const ASKING: readonly { readonly id: string; readonly severity: string }[] = [ACK_09];
+const ASKING: readonly CheckEntry[] = [ACK_09, NS_02];
 
 /** Whether access reviews are to be asked at all. */
-export function asksAccess({ checkSeverities }: Pick<DecisionSettings, "checkSeverities">): boolean {
-  return ASKING.some(({ id, severity }) => (checkSeverities.get(id) ?? severity) !== "off");
+export function asksAccess(settings: Pick<DecisionSettings, "checkSeverities">): boolean {
+  return ASKING.some((check) => asksFor(check, settings));
+}
+
+/** Whether they are to be asked for this check. */
+export function asksFor({ id, severity }: CheckEntry, { checkSeverities }: Pick<DecisionSettings, "checkSeverities">): boolean {
+  return (checkSeverities.get(id) ?? severity) !== "off";
 }
 
 /** The selectors of which it matters whether the requester may use them, for an ACK resource that is to be so: the one that selects it. */
@@ -19,4 +27,10 @@ export function selectorsInQuestion(object: JsonObject, inventory: Inventory, { 
   if (mode !== "selectors" || !isACKGroup(objectMeta(object).group)) return [];
   const selecting = selectingSelectors(inventory, queryOf(object, "default"));
   return selecting.length === 1 ? selecting.map(({ name }) => name) : [];
+}
+
+/** The same for a Namespace: those that come to select something in it. */
+export function selectorsGainedBy(object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">): readonly string[] {
+  if (mode !== "selectors") return [];
+  return selectorsGained({ inventory, name: objectMeta(object).name, written: stateOf(object), stored: old === null ? null : stateOf(old) });
 }

@@ -33,7 +33,7 @@ export function namespaceChange(input: Pick<JudgeInput, "object" | "old" | "acce
   return { ...context, access, name: objectMeta(object).name, written: stateOf(object), stored: stored === null ? null : stateOf(stored) };
 }
 
-function stateOf(object: JsonObject): NamespaceState {
+export function stateOf(object: JsonObject): NamespaceState {
   const { name, labels, annotations } = objectMeta(object);
   return { labels: new Map([...labels, [NAME_LABEL, name]]), annotations };
 }

@@ -24,7 +24,8 @@ export const NS_04: Check<NamespaceChange> = {
     const stranded = new Map<string, ACKResource[]>();
     let looked = 0;
     let hits = 0;
-    for (const resource of change.inventory.resources.inNamespace(change.name)) {
+    // A copy, since what is put off may go on after the inventory has changed.
+    for (const resource of [...change.inventory.resources.inNamespace(change.name)]) {
       if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
       const how = stranding(change, change.stored, resource);
       if (how === null) continue;
