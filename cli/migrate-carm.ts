@@ -4,6 +4,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Finding } from "../shared/decisions/finding.ts";
 import { type MigrationPlan, planMigration, type ProvedMigration, proveMigration } from "../shared/decisions/migration.ts";
 import { objectMeta } from "../shared/decisions/object-meta.ts";
+import { accountOfARN } from "../shared/decisions/role-arn.ts";
 import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
 import { renderYAML } from "../manifests/render.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
@@ -22,7 +23,8 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
   if (strangers.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", `--extra-groups ${strangers.join(", ")}: expected ACK groups, which end in .services.k8s.aws`);
   const state = await readState({ ...settings, mode: "carm" }, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
-  const plan = planMigration(state.inventory, decisionSettings({ ...settings, mode: "carm" }), settings.extraGroups);
+  const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
+  const plan = planMigration(state.inventory, decisionSettings({ ...settings, mode: "carm", controllerAccount }), settings.extraGroups);
   state.inventory.apply(plan.changes);
   const migration = proveMigration(plan);
   const refusals = refusalsOf(plan, state);
@@ -52,8 +54,8 @@ function report({ selectors, proof, inexpressible, steps }: ProvedMigration, ref
   const compared = `${count(resources, "resource")} and ${count(pairs, "pair")} of a namespace and a kind`;
   return [
     `${count(selectors.length, "IAMRoleSelector")}. ${differences.length === 0
-      ? paint("green", `Proved: ${compared} resolve to the same before and after.`)
-      : paint("red", `Not proved: of ${compared} not all resolve to the same before and after:`)}`,
+      ? paint("green", `Proved: ${compared} resolve to the same role before and after.`)
+      : paint("red", `Not proved: of ${compared} not all resolve to the same role before and after:`)}`,
     ...differences.flatMap(({ message, fix }) => [`  ${message}`, paint("dim", `    fix: ${fix}`)]),
     ...(refusals.length === 0 ? [] : ["The webhook would refuse:", ...refusals.map((one) => `  ${refusalLine(one)}`)]),
     ...(inexpressible.length === 0 ? [] : ["Not expressed by selectors:"]),

@@ -1,4 +1,4 @@
-import { ACK_GROUPS } from "../ack-groups.ts";
+import { knownGroups } from "../ack-groups.ts";
 import { isACKGroup, type ResourceQuery } from "../ack-resource.ts";
 import { lookUpMaps, type MapAnswer } from "../carm.ts";
 import { compareText } from "../finding.ts";
@@ -31,7 +31,7 @@ export const UNKNOWN_GROUP = "*.services.k8s.aws";
 
 /** The groups of this release, of the installed kinds, of the resources there are, and those given. */
 export function groupsInQuestion(inventory: Inventory, extraGroups: readonly string[]): readonly string[] {
-  const groups = new Set([...ACK_GROUPS, ...extraGroups]);
+  const groups = new Set(knownGroups(extraGroups));
   for (const { group } of inventory.installedTypes()) groups.add(group);
   for (const { group } of inventory.resources.all()) groups.add(group);
   return [...groups].filter(isACKGroup).toSorted(compareText);
@@ -39,17 +39,19 @@ export function groupsInQuestion(inventory: Inventory, extraGroups: readonly str
 
 /** The keys in use, in the order of their maps and texts. A name that no namespace can have is left out. */
 export function keysInUse({ inventory, settings, groups }: MigrationInput): readonly CARMKey[] {
-  const byKey = new Map<string, { readonly rest: MapAnswer; readonly namespaces: string[] }>();
+  const byKey = new Map<string, { readonly rest: MapAnswer; readonly namespaces: [string, ...string[]] }>();
   for (const namespace of [...inventory.namespaceNames].toSorted(compareText)) {
     const rest = lookUpMaps(inventory, anyResource(namespace, UNKNOWN_GROUP), settings);
     if (rest === null || namespaceNameFaults(namespace).length > 0) continue;
     const id = `${rest.via}/${rest.key}`;
-    byKey.set(id, { rest, namespaces: [...(byKey.get(id)?.namespaces ?? []), namespace] });
+    const known = byKey.get(id);
+    if (known === undefined) byKey.set(id, { rest, namespaces: [namespace] });
+    else known.namespaces.push(namespace);
   }
   return [...byKey].toSorted(([a], [b]) => compareText(a, b)).map(([, { rest, namespaces }]) => {
     const answers = new Map<string, MapAnswer>();
     for (const group of groups) {
-      const answer = lookUpMaps(inventory, anyResource(namespaces[0] ?? "", group), settings);
+      const answer = lookUpMaps(inventory, anyResource(namespaces[0], group), settings);
       if (answer !== null) answers.set(group, answer);
     }
     return { via: rest.via, key: rest.key, namespaces, answers, rest };

@@ -27,19 +27,19 @@ function whatDiffers({ namespace, groups, resources }: Explained["difference"]):
 
 function sideText({ outcome, roleARN }: Side): string {
   if (outcome === "default") return "the controller's own role";
-  return outcome === "selected" ? quote(roleARN ?? "") : outcome;
+  return roleARN === null ? outcome : quote(roleARN);
 }
 
 function causeOf({ difference: { namespace, groups, before, after }, reason, ownerAccountID }: Explained): { readonly cause: string; readonly fix: string } {
   if (after.outcome !== "default") return { cause: "the selectors do not follow the maps", fix: "apply the selectors that `migrate carm` prints, and no others" };
-  if (groups.length === 0) {
+  if (groups.length === 0 && ownerAccountID !== null) {
     return {
-      cause: `found by status.ackResourceMetadata.ownerAccountID ${quote(ownerAccountID ?? "")} alone, which no selector reads${reason === "" ? "" : ` (${sentencePart(reason)})`}`,
+      cause: `found by status.ackResourceMetadata.ownerAccountID ${quote(ownerAccountID)} alone, which no selector reads${reason === "" ? "" : ` (${sentencePart(reason)})`}`,
       fix: "where that is the controllers' own account, say so with --controller-account; else annotate the namespace with the account (all of it then goes there) or give these resources a namespace of their own, and run this again",
     };
   }
   if (before.code !== null) return { cause: `a stop would become the controller's own account (${sentencePart(reason)})`, fix: FIXES[before.code] ?? NO_ROLE };
-  if (!isRoleARN(before.roleARN ?? "")) return { cause: "that is not the ARN of an IAM role, so no selector may name it", fix: "write the role's ARN into the map as IAM shows it, arn:aws:iam::ACCOUNT:role/NAME, and run this again" };
+  if (before.roleARN !== null && !isRoleARN(before.roleARN)) return { cause: "that is not the ARN of an IAM role, so no selector may name it", fix: "write the role's ARN into the map as IAM shows it, arn:aws:iam::ACCOUNT:role/NAME, and run this again" };
   return {
     cause: namespaceNameFaults(namespace).length > 0 ? "no namespace can have that name, so no selector may name it" : "no selector selects it",
     fix: "give the Namespace the name that it has in the cluster, and run this again",

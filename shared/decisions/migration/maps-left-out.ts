@@ -71,7 +71,7 @@ function splitKey(text: string): { readonly service: string; readonly key: strin
 function otherCopies(name: string, data: ReadonlyMap<string, string>, { inventory, settings: { ackSystemNamespace } }: MigrationInput): Inexpressible[] {
   const others = [...inventory.namespacesOfConfigMap(name)].filter((namespace) => namespace !== ackSystemNamespace).toSorted(compareText);
   return others.map((namespace) => {
-    const differing = differingKeys(data, inventory.configMap(namespace, name) ?? NOTHING);
+    const differing = differingKeys(data, new Map(inventory.configMap(namespace, name)));
     return {
       subject: `ConfigMap ${namespace}/${name}`,
       reason: `controllers in that namespace read this map, and selectors hold for every controller; it ${differing.length === 0 ? "says the same" : `differs under ${listed(differing.map(quote))}`}`,

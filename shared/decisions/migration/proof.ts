@@ -128,7 +128,7 @@ function differenceOf({ first, before, after, reason, groups, resources }: Gathe
   const sorted = groups.size === all.length ? ["*"] : [...groups].toSorted(compareText);
   const difference = {
     namespace: first.namespace, groups: sorted, before, after,
-    resources: resources.map((one) => ({ apiVersion: apiVersionOf(one), kind: one.kind, namespace: one.namespace, name: one.name ?? "" })),
+    resources: resources.map((one) => ({ apiVersion: apiVersionOf(one), kind: one.kind, namespace: one.namespace, name: String(one.name) })),
   };
   return { ...difference, ...explain({ difference, reason, ownerAccountID: first.status.ownerAccountID }) };
 }

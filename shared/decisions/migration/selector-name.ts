@@ -14,14 +14,14 @@ const LENGTH = 253; // of an object's name (RFC 1123 subdomain)
 export function selectorName(source: NameSource, isTaken: (name: string) => boolean): string {
   const plain = plainName(source);
   const name = asSubdomain(plain);
-  const id = `${source.via}/${plain}`;
   // A key that had to be changed might meet another one that is changed to the same: its digest keeps them apart.
-  if (name === plain && !isTaken(name)) return name;
-  for (let salt = 0; ; salt++) {
-    const digest = digestOf(salt === 0 ? id : `${id}/${salt}`);
-    const cut = name.slice(0, LENGTH - digest.length - 1).replace(/[-.]+$/, "");
-    if (!isTaken(`${cut}-${digest}`)) return `${cut}-${digest}`;
-  }
+  return name === plain && !isTaken(name) ? name : digestedName(name, `${source.via}/${plain}`, isTaken);
+}
+
+function digestedName(name: string, id: string, isTaken: (name: string) => boolean): string {
+  const digest = digestOf(id);
+  const digested = `${name.slice(0, LENGTH - digest.length - 1).replace(/[-.]+$/, "")}-${digest}`;
+  return isTaken(digested) ? digestedName(name, `${id}/`, isTaken) : digested;
 }
 
 /** An account's number says by itself neither to a reader nor to YAML what it is. */

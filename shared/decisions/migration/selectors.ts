@@ -53,13 +53,17 @@ export function changesTo(selectors: readonly JsonObject[], stored: readonly str
 
 /** The roles under a key, each with its groups. Where one role is for everything, so is its selector: groups that come later too. */
 export function sharesOf({ via, key, answers, rest }: CARMKey): readonly RoleShare[] {
-  const byRole = new Map<string, string[]>();
-  for (const [group, { roleARN }] of answers) if (roleARN !== null) byRole.set(roleARN, [...(byRole.get(roleARN) ?? []), group]);
+  const byRole = new Map<string, [string, ...string[]]>();
+  for (const [group, { roleARN }] of answers) {
+    const groups = roleARN === null ? undefined : byRole.get(roleARN);
+    if (groups !== undefined) groups.push(group);
+    else if (roleARN !== null) byRole.set(roleARN, [group]);
+  }
   if (rest.roleARN !== null && byRole.get(rest.roleARN)?.length === answers.size) {
     return [{ roleARN: rest.roleARN, groups: null, source: { via, key, service: null } }];
   }
   return [...byRole].map(([roleARN, groups]) => {
-    const service = roleARN === rest.roleARN ? null : serviceOf(groups[0] ?? "");
+    const service = roleARN === rest.roleARN ? null : serviceOf(groups[0]);
     return { roleARN, groups, source: { via, key, service } };
   });
 }

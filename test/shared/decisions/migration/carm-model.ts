@@ -65,6 +65,11 @@ export interface ModelSelector {
   };
 }
 
+/** Manifests as plain data. */
+export function asModel(selectors: readonly object[]): readonly ModelSelector[] {
+  return JSON.parse(JSON.stringify(selectors));
+}
+
 /** A role's ARN, `default` or `conflict`. */
 export function modelAfter(selectors: readonly ModelSelector[], { namespace, service, kind }: Pick<ModelResource, "namespace" | "service" | "kind">): string {
   const group = `${service}.services.k8s.aws`;

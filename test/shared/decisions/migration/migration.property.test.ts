@@ -9,7 +9,7 @@ import { type ProvedMigration } from "../../../../shared/decisions/migration.ts"
 import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 import { mapObject, migrated } from "./carm-objects.ts";
-import { modelAfter, modelBefore, type ModelNamespace, type ModelResource, type ModelSelector, type ModelWorld } from "./carm-model.ts";
+import { asModel, modelAfter, modelBefore, type ModelNamespace, type ModelResource, type ModelWorld } from "./carm-model.ts";
 
 // Small alphabets, so that keys, services and annotations meet often; each holds what is legal beside what is nearly.
 const KEYS = ["111122223333", "444455556666", "blue", "Blue", "team.a", "account-111122223333", "_x"] as const;
@@ -110,11 +110,6 @@ function assertLint(selectors: readonly JsonObject[], { runtime, namespaces }: M
     assert.notEqual(name, "blue", "another role's selector is called so");
     count("selector");
   }
-}
-
-/** The manifests as plain data. */
-function asModel(selectors: readonly JsonObject[]): readonly ModelSelector[] {
-  return JSON.parse(JSON.stringify(selectors));
 }
 
 function count(what: string): void {
