@@ -7,9 +7,9 @@ import { EXIT, type ExitStatus, type IO } from "./io.ts";
 /** Prints the install manifests as YAML. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {
   if (!isManifestPart(part)) throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
-  const { namespace, ackSystemNamespace, runtime, url, extraGroups } = settings;
+  const { namespace, ackSystemNamespace, runtime, url, accessReviews, extraGroups } = settings;
   const caBundle = settings.caFile === null ? null : await readCA(settings.caFile);
-  io.stdout.write(renderManifests(part, { namespace, ackSystemNamespace, runtime, url, caBundle, extraGroups }));
+  io.stdout.write(renderManifests(part, { namespace, ackSystemNamespace, runtime, url, caBundle, accessReviews, extraGroups }));
   return EXIT.fine;
 }
 

@@ -1,5 +1,9 @@
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { createLogger } from "../shared/server/logger.ts";
+import { asksAccess } from "../shared/decisions/access-questions.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import { systemClock } from "../shared/inventory/clock.ts";
+import { createLogger, type Logger } from "../shared/server/logger.ts";
+import { accessReviews, type AskAccess } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook } from "../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { serveUntilStopped } from "./serve.ts";
@@ -7,14 +11,23 @@ import { openSource, startSource } from "./source.ts";
 
 export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
+  const access = await openAccessReviews(settings, log);
   const source = await openSource("webhook", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
   try {
-    const webhook = await runWebhook(settings, { source, log });
+    const webhook = await runWebhook(settings, { source, log, ...access });
     const close = async (): Promise<void> => void (await Promise.all([webhook.close(), source.stop()]));
     return await serveUntilStopped({ log, drain: webhook.drain, drainMs: DRAIN_MS, close });
   } catch (error) {
     await source.stop();
     throw error;
   }
+}
+
+/** What asks who may `use` a selector, where a check wants to know. Only a cluster can tell. */
+async function openAccessReviews(settings: SettingsFor<"webhook">, log: Logger): Promise<{ readonly access?: AskAccess }> {
+  if (!asksAccess(decisionSettings(settings))) return {};
+  if (!settings.cluster) throw new ResolverError("ERR_CONFIG_INVALID", "--check ACK-09: who may use a selector is asked of a cluster; give --cluster, or leave the check off");
+  const { connectKubernetes } = await import("../shared/inventory/kubeconfig.ts");
+  return { access: accessReviews({ api: await connectKubernetes(settings), clock: systemClock, log }) };
 }

@@ -21,3 +21,6 @@ export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
 export function labelsOf(component: "crds" | "webhook"): Record<string, string> {
   return { "app.kubernetes.io/name": PRODUCT, "app.kubernetes.io/component": component, "app.kubernetes.io/version": VERSION };
 }
+
+/** Bound to the webhook where it is to ask who may use a selector. */
+export const ACCESS_REVIEWS_ROLE = `${PRODUCT}-access-reviews`;

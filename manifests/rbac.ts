@@ -2,7 +2,7 @@ import type { V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1
 import { knownGroups } from "../shared/decisions/ack-groups.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/carm.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
-import { labelsOf, MAPS_ROLE, READER_ROLE, RESOURCES_ROLE, WEBHOOK } from "./naming.ts";
+import { ACCESS_REVIEWS_ROLE, labelsOf, MAPS_ROLE, READER_ROLE, RESOURCES_ROLE, WEBHOOK } from "./naming.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
@@ -46,6 +46,15 @@ export function mapsRole(ackSystemNamespace: string): V1Role {
     metadata: { name: MAPS_ROLE, namespace: ackSystemNamespace, labels: labelsOf("webhook") },
     rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: [ACCOUNT_MAP, TEAM_MAP], verbs: READ }],
   };
+}
+
+/** To ask who may `use` a selector, which is all that the right to make access reviews gives. */
+export function accessReviewsRole(): V1ClusterRole {
+  return clusterRole(ACCESS_REVIEWS_ROLE, [{ apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] }]);
+}
+
+export function accessReviewsBinding(namespace: string): V1ClusterRoleBinding {
+  return clusterBinding(ACCESS_REVIEWS_ROLE, ACCESS_REVIEWS_ROLE, namespace);
 }
 
 export function readerBinding(namespace: string): V1ClusterRoleBinding {

@@ -5,7 +5,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { namespaceNameFaults } from "../shared/decisions/kubernetes-names.ts";
 import { quote } from "../shared/decisions/quote.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
-import { installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount } from "./rbac.ts";
+import { accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount } from "./rbac.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
 export const MANIFEST_PARTS = ["crds", "rbac", "webhooks", "all"] as const;
@@ -16,6 +16,8 @@ export interface ManifestOptions extends WebhookOptions {
   readonly runtime: Runtime;
   /** Where the CARM maps are, which the webhook reads. It has to be there: it holds the controllers, so it is not made here. */
   readonly ackSystemNamespace: string;
+  /** Whether the webhook is to ask who may `use` a selector, as `--check ACK-09=deny` has it do. */
+  readonly accessReviews: boolean;
 }
 
 export function isManifestPart(text: string): text is ManifestPart {
@@ -31,12 +33,13 @@ export function renderManifests(part: ManifestPart, options: ManifestOptions): s
 export function manifestObjects(part: ManifestPart, options: ManifestOptions): readonly object[] {
   const faults = optionFaults(options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const { namespace, runtime, ackSystemNamespace, extraGroups } = options;
+  const { namespace, runtime, ackSystemNamespace, accessReviews, extraGroups } = options;
   const parts = {
     rbac: () => [
       installNamespace(namespace), serviceAccount(namespace),
       readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
       mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
+      ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
     ],
     crds: () => [iamRoleSelectorCRD(runtime)],
     webhooks: () => [mutatingWebhooks(options), validatingWebhooks(options)],

@@ -1,5 +1,5 @@
 import type {
-  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
+  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
   V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { knownGroups } from "../shared/decisions/ack-groups.ts";
@@ -25,6 +25,7 @@ const API_VERSION = "admissionregistration.k8s.io/v1";
 const TIMEOUT_SECONDS = 3;
 
 const CREATE_AND_UPDATE = ["CREATE", "UPDATE"];
+const EVERY_WRITE = [...CREATE_AND_UPDATE, "DELETE"];
 
 const SELECTORS: V1RuleWithOperations = {
   apiGroups: [SELECTOR_GROUP],
@@ -75,8 +76,8 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
   };
   const resources: V1MutatingWebhook = {
     ...webhook("/mutate/resources", "Ignore", options),
-    rules: [ackResources(options.extraGroups)],
-    namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: ["kube-system", options.namespace] }] },
+    rules: [ackResources(options.extraGroups, CREATE_AND_UPDATE)],
+    namespaceSelector: otherNamespaces(options),
     reinvocationPolicy: "IfNeeded",
   };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
@@ -85,11 +86,21 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
 
 export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhookConfiguration {
   const selectors: V1ValidatingWebhook = { ...webhook("/validate/iamroleselectors", "Fail", options), rules: [SELECTORS] };
+  const resources: V1ValidatingWebhook = {
+    ...webhook("/validate/resources", "Ignore", options),
+    rules: [ackResources(options.extraGroups, EVERY_WRITE)],
+    namespaceSelector: otherNamespaces(options),
+  };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
-  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks: [selectors] };
+  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks: [selectors, resources] };
+}
+
+/** All but kube-system and our own. */
+function otherNamespaces({ namespace }: WebhookOptions): V1LabelSelector {
+  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: ["kube-system", namespace] }] };
 }
 
 /** A rule takes whole names of groups or `*`, no suffix. `*` of the resources leaves subresources out, status among them. */
-function ackResources(extraGroups: readonly string[]): V1RuleWithOperations {
-  return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations: CREATE_AND_UPDATE, scope: "Namespaced" };
+function ackResources(extraGroups: readonly string[], operations: string[]): V1RuleWithOperations {
+  return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations, scope: "Namespaced" };
 }

@@ -10,6 +10,7 @@ import { boundAddress, formatListenAddress, listening, parseListenAddress } from
 import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
 import { Drain } from "../shared/server/stopping.ts";
+import type { AskAccess } from "./access-review.ts";
 import { buildWebhook, type WebhookApp } from "./app.ts";
 import { CertificateReload } from "./certificate-reload.ts";
 import { createWebhookMetrics } from "./metrics.ts";
@@ -25,6 +26,8 @@ export interface WebhookRuntime {
   /** The caller starts and stops it; until it is loaded the webhook is not ready and annotates nothing. */
   readonly source: InventorySource;
   readonly log: Logger;
+  /** Where checks ask who may `use` a selector. */
+  readonly access?: AskAccess;
 }
 
 export interface RunningWebhook {
@@ -38,7 +41,7 @@ export interface RunningWebhook {
 }
 
 /** Runs the webhook. Rejects with ERR_CONFIG_* and nothing listening: a bad pair, a bad address, a port in use. */
-export async function runWebhook(settings: WebhookSettings, { source, log }: WebhookRuntime): Promise<RunningWebhook> {
+export async function runWebhook(settings: WebhookSettings, { source, log, access }: WebhookRuntime): Promise<RunningWebhook> {
   const tlsDir = requireTLSDir(settings.tlsDir);
   const address = parseListenAddress(settings.listen, "--listen");
   const pair = await readServingPair(tlsDir, now());
@@ -48,7 +51,8 @@ export async function runWebhook(settings: WebhookSettings, { source, log }: Web
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
   const decisions: DecisionSettings = decisionSettings(settings);
-  const app = buildWebhook({ decisions, tls: pair }, { source, log, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() });
+  const ports = { source, log, metrics, drain, clock: systemClock, monotonicMs: () => performance.now(), ...(access !== undefined && { access }) };
+  const app = buildWebhook({ decisions, tls: pair }, ports);
   const certificate = new CertificateReload({ server: app.server, dir: tlsDir, pair, now, log, metrics });
   const closers = [async () => certificate.close(), () => app.close()];
   try {

@@ -88,6 +88,7 @@ export const SETTINGS = {
   force: { flag: "--force", type: "boolean", default: false, commands: ["certs make"], help: "replace certificates that are there" },
   url: { flag: "--url", type: "string", value: "URL", pattern: { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" }, default: null, commands: ["manifests"], help: "the address of a webhook outside the cluster, instead of a Service" },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"], help: "the CA that the webhook's certificate is signed by" },
+  accessReviews: { flag: "--access-reviews", type: "boolean", default: false, commands: ["manifests"], help: "let the webhook ask who may use a selector, which --check ACK-09=deny needs" },
   extraGroups: { flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["manifests", "webhook", "lint", "resolve", "audit", "impact", "migrate carm"], help: "ACK API groups that this release does not know" },
 } as const satisfies Record<string, Definition>;
 

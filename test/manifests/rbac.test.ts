@@ -1,6 +1,6 @@
 import { test } from "tap";
 import {
-  installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
+  accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
 } from "../../manifests/rbac.ts";
 import { ACK_GROUPS } from "../../shared/decisions/ack-groups.ts";
 
@@ -30,6 +30,13 @@ test("of ConfigMaps the two CARM maps are read", (t) => {
     rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["ack-role-account-map", "ack-role-team-map"], verbs }],
   });
   t.equal(mapsRole("ack").rules?.length, 1);
+  t.end();
+});
+
+test("who may use a selector is asked, and nothing else is", (t) => {
+  t.same(accessReviewsRole().rules, [{ apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] }]);
+  t.same(accessReviewsBinding("platform").subjects, readerBinding("platform").subjects);
+  t.equal(accessReviewsBinding("platform").roleRef.name, accessReviewsRole().metadata?.name);
   t.end();
 });
 

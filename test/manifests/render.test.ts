@@ -4,7 +4,7 @@ import { isManifestPart, MANIFEST_PARTS, manifestObjects, type ManifestOptions, 
 import { field, stringAt } from "../../shared/decisions/json.ts";
 import { readManifests } from "../../shared/inventory/manifest-reader.ts";
 
-const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: [] };
+const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null, accessReviews: false, extraGroups: [] };
 
 test("the YAML of every part reads back as the same objects", (t) => {
   for (const part of MANIFEST_PARTS) {
@@ -33,6 +33,13 @@ test("all is the parts in an order in which they can be applied, the webhooks la
     "CustomResourceDefinition",
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
+  t.end();
+});
+
+test("the right to make access reviews is there only when it is asked for", (t) => {
+  const named = (accessReviews: boolean): string[] => manifestObjects("rbac", { ...OPTIONS, accessReviews }).map((object) => stringAt(object, "metadata", "name") ?? "");
+  t.same(named(true), [...named(false), "ack-role-resolver-access-reviews", "ack-role-resolver-access-reviews"]);
+  t.notMatch(renderManifests("all", OPTIONS), /subjectaccessreviews/);
   t.end();
 });
 

@@ -14,7 +14,7 @@ import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
 
-const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: ["new.services.k8s.aws"] };
+const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null, accessReviews: false, extraGroups: ["new.services.k8s.aws"] };
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const A = "arn:aws:iam::111122223333:role/a";
 const B = "arn:aws:iam::111122223333:role/b";

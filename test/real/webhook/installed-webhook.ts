@@ -22,7 +22,7 @@ export async function installWebhook(t: Test, cluster: Cluster, flags: readonly 
   const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
   await storeCertificates(dir, certificates, { force: false });
 
-  const options = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: certificates.ca, extraGroups: [] } as const;
+  const options = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [] } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
   await apply(cluster, [...manifestObjects("rbac", options), ...manifestObjects("crds", options)]);
   await cluster.installCRDs(ACK_CRDS);
