@@ -35,9 +35,9 @@ export interface ListingProgress {
 }
 
 /**
- * The inventory of a cluster, fed by a list-watch for each kind. It is loaded once every kind has been listed that was installed
- * when it started: a kind that could not be is never taken for one without objects. One that is installed later is `unlisted` in
- * the inventory until it has been listed, and does not make the source unready.
+ * The inventory of a cluster, fed by a list-watch for each kind. It is loaded once every kind installed has been listed: a kind that
+ * could not be is never taken for one without objects. One that is installed later is `unlisted` in the inventory until it has
+ * been listed, and does not make the source unready.
  */
 export class ClusterSource implements InventorySource {
   readonly inventory: Inventory;

@@ -21,7 +21,6 @@ export class ResourceFeeds {
   readonly #turns = new Turns(LISTS_AT_ONCE);
   readonly #feeds = new Map<string, { readonly path: string; readonly feed: KindFeed }>();
   readonly #stopping = new Set<Promise<void>>();
-  #isFirst = true;
 
   constructor(options: ResourceFeedsOptions) {
     this.#options = options;
@@ -32,13 +31,12 @@ export class ResourceFeeds {
   }
 
   /**
-   * Follows the definitions. The kinds of the first call are awaited, but for those of groups that nobody granted rights to: a
+   * Follows the definitions. Until the source is loaded every kind is awaited, but for those of groups that nobody granted rights to: a
    * service that is newer than this release must not keep a restarted process from all it can do.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     for (const { name } of removed) this.#drop(name);
     for (const definition of put) this.#put(definition);
-    this.#isFirst = false;
   }
 
   async stop(): Promise<void> {
@@ -52,7 +50,7 @@ export class ResourceFeeds {
     if (this.#feeds.get(name)?.path === path) return;
     this.#drop(name);
     if (kind === null) return;
-    const isAwaited = this.#isFirst && unknownGroups([kind.group], this.#options.extraGroups).length === 0;
+    const isAwaited = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
     const feed = new KindFeed({ ...this.#options, kind: this.#options.observed(kind), sort: "resources", isAwaited, turns: this.#turns });
     this.#feeds.set(name, { path, feed });
     feed.start();
