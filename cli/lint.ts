@@ -30,7 +30,10 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   return failing ? EXIT.findings : EXIT.fine;
 }
 
-/** Judges each object as if it were created beside all the others. */
+/**
+ * Judges each object as if it were created beside all the others. What a check would have to know is the same for each of them, so
+ * one that could not be applied to an object was applied to none.
+ */
 function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint">): Linted {
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byPlace);
   const judged = checked.map((found) => ({ found, ...judge({ object: found.object, old: null, requester: null, origin, inventory }, decisionSettings(settings)) }));
@@ -52,7 +55,7 @@ function printText({ checked, findings, notApplied }: Linted, io: IO): void {
   const denied = findings.filter(({ severity }) => severity === "deny").length;
   writeLines(io.stdout, [
     ...findings.flatMap((finding) => findingLines(finding, paint)),
-    ...(notApplied.length > 0 ? [notAppliedLine(notApplied, paint)] : []),
     `${checked} checked, ${denied} denied, ${findings.length - denied} warned`,
   ]);
+  if (notApplied.length > 0) writeLines(io.stderr, [notAppliedLine(notApplied, painter(io.stderr, io.environment))]);
 }
