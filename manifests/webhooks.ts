@@ -27,11 +27,15 @@ const TIMEOUT_SECONDS = 3;
 const CREATE_AND_UPDATE = ["CREATE", "UPDATE"];
 const EVERY_WRITE = [...CREATE_AND_UPDATE, "DELETE"];
 
-const SELECTORS: V1RuleWithOperations = {
-  apiGroups: [SELECTOR_GROUP],
-  apiVersions: ["v1alpha1"],
-  resources: ["iamroleselectors"],
-  operations: CREATE_AND_UPDATE,
+function selectors(operations: string[]): V1RuleWithOperations {
+  return { apiGroups: [SELECTOR_GROUP], apiVersions: ["v1alpha1"], resources: ["iamroleselectors"], operations, scope: "Cluster" };
+}
+
+const DEFINITIONS: V1RuleWithOperations = {
+  apiGroups: ["apiextensions.k8s.io"],
+  apiVersions: ["v1"],
+  resources: ["customresourcedefinitions"],
+  operations: ["DELETE"],
   scope: "Cluster",
 };
 
@@ -43,6 +47,15 @@ const SELECTORS: V1RuleWithOperations = {
 const NOT_BEING_DELETED = {
   name: "not-being-deleted",
   expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)",
+};
+
+/**
+ * No other definition waits for us. By the old object and not by `request.name`, which is empty where a collection is deleted;
+ * what is stored has a name, so it cannot fail either.
+ */
+const IS_DEFINITION_OF_SELECTORS = {
+  name: "is-definition-of-selectors",
+  expression: `oldObject != null && oldObject.metadata.name == "iamroleselectors.${SELECTOR_GROUP}"`,
 };
 
 /** What each of our webhooks has in common. */
@@ -68,9 +81,9 @@ function clientConfig(path: string, { namespace, url, caBundle }: WebhookOptions
 }
 
 export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConfiguration {
-  const selectors: V1MutatingWebhook = {
+  const ofSelectors: V1MutatingWebhook = {
     ...webhook("/mutate/iamroleselectors", "Fail", options),
-    rules: [SELECTORS],
+    rules: [selectors(CREATE_AND_UPDATE)],
     // Another webhook may change the object after us: look again then.
     reinvocationPolicy: "IfNeeded",
   };
@@ -81,18 +94,28 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
     reinvocationPolicy: "IfNeeded",
   };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
-  return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks: [selectors, resources] };
+  return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks: [ofSelectors, resources] };
 }
 
 export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhookConfiguration {
-  const selectors: V1ValidatingWebhook = { ...webhook("/validate/iamroleselectors", "Fail", options), rules: [SELECTORS] };
+  const ofSelectors: V1ValidatingWebhook = {
+    ...webhook("/validate/iamroleselectors", "Fail", options),
+    rules: [selectors(EVERY_WRITE)],
+  };
+  // A webhook of its own, since its condition holds for all rules of one.
+  const definition: V1ValidatingWebhook = {
+    ...webhook("/validate/iamroleselectors", "Fail", options),
+    name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
+    rules: [DEFINITIONS],
+    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS],
+  };
   const resources: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
     rules: [ackResources(options.extraGroups, EVERY_WRITE)],
     namespaceSelector: otherNamespaces(options),
   };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
-  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks: [selectors, resources] };
+  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks: [ofSelectors, definition, resources] };
 }
 
 /** All but kube-system and our own. */

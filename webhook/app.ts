@@ -72,7 +72,7 @@ function addRoutes(app: WebhookApp, decisions: DecisionSettings, ports: WebhookP
   const { source, clock, log, metrics, monotonicMs, access = null } = ports;
   const routes: Readonly<Record<string, Decide>> = {
     "/mutate/iamroleselectors": mutateIAMRoleSelectors,
-    "/validate/iamroleselectors": (request) => validateIAMRoleSelectors(request, { source, settings: decisions }),
+    "/validate/iamroleselectors": (request, remainingMs) => validateIAMRoleSelectors(request, { source, settings: decisions, monotonicMs, remainingMs }),
     "/mutate/resources": (request, remainingMs) => mutateResources(request, { source, clock, settings: decisions, remainingMs }),
     "/validate/resources": (request, remainingMs) => validateResources(request, { source, clock, settings: decisions, remainingMs, access }),
   };

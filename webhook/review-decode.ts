@@ -40,16 +40,18 @@ export function decodeReview(body: unknown): AdmissionRequest {
   if (!isJsonObject(request)) throw malformed("the review has no request; expected an object at request");
   const operation = OPERATIONS.find((known) => known === stringAt(request, "operation"));
   if (operation === undefined) throw malformed(`request.operation: expected one of ${OPERATIONS.join(", ")}`);
+  const oldObject = objectAt(request, "oldObject");
   return {
     uid: required(request, "uid"),
     operation,
     kind: { group: text(request, "kind", "group"), version: required(request, "kind", "version"), kind: required(request, "kind", "kind") },
     subResource: text(request, "subResource"),
     namespace: text(request, "namespace"),
-    name: text(request, "name"),
+    // The API server leaves it out where a whole collection is deleted, an object after the other.
+    name: stringAt(request, "name") ?? text(oldObject, "metadata", "name"),
     requester: requesterOf(field(request, "userInfo")),
     object: objectAt(request, "object"),
-    oldObject: objectAt(request, "oldObject"),
+    oldObject,
     dryRun: field(request, "dryRun") === true,
   };
 }

@@ -1,28 +1,57 @@
 import { exemptionOf } from "../shared/decisions/admission-scope.ts";
+import { definedKind, isKindDefinition } from "../shared/decisions/checks/kind-removal.ts";
 import { judge } from "../shared/decisions/checks/judge.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { isSelector } from "../shared/decisions/iamroleselector.ts";
+import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/iamroleselector.ts";
+import type { JsonObject } from "../shared/decisions/json.ts";
+import { isCleanUp } from "../shared/decisions/requesters.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
+import { judgeInSlices, type ReviewTime } from "./judge-in-slices.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
 import { NO_OBJECT, NOT_OURS, type Verdict } from "./verdict.ts";
 
-export interface SelectorContext {
+export interface SelectorContext extends ReviewTime {
   readonly source: Pick<InventorySource, "inventory" | "status">;
   readonly settings: DecisionSettings;
 }
 
-/** Judges a created or updated IAMRoleSelector against all that is known. Throws ERR_NOT_READY while that was never loaded. */
-export function validateIAMRoleSelectors(request: AdmissionRequest, { source, settings }: SelectorContext): Verdict {
-  const { operation, object, oldObject, requester } = request;
-  if (operation === "DELETE" || object === null) return NO_OBJECT;
-  if (!isSelector(object)) return NOT_OURS;
-  const exemption = exemptionOf(request);
-  if (exemption !== null) return { outcome: "skipped", reason: exemption };
+/**
+ * Judges a created, updated or deleted IAMRoleSelector, and the removal of its definition, against all that is known. Throws
+ * ERR_NOT_READY while that was never loaded, unless the object alone is a reason to refuse it.
+ */
+export async function validateIAMRoleSelectors(request: AdmissionRequest, context: SelectorContext): Promise<Verdict> {
+  const object = request.operation === "DELETE" ? request.oldObject : request.object;
+  if (object === null) return NO_OBJECT;
+  if (!isOurs(object, request.operation)) return NOT_OURS;
+  const reason = exemptionOf(request);
+  if (reason !== null) return { outcome: "skipped", reason };
+  return context.source.status.loaded ? judgeAgainstAll(request, object, context) : judgeAlone(request, object, context);
+}
+
+/** What the cluster itself cleans up is warned about, never refused. */
+async function judgeAgainstAll(request: AdmissionRequest, object: JsonObject, context: SelectorContext): Promise<Verdict> {
+  const { source: { inventory }, settings } = context;
+  const { operation, oldObject, requester } = request;
   const old = operation === "UPDATE" ? oldObject : null;
-  if (!source.status.loaded) {
-    throw new ResolverError("ERR_NOT_READY", "the inventory has not been loaded yet, so the selector cannot be judged; try again in a moment");
-  }
-  const { findings, denied } = judge({ object, old, requester, origin: "cluster", inventory: source.inventory }, settings);
+  const lenient = isCleanUp(request, inventory);
+  const input = { object, old, requester, origin: "cluster", inventory, lenient, ...(operation === "DELETE" && { operation }) } as const;
+  const { findings, denied } = await judgeInSlices(input, settings, context);
   return { outcome: denied ? "denied" : "allowed", findings };
+}
+
+/** Its author reads what is wrong with the object itself at once; that nothing else is wrong would be a guess. */
+function judgeAlone({ operation, oldObject, requester }: AdmissionRequest, object: JsonObject, { settings }: SelectorContext): Verdict {
+  const old = operation === "UPDATE" ? oldObject : null;
+  const { findings, denied } = operation === "DELETE" ? NOTHING_FOUND : judge({ object, old, requester, origin: "cluster" }, settings);
+  if (denied) return { outcome: "denied", findings };
+  throw new ResolverError("ERR_NOT_READY", "the inventory has not been loaded yet, so nobody can tell which resources the change concerns; try again in a moment");
+}
+
+const NOTHING_FOUND = { findings: [], denied: false };
+
+function isOurs(object: JsonObject, operation: AdmissionRequest["operation"]): boolean {
+  if (isSelector(object)) return true;
+  const { group, kind } = definedKind(object);
+  return operation === "DELETE" && isKindDefinition(object) && group === SELECTOR_GROUP && kind === SELECTOR_KIND;
 }

@@ -14,16 +14,16 @@ export interface AdmissionChange {
 export type Exemption = "subresource" | "being deleted" | "bookkeeping only";
 
 /**
- * Whether a create or update must go through whatever it holds: refusing a finalizer's removal, a status or an object on its
- * way out would only keep a broken object there. Null when the change is to be judged.
+ * Whether a change must go through whatever it holds: refusing a finalizer's removal, a status or an object on its way out would
+ * only keep a broken object there, and a second call to delete it decides nothing any more. Null when the change is to be judged.
  */
 export function exemptionOf({ operation, subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";
-  if (operation !== "UPDATE" || object === null || oldObject === null) return null;
+  if (oldObject === null || operation === "CREATE") return null;
   // The stored object tells it: whatever timestamp a request carries, the API server puts the stored one back
   // (k8s.io/apiserver pkg/registry/rest/update.go, BeforeUpdate).
   if (isBeingDeleted(oldObject)) return "being deleted";
-  return differsInBookkeepingOnly(object, oldObject) ? "bookkeeping only" : null;
+  return operation === "UPDATE" && object !== null && differsInBookkeepingOnly(object, oldObject) ? "bookkeeping only" : null;
 }
 
 /**

@@ -37,6 +37,7 @@ export const ERRORS = {
   ERR_REQUEST_METHOD: entry(405, false, "The path does not take that method."),
   ERR_REQUEST_TOO_LARGE: entry(413, false, "The body is larger than an admission review can be."),
   ERR_REQUEST_MEDIA_TYPE: entry(415, false, "The body is not application/json."),
+  ERR_REQUEST_DEADLINE: entry(503, true, "The review could not be judged in the time that the API server gives; nothing is decided on half a look."),
   ERR_REQUEST_HOST: entry(403, false, "The Host header is not this server's loopback address, or a header shows a proxy or a browser."),
   ERR_TOKEN_INVALID: entry(401, false, "The Authorization header does not carry the token."),
   ERR_NOT_READY: entry(503, true, "The inventory has not been loaded yet; it is never taken for an empty one."),

@@ -24,20 +24,18 @@ function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Co
 test("the paths are exactly those that the webhook serves", async (t) => {
   const { json } = await webhookUnderTest().post("/no/such/path", {});
   const [, served] = (stringAt(json, "message") ?? "").split("the paths are ");
-  t.same(served?.split(", ").toSorted(), configured().map(({ clientConfig }) => clientConfig.service?.path ?? "").toSorted());
+  const called = new Set(configured().map(({ clientConfig }) => clientConfig.service?.path ?? ""));
+  t.same(served?.split(", ").toSorted(), [...called].toSorted());
 });
 
 test("every webhook is short, free of side effects, of v1, and skips what is being deleted", (t) => {
-  t.equal(configured().length, 3);
+  t.equal(configured().length, 5);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
     t.ok(webhook.timeoutSeconds !== undefined && webhook.timeoutSeconds >= 1 && webhook.timeoutSeconds <= 3, "timeoutSeconds is 1 to 3");
-    t.same(webhook.matchConditions, [
-      { name: "not-being-deleted", expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)" },
-    ]);
+    t.same(webhook.matchConditions?.[0], { name: "not-being-deleted", expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)" });
     for (const rule of webhook.rules ?? []) {
-      t.same(rule.operations, ["CREATE", "UPDATE"]);
       t.notOk(rule.apiGroups?.includes("*"), "no rule holds for every group");
       t.notOk(rule.resources?.some((resource) => resource.includes("/")), "no rule holds for a subresource");
     }
@@ -51,7 +49,31 @@ test("selectors are refused while the webhook is down, resources are not held up
     ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
     ["resources.mutate.ack-role-resolver.io", "Ignore"],
     ["iamroleselectors.validate.ack-role-resolver.io", "Fail"],
+    ["definition.iamroleselectors.validate.ack-role-resolver.io", "Fail"],
+    ["resources.validate.ack-role-resolver.io", "Ignore"],
   ]);
+  t.end();
+});
+
+test("what mutates is asked of creates and updates, what validates of deletes too", (t) => {
+  const operations = configured().map(({ name, rules }) => [name.replace(/\.ack-role-resolver\.io$/, ""), rules?.map((rule) => rule.operations?.join())]);
+  t.same(operations, [
+    ["iamroleselectors.mutate", ["CREATE,UPDATE"]],
+    ["resources.mutate", ["CREATE,UPDATE"]],
+    ["iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
+    ["definition.iamroleselectors.validate", ["DELETE"]],
+    ["resources.validate", ["CREATE,UPDATE,DELETE"]],
+  ]);
+  t.end();
+});
+
+test("of all definitions only that of selectors waits for us, by a condition that cannot fail", (t) => {
+  const { rules, matchConditions, clientConfig } = named(t, "definition.iamroleselectors.validate");
+  t.same(rules, [{ apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], resources: ["customresourcedefinitions"], operations: ["DELETE"], scope: "Cluster" }]);
+  t.same(matchConditions?.slice(1), [
+    { name: "is-definition-of-selectors", expression: 'oldObject != null && oldObject.metadata.name == "iamroleselectors.services.k8s.aws"' },
+  ]);
+  t.equal(clientConfig.service?.path, "/validate/iamroleselectors");
   t.end();
 });
 
