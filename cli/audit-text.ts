@@ -15,7 +15,7 @@ const TITLES: Readonly<Record<Section, string>> = {
   onDefault: "resources on the controller's own role",
   selectingNothing: "selectors that select nothing",
   staleAnnotations: "resources whose annotations are stale",
-  checks: "objects that other checks warn of",
+  checks: "objects that other checks find fault with",
 };
 
 interface Report extends Pick<Audit, "summary" | "notApplied"> {

@@ -37,14 +37,13 @@ type GroupedKind = KindArgument & { readonly group: string };
 
 function readKind(text: string, faults: string[]): GroupedKind | null {
   const named = parseKindArgument(text);
-  const example = `${named?.kind ?? "Bucket"}.s3.services.k8s.aws`;
   if (named === null || named.group === null) {
-    faults.push(`--kind ${quote(text)}: expected KIND.GROUP or KIND.VERSION.GROUP, such as ${example}`);
+    faults.push(`--kind ${quote(text)}: expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);
     return null;
   }
   const { group } = named;
   if (isACKGroup(group)) return { ...named, group };
-  faults.push(`--kind ${quote(text)}: ${group} is no group of ACK resources; expected one that ends in .services.k8s.aws, such as ${example}`);
+  faults.push(`--kind ${quote(text)}: ${group} is no group of ACK resources; expected one that ends in .services.k8s.aws, such as Bucket.s3.services.k8s.aws`);
   return null;
 }
 

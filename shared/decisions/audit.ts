@@ -51,6 +51,10 @@ export interface AuditInput {
 
 const OBJECTS_BETWEEN_REPORTS = 200;
 
+/** IRS-18 compares a selector with every other one. Beyond so many of them an audit leaves it out, and says so. */
+const COMPARED_SELECTORS = 2000;
+const COMPARING = "IRS-18";
+
 /** Judges all that is stored; yields how many objects it has looked at. Each resource is resolved once. */
 export function* auditSteps(input: AuditInput, settings: DecisionSettings): Generator<number, Audit> {
   const auditor = new Auditor(input, settings);
@@ -73,9 +77,11 @@ class Auditor {
   #unannotated = 0;
 
   constructor(input: AuditInput, settings: DecisionSettings) {
-    this.#input = input;
-    this.#settings = settings;
     const { inventory, origin } = input;
+    const comparing = inventory.selectors.size <= COMPARED_SELECTORS;
+    this.#input = input;
+    this.#settings = comparing ? settings : { ...settings, checkSeverities: new Map([...settings.checkSeverities, [COMPARING, "off"]]) };
+    if (!comparing) this.#notApplied.set(COMPARING, `at most ${COMPARED_SELECTORS} selectors`);
     const unmet = AUDIT_CHECKS.map((check) => ({ check, needs: unmetNeeds(check, { object: {}, old: null, requester: null, origin, inventory }, settings) }));
     for (const { check, needs } of unmet) if (needs.length > 0) this.#notApplied.set(check.id, needs.join(", "));
     this.#applied = new Set(unmet.flatMap(({ check, needs }) => (needs.length === 0 && this.#severity(check) !== "off" ? [check] : [])));

@@ -44,7 +44,8 @@ interface Asked {
 }
 
 function explainMalformed({ name, faults }: DecodedSelector): SelectorExplanation {
-  const dropped = faults.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
+  const decisive = faults.filter(({ check, fault }) => fault.dropsSelector === true || (check.severity === "deny" && !check.waivable));
+  const dropped = decisive.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
   return { selector: name, selects: false, malformed: true, parts: [], message: `It is malformed and takes no part: ${dropped.join("; ")}.` };
 }
 

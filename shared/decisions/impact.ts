@@ -84,7 +84,7 @@ function byGravity(a: Impact, b: Impact): number {
   return CHANGES.indexOf(a.change) - CHANGES.indexOf(b.change)
     || compareText(a.resource.namespace, b.resource.namespace)
     || compareText(a.resource.kind, b.resource.kind)
-    || compareText(a.resource.name ?? "", b.resource.name ?? "")
+    || compareText(`${a.resource.name}`, `${b.resource.name}`)
     || compareText(a.resource.group, b.resource.group);
 }
 
