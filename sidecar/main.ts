@@ -89,7 +89,10 @@ function connect(settings: SidecarSettings, provider: BaseProvider, registry: Re
   const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (action, code) => metrics.stsCall(action, code) });
   const base = new BaseIdentity({ provider, sts, clock, random });
   const vending = new Vending(
-    { sessionName: settings.sessionName, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null },
+    {
+      sessionName: settings.sessionName, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null,
+      allowedAccounts: settings.allowedAccounts,
+    },
     { base, sts, sessions, onAccountRefused: () => metrics.accountRefused() },
   );
   return { sessions, metrics, base, vending };

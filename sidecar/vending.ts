@@ -11,6 +11,8 @@ export interface VendingOptions {
   readonly vendsLongLivedBase: boolean;
   /** Whether the account of the first answer is the only one from then on. */
   readonly pinsAccount: boolean;
+  /** The only accounts that roles may be in; [] is any. */
+  readonly allowedAccounts: readonly string[];
 }
 
 export interface VendingPorts {
@@ -34,11 +36,22 @@ export class Vending {
   /** Rejects with the refusal of the grant, or with what STS trouble there was. */
   async credentialsFor(grant: Grant): Promise<Credentials> {
     if (grant.verdict === "refused") throw new ResolverError(grant.code, grant.message);
-    if (grant.verdict === "role") this.#checkAccount(accountOfARN(grant.roleARN));
+    if (grant.verdict === "role") this.#checkRole(grant);
     const credentials = await (grant.verdict === "role" ? this.#roleSession(grant.roleARN) : this.#baseSession());
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
     return credentials;
+  }
+
+  /** Whatever selects it: the webhook refuses a selector of another account (IRS-04), but one may be older than the setting. */
+  #checkRole({ roleARN, selectors }: Extract<Grant, { verdict: "role" }>): void {
+    const accountID = accountOfARN(roleARN) ?? "";
+    const { allowedAccounts } = this.#options;
+    if (allowedAccounts.length > 0 && !allowedAccounts.includes(accountID)) {
+      const message = `The role of IAMRoleSelector ${selectors.join(", ")} is in account ${accountID}, which is none of --allowed-accounts.`;
+      throw new ResolverError("ERR_SELECTOR_NOT_GRANTED", message);
+    }
+    this.#checkAccount(accountID);
   }
 
   async #baseSession(): Promise<Credentials> {

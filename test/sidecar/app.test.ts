@@ -121,6 +121,20 @@ test("within a scope the role that resolves there, and nothing else", async (t) 
   t.match(await sidecar.get("/v1/credentials").then((answer) => [answer.statusCode, answer.json()]), [403, { code: "ERR_SELECTOR_UNMATCHED" }]);
 });
 
+test("a role outside the allowed accounts is not granted, whatever selects it", async (t) => {
+  const paths = ["/v1/credentials/namespaces/team-a?kind=Bucket", "/v1/credentials/selectors/team-a"];
+  const strict = new SidecarUnderTest({ allowedAccounts: ["222222222222"] });
+  for (const path of paths) {
+    const { statusCode, json } = await strict.get(path);
+    t.equal(statusCode, 403, path);
+    t.match(json(), { code: "ERR_SELECTOR_NOT_GRANTED", message: "The role of IAMRoleSelector team-a is in account 111111111111, which is none of --allowed-accounts." });
+  }
+  t.same(strict.stsCalls, [], "STS was not asked for it");
+  t.equal((await strict.get("/v1/credentials")).statusCode, 200, "the base identity is the controller's own");
+  const lenient = new SidecarUnderTest({ allowedAccounts: ["222222222222", "111111111111"] });
+  for (const path of paths) t.equal((await lenient.get(path)).statusCode, 200, path);
+});
+
 test("the account answered first is pinned under a scope, and only there", async (t) => {
   const moved = put(selectorObject("team-a", { arn: "arn:aws:iam::222222222222:role/a", namespaceSelector: { names: ["team-a"] } }));
   const scoped = new SidecarUnderTest({ ...SCOPED, unmatched: "base" });
