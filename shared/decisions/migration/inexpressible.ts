@@ -99,6 +99,9 @@ function otherSelectors({ stored, selectors }: Outcome): Inexpressible[] {
 }
 
 function unknownNamespaces({ inventory }: MigrationInput): Inexpressible[] {
+  if (!inventory.knows("namespaces")) {
+    return [{ subject: "every namespace", reason: "the input holds no Namespace, and CARM decides by their annotations, so nothing is known of them", fix: "add the Namespace objects to the input and run this again" }];
+  }
   const unknown = new Set([...inventory.resources.all()].map(({ namespace }) => namespace).filter((namespace) => !inventory.hasNamespace(namespace)));
   if (unknown.size === 0) return [];
   return [{

@@ -88,6 +88,7 @@ test("selectors that are there already and are none of the generated", (t) => {
 
 test("namespaces that the input leaves out", (t) => {
   t.same(told([...BLUE, bucketObject({ namespace: "z" }), bucketObject({ namespace: "a" })]), ['the resources in namespace "z": the input does not hold the Namespace, so they were taken as if it had no annotations']);
+  t.same(told([bucketObject({ namespace: "z" })]), ["every namespace: the input holds no Namespace, and CARM decides by their annotations, so nothing is known of them"]);
   t.end();
 });
 
