@@ -47,7 +47,7 @@ export const IRS_34: Check<KindRemoval> = {
     // In mode carm no selector selects anything.
     const selected = settings.mode === "carm" ? [] : yield* places(inventory, inventory.resources.all(), (_, selecting) => selecting.length > 0);
     const lost = `${countOf(selectors, SELECTOR_KIND)} would be deleted with it`;
-    if (selected.length > 0) yield { path: PATH, message: `${lost}, which select ${countOf(selected.length, "resource", ENOUGH)}: ${listOf(selected)}` };
+    if (selected.length > 0) yield { path: PATH, message: `${lost}, and ${countOf(selected.length, "resource", ENOUGH)} fall to the controller's own role and account: ${listOf(selected, selected.length, ENOUGH)}` };
     else if (selectors > 0) yield { path: PATH, message: `${lost}, though nothing is selected now`, severity: "warn" };
   },
 };
@@ -66,7 +66,7 @@ export const ACK_34: Check<KindRemoval> = {
     if (!isACKGroup(group)) return;
     const there = yield* places(inventory, inventory.resources.ofGroup(group), (resource) => resource.kind === kind);
     if (there.length === 0) return;
-    yield { path: PATH, message: `${countOf(there.length, "resource", ENOUGH)} would be deleted with it: ${listOf(there)}` };
+    yield { path: PATH, message: `${countOf(there.length, "resource", ENOUGH)} would be deleted with it: ${listOf(there, there.length, ENOUGH)}` };
   },
 };
 

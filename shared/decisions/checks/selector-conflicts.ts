@@ -4,7 +4,7 @@ import { accountOfARN } from "../role-arn.ts";
 import type { Steps } from "../steps.ts";
 import { accountOf, type Transition } from "../transition.ts";
 import type { Check, Fault, Found, SelectorChange } from "./check.ts";
-import { countOf, describe, ENOUGH, listOf, placeOf } from "./resource-list.ts";
+import { describe, ENOUGH, listOf, placeOf } from "./resource-list.ts";
 import { type Hits, isReplacing } from "./selector-effects.ts";
 
 export const IRS_17: Check<SelectorChange> = {
@@ -24,7 +24,7 @@ export const IRS_17: Check<SelectorChange> = {
     const replaced = yield* effects.of("joins replaced");
     if (replaced.found > 0) yield replacement(replaced, after);
     const stays = yield* effects.of("stays in conflict");
-    if (stays.found > 0) yield { path: ["spec"], message: `the conflict with other selectors goes on over ${resources(stays, after)}`, severity: "warn" };
+    if (stays.found > 0) yield { path: ["spec"], message: tell(stays, "would stay in conflict", after), severity: "warn" };
   },
 };
 
@@ -33,7 +33,7 @@ function conflict(hits: Hits, selector: RoleSelector): Fault {
   const list = names.join(",");
   return {
     path: ["spec"],
-    message: `another IAMRoleSelector would select ${resources(hits, selector)} too, and controllers stop at such a conflict without a condition`,
+    message: tell(hits, "would be selected by another IAMRoleSelector too, and controllers stop at such a conflict without a condition", selector),
     fix: `restrict ${selector.name} or ${listOf(names)} so that each resource is selected by one alone. To replace ${listOf(names)} (a new name, another role), `
       + `put the annotation ${REPLACES_ANNOTATION}: ${list} on ${selector.name}, apply it, then delete ${listOf(names)}`,
   };
@@ -44,12 +44,13 @@ function replacement(hits: Hits, selector: RoleSelector): Fault {
   const others = othersOf(hits, selector);
   const account = accountOfARN(selector.roleARN);
   const elsewhere = others.filter(({ roleARN }) => accountOfARN(roleARN) !== account).map(({ name }) => name);
-  const names = listOf(others.map(({ name }) => name));
+  const named = others.map(({ name }) => name).filter((name) => selector.replaces.has(name));
+  const replaced = named.length === 0 ? selector.name : listOf(named);
   return {
     path: ["metadata", "annotations", { key: REPLACES_ANNOTATION }],
-    message: `until one of ${selector.name} and ${names} is deleted, controllers wait at ${resources(hits, selector)}`,
+    message: tell(hits, `would be in conflict, and wait, until ${replaced} is deleted`, selector),
     fix: elsewhere.length === 0
-      ? `delete the replaced one, which is let go once all that it selects resolves to the other in the same account`
+      ? `delete ${replaced} then: it is let go once all that it selects resolves to the other in the same account`
       : `give ${selector.name} a role of the same account as ${listOf(elsewhere)}: what exists cannot follow into account ${account ?? ""}`,
     severity: "warn",
   };
@@ -60,16 +61,15 @@ function othersOf({ first }: Hits, { name }: RoleSelector): RoleSelector[] {
   return [...others.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function resources({ found, first }: Hits, { name }: RoleSelector): string {
-  const tell = (transition: Transition): string => {
-    const others = transition.after.filter((one) => one.name !== name).map((one) => one.name).toSorted();
-    return `${placeOf(transition.resource, accountOf(transition))} (${listOf(others)})`;
+/** `2 resources WHAT: Bucket team-a/b1 in account 111122223333 (also by gold), ...`. */
+function tell({ found, first }: Hits, what: string, { name }: RoleSelector): string {
+  const place = (transition: Transition): string => {
+    const others = transition.after.map((one) => one.name).filter((one) => one !== name).toSorted();
+    return `${placeOf(transition.resource, accountOf(transition))} (also by ${listOf(others)})`;
   };
-  return `${countOf(found, "resource", ENOUGH)}: ${describe(first, first.length, tell)}`;
+  return describe({ found, first }, { noun: "resource", what, place });
 }
 
-/** So many are looked for: that there are more changes nothing. */
-const PARTNERS = 20;
 /** A pair is told in well under 10 us where their entries are few. */
 const PAIRS_BETWEEN_PAUSES = 50;
 
@@ -87,7 +87,7 @@ export const IRS_18: Check<SelectorChange> = {
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) yield* effects.of(effect, Infinity);
     const names = yield* overlapping(after, inventory.selectors.values(), effects.partners);
     if (names.length === 0) return;
-    const which = names.length >= PARTNERS ? `at least ${PARTNERS} other selectors, among them ${listOf(names.slice(0, 3))}` : listOf(names, names.length);
+    const which = names.length >= ENOUGH ? `at least ${ENOUGH} other selectors, among them ${listOf(names.slice(0, 3))}` : listOf(names, names.length);
     yield { path: ["spec"], message: `it could select the same resource as ${which}, though none is there today` };
   },
 };
@@ -99,7 +99,7 @@ function* overlapping(selector: RoleSelector, others: Iterable<RoleSelector>, kn
     if (++looked % PAIRS_BETWEEN_PAUSES === 0) yield null;
     if (other.name === selector.name || known.has(other.name) || isReplacing(selector, other)) continue;
     if (canOverlap(selector, other)) names.push(other.name);
-    if (names.length === PARTNERS) break;
+    if (names.length === ENOUGH) break;
   }
   return names.toSorted();
 }

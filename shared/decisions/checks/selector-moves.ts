@@ -1,8 +1,7 @@
 import { REPLACES_ANNOTATION } from "../role-selector.ts";
 import { accountBy, accountOf, resourceName, type Transition } from "../transition.ts";
 import type { Check, Found, SelectorChange } from "./check.ts";
-import { countOf, describe, ENOUGH, placeOf } from "./resource-list.ts";
-import type { Hits } from "./selector-effects.ts";
+import { describe } from "./resource-list.ts";
 
 export const IRS_19: Check<SelectorChange> = {
   id: "IRS-19",
@@ -17,11 +16,10 @@ export const IRS_19: Check<SelectorChange> = {
   *find({ effects }: SelectorChange): Found {
     const hits = yield* effects.of("changes account");
     if (hits.found === 0) return;
-    const tell = (transition: Transition): string => (
+    const place = (transition: Transition): string => (
       `${resourceName(transition.resource)} from account ${accountOf(transition, effects.controllerAccount) ?? ""} to ${accountBy(transition.after) ?? ""}`
     );
-    const list = describe(hits.first, hits.first.length, tell);
-    yield { path: ["spec"], message: `${countOf(hits.found, "existing resource", ENOUGH)} would have to change accounts, which controllers refuse: ${list}` };
+    yield { path: ["spec"], message: describe(hits, { noun: "existing resource", what: "would have to change accounts, which controllers refuse", place }) };
   },
 };
 
@@ -39,7 +37,7 @@ export const IRS_20: Check<SelectorChange> = {
     if (hits.found === 0) return;
     yield {
       path: ["spec"],
-      message: `no IAMRoleSelector would select ${resourcesOf(hits)}, and the controller's own role in its own account would be used`,
+      message: describe(hits, { noun: "resource", what: FALL_BACK }),
       fix: `let ${written.name} go on selecting them, or first create the selector that is to take them over, with a role of the same account `
         + `and the annotation ${REPLACES_ANNOTATION}: ${written.name}, and then apply this again`,
     };
@@ -58,12 +56,14 @@ export const IRS_21: Check<SelectorChange> = {
   *find({ effects }: SelectorChange): Found {
     const hits = yield* effects.of("changes role", Infinity);
     if (hits.found === 0) return;
-    const list = describe(hits.first, hits.found, ({ resource, after: [only] }) => `${resourceName(resource)} to ${only?.roleARN ?? ""}`);
-    yield { path: ["spec"], message: `${countOf(hits.found, "existing resource")} would go to another role of the same account at the next resync: ${list}` };
+    const what = "would go to another role of the same account at the next resync";
+    yield { path: ["spec"], message: describe(hits, { noun: "existing resource", what, place: newRole, enough: Infinity }) };
   },
 };
 
-/** `3 resources: Bucket team-a/b1 in account 111122223333, ...` as they are before the step. */
-export function resourcesOf(hits: Hits, tell = (transition: Transition): string => placeOf(transition.resource, accountOf(transition))): string {
-  return `${countOf(hits.found, "resource", ENOUGH)}: ${describe(hits.first, hits.first.length, tell)}`;
+function newRole({ resource, after: [only] }: Transition): string {
+  return `${resourceName(resource)} to ${only?.roleARN ?? ""}`;
 }
+
+/** What happens to those that lose their selector. */
+export const FALL_BACK = "would fall to the controller's own role and account, since nothing else selects them";

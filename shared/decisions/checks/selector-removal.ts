@@ -4,8 +4,8 @@ import { accountOfARN } from "../role-arn.ts";
 import { REPLACES_ANNOTATION } from "../role-selector.ts";
 import { accountBy, accountOf, type Transition } from "../transition.ts";
 import type { Check, Found, SelectorChange } from "./check.ts";
-import { countOf, listOf, placeOf } from "./resource-list.ts";
-import { resourcesOf } from "./selector-moves.ts";
+import { countOf, describe, listOf, placeOf } from "./resource-list.ts";
+import { FALL_BACK } from "./selector-moves.ts";
 
 export const IRS_30: Check<SelectorChange> = {
   id: "IRS-30",
@@ -24,7 +24,7 @@ export const IRS_30: Check<SelectorChange> = {
     if (hits.found > 0) {
       yield {
         path: ["metadata", "name"],
-        message: `it alone selects ${resourcesOf(hits)}; without it the controller's own role in its own account would be used`,
+        message: describe(hits, { noun: "resource", what: FALL_BACK }),
         fix: `delete the resources first, or create a selector that takes them over: the spec of ${written.name} under another name, with a role `
           + `of account ${accountBy(before === null ? [] : [before]) ?? ""} and the annotation ${REPLACES_ANNOTATION}: ${written.name}; then delete ${written.name} again`,
       };
@@ -48,13 +48,14 @@ export const IRS_31: Check<SelectorChange> = {
   *find({ effects, inventory }: SelectorChange): Found {
     const hits = yield* effects.of("loses account");
     if (hits.found === 0) return;
-    const tell = (transition: Transition): string => {
+    const place = (transition: Transition): string => {
       const { resource } = transition;
       const why = resource.deleting ? "being deleted" : `deletion policy ${deletionPolicyOf(inventory, resource)}`;
       return `${placeOf(resource, accountOf(transition))} (${why})`;
     };
     const own = effects.controllerAccount ?? "";
-    yield { path: ["metadata", "name"], message: `the controller would delete or orphan with its own credentials of account ${own} what it alone selects, ${resourcesOf(hits, tell)}` };
+    const what = `would be deleted or orphaned with the controller's own credentials, which are of account ${own}`;
+    yield { path: ["metadata", "name"], message: describe(hits, { noun: "resource", what, place }) };
   },
 };
 
@@ -93,6 +94,6 @@ export const IRS_33: Check<SelectorChange> = {
     const [only, another] = effects.survivors.keys();
     const account = before === null ? null : accountOfARN(before.roleARN);
     if (lost.found > 0 || only === undefined || another !== undefined || accountOfARN(only.roleARN) !== account) return;
-    yield { path: ["metadata", "name"], message: `${only.name} goes on with all that it selects, ${countOf(found, "resource")}, in the same account ${account ?? ""}` };
+    yield { path: ["metadata", "name"], message: `${only.name} selects all that it selects, ${countOf(found, "resource")}, and for the same account ${account ?? ""}` };
   },
 };
