@@ -23,7 +23,7 @@ import { roleOfSession, Vending } from "./vending.ts";
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "mode" | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "region" | "stsEndpoint"
-  | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness"
+  | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness" | "allowedAccounts"
 >;
 
 export interface SidecarRuntime {

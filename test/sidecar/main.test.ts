@@ -31,7 +31,7 @@ function loadedSource(): InventorySource & { status: SourceStatus } {
 
 const SETTINGS: SidecarSettings = {
   group: ["s3.services.k8s.aws"], kind: [], scopeNamespace: null, unmatched: null, base: null, mode: "selectors", sessionName: "ack-role-resolver", region: null,
-  stsEndpoint: null, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", token: TOKEN, tokenFile: null, maxStaleness: 300_000,
+  stsEndpoint: null, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", token: TOKEN, tokenFile: null, maxStaleness: 300_000, allowedAccounts: [],
 };
 
 type Faults = NonNullable<STSEmulatorOptions["faults"]>;
