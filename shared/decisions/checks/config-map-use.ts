@@ -92,14 +92,16 @@ interface User {
 function* usersOf(change: ConfigMapChange, ids: ReadonlySet<string>): Iterable<User> {
   const { inventory } = change;
   // Copies, since what is put off may go on after the inventory has changed.
-  for (const namespace of [...inventory.namespacesOfCARM]) {
+  const namespaces = [...inventory.namespacesOfCARM];
+  for (const namespace of namespaces) {
     const entry = entryIn(change, ids, namespace, NOWHERE);
     yield { entry, group: "", loser: { namespace } };
     for (const resource of entry === null ? [] : [...inventory.resources.inNamespace(namespace)]) yield { entry, group: resource.group, loser: { resource } };
   }
   if (change.name !== ACCOUNT_MAP) return;
   for (const id of ids) {
-    for (const resource of [...inventory.resources.ofAccount(id)]) {
+    const resources = [...inventory.resources.ofAccount(id)];
+    for (const resource of resources) {
       // Those whose namespace says whose they are were met there.
       const named = entryIn(change, null, resource.namespace, NOWHERE) !== null;
       yield { entry: named ? null : entryIn(change, ids, resource.namespace, resource), group: resource.group, loser: { resource } };

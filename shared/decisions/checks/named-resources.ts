@@ -13,5 +13,5 @@ export function namedResources(resources: readonly ACKResource[], ended = false)
 
 /** The same of anything that has a name. */
 export function countAndNames(names: readonly string[], noun: string, ended = false): string {
-  return `${countOf(names.length, noun, ended ? names.length : Infinity)}: ${listOf(names.toSorted(compareText))}`;
+  return `${ended ? "at least " : ""}${countOf(names.length, noun)}: ${listOf(names.toSorted(compareText))}`;
 }

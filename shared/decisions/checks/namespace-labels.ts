@@ -105,7 +105,7 @@ function conflict(names: readonly string[]): Effect {
 function unselected(transition: Transition, own: string | null): Effect {
   const account = accountOf(transition, own);
   if (account !== null && account === own) return otherRole();
-  const was = account === null ? "" : `, which are in account ${account}`;
+  const was = account === null ? "" : `, in place of one in account ${account}`;
   return { harmless: false, sentence: (resources) => `the new labels leave to the controllers' own role${was}, ${resources}` };
 }
 

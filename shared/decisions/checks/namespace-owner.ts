@@ -25,14 +25,15 @@ export const NS_04: Check<NamespaceChange> = {
     let looked = 0;
     let hits = 0;
     // A copy, since what is put off may go on after the inventory has changed.
-    for (const resource of [...change.inventory.resources.inNamespace(change.name)]) {
+    const resources = [...change.inventory.resources.inNamespace(change.name)];
+    for (const resource of resources) {
       if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
       const how = stranding(change, change.stored, resource);
       if (how === null) continue;
       stranded.set(how, [...(stranded.get(how) ?? []), resource]);
       if (++hits === ENOUGH) break;
     }
-    for (const [how, resources] of stranded) yield { path, message: `the change ${how} ${namedResources(resources, hits === ENOUGH)}` };
+    for (const [how, which] of stranded) yield { path, message: `the change ${how} ${namedResources(which, hits === ENOUGH)}` };
   },
 };
 

@@ -1,0 +1,35 @@
+import { findingLine } from "../../../../shared/decisions/checks/judge.ts";
+import type { JsonObject } from "../../../../shared/decisions/json.ts";
+import { bucketObject, namespaceObject } from "../objects.ts";
+import { type Circumstances, findingsOf } from "./selector-changes.ts";
+
+/** The lines that a check prints of a step of namespace team-a to these annotations: `deny` or `warn`, then as a person reads them. */
+export function annotationLines(id: string, annotations: JsonObject, circumstances: Circumstances = {}): string[] {
+  return linesOf(id, namespaceObject("team-a", {}, annotations), circumstances);
+}
+
+export function linesOf(id: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
+  return findingsOf(id, object, circumstances).map((finding) => `${finding.severity} ${findingLine(finding)}`);
+}
+
+export const ACCOUNT_MAP = "ack-role-account-map";
+export const TEAM_MAP = "ack-role-team-map";
+
+export function mapObject(name: string, data: JsonObject, namespace = "ack-system"): JsonObject {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data };
+}
+
+/** The lines that a check prints of an account map with this data. */
+export function dataLines(id: string, data: JsonObject, circumstances: Circumstances = {}): string[] {
+  return linesOf(id, mapObject(ACCOUNT_MAP, data), circumstances);
+}
+
+/** A bucket that exists in AWS. */
+export function existing(name: string, account: string, metadata: JsonObject = {}, region = "eu-west-1"): JsonObject {
+  return bucketObject({ name, ...metadata }, { status: { ackResourceMetadata: { ownerAccountID: account, region, arn: `arn:aws:s3:::${name}` } } });
+}
+
+export const CARM = { mode: "carm" } as const;
+export const roleIn = (account: string, name = "a"): string => `arn:aws:iam::${account}:role/${name}`;
+export const ONE = "111122223333";
+export const TWO = "444455556666";
