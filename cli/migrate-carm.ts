@@ -9,6 +9,7 @@ import { decisionSettings, type SettingsFor } from "../shared/decisions/settings
 import { renderYAML } from "../manifests/render.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { type Paint, painter } from "./paint.ts";
+import { Progress } from "./progress.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
 
 /** A fault that the webhook would refuse a generated selector for. */
@@ -26,7 +27,7 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
   const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
   const plan = planMigration(state.inventory, decisionSettings({ ...settings, mode: "carm", controllerAccount }), settings.extraGroups);
   state.inventory.apply(plan.changes);
-  const migration = proveMigration(plan);
+  const migration = prove(plan, io);
   const refusals = refusalsOf(plan, state);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(shown(migration, refusals), null, 2)}\n`);
   else {
@@ -34,6 +35,20 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
     writeLines(io.stderr, report(migration, refusals, painter(io.stderr, io.environment)));
   }
   return migration.proof.differences.length === 0 && refusals.length === 0 ? EXIT.fine : EXIT.findings;
+}
+
+/** Telling how far it is. */
+function prove(plan: MigrationPlan, io: IO): ProvedMigration {
+  const progress = new Progress(io.stderr);
+  const steps = proveMigration(plan);
+  for (let compared = 0; ; compared++) {
+    const { done, value } = steps.next();
+    if (done === true) {
+      progress.end();
+      return value;
+    }
+    progress.tell(`${compared} namespaces compared`);
+  }
 }
 
 /** By every check, as the webhook would with these flags once selectors decide. */

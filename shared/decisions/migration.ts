@@ -6,6 +6,7 @@ import { proveSelectors, type WholeProof } from "./migration/proof.ts";
 import { changesTo, selectorsFor } from "./migration/selectors.ts";
 import { switchSteps } from "./migration/switch-steps.ts";
 import type { DecisionSettings } from "./settings.ts";
+import type { Steps } from "./steps.ts";
 
 /** What IAMRoleSelectors make of CARM, before it is proved. */
 export interface MigrationPlan {
@@ -35,9 +36,9 @@ export function planMigration(inventory: Inventory, settings: DecisionSettings, 
   return { input, keys, selectors, stored, changes: changesTo(selectors, stored) };
 }
 
-/** Proves the plan on its inventory, to which the plan's changes have been applied. */
-export function proveMigration(plan: MigrationPlan): ProvedMigration {
-  const proof = proveSelectors(plan.input);
+/** Proves the plan on its inventory, to which the plan's changes have been applied, a namespace a step. */
+export function* proveMigration(plan: MigrationPlan): Steps<ProvedMigration> {
+  const proof = yield* proveSelectors(plan.input);
   return {
     selectors: plan.selectors, proof,
     inexpressible: inexpressibleOf(plan.input, { ...plan, proof }),

@@ -4,6 +4,8 @@ import { compareText } from "../finding.ts";
 import { apiVersionOf } from "../object-meta.ts";
 import { printable } from "../quote.ts";
 import { type Resolution, resolve } from "../resolve.ts";
+import type { DecisionSettings } from "../settings.ts";
+import type { Steps } from "../steps.ts";
 import type { TypeEntry } from "../type-entry.ts";
 import { anyResource, type MigrationInput, UNKNOWN_GROUP } from "./carm-keys.ts";
 import { explain } from "./difference-text.ts";
@@ -50,15 +52,16 @@ interface Gathered {
 
 /**
  * Compares what the maps give with what the inventory's selectors give: for every resource there is, and for one of every kind
- * in every namespace, of a kind that nobody names in every group, and in a namespace that nobody names.
+ * in every namespace, of a kind that nobody names in every group, and in a namespace that nobody names. A step is a namespace.
  */
-export function proveSelectors(input: MigrationInput): WholeProof {
+export function* proveSelectors(input: MigrationInput): Steps<WholeProof> {
   const { inventory, groups } = input;
   const comparison = new Comparison(input);
   const kinds = [...inventory.installedTypes(), ...groups.map((group) => ({ group, version: "", kind: "" }))];
   const namespaces = [...inventory.namespaceNames, namespaceOfNone(input)];
   const unknownGroups: string[] = [];
   for (const namespace of namespaces) {
+    yield null;
     for (const kind of kinds) comparison.pair(namespace, kind);
     if (comparison.isNews(anyResource(namespace, UNKNOWN_GROUP))) unknownGroups.push(namespace);
   }
@@ -71,10 +74,14 @@ export function proveSelectors(input: MigrationInput): WholeProof {
 
 class Comparison {
   readonly #input: MigrationInput;
+  readonly #before: DecisionSettings;
+  readonly #after: DecisionSettings;
   readonly #gathered = new Map<string, Gathered>();
 
   constructor(input: MigrationInput) {
     this.#input = input;
+    this.#before = { ...input.settings, mode: "carm" };
+    this.#after = { ...input.settings, mode: "selectors" };
   }
 
   pair(namespace: string, type: TypeEntry): void {
@@ -106,7 +113,7 @@ class Comparison {
   /** Null where both sides are the same. */
   #compare(query: ResourceQuery): Pick<Gathered, "before" | "after" | "reason"> & { readonly id: string } | null {
     const { inventory, settings } = this.#input;
-    const [before, after] = [resolve(inventory, query, { ...settings, mode: "carm" }), resolve(inventory, query, { ...settings, mode: "selectors" })];
+    const [before, after] = [resolve(inventory, query, this.#before), resolve(inventory, query, this.#after)];
     if (isSame(before, after)) return null;
     const answer = lookUpMaps(inventory, query, settings);
     const reason = answer !== null && answer.code !== null ? printable(answer.message) : "";

@@ -2,6 +2,7 @@ import { Inventory } from "../../../../shared/decisions/inventory.ts";
 import { type JsonObject } from "../../../../shared/decisions/json.ts";
 import { planMigration, type ProvedMigration, proveMigration } from "../../../../shared/decisions/migration.ts";
 import type { DecisionSettings } from "../../../../shared/decisions/settings.ts";
+import { finish } from "../../../../shared/decisions/steps.ts";
 import { bucketObject, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const A = "arn:aws:iam::111122223333:role/a";
@@ -31,5 +32,5 @@ export function migrated(objects: readonly JsonObject[], settings: Partial<Decis
   inventory.apply(objects.map(put));
   const plan = planMigration(inventory, { ...SETTINGS_BY_DEFAULT, ...settings }, extraGroups);
   inventory.apply(plan.changes);
-  return proveMigration(plan);
+  return finish(proveMigration(plan));
 }
