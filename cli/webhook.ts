@@ -27,7 +27,7 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
 /** What asks who may `use` a selector, where a check wants to know. Only a cluster can tell. */
 async function openAccessReviews(settings: SettingsFor<"webhook">, log: Logger): Promise<{ readonly access?: AskAccess }> {
   if (!asksAccess(decisionSettings(settings))) return {};
-  if (!settings.cluster) throw new ResolverError("ERR_CONFIG_INVALID", "--check ACK-09: who may use a selector is asked of a cluster; give --cluster, or leave the check off");
+  if (!settings.cluster) throw new ResolverError("ERR_CONFIG_INVALID", "--check: who may use a selector is asked of a cluster; give --cluster, or leave ACK-09 and NS-02 off");
   const { connectKubernetes } = await import("../shared/inventory/kubeconfig.ts");
   return { access: accessReviews({ api: await connectKubernetes(settings), clock: systemClock, log }) };
 }

@@ -26,8 +26,8 @@ const PARTITIONS: readonly (readonly [prefix: string, partition: string])[] = [
 ];
 
 /** The partition that a region belongs to, and its roles' ARNs name. */
-export function partitionOfRegion(region: string): string {
-  return PARTITIONS.find(([prefix]) => region.startsWith(prefix))?.[1] ?? "aws";
+export function partitionOfRegion(name: string): string {
+  return PARTITIONS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "aws";
 }
 
 /** The region that a resource is managed in: that of its status once it exists, else the wanted one. */

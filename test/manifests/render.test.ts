@@ -58,6 +58,7 @@ test("options that cannot be are refused, every one named", (t) => {
   t.throws(() => renderManifests("crds", options), {
     code: "ERR_CONFIG_INVALID",
     message: '--namespace "Platform_1": a namespace name consists of lower-case letters, digits and \'-\', starting and ending with a letter or digit\n'
+      + '--ack-system-namespace "ack.system": a namespace name consists of lower-case letters, digits and \'-\', starting and ending with a letter or digit\n'
       + '--extra-groups "services.k8s.aws": no ACK group; expected one that ends in .services.k8s.aws\n'
       + '--extra-groups "s3.example.com": no ACK group; expected one that ends in .services.k8s.aws',
   });

@@ -54,7 +54,8 @@ export const ACK_08: Check<ResourceChange> = {
 /** What the controller's own role means for a resource of another account. */
 export function* fallBack({ resource, resolution }: ResourceChange, consequence: string): Iterable<Fault> {
   const { ownerAccountID } = resource.status;
-  if (resolution.outcome !== "default" || ownerAccountID === null || ownerAccountID === resolution.accountID) return;
-  const own = `the controller's own role, of account ${quote(resolution.accountID ?? "")}, is left for it`;
+  const { outcome, accountID } = resolution;
+  if (outcome !== "default" || ownerAccountID === null || accountID === null || ownerAccountID === accountID) return;
+  const own = `the controller's own role, of account ${quote(accountID)}, is left for it`;
   yield { path: LABELS, message: `it is of account ${quote(ownerAccountID)}, ${own}, and it ${consequence}` };
 }

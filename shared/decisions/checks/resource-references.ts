@@ -1,9 +1,9 @@
-import type { FieldPath } from "../field-path.ts";
+import type { FieldPath, FieldStep } from "../field-path.ts";
 import { field } from "../json.ts";
 import { isRegion, partitionOfRegion } from "../region.ts";
 import { type ARN, parseARN } from "../role-arn.ts";
 import { quote } from "../quote.ts";
-import type { Check, Fault, Found } from "./check.ts";
+import type { Check, Found } from "./check.ts";
 import { RESOLUTION, type ResourceChange } from "./resource-change.ts";
 
 /** After so many values a walk may be put off: about a millisecond's work. */
@@ -21,22 +21,22 @@ export const ACK_16: Check<ResourceChange> = {
     const role = parseARN(resolution.roleARN ?? "");
     if (role === null) return;
     let looked = 0;
-    for (const [path, text] of strings(field(object, "spec"))) {
+    for (const [place, text] of strings(field(object, "spec"))) {
       if (++looked % VALUES_BETWEEN_PAUSES === 0) yield null;
-      yield* foreignARN(path, text, role);
-      yield* foreignRegion(path, text, role);
+      const message = foreignARN(text, role) ?? foreignRegion(place, text, role);
+      if (message !== null) yield { path: pathOf(place), message };
     }
   },
 };
 
-function* foreignARN(path: FieldPath, text: string, role: ARN): Iterable<Fault> {
+function foreignARN(text: string, role: ARN): string | null {
   const arn = parseARN(text);
-  if (arn === null) return;
+  if (arn === null) return null;
   const differences: string[] = [];
   if (arn.partition !== role.partition) differences.push(`partition ${quote(arn.partition)}`);
   // AWS's own, such as a managed policy, has the account "aws"; a bucket has none.
   if (/^\d{12}$/.test(arn.accountID) && arn.accountID !== role.accountID) differences.push(`account ${arn.accountID}`);
-  if (differences.length > 0) yield { path, message: `${quote(text)} is of ${differences.join(" and ")}, and its role ${quote(roleName(role))} is not` };
+  return differences.length === 0 ? null : `${quote(text)} is of ${differences.join(" and ")}, and its role ${quote(roleName(role))} is not`;
 }
 
 function roleName({ partition, accountID, resource }: ARN): string {
@@ -46,20 +46,38 @@ function roleName({ partition, accountID, resource }: ARN): string {
 /** A field that holds a region by its name, since other texts may look like one. */
 const REGION_FIELD = /region|locationConstraint/i;
 
-function* foreignRegion(path: FieldPath, text: string, role: ARN): Iterable<Fault> {
-  const name = path.findLast((step) => typeof step === "string");
-  if (typeof name !== "string" || !REGION_FIELD.test(name) || !isRegion(text) || partitionOfRegion(text) === role.partition) return;
-  yield { path, message: `${quote(text)} is in the partition ${partitionOfRegion(text)}, and its role in ${quote(role.partition)}` };
+function foreignRegion(place: Place, text: string, role: ARN): string | null {
+  if (!isRegion(text) || partitionOfRegion(text) === role.partition || !REGION_FIELD.test(fieldOf(place))) return null;
+  return `${quote(text)} is in the partition ${partitionOfRegion(text)}, and its role in ${quote(role.partition)}`;
 }
 
-/** Every string of the spec with its path, without recursion: how deep a spec is nested is its author's choice. */
-function* strings(spec: unknown): Iterable<readonly [path: FieldPath, text: string]> {
-  const open: (readonly [path: FieldPath, value: unknown])[] = [[["spec"], spec]];
+/** A place in the spec as the steps up from it: a path is written out only where there is something to tell. */
+interface Place {
+  readonly step: string | number;
+  readonly above: Place | null;
+}
+
+function pathOf(place: Place): FieldPath {
+  const path: FieldStep[] = [];
+  for (let at: Place | null = place; at !== null; at = at.above) path.push(at.step);
+  return path.toReversed();
+}
+
+/** The name of the field at the place, that of the list for an element. */
+function fieldOf(place: Place): string {
+  let at: Place | null = place;
+  while (at !== null && typeof at.step === "number") at = at.above;
+  return String(at?.step);
+}
+
+/** Every string of the spec with its place, without recursion: how deep a spec is nested is its author's choice. */
+function* strings(spec: unknown): Iterable<readonly [place: Place, text: string]> {
+  const open: (readonly [place: Place, value: unknown])[] = [[{ step: "spec", above: null }, spec]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [path, value] = next;
-    if (typeof value === "string") yield [path, value];
+    const [above, value] = next;
+    if (typeof value === "string") yield [above, value];
     if (typeof value !== "object" || value === null) continue;
     const steps = Array.isArray(value) ? value.map((item, i) => [i, item] as const) : Object.entries(value);
-    for (const [step, item] of steps) open.push([[...path, step], item]);
+    for (const [step, item] of steps) open.push([{ step, above }, item]);
   }
 }

@@ -93,7 +93,7 @@ export const ACK_06: Check<ResourceChange> = {
     if (stored === null || after === null || rolesBefore(stored).every((role) => role === after)) return;
     const [selector] = resolution.selectors;
     if (selector !== undefined && access?.get(selector.name) === "allowed") return;
-    const message = `these labels move it from ${described(stored.resolution)} to ${described(resolution)}`;
+    const message = `these labels move it from ${described(stored.resolution, stored.resolution.roleARN ?? "")} to ${described(resolution, after)}`;
     const path = ["metadata", "labels"] as const;
     yield selector === undefined || access === null
       ? { path, message }
@@ -112,13 +112,12 @@ function roleOf({ outcome, roleARN }: Resolution): string | null {
  */
 function rolesBefore({ resource, resolution }: ResolvedResource): readonly string[] {
   if (resolution.outcome === "conflict") return resource.created ? resolution.selectors.map(({ roleARN }) => roleARN) : [];
-  const role = roleOf(resolution);
-  return role === null ? [] : [role];
+  return [resolution.roleARN ?? ""];
 }
 
-function described({ outcome, selectors, roleARN }: Resolution): string {
+function described({ outcome, selectors }: Resolution, role: string): string {
   if (outcome === "conflict") return `a conflict of ${listOf(selectors.map(({ name }) => name))}`;
-  return outcome === "default" ? "the controller's own role" : `the role ${quote(roleARN ?? "")}`;
+  return outcome === "default" ? "the controller's own role" : `the role ${quote(role)}`;
 }
 
 export const ACK_09: Check<ResourceChange> = {
