@@ -1,39 +1,22 @@
-import type { fromNodeProviderChain } from "@aws-sdk/credential-providers";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { isLoopbackHost, type ListenAddress } from "../shared/server/listen-address.ts";
 import type { BaseProvider } from "./base-identity.ts";
-
-type Chain = ReturnType<typeof fromNodeProviderChain>;
-interface ClientConfig {
-  readonly ignoreConfiguredEndpointUrls: true;
-  readonly region?: string;
-}
+import type { ProviderChain, ProviderChainOptions } from "./provider-chain.ts";
 
 /**
  * The AWS SDK's default provider chain: environment, profile, web identity, Pod Identity, instance metadata. Where it has to ask
  * STS (web identity, a profile's role) it asks the same one as the sidecar, never one of AWS_ENDPOINT_URL* or a profile.
  */
-export function defaultProviderChain({ region, endpoint }: { readonly region: string | null; readonly endpoint: string | null }): BaseProvider {
-  let chain: Chain | null = null;
+export function defaultProviderChain(options: ProviderChainOptions): BaseProvider {
+  let chain: ProviderChain | null = null;
   return async () => {
-    chain ??= await makeChain({ ignoreConfiguredEndpointUrls: true, ...(region === null ? {} : { region }) }, endpoint === null ? {} : { endpoint });
+    // Loaded when it is needed: the providers are much code, and a sidecar that is given its identity needs none of it. Through a module
+    // of ours, since a bundle's `import()` of a CommonJS package gives none of its names.
+    chain ??= (await import("./provider-chain.ts")).makeProviderChain(options);
     // It keeps what it got until 5 minutes before its end; who asks here wants to renew earlier.
     const { accessKeyId, secretAccessKey, sessionToken, expiration } = await chain({ forceRefresh: true });
     return { accessKeyID: accessKeyId, secretAccessKey, sessionToken: sessionToken ?? null, expirationMs: expiration?.getTime() ?? null };
   };
-}
-
-/** Loaded when it is needed: the providers are much code, and a sidecar that is given its identity needs none of it. */
-async function makeChain(clientConfig: ClientConfig, sts: { readonly endpoint?: string }): Promise<Chain> {
-  const [{ fromNodeProviderChain: chainOf }, { getDefaultRoleAssumer, getDefaultRoleAssumerWithWebIdentity }] = await Promise.all([
-    import("@aws-sdk/credential-providers"),
-    import("@aws-sdk/client-sts"),
-  ]);
-  return chainOf({
-    clientConfig,
-    roleAssumer: getDefaultRoleAssumer({ ...clientConfig, ...sts }),
-    roleAssumerWithWebIdentity: getDefaultRoleAssumerWithWebIdentity({ ...clientConfig, ...sts }),
-  });
 }
 
 const CONTAINER_URI = "AWS_CONTAINER_CREDENTIALS_FULL_URI";

@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import path from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { test } from "tap";
+import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
+import { stringAt } from "../shared/decisions/json.ts";
+
+const ROOT = path.join(import.meta.dirname, "..");
+const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a}
+spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: [team-a]}}
+`;
+const BASE = { accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionToken: "base-session", arn: "arn:aws:sts::999988887777:assumed-role/ack/base" };
+
+test("what is built for production runs: the sidecar takes its identity from the environment and grants a role", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR });
+  const built = path.join(dir, "dist");
+  const [buildStatus]: unknown[] = await once(spawn(process.execPath, [path.join(ROOT, "build.ts"), built], { cwd: ROOT, stdio: "inherit" }), "close");
+  t.equal(buildStatus, 0);
+
+  const sts = await startSTSEmulator({ baseCredentials: [BASE] });
+  t.teardown(() => sts.close());
+  const sidecar = spawn(process.execPath, [
+    path.join(built, "ack-role-resolver.js"), "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token", "t",
+    "--sts-endpoint", sts.url, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0",
+  ], {
+    env: { AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken },
+    stdio: ["ignore", "inherit", "pipe"],
+  });
+  t.teardown(async () => {
+    sidecar.kill("SIGINT");
+    if (sidecar.exitCode === null) await once(sidecar, "close");
+  });
+  const [line]: unknown[] = await once(createInterface(sidecar.stderr), "line");
+  const address = stringAt(JSON.parse(String(line)), "address");
+  const answer = await credentials(`http://${address ?? ""}/v1/credentials/selectors/team-a`);
+  t.match(answer, { AccountId: "111122223333", AccessKeyId: /^ASIA/ });
+  t.match(sts.calls.at(-1), { action: "AssumeRole", roleARN: "arn:aws:iam::111122223333:role/team-a" });
+});
+
+/** Asks anew where the first answer is that STS is waited for, as SDKs do. */
+async function credentials(url: string, tries = 5): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  get(url, { headers: { authorization: "t" } }, resolve).on("error", reject);
+  const response = await promise;
+  const answer: unknown = JSON.parse(await text(response));
+  return response.statusCode === 503 && tries > 1 ? await credentials(url, tries - 1) : answer;
+}
