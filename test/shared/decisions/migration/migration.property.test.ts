@@ -9,7 +9,7 @@ import { type ProvedMigration } from "../../../../shared/decisions/migration.ts"
 import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 import { mapObject, migrated } from "./carm-objects.ts";
-import { asModel, modelAfter, modelBefore, type ModelNamespace, type ModelResource, type ModelWorld } from "./carm-model.ts";
+import { asModel, modelAfter, modelBefore, modelIsRole, type ModelNamespace, type ModelResource, type ModelWorld } from "./carm-model.ts";
 
 // Small alphabets, so that keys, services and annotations meet often; each holds what is legal beside what is nearly.
 const KEYS = ["111122223333", "444455556666", "blue", "Blue", "team.a", "account-111122223333", "_x"] as const;
@@ -82,6 +82,7 @@ function assertPair(given: ModelWorld, { proof, selectors }: ProvedMigration, { 
   assert.ok(!after.includes("conflict"));
   const told = proof.differences.filter((one) => one.namespace === where && (one.groups.includes("*") || one.groups.includes(`${service}.services.k8s.aws`)));
   assert.equal(told.length, after.some((role) => role !== before) ? 1 : 0, `${where} ${service}: ${before}, ${after.join()}`);
+  if (before === "default" || (modelIsRole(before) && where !== "Not_A_Name")) assert.equal(told.length, 0, `${where} ${service}: what selectors can say, they say`);
   if (told.length === 0) count(before === "default" ? "stays default" : "stays selected");
   else count(before === "refused" ? "was refused" : "was no role");
 }
