@@ -1,0 +1,113 @@
+import type { Test } from "tap";
+import { stringAt } from "../../../shared/decisions/json.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { onCluster } from "../apiserver/on-cluster.ts";
+import { until } from "../apiserver/until.ts";
+import { installWebhook, SELECTORS } from "./installed-webhook.ts";
+
+const EFFECT_LIMIT_MS = 10_000;
+const ROLE = "arn:aws:iam::111122223333:role/team-a";
+const MERGE_PATCH = { headers: { "content-type": "application/merge-patch+json" } };
+const FLAGS = ["--controller-service-accounts", "ack-system/ack-s3-controller", "--allowed-accounts", "111122223333", "--tenant-labels", "team"];
+
+onCluster("the checks of a selector on a real API server", async (t, cluster) => {
+  await installWebhook(t, cluster, FLAGS);
+  await cluster.kubectl(["create", "namespace", "team-a"]);
+  await t.test("a controller may write no selector, whatever its ClusterRole says", async (tt) => refusesControllers(tt, cluster));
+  await t.test("kubectl shows what of a selector does not exist, and where it may not point", async (tt) => warnsOfTheCluster(tt, cluster));
+  await t.test("the apiVersion form is no loss, since it is rewritten", async (tt) => acceptsRewritten(tt, cluster));
+  await t.test("with the CRD of ACK's charts", async (tt) => {
+    await cluster.installCRDs([ACK_SELECTOR_CRD]);
+    tt.ok(await until(async () => (await apply(cluster, narrowed("probe"), "--validate=false", "--dry-run=server")).stderr.includes("IRS-16"), EFFECT_LIMIT_MS), "the webhook sees it");
+    await tt.test("what the API server dropped is refused with its path", async (ttt) => refusesWhatWasDropped(ttt, cluster));
+    await tt.test("a role cannot be changed by way of a selector without spec", async (ttt) => keepsTheRole(ttt, cluster));
+  });
+});
+
+function selector(name: string, spec: object | undefined, annotations = {}): object {
+  return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name, annotations }, spec };
+}
+
+async function apply(cluster: Cluster, object: object, ...flags: readonly string[]): Promise<Awaited<ReturnType<Cluster["kubectl"]>>> {
+  return await cluster.kubectl(["apply", ...flags, "-f", "-"], { input: JSON.stringify(object) });
+}
+
+async function refusesControllers(t: Test, cluster: Cluster): Promise<void> {
+  await cluster.kubectl(["create", "clusterrole", "ack-writer", "--verb=*", "--resource=iamroleselectors.services.k8s.aws"]);
+  await cluster.kubectl(["create", "clusterrolebinding", "ack-writer", "--clusterrole=ack-writer", "--serviceaccount=ack-system:ack-s3-controller"]);
+  const controller = { user: "controller" } as const;
+  const mine = selector("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, { "ack-role-resolver.io/allow": "IRS-24" });
+  const said = /IRS-24 spec: the requester "system:serviceaccount:ack-system:ack-s3-controller" is an ACK controller, and those only read selectors\./;
+  const created = await cluster.request("POST", SELECTORS, mine, controller);
+  t.equal(created.status, 422);
+  t.match(stringAt(created.body, "message"), said);
+  t.equal((await cluster.request("POST", SELECTORS, mine)).status, 201, "an admin may");
+  const changed = await cluster.request("PATCH", `${SELECTORS}/mine`, { metadata: { labels: { a: "b" } } }, { ...MERGE_PATCH, ...controller });
+  t.equal(changed.status, 422);
+  t.match(stringAt(changed.body, "message"), said, "a label is enough");
+  const finalized = await cluster.request("PATCH", `${SELECTORS}/mine`, { metadata: { finalizers: ["example.com/f"] } }, { ...MERGE_PATCH, ...controller });
+  t.equal(finalized.status, 200, "finalizers are bookkeeping");
+  await cluster.request("PATCH", `${SELECTORS}/mine`, { metadata: { finalizers: null } }, MERGE_PATCH);
+  const removed = await cluster.request("DELETE", `${SELECTORS}/mine`, undefined, controller);
+  t.equal(removed.status, 422);
+  t.match(stringAt(removed.body, "message"), said);
+  t.equal((await cluster.request("DELETE", `${SELECTORS}/mine`)).status, 200);
+}
+
+const WARNED = `Warning: IRS-10 spec.namespaceSelector.names[0]: there is no namespace "team-z". Correct the name, or create the namespace.
+Warning: IRS-13 spec.resourceTypeSelector[0].kind: no kind "Bukcet" is installed; perhaps Bucket was meant. Write group, version…
+Warning: IRS-22 spec: the selector selects no namespace and no resource that there is. Compare its names and labels with kubectl…
+Warning: IRS-25 spec.namespaceSelector.labelSelector.matchLabels[team]: tenants may set the label "team" on their namespaces. Se…
+`;
+
+async function warnsOfTheCluster(t: Test, cluster: Cluster): Promise<void> {
+  const unsure = { arn: ROLE, namespaceSelector: { names: ["team-z"], labelSelector: { matchLabels: { team: "z" } } }, resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "Bukcet" }] };
+  const warned = await apply(cluster, selector("unsure", unsure), "--dry-run=server");
+  t.equal(warned.code, 0);
+  t.equal(warned.stderr, WARNED);
+
+  const elsewhere = await apply(cluster, selector("elsewhere", { arn: ROLE.replace("111122223333", "444455556666"), namespaceSelector: { names: ["team-a"] } }), "--dry-run=server");
+  t.equal(elsewhere.code, 1);
+  t.equal(elsewhere.stderr, 'The IAMRoleSelector "elsewhere" is invalid: spec.arn: IRS-04 account 444455556666 is not an allowed one: 111122223333. Write a role of one of the accounts that --allowed-accounts lists.\n');
+}
+
+async function acceptsRewritten(t: Test, cluster: Cluster): Promise<void> {
+  const written = { arn: ROLE, namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" }] };
+  const applied = await apply(cluster, selector("rewritten", written));
+  t.equal(applied.code, 0, applied.stderr);
+  t.equal((await apply(cluster, selector("rewritten", written))).code, 0, "and again, over what is stored");
+  t.equal((await cluster.request("DELETE", `${SELECTORS}/rewritten`)).status, 200);
+}
+
+/** Namespaces without a team, which the CRD of ACK's charts cannot say. */
+function narrowed(name: string): object {
+  const labelSelector = { matchLabels: {}, matchExpressions: [{ key: "team", operator: "DoesNotExist" }] };
+  return selector(name, { arn: ROLE, namespaceSelector: { names: [], labelSelector }, resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "" }] });
+}
+
+async function refusesWhatWasDropped(t: Test, cluster: Cluster): Promise<void> {
+  const strict = await apply(cluster, narrowed("narrowed"));
+  t.match(strict.stderr, /strict decoding error: unknown field "spec\.namespaceSelector\.labelSelector\.matchExpressions"/, "kubectl's default asks the API server to refuse it itself");
+  const lenient = await apply(cluster, narrowed("narrowed"), "--validate=false");
+  t.equal(lenient.code, 1);
+  t.match(lenient.stderr, 'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 the field was applied, but the cluster does not know it and dropped it. '
+    + "Say it with the fields that there are (kubectl explain iamroleselector.spec), or install the CRD of ack-role-resolver manifests crds.\n");
+  const typed = selector("typed", { arn: ROLE, namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ apiVersion: "s3.services.k8s.aws/v1alpha1", group: "", version: "", kind: "Bucket" }] });
+  t.match((await apply(cluster, typed, "--validate=false")).stderr, "spec.resourceTypeSelector[0].apiVersion: IRS-16 the field was applied", "before it could be rewritten");
+  const known = selector("known", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
+  t.equal((await apply(cluster, known, "--dry-run=server")).code, 0);
+  const waived = { ...narrowed("narrowed"), metadata: { name: "narrowed", annotations: { "ack-role-resolver.io/allow": "IRS-16" } } };
+  t.equal((await apply(cluster, waived, "--validate=false", "--dry-run=server")).code, 0, "an admin may waive it");
+}
+
+async function keepsTheRole(t: Test, cluster: Cluster): Promise<void> {
+  t.equal((await cluster.request("POST", SELECTORS, selector("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }))).status, 201);
+  const changed = await cluster.request("PATCH", `${SELECTORS}/team-a`, { spec: { arn: `${ROLE}-2` } }, MERGE_PATCH);
+  t.match(stringAt(changed.body, "message"), /Value is immutable once set/, "the CRD itself refuses the straight way");
+  const removed = await cluster.request("PATCH", `${SELECTORS}/team-a`, { spec: null }, MERGE_PATCH);
+  t.equal(removed.status, 422);
+  t.match(stringAt(removed.body, "message"), /^admission webhook .*IRS-07 spec\.arn: the role "arn:aws:iam::111122223333:role\/team-a" is removed\./s);
+  const other = { spec: { arn: ROLE, namespaceSelector: { names: ["team-a", "team-b"] } } };
+  t.equal((await cluster.request("PATCH", `${SELECTORS}/team-a`, other, MERGE_PATCH)).status, 200, "the rest may be changed");
+}
