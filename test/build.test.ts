@@ -20,8 +20,7 @@ const BASE = { accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionT
 test("what is built for production runs: the sidecar takes its identity from the environment and grants a role", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const built = path.join(dir, "dist");
-  const [buildStatus]: unknown[] = await once(spawn(process.execPath, [path.join(ROOT, "build.ts"), built], { cwd: ROOT, stdio: "inherit" }), "close");
-  t.equal(buildStatus, 0);
+  t.same(await once(spawn(process.execPath, [path.join(ROOT, "build.ts"), built], { cwd: ROOT, stdio: "inherit" }), "close"), [0, null]);
 
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
@@ -36,8 +35,8 @@ test("what is built for production runs: the sidecar takes its identity from the
     sidecar.kill("SIGINT");
     if (sidecar.exitCode === null) await once(sidecar, "close");
   });
-  const [line]: unknown[] = await once(createInterface(sidecar.stderr), "line");
-  const address = stringAt(JSON.parse(String(line)), "address");
+  const line = await once(createInterface(sidecar.stderr), "line");
+  const address = stringAt(JSON.parse(line.join("")), "address");
   const answer = await credentials(`http://${address ?? ""}/v1/credentials/selectors/team-a`);
   t.match(answer, { AccountId: "111122223333", AccessKeyId: /^ASIA/ });
   t.match(sts.calls.at(-1), { action: "AssumeRole", roleARN: "arn:aws:iam::111122223333:role/team-a" });
