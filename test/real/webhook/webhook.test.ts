@@ -60,7 +60,7 @@ async function printsForPeople(t: Test, cluster: Cluster): Promise<void> {
   t.equal(denied.code, 1);
   t.equal(denied.stderr, DENIAL);
 
-  const broad = selector("buckets", { arn: "arn:aws:iam::111122223333:role/buckets", namespaceSelector: { names: [] }, resourceTypeSelector: [{ group: "none.services.k8s.aws", version: "", kind: "" }] });
+  const broad = selector("buckets", { arn: "arn:aws:iam::111122223333:role/buckets", namespaceSelector: { names: [] }, resourceTypeSelector: [{ group: "sns.services.k8s.aws", version: "", kind: "" }] });
   const warned = await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(broad) });
   t.equal(warned.code, 0);
   t.equal(warned.stderr, "Warning: IRS-15b spec.namespaceSelector: the part is written but empty, so it holds for everything. Fill it, or leave it out.\n");
