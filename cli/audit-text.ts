@@ -18,12 +18,13 @@ const TITLES: Readonly<Record<Section, string>> = {
   checks: "objects that other checks find fault with",
 };
 
-interface Report extends Pick<Audit, "summary" | "notApplied"> {
+interface Report {
+  readonly summary: Audit["summary"];
   readonly findings: readonly ReportedFinding[];
 }
 
-/** The counts, then each section that has a finding, then what could not be looked at. */
-export function auditLines({ summary, findings, notApplied }: Report, paint: Paint): string[] {
+/** The counts, then each section that has a finding. */
+export function auditLines({ summary, findings }: Report, paint: Paint): string[] {
   const { objects, selectors, resources, unannotated } = summary;
   const counts = SECTIONS.map((section) => [String(summary[section]), TITLES[section]]);
   const lines = [`${objects} objects: ${selectors} selectors, ${resources} resources (${unannotated} without our annotations)`, ...formatTable(counts, ["right"])];
@@ -31,7 +32,6 @@ export function auditLines({ summary, findings, notApplied }: Report, paint: Pai
     const own = findings.filter((finding) => finding.section === section);
     if (own.length > 0) lines.push("", paint("bold", capitalised(TITLES[section])), ...own.flatMap((finding) => findingLines(finding, paint)));
   }
-  if (notApplied.length > 0) lines.push("", notAppliedLine(notApplied, paint));
   return lines;
 }
 

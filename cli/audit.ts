@@ -1,6 +1,6 @@
 import { type Audit, type AuditFinding, auditSteps } from "../shared/decisions/audit.ts";
 import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
-import { auditLines } from "./audit-text.ts";
+import { auditLines, notAppliedLine } from "./audit-text.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { locate, type LocatedFinding } from "./located-finding.ts";
 import { painter } from "./paint.ts";
@@ -20,7 +20,10 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   const findings = audit.findings.map((finding) => reported(finding, state));
   const { summary, notApplied } = audit;
   if (settings.output === "json") io.stdout.write(`${JSON.stringify({ summary: { ...summary, ...bySeverity(findings) }, findings, notApplied }, null, 2)}\n`);
-  else writeLines(io.stdout, auditLines({ summary, findings, notApplied }, painter(io.stdout, io.environment)));
+  else {
+    writeLines(io.stdout, auditLines({ summary, findings }, painter(io.stdout, io.environment)));
+    if (notApplied.length > 0) writeLines(io.stderr, [notAppliedLine(notApplied, painter(io.stderr, io.environment))]);
+  }
   const failing = findings.some(({ severity, waived }) => severity === "deny" || (settings.failOn === "warn" && !waived));
   return failing ? EXIT.findings : EXIT.fine;
 }

@@ -6,7 +6,7 @@ import { formatInputFault, type InputFault } from "../shared/inventory/manifest-
 import { VERSION } from "../shared/server/version.ts";
 import type { LocatedFinding } from "./located-finding.ts";
 
-const LEVELS = { deny: "error", warn: "warning", off: "none" } as const;
+const LEVELS = { deny: "error", warn: "warning" } as const;
 
 /** Findings as a SARIF 2.1.0 log (https://docs.oasis-open.org/sarif/sarif/v2.1.0/), with every check of the catalogue as a rule. */
 export function sarifLog(findings: readonly LocatedFinding[], faults: readonly InputFault[]): object {
@@ -28,7 +28,7 @@ function rule({ id, severity, reason, fix, example }: CheckEntry): object {
     id,
     shortDescription: { text: reason },
     help: { text: `${help}\n\n${example}`, markdown: `${help}\n\n\`\`\`yaml\n${example}\n\`\`\`` },
-    defaultConfiguration: { level: LEVELS[severity] },
+    defaultConfiguration: severity === "off" ? { enabled: false } : { level: LEVELS[severity] },
   };
 }
 

@@ -30,7 +30,7 @@ export function askedResources({ kinds, namespace, labels }: AskedResource, inve
   const read = kinds.map((text) => readKind(text, faults));
   const carried = readLabels(labels, faults);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  return read.flatMap((named) => (named === null ? [] : [queryFor(named, { inventory, namespace, labels: carried })]));
+  return read.filter((named) => named !== null).map((named) => queryFor(named, { inventory, namespace, labels: carried }));
 }
 
 type GroupedKind = KindArgument & { readonly group: string };

@@ -203,7 +203,7 @@ class Auditor {
 
 /** By the id of a check of changes, the checks of an audit that say the same of what is stored. */
 const REPEATED_BY: Readonly<Record<string, readonly string[]>> = {
-  "ACK-03": [AUD_01.id], "ACK-04": [AUD_01.id], "ACK-05": [AUD_05.id], "IRS-04": [AUD_04.id], "IRS-22": [AUD_06.id],
+  "ACK-02": [AUD_07.id], "ACK-03": [AUD_01.id, AUD_02.id], "ACK-04": [AUD_01.id, AUD_02.id], "ACK-05": [AUD_05.id], "IRS-04": [AUD_04.id], "IRS-22": [AUD_06.id],
 };
 
 function valueText(value: string | undefined): string {

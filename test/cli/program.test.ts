@@ -5,7 +5,7 @@ test("help is data, exits 0 and names every command", async (t) => {
   const { status, stdout, stderr } = await runCommand(["--help"]);
   t.equal(status, 0);
   t.equal(stderr, "");
-  for (const command of ["local", "webhook", "sidecar", "lint", "resolve", "certs", "manifests"]) t.match(stdout, new RegExp(`^  ${command} `, "m"));
+  for (const command of ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "certs", "manifests"]) t.match(stdout, new RegExp(`^  ${command} `, "m"));
 });
 
 test("each command shows its flags with what stands for their values and their defaults", async (t) => {
@@ -18,7 +18,7 @@ const USAGE: readonly (readonly [what: string, argv: string[], stderr: string | 
   ["an unknown command", ["lnt"], "error: unknown command 'lnt'\n(Did you mean lint?)\n(--help shows what there is)\n"],
   ["an unknown flag", ["lint", "--runtim", "ack", "-"], "error: unknown option '--runtim'\n(Did you mean --runtime?)\n(--help shows what there is)\n"],
   ["a flag without its value", ["lint", "--from"], /^error: option '--from <PATH>' argument missing\n/],
-  ["no manifests", ["lint"], "ack-role-resolver: no manifests: name files or folders, --from PATH, or - for standard input\n"],
+  ["no manifests", ["lint"], "ack-role-resolver: no manifests: name files or folders, --from PATH, - for standard input, or --cluster\n"],
   [
     "every bad setting at once", ["resolve", "-", "--runtime", "new", "--region", "mars", "--controller-account", "1", "--check", "IRS-99=off"],
     /^ack-role-resolver: --runtime: expected one of ack, extended\nack-role-resolver: --region: expected a region, such as eu-west-1\nack-role-resolver: --controller-account: expected an account id of 12 digits\nack-role-resolver: --check \(value 1\): expected ID=deny/,

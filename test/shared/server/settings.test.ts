@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { CHECK_IDS } from "../../../shared/decisions/checks/catalogue.ts";
 import type { Command } from "../../../shared/decisions/settings.ts";
 import { type Environment, environmentName, type Flags, readSettings } from "../../../shared/server/settings.ts";
 
@@ -46,7 +47,7 @@ test("every malformed setting is listed, with its flag and what is expected", (t
     from: ["ok", ""], tlsDir: "", region: "", listen: "9443", controllerAccount: "123", controllerRole: "role/x", runtime: "shipped", cluster: "yes", maxStaleness: "5",
     check: ["IRS-03=warn", "IRS-99=off"], logLevel: "loud",
   }).toSorted(), [
-    "--check (value 2): expected ID=deny, ID=warn or ID=off with one of IRS-00, IRS-01, IRS-02, IRS-03, IRS-08, IRS-09, IRS-11, IRS-12, IRS-15, IRS-15b, IRS-35",
+    `--check (value 2): expected ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}`,
     "--cluster: expected true or false",
     "--controller-account: expected an account id of 12 digits",
     "--controller-role: expected a role's ARN, such as arn:aws:iam::111122223333:role/ack",
@@ -85,10 +86,15 @@ test("what Kubernetes injects for Services called like us is ignored", (t) => {
 });
 
 test("what one setting alone cannot say: what is missing, and what excludes what", (t) => {
-  const manifests = "no manifests: name files or folders, --from PATH, or - for standard input";
+  const manifests = "no manifests: name files or folders, --from PATH, - for standard input, or --cluster";
   const source = "--from, --cluster: give exactly one of them";
   t.same(faultsOf("lint", {}), [manifests]);
   t.same(faultsOf("resolve", {}), [manifests]);
+  t.same(faultsOf("audit", {}), [manifests]);
+  for (const command of ["lint", "resolve", "audit"] as const) t.same(faultsOf(command, { from: ["m"], cluster: true }), [source], command);
+  t.same(faultsOf("impact", {}), [`${source}: the state that the manifests are applied to`]);
+  t.same(faultsOf("resolve", { from: ["m"], label: ["a=b"] }), ["--label: labels are those of a resource that is asked for; name its kind too, with --kind"]);
+  t.same(faultsOf("resolve", { from: ["m"], explain: true, mode: "carm" }), ["--explain: selectors decide nothing with --mode carm; the message of each resource says what the maps say"]);
   t.same(faultsOf("webhook", {}), [source, "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one"]);
   t.same(faultsOf("sidecar", {}), [source, "--group: required; the API group of the controller, such as s3.services.k8s.aws", "--token, --token-file: give exactly one of them"]);
   t.same(faultsOf("sidecar", { ...SIDECAR, cluster: true, tokenFile: "f" }), [source, "--token, --token-file: give exactly one of them"]);
@@ -96,6 +102,13 @@ test("what one setting alone cannot say: what is missing, and what excludes what
     "--dir: required; the folder to write the certificates to", "--host: required; the name that clients call, such as ack-role-resolver-webhook.ack-role-resolver.svc",
   ]);
   t.same([faultsOf("lint", { from: ["m"] }), faultsOf("sidecar", SIDECAR), faultsOf("local", {})], [[], [], []]);
+  t.end();
+});
+
+test("a command may take other choices than the rest", (t) => {
+  t.equal(readSettings("lint", { from: ["m"], output: "sarif" }, {}).output, "sarif");
+  t.same(faultsOf("audit", { from: ["m"], output: "sarif" }), ["--output: expected one of text, json"]);
+  t.same(faultsOf("lint", { from: ["m"], output: "xml" }), ["--output: expected one of text, json, sarif"]);
   t.end();
 });
 
