@@ -5,6 +5,7 @@ import type { Finding } from "../shared/decisions/finding.ts";
 import { type MigrationPlan, planMigration, type ProvedMigration, proveMigration } from "../shared/decisions/migration.ts";
 import { objectMeta } from "../shared/decisions/object-meta.ts";
 import { accountOfARN } from "../shared/decisions/role-arn.ts";
+import { printable } from "../shared/decisions/quote.ts";
 import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
 import { renderYAML } from "../manifests/render.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
@@ -64,6 +65,7 @@ function shown({ selectors, proof: { resources, pairs, differences }, inexpressi
   return { selectors, proof: { resources, pairs, differences }, inexpressible, refusals: refusals.map(refusalLine), steps };
 }
 
+/** Names come from manifests, which may hold any text. */
 function report({ selectors, proof, inexpressible, steps }: ProvedMigration, refusals: readonly Refusal[], paint: Paint): string[] {
   const { resources, pairs, differences } = proof;
   const compared = `${count(resources, "resource")} and ${count(pairs, "pair")} of a namespace and a kind`;
@@ -71,10 +73,10 @@ function report({ selectors, proof, inexpressible, steps }: ProvedMigration, ref
     `${count(selectors.length, "IAMRoleSelector")}. ${differences.length === 0
       ? paint("green", `Proved: ${compared} resolve to the same role before and after.`)
       : paint("red", `Not proved: of ${compared} not all resolve to the same role before and after:`)}`,
-    ...differences.flatMap(({ message, fix }) => [`  ${message}`, paint("dim", `    fix: ${fix}`)]),
+    ...differences.flatMap(({ message, fix }) => [printable(`  ${message}`), paint("dim", printable(`    fix: ${fix}`))]),
     ...(refusals.length === 0 ? [] : ["The webhook would refuse:", ...refusals.map((one) => `  ${refusalLine(one)}`)]),
     ...(inexpressible.length === 0 ? [] : ["Not expressed by selectors:"]),
-    ...inexpressible.flatMap(({ subject, reason, fix }) => [`  ${subject}: ${reason}`, paint("dim", `    fix: ${fix}`)]),
+    ...inexpressible.flatMap(({ subject, reason, fix }) => [printable(`  ${subject}: ${reason}`), paint("dim", printable(`    fix: ${fix}`))]),
     "The switch, in this order:",
     ...steps.map((step, i) => `  ${i + 1}. ${step}`),
   ];

@@ -89,6 +89,12 @@ test("a selector that the webhook would refuse is told, and exits 1", async (t) 
   t.match(stderr, "\nThe webhook would refuse:\n  IAMRoleSelector blue: IRS-04 spec.arn: ");
 });
 
+test("no text of a manifest writes to the terminal", async (t) => {
+  const { stderr } = await runCommand(["migrate", "carm", "-"], { stdin: `${MAP}${MAP.replace("ack-system", '"x\\e[2J"')}${namespace("one", "blue")}` });
+  t.match(stderr, "ConfigMap x\\u001b[2J/ack-role-account-map: ");
+  t.notMatch(stderr, "\u001b");
+});
+
 test("the gates are the controllers'", async (t) => {
   const stdin = `${MAP}apiVersion: v1
 kind: ConfigMap

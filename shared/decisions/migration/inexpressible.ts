@@ -29,7 +29,7 @@ export interface Outcome {
 export function inexpressibleOf(input: MigrationInput, outcome: Outcome): readonly Inexpressible[] {
   return [
     ...foundByStatus(outcome), ...mapsLeftOut(input, outcome.keys), ...laterGroups(outcome), ...laterNamespaces(outcome), ...ignoredNamespaces(input),
-    ...teamsNotRead(input), ...otherSelectors(outcome), ...unknownNamespaces(input), ...unlistedKinds(input),
+    ...teamsNotRead(input), ...oneWatched(input), ...otherSelectors(outcome), ...unknownNamespaces(input), ...unlistedKinds(input),
   ];
 }
 
@@ -84,6 +84,16 @@ function teamsNotRead({ inventory, settings: { teamLevelCARM } }: MigrationInput
     subject: `${TEAM_ANNOTATION} on ${namespaces(carrying.toSorted(compareText))}`,
     reason: "without the feature gate TeamLevelCARM controllers do not read it",
     fix: "where the controllers run with that gate, give --team-level-carm and run this again",
+  }];
+}
+
+/** The maps decide nothing in a controller that watches one namespace (aws-controllers-k8s/runtime pkg/runtime/service_controller.go). */
+function oneWatched({ settings: { watchNamespaces } }: MigrationInput): Inexpressible[] {
+  if (watchNamespaces.length !== 1) return [];
+  return [{
+    subject: `controllers that watch ${namespaces(watchNamespaces)} alone`,
+    reason: "they do not start CARM, so before the switch they use their own role, whatever the maps say; the proof takes the maps to be read",
+    fix: "leave out the selectors of that namespace where its resources are to stay as they are",
   }];
 }
 

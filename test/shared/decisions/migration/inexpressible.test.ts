@@ -79,6 +79,12 @@ test("teams that are not read without their gate", (t) => {
   t.end();
 });
 
+test("controllers that watch one namespace do not start CARM, those that watch more do", (t) => {
+  t.same(told(BLUE, { watchNamespaces: ["a"] }), ['controllers that watch namespace "a" alone: they do not start CARM, so before the switch they use their own role, whatever the maps say; the proof takes the maps to be read']);
+  t.same(told(BLUE, { watchNamespaces: ["a", "b"] }), []);
+  t.end();
+});
+
 test("selectors that are there already and are none of the generated", (t) => {
   const other = selectorObject("other", { arn: B, namespaceSelector: { names: ["z"] } });
   t.same(told([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [
