@@ -33,9 +33,7 @@ export interface NamespaceQuery {
  * that a selector names and for one that none names; where the labels are open, no label may decide.
  */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  if (!inventory.hasNamespace(query.namespace)) {
-    return refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(query.namespace)}. Create it, or correct the name.`);
-  }
+  if (!inventory.hasNamespace(query.namespace)) return unknownNamespace(query.namespace);
   const foreign = query.kinds.find(({ group }) => group !== null && !query.groups.includes(group));
   if (foreign !== undefined) {
     return refused("ERR_SELECTOR_NOT_GRANTED", `Group ${foreign.group} is not served here; --group allows ${query.groups.join(", ")}.`);
@@ -73,6 +71,8 @@ export function grantSelector(
   if (types.length === 0) {
     return refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} selects no kind of ${groups.join(", ")}, the groups of --group.`, [name]);
   }
+  // Its labels are not known, so neither is what else selects there.
+  if (scope !== null && !inventory.hasNamespace(scope)) return unknownNamespace(scope);
   if (scope !== null && !types.some((type) => isSelectedAlone(inventory, selector, type, scope))) {
     return refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} is not what resolves in namespace ${scope}, the scope of this sidecar.`, [name]);
   }
@@ -157,6 +157,10 @@ function exampleOf({ matchLabels, matchExpressions }: LabelSelector): Labels {
     if ((operator === "In" || operator === "Exists") && !labels.has(key)) labels.set(key, values[0] ?? "");
   }
   return labels;
+}
+
+function unknownNamespace(name: string): Grant {
+  return refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(name)}. Create it, or correct the name.`);
 }
 
 function role({ roleARN, name }: RoleSelector): Grant {

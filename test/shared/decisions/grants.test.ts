@@ -184,3 +184,14 @@ test("under extended the labels of an example satisfy expressions too", async (t
   t.same(grantSelector(inventory, "in", { groups: [S3], scope: "team-a" }), role(A, "in"));
   t.same(grantSelector(inventory, "exists", { groups: [S3], scope: "team-a" }), role(B, "exists"));
 });
+
+test("a scope that the inventory does not hold grants nothing by name: its labels may select another one", async (t) => {
+  const named = selectorObject("named", { arn: A, namespaceSelector: { names: ["team-c"] } });
+  const labelled = selectorObject("labelled", { arn: B, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } });
+  const grant = (more: readonly JsonObject[]): Grant => grantSelector(inventoryOf([named, labelled, ...more]), "named", { groups: [S3], scope: "team-c" });
+  t.same(grant([]), {
+    verdict: "refused", code: "ERR_NAMESPACE_UNKNOWN", message: 'The inventory holds no Namespace "team-c". Create it, or correct the name.', selectors: [],
+  });
+  t.match(grant([namespaceObject("team-c", { env: "prod" })]), { code: "ERR_SELECTOR_NOT_GRANTED" });
+  t.same(grant([namespaceObject("team-c")]), role(A, "named"));
+});
