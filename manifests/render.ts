@@ -14,8 +14,6 @@ export type ManifestPart = (typeof MANIFEST_PARTS)[number];
 export interface ManifestOptions extends WebhookOptions {
   /** Which selectors the CRD may store: those that shipped controllers understand, or all that is documented. */
   readonly runtime: Runtime;
-  /** Where the CARM maps are, which the webhook reads. It has to be there: it holds the controllers, so it is not made here. */
-  readonly ackSystemNamespace: string;
   /** Whether the webhook is to ask who may `use` a selector, as `--check ACK-09=deny` has it do. */
   readonly accessReviews: boolean;
 }

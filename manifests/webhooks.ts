@@ -3,6 +3,7 @@ import type {
   V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { knownGroups } from "../shared/decisions/ack-groups.ts";
+import { ACCOUNT_MAP, IGNORED_NAMESPACES, TEAM_MAP } from "../shared/decisions/carm.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
 import { NAME_LABEL } from "../shared/decisions/selector-index.ts";
 import { labelsOf, WEBHOOK } from "./naming.ts";
@@ -13,6 +14,8 @@ export interface WebhookOptions {
   readonly namespace: string;
   /** `https://HOST:PORT` of a webhook outside the cluster, in place of the Service; null for the Service. */
   readonly url: string | null;
+  /** Where the CARM maps are. It has to be there: it holds the controllers, so it is not made here. */
+  readonly ackSystemNamespace: string;
   /** PEM of the CAs that its certificate is believed by; null when something else puts them in. */
   readonly caBundle: string | null;
   /** ACK groups beside the known ones. */
@@ -56,6 +59,15 @@ const NOT_BEING_DELETED = {
 const IS_DEFINITION_OF_SELECTORS = {
   name: "is-definition-of-selectors",
   expression: `oldObject != null && oldObject.metadata.name == "iamroleselectors.${SELECTOR_GROUP}"`,
+};
+
+/**
+ * No other ConfigMap waits for us. The only condition, and one that cannot fail, since under `Fail` a failure would hold up them all.
+ * By the objects and not by `request.name`, which is absent where the name is generated or a collection is deleted.
+ */
+const IS_CARM_MAP = {
+  name: "is-carm-map",
+  expression: `[object, oldObject].exists(one, one != null && has(one.metadata.name) && one.metadata.name in ["${ACCOUNT_MAP}", "${TEAM_MAP}"])`,
 };
 
 /** What each of our webhooks has in common. */
@@ -115,7 +127,26 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     namespaceSelector: otherNamespaces(options),
   };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
-  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks: [ofSelectors, definition, resources] };
+  const webhooks = [ofSelectors, definition, resources, ofNamespaces(options), ofCARMMaps(options)];
+  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
+}
+
+/** The cluster's own namespaces and ours are left alone: who could not write those could not mend anything. */
+function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
+  return {
+    ...webhook("/validate/namespaces", "Ignore", options),
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: EVERY_WRITE, scope: "Cluster" }],
+    namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: [...new Set([...IGNORED_NAMESPACES, options.namespace])] }] },
+  };
+}
+
+function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
+  return {
+    ...webhook("/validate/configmaps", "Fail", options),
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: EVERY_WRITE, scope: "Namespaced" }],
+    namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.ackSystemNamespace] }] },
+    matchConditions: [IS_CARM_MAP],
+  };
 }
 
 /** All but kube-system and our own. */

@@ -12,7 +12,9 @@ import { mutateIAMRoleSelectors } from "./mutate-iamroleselectors.ts";
 import { mutateResources } from "./mutate-resources.ts";
 import { BODY_LIMIT_BYTES } from "./review-decode.ts";
 import { addReviewRoute, type Decide, sendError } from "./review-route.ts";
+import { validateConfigMaps } from "./validate-configmaps.ts";
 import { validateIAMRoleSelectors } from "./validate-iamroleselectors.ts";
+import { validateNamespaces } from "./validate-namespaces.ts";
 import { validateResources } from "./validate-resources.ts";
 
 export interface WebhookOptions {
@@ -75,6 +77,8 @@ function addRoutes(app: WebhookApp, decisions: DecisionSettings, ports: WebhookP
     "/validate/iamroleselectors": (request, remainingMs) => validateIAMRoleSelectors(request, { source, settings: decisions, monotonicMs, remainingMs }),
     "/mutate/resources": (request, remainingMs) => mutateResources(request, { source, clock, settings: decisions, remainingMs }),
     "/validate/resources": (request, remainingMs) => validateResources(request, { source, clock, settings: decisions, remainingMs, access }),
+    "/validate/namespaces": (request, remainingMs) => validateNamespaces(request, { source, settings: decisions, monotonicMs, remainingMs, access }),
+    "/validate/configmaps": (request, remainingMs) => validateConfigMaps(request, { source, settings: decisions, monotonicMs, remainingMs }),
   };
   for (const [path, decide] of Object.entries(routes)) {
     app.register((scope, _options, done) => {

@@ -6,7 +6,7 @@ import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../..
 import { stringAt } from "../../shared/decisions/json.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
-const OPTIONS: WebhookOptions = { namespace: "ack-role-resolver", url: null, caBundle: null, extraGroups: [] };
+const OPTIONS: WebhookOptions = { namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: [] };
 
 type Configured = V1MutatingWebhook | V1ValidatingWebhook;
 
@@ -28,13 +28,19 @@ test("the paths are exactly those that the webhook serves", async (t) => {
   t.same(served?.split(", ").toSorted(), [...called].toSorted());
 });
 
+const NOT_BEING_DELETED = { name: "not-being-deleted", expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)" };
+const IS_CARM_MAP = {
+  name: "is-carm-map",
+  expression: '[object, oldObject].exists(one, one != null && has(one.metadata.name) && one.metadata.name in ["ack-role-account-map", "ack-role-team-map"])',
+};
+
 test("every webhook is short, free of side effects, of v1, and skips what is being deleted", (t) => {
-  t.equal(configured().length, 5);
+  t.equal(configured().length, 7);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
     t.ok(webhook.timeoutSeconds !== undefined && webhook.timeoutSeconds >= 1 && webhook.timeoutSeconds <= 3, "timeoutSeconds is 1 to 3");
-    t.same(webhook.matchConditions?.[0], { name: "not-being-deleted", expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)" });
+    t.same(webhook.matchConditions?.[0], webhook.name.startsWith("configmaps.") ? IS_CARM_MAP : NOT_BEING_DELETED);
     for (const rule of webhook.rules ?? []) {
       t.notOk(rule.apiGroups?.includes("*"), "no rule holds for every group");
       t.notOk(rule.resources?.some((resource) => resource.includes("/")), "no rule holds for a subresource");
@@ -43,7 +49,7 @@ test("every webhook is short, free of side effects, of v1, and skips what is bei
   t.end();
 });
 
-test("selectors are refused while the webhook is down, resources are not held up", (t) => {
+test("selectors and CARM maps are refused while the webhook is down, resources and namespaces are not held up", (t) => {
   const policies = configured().map(({ name, failurePolicy }) => [name, failurePolicy]);
   t.same(policies, [
     ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
@@ -51,6 +57,8 @@ test("selectors are refused while the webhook is down, resources are not held up
     ["iamroleselectors.validate.ack-role-resolver.io", "Fail"],
     ["definition.iamroleselectors.validate.ack-role-resolver.io", "Fail"],
     ["resources.validate.ack-role-resolver.io", "Ignore"],
+    ["namespaces.validate.ack-role-resolver.io", "Ignore"],
+    ["configmaps.validate.ack-role-resolver.io", "Fail"],
   ]);
   t.end();
 });
@@ -63,7 +71,26 @@ test("what mutates is asked of creates and updates, what validates of deletes to
     ["iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
     ["definition.iamroleselectors.validate", ["DELETE"]],
     ["resources.validate", ["CREATE,UPDATE,DELETE"]],
+    ["namespaces.validate", ["CREATE,UPDATE,DELETE"]],
+    ["configmaps.validate", ["CREATE,UPDATE,DELETE"]],
   ]);
+  t.end();
+});
+
+test("of namespaces the cluster's own and ours are left alone", (t) => {
+  const { rules, namespaceSelector } = named(t, "namespaces.validate", { namespace: "platform" });
+  t.same(rules, [{ apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: ["CREATE", "UPDATE", "DELETE"], scope: "Cluster" }]);
+  t.same(namespaceSelector, {
+    matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "kube-public", "kube-node-lease", "platform"] }],
+  });
+  t.end();
+});
+
+test("of ConfigMaps only the two CARM maps of the controllers' namespace wait for us, by one condition that cannot fail", (t) => {
+  const { rules, namespaceSelector, matchConditions } = named(t, "configmaps.validate", { ackSystemNamespace: "ack" });
+  t.same(rules, [{ apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["CREATE", "UPDATE", "DELETE"], scope: "Namespaced" }]);
+  t.same(namespaceSelector, { matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["ack"] }] });
+  t.same(matchConditions, [IS_CARM_MAP]);
   t.end();
 });
 

@@ -119,7 +119,7 @@ test("an object nested too deep to judge is an error of that review alone", asyn
 test("another path is a 404 that names the paths, another method a 405", async (t) => {
   const { app } = webhookUnderTest();
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
-  const message = "there is no such path; the paths are /mutate/iamroleselectors, /validate/iamroleselectors, /mutate/resources";
+  const message = "there is no such path; the paths are /mutate/iamroleselectors, /validate/iamroleselectors, /mutate/resources, /validate/resources, /validate/namespaces, /validate/configmaps";
   t.same(path.json(), status(404, "NotFound", `ERR_REQUEST_NOT_FOUND: ${message}`));
   t.equal(path.statusCode, 404);
   const method = await app.inject({ method: "GET", url: "/mutate/resources?timeout=1s" });

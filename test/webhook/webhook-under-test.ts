@@ -1,13 +1,13 @@
 import { Registry } from "prom-client";
 import { Inventory } from "../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/json.ts";
-import { decisionSettings } from "../../shared/decisions/settings.ts";
+import { type DecisionSettings, decisionSettings } from "../../shared/decisions/settings.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { Drain } from "../../shared/server/stopping.ts";
-import { buildWebhook, type WebhookApp } from "../../webhook/app.ts";
+import { buildWebhook, type WebhookApp, type WebhookPorts } from "../../webhook/app.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
 
 /** A source whose view and status a test sets by hand. */
@@ -106,7 +106,7 @@ export interface WebhookUnderTest {
 
 const DEFAULTS = readSettings("webhook", { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" }, {});
 
-export function webhookUnderTest(source = new FakeSource(COMPANY), tls = { cert: "", key: "" }): WebhookUnderTest {
+export function webhookUnderTest(source = new FakeSource(COMPANY), tls = { cert: "", key: "" }, more: Partial<DecisionSettings> = {}, ports: Pick<WebhookPorts, "access"> = {}): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({ name: "webhook", level: "debug", destination: { write: (line) => void lines.push(JSON.parse(line)) } });
@@ -114,10 +114,11 @@ export function webhookUnderTest(source = new FakeSource(COMPANY), tls = { cert:
   const drain = new Drain();
   let readings = 0;
   const webhook: WebhookUnderTest = {
-    app: buildWebhook({ decisions: decisionSettings(DEFAULTS), tls }, {
+    app: buildWebhook({ decisions: { ...decisionSettings(DEFAULTS), ...more }, tls }, {
       source, clock, log, drain, metrics: createWebhookMetrics(registry),
       // The first reading of a request is its start.
       monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),
+      ...ports,
     }),
     source, clock, drain, registry, lines,
     requestMs: 0,

@@ -13,8 +13,8 @@ export interface ConfigMapChange extends CheckContext {
   readonly name: string;
   /** What is in it once the change is made: nothing at DELETE. */
   readonly data: ReadonlyMap<string, string>;
-  /** What was in it before, null at CREATE. */
-  readonly stored: ReadonlyMap<string, string> | null;
+  /** What was in it before: nothing at CREATE. */
+  readonly stored: ReadonlyMap<string, string>;
 }
 
 export function isCARMMap(object: JsonObject): boolean {
@@ -34,7 +34,7 @@ export function configMapChange({ object, old }: Pick<JudgeInput, "object" | "ol
   return {
     ...context, object, name, namespace: namespace === "" ? "default" : namespace,
     data: deleting ? new Map() : dataOf(object),
-    stored: stored === null ? null : dataOf(stored),
+    stored: stored === null ? new Map() : dataOf(stored),
   };
 }
 

@@ -47,7 +47,7 @@ export const CM_09: Check<ConfigMapChange> = {
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/a'} # with --mode selectors",
   ofChange: true,
   *find({ data, settings, stored }): Iterable<Fault> {
-    if (settings.mode === "carm" || (stored !== null && sameEntries(stored, data))) return;
+    if (settings.mode === "carm" || sameEntries(stored, data)) return;
     yield { path: ["data"], message: "the map has no effect, since IAMRoleSelectors decide" };
   },
 };

@@ -37,7 +37,7 @@ export const CM_10: Check<ConfigMapChange> = {
   *find(change): Iterable<Fault> {
     if (change.settings.mode !== "carm" || !isRead(change)) return;
     for (const [key, role] of change.data) {
-      const before = change.stored?.get(key) ?? "";
+      const before = change.stored.get(key) ?? "";
       const account = accountOfARN(before);
       if (before === role || account === null || account !== accountOfARN(role)) continue;
       yield { path: keyPath(key), message: "controllers may use the old role until their next resync or restart" };

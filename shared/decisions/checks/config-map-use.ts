@@ -3,7 +3,7 @@ import { ACCOUNT_MAP, carmAnnotations, lookUpIn, type MapEntry, mapEntryOf, serv
 import { accountOfARN } from "../role-arn.ts";
 import type { ConfigMapChange } from "./config-map-change.ts";
 import { keyParts } from "./config-map-keys.ts";
-import { countAndNames, namedResources, RESOURCES_BETWEEN_PAUSES } from "./named-resources.ts";
+import { namedNamespaces, namedResources, RESOURCES_BETWEEN_PAUSES } from "./named-resources.ts";
 import { ENOUGH } from "./resource-list.ts";
 
 /** What becomes of the account that a key led to: null where it leads to no role any more. */
@@ -55,7 +55,7 @@ export class Users {
   /** `1 namespace: team-a; 2 resources: Bucket team-a/b1 and Bucket team-a/b2`. */
   describe(ended: boolean): string {
     const parts: string[] = [];
-    if (this.#namespaces.length > 0) parts.push(countAndNames(this.#namespaces, "namespace", ended));
+    if (this.#namespaces.length > 0) parts.push(namedNamespaces(this.#namespaces, ended));
     if (this.#resources.length > 0) parts.push(namedResources(this.#resources, ended));
     return parts.join("; ");
   }
@@ -77,7 +77,7 @@ export function* lossesOf(change: ConfigMapChange): Generator<null, Losses> {
 
 /** The ids that are looked up under a key whose value changes. */
 function changedIDs({ data, settings, stored }: ConfigMapChange): ReadonlySet<string> {
-  const keys = [...stored ?? []].flatMap(([key, value]) => (data.get(key) === value ? [] : [key]));
+  const keys = [...stored].flatMap(([key, value]) => (data.get(key) === value ? [] : [key]));
   return new Set(settings.serviceLevelCARM ? [...keys, ...keys.map((key) => keyParts(key).id)] : keys);
 }
 
@@ -124,7 +124,7 @@ function lossOf({ data, settings, stored }: ConfigMapChange, entry: MapEntry, gr
   const to = accountIn(lookUpIn(data, group, entry, settings).roleARN);
   if (from === null || from === to) return null;
   const serviceKey = `${serviceOf(group)}.${entry.key}`;
-  const ofService = settings.serviceLevelCARM && (stored?.get(serviceKey) ?? "") !== "";
+  const ofService = settings.serviceLevelCARM && (stored.get(serviceKey) ?? "") !== "";
   return { key: ofService ? serviceKey : entry.key, from, to };
 }
 

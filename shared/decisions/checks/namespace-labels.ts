@@ -3,13 +3,13 @@ import { compareText } from "../finding.ts";
 import { controllerAccountOf } from "../resolve.ts";
 import { accountBy, accountOf, type Transition, transitionsOfNamespace } from "../transition.ts";
 import type { Check, Fault, Found } from "./check.ts";
-import { namedResources } from "./named-resources.ts";
+import { tellOf } from "./named-resources.ts";
 import type { NamespaceChange } from "./namespace-change.ts";
 import { ENOUGH } from "./resource-list.ts";
 
-/** What new labels do to a resource, as a sentence that its name completes; null where nothing changes that matters. */
+/** What new labels do to a resource, as a sentence about how many it is done to. */
 interface Effect {
-  readonly sentence: (resources: string) => string;
+  readonly sentence: (count: string) => string;
   readonly harmless: boolean;
 }
 
@@ -52,7 +52,7 @@ class Affected {
 
   *faults(): Iterable<Fault> {
     for (const { effect, resources } of this.#groups.values()) {
-      const message = effect.sentence(namedResources(resources, this.harmed === ENOUGH));
+      const message = tellOf(resources, effect.sentence, this.harmed === ENOUGH);
       yield { path: ["metadata", "labels"], message, ...(effect.harmless && { severity: "warn" }) };
     }
   }
@@ -99,14 +99,14 @@ function effectOf(transition: Transition, own: string | null): Effect | null {
 
 function conflict(names: readonly string[]): Effect {
   const list = names.join(", ");
-  return { harmless: false, sentence: (resources) => `the new labels let several IAMRoleSelectors (${list}) select the same, which stops ${resources}` };
+  return { harmless: false, sentence: (count) => `the new labels let several IAMRoleSelectors (${list}) select ${count} at once, where controllers stop` };
 }
 
 function unselected(transition: Transition, own: string | null): Effect {
   const account = accountOf(transition, own);
   if (account !== null && account === own) return otherRole();
-  const was = account === null ? "" : `, in place of one in account ${account}`;
-  return { harmless: false, sentence: (resources) => `the new labels leave to the controllers' own role${was}, ${resources}` };
+  const was = account === null ? "" : ` of account ${account}`;
+  return { harmless: false, sentence: (count) => `the new labels leave ${count}${was} to the controllers' own role` };
 }
 
 function selected(transition: Transition, own: string | null): Effect | null {
@@ -117,9 +117,9 @@ function selected(transition: Transition, own: string | null): Effect | null {
   if (before.length > 1 && (from === null || from === to)) return null;
   // What was never made in AWS is made where it is selected to.
   if (from === null || from === to || !resource.created) return before[0]?.roleARN === after[0]?.roleARN ? null : otherRole();
-  return { harmless: false, sentence: (resources) => `the new labels move from account ${from} to account ${to} ${resources}` };
+  return { harmless: false, sentence: (count) => `the new labels move ${count} from account ${from} to account ${to}` };
 }
 
 function otherRole(): Effect {
-  return { harmless: true, sentence: (resources) => `the new labels give another role to ${resources}` };
+  return { harmless: true, sentence: (count) => `the new labels give ${count} another role` };
 }

@@ -3,7 +3,7 @@ import { carmAnnotations, lookUpIn, mapEntryOf, OWNER_ACCOUNT_ANNOTATION, TEAM_A
 import { printable } from "../quote.ts";
 import { accountOfARN } from "../role-arn.ts";
 import type { Check, Found } from "./check.ts";
-import { namedResources, RESOURCES_BETWEEN_PAUSES } from "./named-resources.ts";
+import { RESOURCES_BETWEEN_PAUSES, tellOf } from "./named-resources.ts";
 import { annotated, annotationPath, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
 import { ENOUGH } from "./resource-list.ts";
 
@@ -33,7 +33,7 @@ export const NS_04: Check<NamespaceChange> = {
       stranded.set(how, [...(stranded.get(how) ?? []), resource]);
       if (++hits === ENOUGH) break;
     }
-    for (const [how, which] of stranded) yield { path, message: `the change ${how} ${namedResources(which, hits === ENOUGH)}` };
+    for (const [how, which] of stranded) yield { path, message: tellOf(which, (count) => how.replace(SO_MANY, count), hits === ENOUGH) };
   },
 };
 
@@ -44,19 +44,22 @@ function changedPath({ settings, stored, written }: NamespaceChange): ReturnType
   return changed === undefined ? null : annotationPath(changed);
 }
 
+/** Stands for how many resources a sentence is about. */
+const SO_MANY = "N resources";
+
 /** How the change cuts off a resource from the account that it exists in; null where it does not, or where it was so before. */
 function stranding(change: NamespaceChange, stored: NamespaceState, resource: ACKResource): string | null {
   const owner = resource.status.ownerAccountID;
   if (owner === null || accountIn(change, stored, resource) !== owner) return null;
   const account = accountIn(change, change.written, resource);
   if (account === owner) return null;
-  return account === null ? `leaves without a role in their account ${owner}` : printable(`moves from account ${owner} to account ${account}`);
+  return printable(account === null ? `the change leaves ${SO_MANY} of account ${owner} without a role` : `the change moves ${SO_MANY} from account ${owner} to account ${account}`);
 }
 
-/** The account of the role that the maps give the resource; the controllers' where they say nothing, null where they refuse. */
+/** The account of the role that the maps give the resource; the controllers' where they say nothing of what is there, null where they refuse. */
 function accountIn({ inventory, name, settings }: NamespaceChange, { annotations }: NamespaceState, resource: ACKResource): string | null {
   const entry = mapEntryOf(carmAnnotations(inventory, name, annotations), resource, settings);
-  if (entry === null) return settings.controllerAccount ?? resource.status.ownerAccountID;
+  if (entry === null) return settings.controllerAccount;
   const { roleARN } = lookUpIn(inventory.configMap(settings.ackSystemNamespace, entry.map), resource.group, entry, settings);
   return roleARN === null ? null : accountOfARN(roleARN);
 }

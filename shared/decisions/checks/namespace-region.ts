@@ -2,7 +2,7 @@ import type { ACKResource } from "../ack-resource.ts";
 import { quote } from "../quote.ts";
 import { DEFAULT_REGION_ANNOTATION, isRegion, partitionOfRegion, REGION_ANNOTATION } from "../region.ts";
 import type { Check, Fault, Found } from "./check.ts";
-import { namedResources } from "./named-resources.ts";
+import { tellOf } from "./named-resources.ts";
 import { annotated, annotationPath, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
 
 const PATH = annotationPath(DEFAULT_REGION_ANNOTATION);
@@ -37,13 +37,13 @@ export const NS_07B: Check<NamespaceChange> = {
   ofChange: true,
   *find({ inventory, name, settings, stored, written }): Found {
     const wanted = defaultOf(written, settings.region);
-    const before = stored === null ? wanted : defaultOf(stored, settings.region);
-    if (wanted === before) return;
+    const before = stored === null ? null : defaultOf(stored, settings.region);
+    if (stored === null || wanted === before) return;
     const drifting = [...inventory.resources.inNamespace(name)].filter((resource) => takesDefault(resource) && resource.status.region !== wanted);
     const newly = drifting.filter(({ status }) => before === null || status.region === before);
     if (newly.length === 0) return;
-    const change = wanted === null ? "the namespace has no default region any more" : `the default region becomes ${quote(wanted)}`;
-    yield { path: PATH, message: `${change}, and in another one are ${namedResources(newly)}` };
+    const change = wanted === null ? "the namespace has no default region any more, which is that" : `the default region becomes ${quote(wanted)}, other than that`;
+    yield { path: PATH, message: tellOf(newly, (count) => `${change} of ${count}`) };
   },
 };
 

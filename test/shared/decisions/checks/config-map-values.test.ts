@@ -43,6 +43,7 @@ test("CM-05: a value is one ARN and no document", (t) => {
     t.same(dataLines("CM-01", { s3: value }, { settings }), [], "one fault is enough");
   }
   for (const value of [roleIn(ONE), `${roleIn(ONE)}\n`, ` ${roleIn(ONE)}`, "", "x"]) t.same(dataLines("CM-05", { s3: value }, { settings }), [], JSON.stringify(value));
+  t.same(linesOf("CM-05", { ...mapObject(ACCOUNT_MAP, {}), data: null }), [], "no data at all");
   t.same(dataLines("CM-05", { s3: { [ONE]: roleIn(ONE) } }, { settings }), [`deny CM-05 data[s3]: the value is not a text, as every value of a ConfigMap is. ${fix}`]);
   t.end();
 });

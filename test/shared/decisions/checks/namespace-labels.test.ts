@@ -26,32 +26,32 @@ const B1 = existing("b1", ONE);
 
 test("NS-01: labels that move resources to another account are refused", (t) => {
   t.same(lines({ env: "prod" }, { env: "dev" }, [B1, existing("b2", ONE)]), [
-    `deny NS-01 metadata.labels: the new labels move from account ${ONE} to account ${TWO} 2 resources: Bucket team-a/b1 and Bucket team-a/b2. ${FIX}`,
+    `deny NS-01 metadata.labels: the new labels move 2 resources from account ${ONE} to account ${TWO}: Bucket team-a/b1 and Bucket team-a/b2. ${FIX}`,
   ]);
-  t.same(lines({}, { env: "dev" }, [B1]), [`deny NS-01 metadata.labels: the new labels move from account ${ONE} to account ${TWO} 1 resource: Bucket team-a/b1. ${FIX}`], "what no selector selected was made in some account too");
+  t.same(lines({}, { env: "dev" }, [B1]), [`deny NS-01 metadata.labels: the new labels move 1 resource from account ${ONE} to account ${TWO}: Bucket team-a/b1. ${FIX}`], "what no selector selected was made in some account too");
   t.same(lines({ env: "prod" }, { env: "dev" }, [existing("b1", ONE, { namespace: "team-b" })]), [], "in another namespace");
   t.end();
 });
 
 test("NS-01: labels that take the last selector away are refused", (t) => {
   t.same(lines({ env: "prod" }, {}, [B1]), [
-    `deny NS-01 metadata.labels: the new labels leave to the controllers' own role, in place of one in account ${ONE}, 1 resource: Bucket team-a/b1. ${FIX}`,
+    `deny NS-01 metadata.labels: the new labels leave 1 resource of account ${ONE} to the controllers' own role: Bucket team-a/b1. ${FIX}`,
   ]);
   t.same(lines({ env: "prod" }, {}, [bucketObject()]), [
-    `deny NS-01 metadata.labels: the new labels leave to the controllers' own role, in place of one in account ${ONE}, 1 resource: Bucket team-a/b1. ${FIX}`,
+    `deny NS-01 metadata.labels: the new labels leave 1 resource of account ${ONE} to the controllers' own role: Bucket team-a/b1. ${FIX}`,
   ], "what was never made would be made in the controllers' account");
   t.same(lines({ env: "prod", tier: "gold" }, {}, [bucketObject()]), [
-    `deny NS-01 metadata.labels: the new labels leave to the controllers' own role, 1 resource: Bucket team-a/b1. ${FIX}`,
+    `deny NS-01 metadata.labels: the new labels leave 1 resource to the controllers' own role: Bucket team-a/b1. ${FIX}`,
   ], "a conflict is safe, and this is not");
   t.same(lines({ env: "prod" }, {}, [B1], { settings: { controllerAccount: ONE } }), [
-    `warn NS-01 metadata.labels: the new labels give another role to 1 resource: Bucket team-a/b1. ${FIX}`,
+    `warn NS-01 metadata.labels: the new labels give 1 resource another role: Bucket team-a/b1. ${FIX}`,
   ], "the controllers' own account is the same account");
   t.end();
 });
 
 test("NS-01: labels that let several selectors select are refused", (t) => {
   t.same(lines({ env: "prod" }, { env: "prod", tier: "gold" }, [B1]), [
-    `deny NS-01 metadata.labels: the new labels let several IAMRoleSelectors (gold, prod) select the same, which stops 1 resource: Bucket team-a/b1. ${FIX}`,
+    `deny NS-01 metadata.labels: the new labels let several IAMRoleSelectors (gold, prod) select 1 resource at once, where controllers stop: Bucket team-a/b1. ${FIX}`,
   ]);
   t.same(lines({ env: "prod", tier: "gold" }, { env: "dev", tier: "gold" }, [B1]), [], "it was in conflict before");
   t.same(lines({ env: "prod", tier: "gold" }, { env: "prod" }, [B1, bucketObject({ name: "b9" })]), [], "the conflict ends");
@@ -60,7 +60,7 @@ test("NS-01: labels that let several selectors select are refused", (t) => {
 });
 
 test("NS-01: another role of the same account is told, and so is the first role of what was never made", (t) => {
-  const told = [`warn NS-01 metadata.labels: the new labels give another role to 1 resource: Bucket team-a/b1. ${FIX}`];
+  const told = [`warn NS-01 metadata.labels: the new labels give 1 resource another role: Bucket team-a/b1. ${FIX}`];
   t.same(lines({ env: "prod" }, { env: "audit" }, [B1]), told);
   t.same(lines({}, { env: "dev" }, [bucketObject()]), told);
   t.same(lines({ env: "prod" }, { env: "dev" }, [bucketObject()]), told);
@@ -79,10 +79,10 @@ test("NS-01: what changes no label that counts is nothing, nor is anything in mo
 test("NS-01: it looks no further than 20, in pieces, and may be waived", (t) => {
   const buckets = Array.from({ length: 250 }, (_, i) => existing(`b${String(i).padStart(3, "0")}`, ONE));
   t.same(lines({ env: "prod" }, { env: "dev" }, buckets), [
-    `deny NS-01 metadata.labels: the new labels move from account ${ONE} to account ${TWO} at least 20 resources: Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002 and 17 more. ${FIX}`,
+    `deny NS-01 metadata.labels: the new labels move at least 20 resources from account ${ONE} to account ${TWO}: Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002 and 17 more. ${FIX}`,
   ]);
   t.same(lines({ env: "prod" }, { env: "audit" }, buckets), [
-    `warn NS-01 metadata.labels: the new labels give another role to 250 resources: Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002 and 247 more. ${FIX}`,
+    `warn NS-01 metadata.labels: the new labels give 250 resources another role: Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002 and 247 more. ${FIX}`,
   ], "what is only told is counted");
   const waived = { ...namespaceObject("team-a", { env: "dev" }, { "ack-role-resolver.io/allow": "NS-01" }) };
   const { denied, findings } = judgeChange(waived, { old: namespaceObject("team-a", { env: "prod" }), known: [...SELECTORS, namespaceObject("team-a", { env: "prod" }), B1] });
@@ -93,10 +93,10 @@ test("NS-01: it looks no further than 20, in pieces, and may be waived", (t) => 
 const USE_FIX = "Grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, resourceNames and verbs use.";
 
 /** What NS-02 says of a step of team-a, with these answers of access reviews. */
-function useLines(to: JsonObject, answers: Readonly<Record<string, Access>> | null, { from = {}, mode = "selectors" as "selectors" | "carm", on = true, isNew = false } = {}): string[] {
+function useLines(to: JsonObject, answers: Readonly<Record<string, Access>> | null, { from = {}, carm = false, on = true, isNew = false } = {}): string[] {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(SELECTORS.map(put));
-  const settings = { ...SETTINGS_BY_DEFAULT, mode, checkSeverities: new Map(on ? [["NS-02", "deny"] as const] : []) };
+  const settings = { ...SETTINGS_BY_DEFAULT, ...(carm && CARM), checkSeverities: new Map(on ? [["NS-02", "deny"] as const] : []) };
   const { findings } = judge({
     object: namespaceObject("team-a", to), old: isNew ? null : namespaceObject("team-a", from), requester: { username: "jane", groups: [] }, origin: "cluster", inventory,
     access: answers === null ? null : new Map(Object.entries(answers)),
@@ -120,6 +120,6 @@ test("NS-02: unknown is a refusal; off, without reviews and in mode carm it says
   ]);
   t.same(useLines({ env: "prod" }, { prod: "denied" }, { on: false }), []);
   t.same(useLines({ env: "prod" }, null), []);
-  t.same(useLines({ env: "prod" }, { prod: "denied" }, { mode: "carm" }), []);
+  t.same(useLines({ env: "prod" }, { prod: "denied" }, { carm: true }), []);
   t.end();
 });

@@ -21,7 +21,7 @@ function lines(from: JsonObject, to: JsonObject, { settings = {}, resources = [e
 }
 
 test("NS-04: another account for what exists is refused in mode carm, and told in mode selectors", (t) => {
-  const message = `${PATH}: the change moves from account ${ONE} to account ${TWO} 1 resource: Bucket team-a/b1. ${FIX}`;
+  const message = `${PATH}: the change moves 1 resource from account ${ONE} to account ${TWO}: Bucket team-a/b1. ${FIX}`;
   t.same(lines(owner(ONE), owner(TWO)), [`deny ${message}`]);
   t.same(lines(owner(ONE), owner(TWO), { settings: { mode: "selectors" } }), [`warn ${message}`]);
   t.same(lines(owner(ONE), owner("alias")), [], "another key of the same account");
@@ -31,7 +31,7 @@ test("NS-04: another account for what exists is refused in mode carm, and told i
 });
 
 test("NS-04: no role for what exists is refused", (t) => {
-  t.same(lines(owner(ONE), owner("none")), [`deny ${PATH}: the change leaves without a role in their account ${ONE} 1 resource: Bucket team-a/b1. ${FIX}`]);
+  t.same(lines(owner(ONE), owner("none")), [`deny ${PATH}: the change leaves 1 resource of account ${ONE} without a role: Bucket team-a/b1. ${FIX}`]);
   t.same(lines(owner(ONE), {}), [], "without the annotation controllers look up the account that it exists in");
   const elsewhere = existing("b1", "777788889999");
   t.same(lines(owner("none"), owner(ONE)), [], "it mends what had no role");
@@ -41,7 +41,7 @@ test("NS-04: no role for what exists is refused", (t) => {
 
 test("NS-04: without an annotation what exists in the controllers' account stays there", (t) => {
   const settings = { controllerAccount: ONE };
-  t.same(lines({}, owner(TWO), { settings }), [`deny ${PATH}: the change moves from account ${ONE} to account ${TWO} 1 resource: Bucket team-a/b1. ${FIX}`]);
+  t.same(lines({}, owner(TWO), { settings }), [`deny ${PATH}: the change moves 1 resource from account ${ONE} to account ${TWO}: Bucket team-a/b1. ${FIX}`]);
   t.same(lines(owner(ONE), {}, { settings }), []);
   t.same(lines({}, owner(TWO), { settings, resources: [existing("b2", TWO)] }), []);
   t.end();
@@ -50,7 +50,7 @@ test("NS-04: without an annotation what exists in the controllers' account stays
 test("NS-04: a team that is read decides alone", (t) => {
   const settings = { teamLevelCARM: true };
   t.same(lines(team("blue"), team("red"), { settings }), [
-    `deny NS-04 metadata.annotations[services.k8s.aws/team-id]: the change moves from account ${ONE} to account ${TWO} 1 resource: Bucket team-a/b1. ${FIX}`,
+    `deny NS-04 metadata.annotations[services.k8s.aws/team-id]: the change moves 1 resource from account ${ONE} to account ${TWO}: Bucket team-a/b1. ${FIX}`,
   ]);
   t.same(lines(team("blue"), team("red")), [], "nobody reads it");
   t.same(lines({ ...team("blue"), ...owner(ONE) }, { ...team("blue"), ...owner(TWO) }, { settings }), []);
@@ -60,7 +60,7 @@ test("NS-04: a team that is read decides alone", (t) => {
 test("NS-04: it looks no further than 20, in pieces", (t) => {
   const resources = Array.from({ length: 150 }, (_, i) => existing(`b${String(i).padStart(3, "0")}`, i < 120 ? TWO : ONE));
   t.same(lines(owner(ONE), owner(TWO), { resources }), [
-    `deny ${PATH}: the change moves from account ${ONE} to account ${TWO} at least 20 resources: Bucket team-a/b120, Bucket team-a/b121, Bucket team-a/b122 and 17 more. ${FIX}`,
+    `deny ${PATH}: the change moves at least 20 resources from account ${ONE} to account ${TWO}: Bucket team-a/b120, Bucket team-a/b121, Bucket team-a/b122 and 17 more. ${FIX}`,
   ]);
   t.end();
 });

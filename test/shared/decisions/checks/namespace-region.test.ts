@@ -23,11 +23,11 @@ test("NS-07b: a default region that leaves existing resources behind is told", (
   };
   const fix = "Keep the default, or annotate these resources with services.k8s.aws/region first.";
   const [here, there] = [{ [KEY]: "eu-west-1" }, { [KEY]: "us-east-1" }];
-  const told = [`warn NS-07b ${PATH}: the default region becomes "us-east-1", and in another one are 1 resource: Bucket team-a/b1. ${fix}`];
+  const told = [`warn NS-07b ${PATH}: the default region becomes "us-east-1", other than that of 1 resource: Bucket team-a/b1. ${fix}`];
   t.same(step(here, there, [existing("b1", ONE)]), told);
   t.same(step({}, there, [existing("b1", ONE)], "eu-west-1"), told, "from that of the controllers");
   t.same(step({}, there, [existing("b1", ONE)]), told, "from one that is not known");
-  t.same(step(here, {}, [existing("b1", ONE)]), [`warn NS-07b ${PATH}: the namespace has no default region any more, and in another one are 1 resource: Bucket team-a/b1. ${fix}`]);
+  t.same(step(here, {}, [existing("b1", ONE)]), [`warn NS-07b ${PATH}: the namespace has no default region any more, which is that of 1 resource: Bucket team-a/b1. ${fix}`]);
   t.same(step(here, {}, [existing("b1", ONE)], "eu-west-1"), [], "to the same");
   t.same(step(here, there, [existing("b1", ONE, {}, "us-east-1")]), [], "it comes home");
   t.same(step(here, there, [existing("b1", ONE, {}, "ap-south-1")]), [], "it was elsewhere before");
