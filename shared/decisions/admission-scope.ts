@@ -1,3 +1,4 @@
+import { RESOLUTION_KEYS } from "./annotations.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "./json.ts";
 
 /** What an admission request says of the change that it asks for. */
@@ -52,8 +53,15 @@ function differsInBookkeepingOnly(object: JsonObject, stored: JsonObject): boole
 
 function sameMetadata(a: unknown, b: unknown): boolean {
   if (!isJsonObject(a) || !isJsonObject(b)) return isSame(a, b);
-  const keys = [...Object.keys(a), ...Object.keys(b)].filter((key) => !BOOKKEEPING.has(key));
-  return sameAt(new Set(keys), a, b);
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)].filter((key) => !BOOKKEEPING.has(key)));
+  keys.delete("annotations");
+  return sameAt(keys, a, b) && isSame(othersAnnotations(a), othersAnnotations(b));
+}
+
+/** The annotations but those that tell a resolution: the webhook itself mends these along with whatever else is asked for. */
+function othersAnnotations(metadata: JsonObject): unknown {
+  const annotations = field(metadata, "annotations") ?? {};
+  return isJsonObject(annotations) ? Object.fromEntries(Object.entries(annotations).filter(([key]) => !RESOLUTION_KEYS.includes(key))) : annotations;
 }
 
 function sameAt(keys: ReadonlySet<string>, a: JsonObject, b: JsonObject): boolean {

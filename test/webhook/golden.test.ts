@@ -11,10 +11,15 @@ const MUTATE_RESOURCES = [
   "bucket-create-selected", "bucket-create-forged", "bucket-create-conflict", "bucket-create-default", "bucket-update-drift", "bucket-delete",
   "config-map-create",
 ];
+const VALIDATE_RESOURCES = [
+  "bucket-create-selected", "bucket-create-forged", "bucket-create-conflict", "bucket-create-default", "bucket-create-annotated", "bucket-update-drift",
+  "bucket-update-region", "bucket-update-finalizers", "bucket-delete", "bucket-delete-foreign", "config-map-create",
+];
 const CASES = [
   ...VALIDATE_SELECTORS.map((name) => ["validate-iamroleselectors", "/validate/iamroleselectors", name] as const),
   ...MUTATE_SELECTORS.map((name) => ["mutate-iamroleselectors", "/mutate/iamroleselectors", name] as const),
   ...MUTATE_RESOURCES.map((name) => ["mutate-resources", "/mutate/resources", name] as const),
+  ...VALIDATE_RESOURCES.map((name) => ["validate-resources", "/validate/resources", name] as const),
 ];
 
 const webhook = webhookUnderTest();

@@ -48,7 +48,7 @@ export const ACK_08: Check<ResourceChange> = {
   example: "a Bucket of account 111122223333 without the label that its IAMRoleSelector reads",
   needs: RESOLUTION_OF_ALL,
   on: ["UPDATE"],
-  find: (change) => fallBack(change, "would be made again there"),
+  find: (change) => fallBack(change, "would make it again there"),
 };
 
 /** What the controller's own role means for a resource of another account. */
@@ -56,6 +56,5 @@ export function* fallBack({ resource, resolution }: ResourceChange, consequence:
   const { ownerAccountID } = resource.status;
   const { outcome, accountID } = resolution;
   if (outcome !== "default" || ownerAccountID === null || accountID === null || ownerAccountID === accountID) return;
-  const own = `the controller's own role, of account ${quote(accountID)}, is left for it`;
-  yield { path: LABELS, message: `it is of account ${quote(ownerAccountID)}, ${own}, and it ${consequence}` };
+  yield { path: LABELS, message: `it is of account ${quote(ownerAccountID)}, and the controller's own role, of account ${quote(accountID)}, ${consequence}` };
 }

@@ -21,7 +21,7 @@ export const ACK_30: Check<ResourceChange> = {
   on: ["DELETE"],
   *find(change): Iterable<Fault> {
     // With any other policy no call to AWS is made.
-    if (deletionPolicyOf(change.inventory, change.resource) === DELETION_POLICY_DELETE) yield* fallBack(change, "would be looked for there, and left behind");
+    if (deletionPolicyOf(change.inventory, change.resource) === DELETION_POLICY_DELETE) yield* fallBack(change, "would look for it there and leave it behind");
   },
 };
 

@@ -24,9 +24,18 @@ test("finalizers, managed fields and status alone are bookkeeping", (t) => {
   t.end();
 });
 
+test("the annotations that the webhook itself mends are bookkeeping too", (t) => {
+  const told = { ...STORED, metadata: { ...META, annotations: { "ack-role-resolver.io/outcome": "default" } } };
+  t.equal(update(told), "bookkeeping only");
+  t.equal(update({ ...STORED, metadata: { ...META, annotations: { "ack-role-resolver.io/outcome": "selected" } } }, told), "bookkeeping only");
+  t.equal(update({ ...STORED, metadata: { ...META, annotations: { "ack-role-resolver.io/allow": "IRS-15" } } }), null, "a waiver is its author's");
+  t.end();
+});
+
 test("with anything else beside it, the change is judged", (t) => {
   t.equal(update({ ...STORED, metadata: { ...META, finalizers: [], labels: { x: "2" } } }), null, "a label");
-  t.equal(update({ ...STORED, metadata: { ...META, finalizers: [], annotations: {} } }), null, "an annotation map");
+  t.equal(update({ ...STORED, metadata: { ...META, finalizers: [], annotations: { "example.com/a": "1" } } }), null, "an annotation");
+  t.equal(update({ ...STORED, metadata: { ...META, annotations: ["x"] } }), null, "annotations that are none");
   t.equal(update({ ...STORED, status: {}, spec: { ...SPEC, arn: "y" } }), null, "a value");
   t.equal(update({ ...STORED, spec: { ...SPEC, list: [3, { a: 1, b: 2 }] } }), null, "the order of a list");
   t.equal(update({ ...STORED, spec: { ...SPEC, list: [{ a: 1, b: 2 }, 3, 4] } }), null, "a longer list");

@@ -36,7 +36,7 @@ test("ACK-18 warns of the account of an attempt that made nothing", (t) => {
 test("ACK-08 refuses a step of a foreign resource to the controller's own role", (t) => {
   const old = owned("111122223333");
   t.same(lines("ACK-08", tiered(), { old }), [
-    'deny ACK-08 metadata.labels: it is of account "111122223333", the controller\'s own role, of account "777788889999", is left for it, and it would be made again there. '
+    'deny ACK-08 metadata.labels: it is of account "111122223333", and the controller\'s own role, of account "777788889999", would make it again there. '
     + "Keep the labels by which a selector in its account selects it.",
   ]);
   t.same(lines("ACK-08", tiered("gold"), { old }), []);

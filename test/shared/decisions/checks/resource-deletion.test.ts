@@ -7,7 +7,7 @@ const POLICY = "services.k8s.aws/deletion-policy";
 const deleting = (id: string, object: JsonObject, rest: Circumstances = {}): string[] => lines(id, object, { operation: "DELETE", ...rest });
 
 test("ACK-30 refuses to delete a foreign resource with the controller's own role", (t) => {
-  const line = 'ACK-30 metadata.labels: it is of account "111122223333", the controller\'s own role, of account "777788889999", is left for it, and it would be looked for there, and left behind';
+  const line = 'ACK-30 metadata.labels: it is of account "111122223333", and the controller\'s own role, of account "777788889999", would look for it there and leave it behind';
   const fix = "Have a selector of its account select it first, or annotate it with services.k8s.aws/deletion-policy: retain to leave it in AWS.";
   const foreign = owned("111122223333", tiered());
   t.same(deleting("ACK-30", foreign), [`deny ${line}. ${fix}`]);
