@@ -1,12 +1,13 @@
 import { type ACKResource, isACKGroup, resourceOf } from "./ack-resource.ts";
 import type { JsonObject } from "./json.ts";
-import { SetIndex } from "./set-index.ts";
+import { labelKey, SetIndex } from "./set-index.ts";
 
-/** The ACK resources of an inventory, as much of each as decisions read: found by namespace or by group, never by a scan. */
+/** The ACK resources of an inventory, as much of each as decisions read: found by namespace, group or label, never by a scan. */
 export class ResourceStore {
   readonly #byKey = new Map<string, ACKResource>();
   readonly #byNamespace = new SetIndex<ACKResource>();
   readonly #byGroup = new SetIndex<ACKResource>();
+  readonly #byLabel = new SetIndex<ACKResource>();
   readonly #byAccount = new SetIndex<ACKResource>();
 
   get size(): number {
@@ -20,6 +21,7 @@ export class ResourceStore {
     this.#byKey.set(keyOf(resource.group, resource.kind, resource.namespace, resource.name), resource);
     this.#byNamespace.add(resource.namespace, resource);
     this.#byGroup.add(resource.group, resource);
+    for (const [label, value] of resource.labels) this.#byLabel.add(labelKey(label, value), resource);
     if (resource.status.ownerAccountID !== null) this.#byAccount.add(resource.status.ownerAccountID, resource);
   }
 
@@ -30,6 +32,7 @@ export class ResourceStore {
     this.#byKey.delete(key);
     this.#byNamespace.delete(namespace, resource);
     this.#byGroup.delete(group, resource);
+    for (const [label, value] of resource.labels) this.#byLabel.delete(labelKey(label, value), resource);
     if (resource.status.ownerAccountID !== null) this.#byAccount.delete(resource.status.ownerAccountID, resource);
   }
 
@@ -49,6 +52,10 @@ export class ResourceStore {
 
   ofGroup(group: string): ReadonlySet<ACKResource> {
     return this.#byGroup.get(group);
+  }
+
+  withLabel(label: string, value: string): ReadonlySet<ACKResource> {
+    return this.#byLabel.get(labelKey(label, value));
   }
 
   /** Every group's. */

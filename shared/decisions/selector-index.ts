@@ -1,6 +1,6 @@
 import type { Labels } from "./label-selector.ts";
 import { type RoleSelector, selectsNamespace } from "./role-selector.ts";
-import { SetIndex } from "./set-index.ts";
+import { labelKey, SetIndex } from "./set-index.ts";
 
 /** Every namespace carries it (KEP-2161), so a selector on it names one namespace. */
 export const NAME_LABEL = "kubernetes.io/metadata.name";
@@ -102,7 +102,3 @@ export class SelectorIndex {
 }
 
 const ANY_GROUP = "";
-
-function labelKey(key: string, value: string): string {
-  return `${key}=${value}`;
-}

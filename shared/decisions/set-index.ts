@@ -23,3 +23,8 @@ export class SetIndex<Value> {
 }
 
 const NOTHING: ReadonlySet<never> = new Set<never>();
+
+/** A label as the key of an index. */
+export function labelKey(key: string, value: string): string {
+  return `${key}=${value}`;
+}

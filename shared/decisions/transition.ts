@@ -1,6 +1,6 @@
 import type { ACKResource } from "./ack-resource.ts";
 import type { Inventory } from "./inventory.ts";
-import type { Labels } from "./label-selector.ts";
+import { type Labels, labelsSatisfy } from "./label-selector.ts";
 import { selectingSelectors } from "./resolve.ts";
 import { accountOfARN } from "./role-arn.ts";
 import { type RoleSelector, selectsNamespace, selectsWithinNamespace } from "./role-selector.ts";
@@ -46,27 +46,27 @@ function transition(resource: ACKResource, others: readonly RoleSelector[], befo
 
 /** What new labels of a namespace do to the resources in it. */
 export function* transitionsOfNamespace(inventory: Inventory, name: string, after: Labels): Iterable<Transition | null> {
-  for (const resource of withPauses([inventory.resources.inNamespace(name)])) {
+  for (const resource of withPauses([inventory.resources.inNamespace(name)], () => true)) {
     if (resource === null) yield null;
     else yield { resource, before: selectingSelectors(inventory, resource), after: selectingSelectors(inventory, resource, after) };
   }
 }
 
-function* selectedBy(inventory: Inventory, selector: RoleSelector | null): Iterable<ACKResource | null> {
-  if (selector === null) return;
-  for (const resource of withPauses(placesOf(inventory, selector))) {
-    if (resource === null || selects(inventory, selector, resource)) yield resource;
-  }
+function selectedBy(inventory: Inventory, selector: RoleSelector | null): Iterable<ACKResource | null> {
+  return selector === null ? [] : withPauses(placesOf(inventory, selector), (resource) => selects(inventory, selector, resource));
 }
 
-/** Each place as it is when the scan gets there: one that grows meanwhile would otherwise never come to its end. */
-function* withPauses(places: Iterable<ReadonlySet<ACKResource>>): Iterable<ACKResource | null> {
+/**
+ * The resources that count. Each place is looked through as it is when the look gets there: one that grows meanwhile would
+ * otherwise never come to its end.
+ */
+function* withPauses(places: Places, counts: (resource: ACKResource) => boolean): Iterable<ACKResource | null> {
   let looked = 0;
   for (const place of places) {
     if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
     for (const resource of Array.from(place)) {
       if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
-      yield resource;
+      if (counts(resource)) yield resource;
     }
   }
 }
@@ -76,11 +76,17 @@ type Places = readonly ReadonlySet<ACKResource>[];
 /** The resources that the selector could select, by the part of it that leaves the fewest. */
 function placesOf(inventory: Inventory, selector: RoleSelector): Places {
   const { resources } = inventory;
-  const namespaces = namespacesOf(inventory, selector);
   const groups = new Set(selector.types?.map(({ group }) => group) ?? [""]);
-  const byNamespace: Places | null = namespaces === null ? null : Array.from(namespaces, (namespace) => resources.inNamespace(namespace));
-  const byGroup = groups.has("") ? resources.groups() : Array.from(groups, (group) => resources.ofGroup(group));
-  return byNamespace !== null && sizeOf(byNamespace) <= sizeOf(byGroup) ? byNamespace : byGroup;
+  const namespaces = namespacesOf(inventory, selector);
+  const candidates: Places[] = [groups.has("") ? resources.groups() : Array.from(groups, (group) => resources.ofGroup(group))];
+  if (namespaces !== null) candidates.push(Array.from(namespaces, (namespace) => resources.inNamespace(namespace)));
+  for (const pair of selector.resourceLabels?.matchLabels ?? []) candidates.push([resources.withLabel(...pair)]);
+  return fewest(candidates, sizeOf) ?? [];
+}
+
+/** The first of those with the least size. */
+function fewest<Item>([first, ...others]: readonly Item[], size: (item: Item) => number): Item | undefined {
+  return first === undefined ? undefined : others.reduce((least, one) => (size(one) < size(least) ? one : least), first);
 }
 
 function sizeOf(places: Places): number {
@@ -93,13 +99,15 @@ export function namespacesOf(inventory: Inventory, { namespaces, namespaceLabels
   const carrying = namespaceLabels?.matchLabels.map(([key, value]) =>
     // A namespace that is not known carries its name as a label all the same.
     (key === NAME_LABEL ? new Set([value]) : inventory.namespacesWithLabel(key, value)));
-  const [first, ...others] = carrying ?? [];
-  return first === undefined ? null : others.reduce((fewest, one) => (one.size < fewest.size ? one : fewest), first);
+  return fewest(carrying ?? [], ({ size }) => size) ?? null;
 }
 
+/** In the order of what each part costs: labels of its own need no look at anything else. */
 function selects(inventory: Inventory, selector: RoleSelector, resource: ACKResource): boolean {
-  return selectsNamespace(selector, resource.namespace, inventory.namespaceLabels(resource.namespace))
-    && selectsWithinNamespace(selector, inventory.typeOf(resource), resource.labels);
+  const { resourceLabels, types } = selector;
+  return (resourceLabels === null || labelsSatisfy(resource.labels, resourceLabels))
+    && selectsNamespace(selector, resource.namespace, inventory.namespaceLabels(resource.namespace))
+    && (types === null || selectsWithinNamespace(selector, inventory.typeOf(resource), resource.labels));
 }
 
 /** The account that a resource is managed in by these selectors: by none in the controller's `own`, by several in nobody's. */

@@ -15,7 +15,19 @@ test("resources are found by namespace and by group, and each is held once", (t)
   t.same([...resources.inNamespace("team-b")].map(({ name }) => name), ["b2"]);
   t.same([...resources.ofGroup(GROUP)].map(({ name }) => name), ["b1", "b2"]);
   t.same([...resources.all()].length, 2);
+  t.same(resources.groups().map((group) => group.size), [2]);
   t.same([...resources.inNamespace("team-c")], []);
+  t.end();
+});
+
+test("resources are found by a label, the one that they carry now", (t) => {
+  const inventory = held(bucketObject({ labels: { tier: "gold" } }), bucketObject({ name: "b2", labels: { tier: "silver" } }));
+  const gold = (): (string | null)[] => Array.from(inventory.resources.withLabel("tier", "gold"), ({ name }) => name);
+  t.same(gold(), ["b1"]);
+  inventory.apply([put(bucketObject({ labels: { tier: "silver" } })), put(bucketObject({ name: "b2", labels: { tier: "gold" } }))]);
+  t.same(gold(), ["b2"]);
+  inventory.apply([{ type: "remove", group: GROUP, kind: "Bucket", namespace: "team-a", name: "b2" }]);
+  t.same(gold(), []);
   t.end();
 });
 
