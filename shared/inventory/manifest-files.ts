@@ -4,7 +4,8 @@ import { text } from "node:stream/consumers";
 import { ResolverError } from "../decisions/errors.ts";
 import { compareText } from "../decisions/finding.ts";
 import { duplicateFaults } from "./duplicates.ts";
-import { formatInputFault, type InputFault, type Manifest, type ManifestReading, readManifests } from "./manifest-reader.ts";
+import { withGeneratedNames } from "./generated-names.ts";
+import { formatInputFault, type InputFault, type ManifestReading, readManifests } from "./manifest-reader.ts";
 
 /** Standard input, among the paths. */
 export const STDIN = "-";
@@ -39,7 +40,7 @@ export interface Reading {
 /** Reads the files of a listing; faults are the listing's, each file's, and objects that stand twice. */
 export async function readListed(listing: FileListing, reading: Reading): Promise<ManifestReading> {
   const readings = await Promise.all(listing.files.map(({ path }) => readOne(path, reading)));
-  const manifests: Manifest[] = readings.flatMap((one) => one.manifests);
+  const manifests = withGeneratedNames(readings.flatMap((one) => one.manifests));
   const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicateFaults(manifests)];
   return { manifests, faults };
 }

@@ -112,3 +112,14 @@ spec:
   t.match(JSON.parse(stdout), [{ outcome: "conflict" }]);
   t.equal(stderr, "warning: Bucket.s3.services.k8s.aws is served as v1alpha1, v1beta1; selectors are compared with v1alpha1, the stored version\n");
 });
+
+test("selectors whose names are to be generated are selectors of their own: they conflict, and a malformed one is told", async (t) => {
+  const generated = (spec: string): string => `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {generateName: team-a-}\nspec: ${spec}\n---\n`;
+  const good = generated("{arn: \"arn:aws:iam::111122223333:role/a\", namespaceSelector: {names: [team-a]}}");
+  const twice = await runCommand(["resolve", "-", "-o", "json"], { stdin: good + good + bucket("team-a") });
+  t.equal(twice.status, 1);
+  t.match(JSON.parse(twice.stdout), [{ outcome: "conflict", selectors: [{ name: "team-a-*" }, { name: "team-a-*2" }] }]);
+  const malformed = await runCommand(["resolve", "-"], { stdin: generated("{arn: x}") + good + bucket("team-a") });
+  t.equal(malformed.status, 1);
+  t.match(malformed.stderr, /^IAMRoleSelector team-a-\* is malformed and takes no part:\n/);
+});

@@ -167,7 +167,7 @@ test("starting on what cannot be read rejects with every fault and leaves nothin
   t.same(clock.delays, []);
 });
 
-test("an empty folder is loaded, an object without a name takes no part", async (t) => {
+test("an empty folder is loaded, and a selector whose name is to be generated takes part", async (t) => {
   const folder = t.testdir({});
   const { source, clock } = quietSource([folder]);
   await source.start();
@@ -177,6 +177,6 @@ test("an empty folder is loaded, an object without a name takes no part", async 
   clock.advance(1000);
   await seen;
   await clock.scheduled(() => true);
-  t.same(names(source), []);
+  t.same(names(source), ["a*"]);
   await source.stop();
 });
