@@ -2,6 +2,7 @@ import { controllerAccountOf } from "../resolve.ts";
 import { parseARN, parseRoleARN } from "../role-arn.ts";
 import type { Check, Fault, SelectorChange } from "./check.ts";
 import { countOf } from "./resource-list.ts";
+import { isReplacing } from "./selector-effects.ts";
 import { someNames } from "./some-names.ts";
 
 const PATH = ["spec", "arn"] as const;
@@ -53,7 +54,8 @@ export const IRS_23: Check<SelectorChange> = {
   example: "# while IAMRoleSelector team-b has the same role\nspec: {arn: 'arn:aws:iam::111122223333:role/shared', namespaceSelector: {names: [team-a]}}",
   *find({ inventory, written, after }): Iterable<Fault> {
     if (after === null) return;
-    const others = [...inventory.selectorsOfRole(after.roleARN)].map(({ name }) => name).filter((name) => name !== written.name);
+    const sharing = [...inventory.selectorsOfRole(after.roleARN)].filter((other) => other.name !== written.name && !isReplacing(after, other));
+    const others = sharing.map(({ name }) => name);
     if (others.length > 0) yield { path: PATH, message: `${countOf(others.length, "other selector")} for the same role: ${someNames(others)}` };
   },
 };

@@ -13,7 +13,7 @@ export const IRS_07: Check<SelectorChange> = {
   severity: "deny",
   waivable: false,
   reason: "Resources that exist in the account of the old role would be left behind there. Removing spec first gets round the CRD's own rule.",
-  fix: "create a selector of another name for the new role, and delete this one when nothing needs it",
+  fix: "create a selector of another name for the new role, with the annotation ack-role-resolver.io/replaces: NAME, and delete this one when nothing needs it",
   example: "# an update from\nspec: {arn: 'arn:aws:iam::111122223333:role/old'}\n# to\nspec: {arn: 'arn:aws:iam::111122223333:role/new'}",
   needs: ["the stored object"],
   ofChange: true,

@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { field } from "../../../shared/decisions/json.ts";
 import { CLUSTER_KINDS } from "../../../shared/inventory/cluster-kinds.ts";
 import { collectionPath, keepObject, resourceName } from "../../../shared/inventory/watched-kind.ts";
 
@@ -51,6 +52,15 @@ test("of ACK's definitions the versions, of others nothing", async (t) => {
   for (const group of ["example.com", "notservices.k8s.aws"]) t.match(kept("CustomResourceDefinition", { metadata, spec: spec(group) }), { object: null });
   t.match(kept("CustomResourceDefinition", { metadata, spec: { group: "s3.services.k8s.aws" } }), { object: { spec: { versions: [] } } });
   t.match(kept("CustomResourceDefinition", { metadata }), { object: null });
+});
+
+test("of all schemas that of the selectors alone is kept", async (t) => {
+  const versions = (kind: string): unknown => {
+    const object = field(kept("CustomResourceDefinition", { metadata, spec: { ...spec("services.k8s.aws"), names: { kind } } }), "object");
+    return field(field(object, "spec"), "versions");
+  };
+  t.strictSame(versions("IAMRoleSelector"), [{ name: "v1", served: true, storage: true, schema: {} }, {}]);
+  t.strictSame(versions("FieldExport"), [{ name: "v1", served: true, storage: true }, {}]);
 });
 
 test("what has no name or version is no object", async (t) => {

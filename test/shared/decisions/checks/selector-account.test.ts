@@ -57,5 +57,7 @@ test("IRS-23: other selectors for the same role are counted and the first are na
   t.same(found("IRS-23", `${ROLE}-2`, {}, { known: others }), []);
   t.same(found("IRS-23", ROLE, {}, { known: [selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["a"] } })] }), [], "itself as it is stored");
   t.same(found("IRS-23", "not-an-arn", {}, { known: [selectorObject("a", { arn: "not-an-arn" })] }), [], "what takes no part");
+  const replacer = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["a"] } }, { annotations: { "ack-role-resolver.io/replaces": "a,b" } });
+  t.same(findingsOf("IRS-23", replacer, { known: others }).map(({ message }) => message), ["2 other selectors for the same role: c and d"], "what it replaces is about to go");
   t.end();
 });

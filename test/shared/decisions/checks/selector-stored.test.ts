@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../../shared/decisions/json.ts";
 import { kindObject, ROLE, selectorObject } from "../objects.ts";
 import { changeLines, findingsOf, needsOf } from "./selector-changes.ts";
 
-const FIX_07 = "Create a selector of another name for the new role, and delete this one when nothing needs it.";
+const FIX_07 = "Create a selector of another name for the new role, with the annotation ack-role-resolver.io/replaces: NAME, and delete this one when nothing needs it.";
 
 test("IRS-07: a role that is changed or removed is denied", (t) => {
   const old = selectorObject("team-a", { arn: ROLE });
