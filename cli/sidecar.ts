@@ -1,4 +1,5 @@
 import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { logInventory } from "../shared/server/inventory-log.ts";
 import { createLogger } from "../shared/server/logger.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { runSidecar } from "../sidecar/main.ts";
@@ -10,6 +11,7 @@ export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO
   const log = createLogger({ name: "sidecar", level: settings.logLevel });
   const source = await openSource("sidecar", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
+  logInventory(source, log);
   try {
     const sidecar = await runSidecar(settings, { source, environment: io.environment, log });
     const close = async (): Promise<void> => void (await Promise.all([sidecar.close(), source.stop()]));

@@ -2,6 +2,7 @@ import { asksAccess } from "../shared/decisions/access-questions.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
+import { logInventory } from "../shared/server/inventory-log.ts";
 import { createLogger, type Logger } from "../shared/server/logger.ts";
 import { accessReviews, type AskAccess } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook } from "../webhook/main.ts";
@@ -14,6 +15,7 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
   const access = await openAccessReviews(settings, log);
   const source = await openSource("webhook", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
+  logInventory(source, log);
   try {
     const webhook = await runWebhook(settings, { source, log, ...access });
     const close = async (): Promise<void> => void (await Promise.all([webhook.close(), source.stop()]));

@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from "node:http";
 import path from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { test } from "tap";
 import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
@@ -35,12 +36,19 @@ test("what is built for production runs: the sidecar takes its identity from the
     sidecar.kill("SIGINT");
     if (sidecar.exitCode === null) await once(sidecar, "close");
   });
-  const line = await once(createInterface(sidecar.stderr), "line");
-  const address = stringAt(JSON.parse(line.join("")), "address");
-  const answer = await credentials(`http://${address ?? ""}/v1/credentials/selectors/team-a`);
+  const answer = await credentials(`http://${await addressOf(sidecar.stderr)}/v1/credentials/selectors/team-a`);
   t.match(answer, { AccountId: "111122223333", AccessKeyId: /^ASIA/ });
   t.match(sts.calls.at(-1), { action: "AssumeRole", roleARN: "arn:aws:iam::111122223333:role/team-a" });
 });
+
+/** As it is logged. */
+async function addressOf(log: Readable): Promise<string> {
+  for await (const line of createInterface(log)) {
+    const address = stringAt(JSON.parse(line), "address");
+    if (address !== null) return address;
+  }
+  throw new Error("it ended before it listened");
+}
 
 /** Asks anew where the first answer is that STS is waited for, as SDKs do. */
 async function credentials(url: string, tries = 5): Promise<unknown> {
