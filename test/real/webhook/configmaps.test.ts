@@ -1,0 +1,124 @@
+import type { Test } from "tap";
+import { field, stringAt } from "../../../shared/decisions/json.ts";
+import type { ApiResponse } from "../apiserver/api-request.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { onCluster } from "../apiserver/on-cluster.ts";
+import { until } from "../apiserver/until.ts";
+import type { ServerProcess } from "../server-process.ts";
+import { installWebhook } from "./installed-webhook.ts";
+
+const EFFECT_LIMIT_MS = 10_000;
+const NAMESPACES = "/api/v1/namespaces";
+const MAPS = `${NAMESPACES}/ack-system/configmaps`;
+const ACCOUNTS = `${MAPS}/ack-role-account-map`;
+const ACCOUNT = "111122223333";
+const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
+const CLEANER = { "impersonate-user": "system:serviceaccount:kube-system:namespace-controller" };
+
+onCluster("the CARM ConfigMaps on a real API server", async (t, cluster) => {
+  const webhook = await installWebhook(t, cluster, ["--mode", "carm"]);
+  await t.test("kubectl prints every fault of a map", async (tt) => printsFaults(tt, cluster));
+  await t.test("a namespace names a key that has a role", async (tt) => knowsKeys(tt, cluster));
+  await t.test("a key that is used stays, and so does the map", async (tt) => keepsWhatIsUsed(tt, cluster));
+  await t.test("the cluster itself deletes what it cleans up", async (tt) => letsCleanUp(tt, cluster));
+  await t.test("of no other ConfigMap is the webhook asked", async (tt) => ignoresOthers(tt, cluster, webhook));
+  await t.test("while the webhook is stopped every other ConfigMap is written and deleted, the maps are not", async (tt) => failsAsTold(tt, cluster, webhook));
+});
+
+function map(name: string, data: object, metadata: object = {}): object {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ack-system", ...metadata }, data };
+}
+
+const FAULTS = `Warning: CM-04 data[s4.${ACCOUNT}]: "s4" is no service of ACK. Write s3.${ACCOUNT}, if that is the service.
+The ConfigMap "ack-role-account-map" is invalid: 
+* data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: it names "root", not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
+* data[444455556666]: CM-02 the key has no role. Write the role's ARN, or remove the key once nothing names it.
+* data[s3]: CM-05 the value holds a document, and controllers take it for one ARN. Write one key for each role, with a service in front where there are several: s3.111122223333.
+`;
+
+const ROLE = `arn:aws:iam::${ACCOUNT}:role/team-a`;
+
+async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
+  const faulty = { [ACCOUNT]: `arn:aws:iam::${ACCOUNT}:root`, "444455556666": "", s3: `${ACCOUNT}: ${ROLE}\n`, [`s4.${ACCOUNT}`]: ROLE };
+  const refused = await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(map("ack-role-account-map", faulty)) });
+  t.equal(refused.code, 1);
+  t.equal(refused.stderr, FAULTS);
+  const applied = await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(map("ack-role-account-map", { [ACCOUNT]: ROLE }, { labels: { carm: "yes" } })) });
+  t.strictSame(applied, { code: 0, stdout: "configmap/ack-role-account-map created\n", stderr: "" });
+}
+
+const UNKNOWN = `The Namespace "team-a" is invalid: metadata.annotations[services.k8s.aws/owner-account-id]: NS-03 ConfigMap ack-system/ack-role-account-map has no role under the key "777788889999". Add the key with its role's ARN to the map first, or correct the annotation.
+`;
+
+async function knowsKeys(t: Test, cluster: Cluster): Promise<void> {
+  await cluster.request("POST", NAMESPACES, { metadata: { name: "team-a" } });
+  const annotate = (id: string): readonly string[] => ["annotate", "namespace", "team-a", `services.k8s.aws/owner-account-id=${id}`];
+  t.ok(await until(async () => (await cluster.kubectl([...annotate("777788889999"), "--dry-run=server"])).stderr === UNKNOWN, EFFECT_LIMIT_MS), "the webhook knows the map");
+  const refused = await cluster.kubectl(annotate("777788889999"));
+  t.equal(refused.code, 1);
+  t.equal(refused.stderr, UNKNOWN);
+  t.equal((await cluster.kubectl(annotate(ACCOUNT))).stderr, "");
+}
+
+async function keepsWhatIsUsed(t: Test, cluster: Cluster): Promise<void> {
+  const buckets = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
+  await cluster.request("POST", buckets, { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b1" }, spec: { name: "b1" } });
+  const use = "is used by 1 namespace: team-a; 1 resource: Bucket team-a/b1.";
+  const remove = async (): Promise<ApiResponse> => cluster.request("PATCH", `${ACCOUNTS}?dryRun=All`, { data: { [ACCOUNT]: null } }, { headers: MERGE_PATCH });
+  t.ok(await until(async () => (stringAt((await remove()).body, "message") ?? "").includes(use), EFFECT_LIMIT_MS), "the webhook knows who uses it");
+  t.match(stringAt((await remove()).body, "message"), `CM-08 data[${ACCOUNT}]: the key leads to no role any more, and ${use}`);
+  const moved = await cluster.request("PATCH", ACCOUNTS, { data: { [ACCOUNT]: "arn:aws:iam::444455556666:role/b" } }, { headers: MERGE_PATCH });
+  t.equal(moved.status, 422);
+  const swapped = await cluster.kubectl(["-n", "ack-system", "patch", "configmap", "ack-role-account-map", "-p", JSON.stringify({ data: { [ACCOUNT]: `${ROLE}-2` } })]);
+  t.equal(swapped.stderr, `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Keep the old role until …\n`);
+
+  const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);
+  t.equal(deleted.code, 1);
+  t.equal(deleted.stderr, `The ConfigMap "ack-role-account-map" is invalid: metadata.name: CM-11 the map ${use} Keep the map until no namespace names an account or a team and the resources are gone.\n`);
+  const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes`);
+  t.equal(collection.status, 422, "nor by a collection, whose request has no name");
+  t.equal((await cluster.request("GET", ACCOUNTS)).status, 200);
+}
+
+async function letsCleanUp(t: Test, cluster: Cluster): Promise<void> {
+  const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes&dryRun=All`, undefined, { headers: CLEANER });
+  t.equal(collection.status, 200, stringAt(collection.body, "message") ?? "");
+}
+
+/** Every way to write another ConfigMap: those of other names, and of the maps' names elsewhere. */
+async function writeOthers(t: Test, cluster: Cluster): Promise<void> {
+  const elsewhere = `${NAMESPACES}/team-a/configmaps`;
+  const steps: readonly (readonly [status: number, method: string, path: string, body?: object])[] = [
+    [201, "POST", MAPS, { metadata: { name: "settings", labels: { other: "yes" } } }],
+    [201, "POST", MAPS, { metadata: { generateName: "ack-role-account-map-", labels: { other: "yes" } } }],
+    [200, "PATCH", `${MAPS}/settings`, { data: { a: "b" } }],
+    [200, "PUT", `${MAPS}/settings`, { metadata: { name: "settings", labels: { other: "yes" } }, data: { a: "c" } }],
+    [200, "DELETE", `${MAPS}/settings`],
+    [200, "DELETE", `${MAPS}?labelSelector=other%3Dyes`],
+    [201, "POST", elsewhere, { metadata: { name: "ack-role-account-map" }, data: { a: "" } }],
+    [200, "DELETE", `${elsewhere}/ack-role-account-map`],
+  ];
+  for (const [status, method, path, body] of steps) {
+    const response = await cluster.request(method, path, body, method === "PATCH" ? { headers: MERGE_PATCH } : {});
+    t.equal(response.status, status, `${method} ${path}: ${stringAt(response.body, "message") ?? ""}`);
+  }
+}
+
+async function ignoresOthers(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+  const before = webhook.log.length;
+  await writeOthers(t, cluster);
+  const asked = (): number => webhook.log.slice(before).filter((line) => field(line, "path") === "/validate/configmaps").length;
+  await cluster.request("PATCH", `${ACCOUNTS}?dryRun=All`, { metadata: { labels: { probe: "1" } } }, { headers: MERGE_PATCH });
+  t.ok(await until(async () => asked() > 0, EFFECT_LIMIT_MS), "of a map it is");
+  t.equal(asked(), 1);
+}
+
+async function failsAsTold(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+  await webhook.stop("SIGKILL");
+  await writeOthers(t, cluster);
+  const refused = await cluster.request("PATCH", ACCOUNTS, { metadata: { labels: { a: "b" } } }, { headers: MERGE_PATCH });
+  t.equal(refused.status, 500);
+  t.match(stringAt(refused.body, "message"), /failed calling webhook "configmaps\.validate\.ack-role-resolver\.io"/);
+  t.equal((await cluster.request("POST", MAPS, map("ack-role-team-map", {}))).status, 500);
+  t.equal((await cluster.request("DELETE", ACCOUNTS)).status, 500);
+}
