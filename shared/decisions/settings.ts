@@ -34,6 +34,7 @@ const READERS = ["lint", "resolve", "audit", "impact", "migrate carm", ...SERVER
 const DECIDERS = [...READERS, "local"] as const;
 const ACCOUNT = { regexp: "^[0-9]{12}$", meaning: "an account id of 12 digits" };
 const ADDRESS = { regexp: "^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$", meaning: "HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780" };
+const NAMESPACE = { regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", meaning: "a namespace's name: up to 63 lower-case letters, digits and '-', such as team-a" };
 const GROUP = { regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$", meaning: "an API group, such as s3.services.k8s.aws" };
 
 /** Every setting: the one table that flags, environment, help and docs/settings.md are made from. */
@@ -45,7 +46,7 @@ export const SETTINGS = {
   mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: BY_MODE, help: "what decides the role of a resource: IAMRoleSelectors, or the legacy maps of CARM" },
   teamLevelCarm: { flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate TeamLevelCARM is on" },
   serviceLevelCarm: { flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS, help: "with --mode carm: the controllers' feature gate ServiceLevelCARM is on" },
-  ackSystemNamespace: { flag: "--ack-system-namespace", type: "string", value: "NS", default: "ack-system", commands: [...DECIDERS, "manifests"], help: "the namespace of the CARM maps, which is that of the controllers" },
+  ackSystemNamespace: { flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system", commands: [...DECIDERS, "manifests"], help: "the namespace of the CARM maps, which is that of the controllers" },
   runtime: { flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack", commands: [...DECIDERS, "manifests"], help: "what selectors may say: what shipped controllers understand, or all of it (which shipped controllers do not follow)" },
   region: { flag: "--region", type: "string", value: "REGION", pattern: { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "a region, such as eu-west-1" }, default: null, defaults: { local: "eu-west-1" }, commands: DECIDERS, help: "the controllers' region, and that of STS" },
   controllerAccount: { flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS, help: "the account of the controllers' own role" },
@@ -54,13 +55,13 @@ export const SETTINGS = {
   controllerServiceAccounts: { flag: "--controller-service-accounts", type: "strings", value: "NS/NAME", pattern: { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" }, default: [], commands: DECIDERS, help: "the service accounts of the ACK controllers" },
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS, help: "keys of namespace labels that tenants may set" },
   allowedEndpointHosts: { flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: DECIDERS, help: "the only hosts that a namespace's endpoint-url may name" },
-  watchNamespace: { flag: "--watch-namespace", type: "strings", value: "NS", default: [], commands: DECIDERS, help: "the only namespaces that the controllers watch" },
+  watchNamespace: { flag: "--watch-namespace", type: "strings", value: "NS", pattern: NAMESPACE, default: [], commands: DECIDERS, help: "the only namespaces that the controllers watch" },
   check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: DECIDERS, help: "change the severity of a check" },
   waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"], help: "who may waive checks by annotation" },
   waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
   output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], choicesFor: { lint: ["text", "json", "sarif"] }, default: "text", commands: ["lint", "resolve", "audit", "impact", "migrate carm"], help: "for people, or stable JSON; lint: SARIF 2.1.0 too" },
   failOn: { flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint", "audit"], help: "the least severity that makes the exit status 1" },
-  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", default: "default", defaults: { manifests: "ack-role-resolver" }, commands: ["resolve", "manifests"], help: "resolve: the namespace of resources that name none, and of --kind; manifests: the one to install into" },
+  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default", defaults: { manifests: "ack-role-resolver" }, commands: ["resolve", "manifests"], help: "resolve: the namespace of resources that name none, and of --kind; manifests: the one to install into" },
   label: { flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [], commands: ["resolve"], help: "with --kind: a label that the resource is to carry" },
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"], help: "say of every selector why it does or does not select" },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"], help: "the manifests are to be deleted instead of applied" },
@@ -69,7 +70,7 @@ export const SETTINGS = {
   healthListen: { flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781" }, commands: [...SERVERS], help: "where to serve /healthz, /readyz and /metrics" },
   group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"], help: "the API groups of the controller beside this sidecar" },
   kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar", "resolve"], help: "sidecar: the only kinds that the controller manages; resolve: a kind to ask for, such as Bucket.s3.services.k8s.aws, that is not there yet" },
-  scopeNamespace: { flag: "--scope-namespace", type: "string", value: "NS", default: null, commands: ["sidecar"], help: "grant only what resolves in this namespace" },
+  scopeNamespace: { flag: "--scope-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null, commands: ["sidecar"], help: "grant only what resolves in this namespace" },
   token: { flag: "--token", type: "string", value: "TOKEN", default: null, commands: ["sidecar"], help: "the clients' token, for local use" },
   tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local"], help: "the file of the clients' token; made when absent or empty, re-read when it changes" },
   stsEndpoint: { flag: "--sts-endpoint", type: "string", value: "URL", default: null, commands: ["sidecar"], help: "STS at another address than the region's: https, or loopback" },

@@ -32,7 +32,8 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<SettingsFor<C>>(settingsSchema(command));
   const settings: unknown = values;
   const valid = validate(settings);
-  faults.push(...(validate.errors ?? []).map((error) => describe(error, command)), ...crossFieldFaults(command, values));
+  const given: Given = (name, { flag }) => (flags[name] === undefined && environment[environmentName(flag)] !== undefined ? environmentName(flag) : flag);
+  faults.push(...(validate.errors ?? []).map((error) => describe(error, command, given)), ...crossFieldFaults(command, values));
   // An empty text breaks its least length and its pattern: one line says both.
   if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
   for (const value of Object.values(values)) Object.freeze(value);
@@ -79,11 +80,14 @@ function valueSchema(definition: Definition, command: Command): object {
   return type === "strings" ? { type: "array", items: { type: "string", ...text } } : { type: ["string", "null"], ...text };
 }
 
-function describe(error: ErrorObject, command: Command): string {
+/** What a setting was given by: its flag, or its variable. */
+type Given = (name: string, definition: Definition) => string;
+
+function describe(error: ErrorObject, command: Command, given: Given): string {
   const [, name = "", index] = error.instancePath.split("/");
   const definition = DEFINITIONS.find(([setting]) => setting === name)?.[1];
   const where = index === undefined ? "" : ` (value ${Number(index) + 1})`;
-  return `${definition?.flag ?? name}${where}: expected ${expectation(definition, command)}`;
+  return `${definition === undefined ? name : given(name, definition)}${where}: expected ${expectation(definition, command)}`;
 }
 
 function expectation(definition: Definition | undefined, command: Command): string {

@@ -118,3 +118,24 @@ test("no fault shows a token", (t) => {
   t.notMatch(faults, /hush/);
   t.end();
 });
+
+test("a fault names what the value was given by: the variable, or the flag that stands over it", (t) => {
+  const environment = { ACK_ROLE_RESOLVER_UNMATCHED: "maybe", ACK_ROLE_RESOLVER_GROUP: "s3.services.k8s.aws,S3", ACK_ROLE_RESOLVER_REGION: "eu" };
+  const flags: Flags = { from: ["m"], token: "t", region: "us" };
+  t.same(faultsOf("sidecar", flags, environment).toSorted(), [
+    "--region: expected a region, such as eu-west-1",
+    "ACK_ROLE_RESOLVER_GROUP (value 2): expected an API group, such as s3.services.k8s.aws",
+    "ACK_ROLE_RESOLVER_UNMATCHED: expected one of base, deny",
+  ]);
+  t.end();
+});
+
+test("every namespace that a flag names has the form of a namespace's name", (t) => {
+  const expected = "expected a namespace's name: up to 63 lower-case letters, digits and '-', such as team-a";
+  t.same(faultsOf("sidecar", { ...SIDECAR, scopeNamespace: "Team_A", ackSystemNamespace: "-a", watchNamespace: ["ok", "a".repeat(64)] }).toSorted(), [
+    `--ack-system-namespace: ${expected}`, `--scope-namespace: ${expected}`, `--watch-namespace (value 2): ${expected}`,
+  ]);
+  t.same(faultsOf("resolve", { from: ["m"], namespace: "team a" }), [`--namespace: ${expected}`]);
+  t.same(faultsOf("sidecar", { ...SIDECAR, scopeNamespace: "a".repeat(63), ackSystemNamespace: "0", watchNamespace: ["a-0"] }), []);
+  t.end();
+});
