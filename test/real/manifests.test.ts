@@ -231,7 +231,10 @@ async function refusesSelectors(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await cluster.request("PATCH", `${SELECTORS}/role/status`, { status: {} }, MERGE)).status, 200, "status is nobody's to judge");
   t.equal((await cluster.request("PATCH", `${SELECTORS}/leaving`, LEAVE, MERGE)).status, 200);
   t.equal((await cluster.request("GET", `${SELECTORS}/leaving`)).status, 404, "and it is gone");
-  t.equal((await cluster.request("DELETE", `${SELECTORS}/role`)).status, 200);
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  t.equal((await cluster.request("DELETE", `${SELECTORS}/role`)).status, 500, "a deletion may take a role from what needs it");
+  t.equal((await cluster.request("DELETE", `${definitions}/iamroleselectors.services.k8s.aws`)).status, 500);
+  t.equal((await cluster.request("DELETE", `${definitions}/topics.sns.services.k8s.aws?dryRun=All`)).status, 200, "no other definition is held up");
 }
 
 async function admitsResources(t: Test, cluster: Cluster): Promise<void> {
