@@ -1,14 +1,16 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { findPackageJSON } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeCertificates } from "../../certs/make.ts";
 import { storeCertificates } from "../../certs/store.ts";
 import { isACKGroup } from "../../shared/decisions/ack-resource.ts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { compareText } from "../../shared/decisions/finding.ts";
 import { objectMeta } from "../../shared/decisions/object-meta.ts";
-import { type SettingsFor } from "../../shared/decisions/settings.ts";
+import { SETTINGS, type SettingsFor } from "../../shared/decisions/settings.ts";
 import { ManifestSource } from "../../shared/inventory/manifest-source.ts";
 import { listening, parseListenAddress } from "../../shared/server/listen-address.ts";
 import { createLogger } from "../../shared/server/logger.ts";
@@ -38,7 +40,8 @@ const BASE_ACCOUNT = "999988887777";
 const BASE_LIFE_MS = 365 * 86_400_000;
 
 /** Webhook, sidecar and an STS emulator on loopback, on a folder of manifests. Serves until a signal ends the process. */
-export async function runLocal(settings: Settings, io: IO): Promise<ExitStatus> {
+export async function runLocal(given: Settings, io: IO): Promise<ExitStatus> {
+  const settings = { ...given, from: given.from.map(exampleFolder) };
   const source = new ManifestSource(settings.from, { runtime: settings.runtime });
   if (!(await startSource(source, io))) return EXIT.usage;
   const folder = await mkdtemp(join(tmpdir(), "ack-role-resolver-"));
@@ -54,6 +57,14 @@ export async function runLocal(settings: Settings, io: IO): Promise<ExitStatus> 
     await close();
     throw error;
   }
+}
+
+const [EXAMPLES] = SETTINGS.from.defaults.local;
+
+/** The examples that come with this package, where it is run in a folder that has none. */
+function exampleFolder(path: string): string {
+  const manifest = path === EXAMPLES && !existsSync(path) ? findPackageJSON(import.meta.url) : undefined;
+  return manifest === undefined ? path : join(dirname(manifest), EXAMPLES);
 }
 
 interface Parts {

@@ -119,3 +119,15 @@ for (const listener of LISTENERS) {
     ]);
   });
 }
+
+test("in a folder without examples it runs on those of the package", async (t) => {
+  const child = spawn(process.execPath, [path.join(ROOT, "cli/main.ts"), "local", ...FREE_PORTS], { env: {}, cwd: t.testdir({}), stdio: ["ignore", "pipe", "inherit"] });
+  t.teardown(() => child.kill("SIGKILL"));
+  const lines: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(line);
+    if (line.startsWith("Change a file under ")) break;
+  }
+  t.match(lines.find((line) => line.startsWith("storefront")), /Bucket\/invoices .* selected /);
+  t.equal(lines.at(-1), `Change a file under ${path.join(ROOT, "manifests/examples")} and the roles are printed anew. Ctrl-C stops.`);
+});
