@@ -1,5 +1,6 @@
 import { type Change, CHANGES, countsOf, GRAVE, type ImpactComparison } from "../shared/decisions/impact.ts";
 import type { Resolution } from "../shared/decisions/resolve.ts";
+import { findingLines, type LocatedFinding } from "./located-finding.ts";
 import type { Paint } from "./paint.ts";
 import { formatTable } from "./table.ts";
 
@@ -9,8 +10,13 @@ const SAID: Readonly<Record<Change, string>> = {
   selected: "selected now", selector: "other selector", added: "new", removed: "gone",
 };
 
-/** The counts, then a row a resource that changes. */
-export function impactLines({ impacts, resources }: ImpactComparison, paint: Paint): string[] {
+/** The counts, a row a resource that changes, and what of the manifests the webhook would refuse. */
+export function impactLines(comparison: ImpactComparison, denials: readonly LocatedFinding[], paint: Paint): string[] {
+  const refused = denials.length === 0 ? [] : ["", paint("bold", "The webhook would refuse"), ...denials.flatMap((denial) => findingLines(denial, paint))];
+  return [...comparisonLines(comparison, paint), ...refused];
+}
+
+function comparisonLines({ impacts, resources }: ImpactComparison, paint: Paint): string[] {
   const counts = countsOf(impacts);
   const said = CHANGES.filter((change) => counts[change] > 0).map((change) => `${counts[change]} ${SAID[change]}`);
   const summary = `${resources} resources: ${[...said, `${resources - impacts.length} unchanged`].join(", ")}`;

@@ -1,17 +1,19 @@
+import { judge } from "../shared/decisions/checks/judge.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { compareInventories, countsOf, type ImpactComparison, isGrave } from "../shared/decisions/impact.ts";
-import { isSelector } from "../shared/decisions/iamroleselector.ts";
 import type { JsonObject } from "../shared/decisions/json.ts";
 import { objectMeta } from "../shared/decisions/object-meta.ts";
 import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import { identityKey, identityOf } from "../shared/inventory/duplicates.ts";
 import { STDIN } from "../shared/inventory/manifest-files.ts";
+import type { Manifest } from "../shared/inventory/manifest-reader.ts";
 import { type ProposedState, stateWith, stateWithout } from "../shared/inventory/proposed-state.ts";
 import { impactLines } from "./impact-text.ts";
 import { readInput } from "./input.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { locate, type LocatedFinding } from "./located-finding.ts";
 import { painter } from "./paint.ts";
 import { resourceName } from "./resolve.ts";
-import { faultySelectorLines } from "./resolve-text.ts";
 import { inventoryOf, isUnreadable, readState, type State } from "./state.ts";
 
 /** Prints nothing but the faults when anything could not be read. */
@@ -21,15 +23,33 @@ export async function runImpact(paths: readonly string[], settings: SettingsFor<
   if (isUnreadable(faults, io)) return EXIT.usage;
   const state = await readState(settings, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
-  const given = manifests.map(({ object }) => object);
-  const proposed = propose(state, given, settings.delete);
+  const proposed = propose(state, manifests.map(({ object }) => object), settings.delete);
   const after = inventoryOf(proposed.objects, { runtime: settings.runtime, origin: state.origin });
   const comparison = compareInventories(state.inventory, after, decisionSettings(settings));
-  if (settings.output === "json") io.stdout.write(`${JSON.stringify(impactJSON(comparison), null, 2)}\n`);
-  else writeLines(io.stdout, impactLines(comparison, painter(io.stdout, io.environment)));
-  const refused = settings.delete ? [] : faultySelectorLines(after, selectorNames(given));
-  writeLines(io.stderr, [...refused, ...proposed.absent.map(absentLine)]);
-  return refused.length > 0 || comparison.impacts.some(isGrave) ? EXIT.findings : EXIT.fine;
+  const findings = judgeManifests(manifests, state, settings);
+  const denials = findings.filter(({ severity }) => severity === "deny");
+  if (settings.output === "json") io.stdout.write(`${JSON.stringify({ ...impactJSON(comparison), findings }, null, 2)}\n`);
+  else writeLines(io.stdout, impactLines(comparison, denials, painter(io.stdout, io.environment)));
+  writeLines(io.stderr, proposed.absent.map(absentLine));
+  return denials.length > 0 || comparison.impacts.some(isGrave) ? EXIT.findings : EXIT.fine;
+}
+
+/** What the webhook would say of each manifest by itself, were it applied or deleted as things are. */
+function judgeManifests(manifests: readonly Manifest[], { objects, inventory }: State, settings: SettingsFor<"impact">): LocatedFinding[] {
+  const stored = new Map(objects.map(({ object }) => [keyOf(object), object]));
+  return manifests.flatMap((manifest) => {
+    const old = stored.get(keyOf(manifest.object)) ?? null;
+    if (settings.delete && old === null) return [];
+    const change = settings.delete ? { object: old ?? {}, old: null, operation: "DELETE" as const } : { object: manifest.object, old };
+    const { findings } = judge({ ...change, requester: null, origin: "file", inventory }, decisionSettings(settings));
+    return findings.map((finding) => locate(finding, manifest));
+  });
+}
+
+/** Null of an object without a name, which is always new. */
+function keyOf(object: JsonObject): string | null {
+  const identity = identityOf(object);
+  return identity === null ? null : identityKey(identity);
 }
 
 function checkPaths(paths: readonly string[], { from, delete: deleting }: SettingsFor<"impact">): void {
@@ -44,10 +64,6 @@ function checkPaths(paths: readonly string[], { from, delete: deleting }: Settin
 function propose({ objects, origin }: State, given: readonly JsonObject[], deleting: boolean): ProposedState {
   const stored = objects.map(({ object }) => object);
   return deleting ? stateWithout(stored, given) : stateWith(stored, given, origin);
-}
-
-function selectorNames(objects: readonly JsonObject[]): ReadonlySet<string> {
-  return new Set(objects.filter(isSelector).map((object) => objectMeta(object).name));
 }
 
 function absentLine(object: JsonObject): string {

@@ -39,9 +39,9 @@ function selectorLines({ selector, selects, malformed, parts, message }: Selecto
   return [head, ...parts.map((one) => `    ${one.holds ? paint("green", "yes") : paint("yellow", "no ")} ${partText(one)}`)];
 }
 
-/** The selectors that take no part, and those that the webhook would refuse, with what is wrong and how to mend it; of all, or of `names` alone. */
-export function faultySelectorLines(inventory: Inventory, names?: ReadonlySet<string>): string[] {
-  const sorted = [...inventory.faulty].filter(([name]) => names?.has(name) !== false).toSorted(([a], [b]) => compareText(a, b));
+/** The selectors that take no part, and those that the webhook would refuse, with what is wrong and how to mend it. */
+export function faultySelectorLines(inventory: Inventory): string[] {
+  const sorted = [...inventory.faulty].toSorted(([a], [b]) => compareText(a, b));
   return sorted.flatMap(([name, { faults }]) => {
     const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but the webhook would refuse it";
     const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);

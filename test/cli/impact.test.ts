@@ -11,10 +11,18 @@ spec: {arn: "${arn}", namespaceSelector: {names: [${namespaces}]}}
 const MENDED = selector("team-b", "arn:aws:iam::444455556666:role/team-b", "team-b");
 const ROTATED = selector("team-a", "arn:aws:iam::444455556666:role/team-a", "team-a");
 
-/** The state as a file, the manifests on standard input. */
+/** The state as a file, the manifests on standard input. That a role cannot be changed in place is another test's. */
 async function impact(t: Test, stdin: string, ...flags: readonly string[]): Promise<Ran> {
   const dir = t.testdir({ "state.yaml": STATE });
-  return await runCommand(["impact", "--from", dir, "-", ...flags], { stdin });
+  return await runCommand(["impact", "--from", dir, "-", "--check", "IRS-07=off", ...flags], { stdin });
+}
+
+interface Report {
+  readonly findings: readonly { readonly severity: string }[];
+}
+
+function parsed(stdout: string): Report {
+  return JSON.parse(stdout);
 }
 
 test("text has the counts, then each resource that changes, before and after with the account", async (t) => {
@@ -38,7 +46,9 @@ test("JSON has the counts, and whole resolutions", async (t) => {
     outcome: "selected", via: "selector", selectors: [{ name: "team-a", resourceVersion: null, roleARN: `arn:aws:iam::${account}:role/team-a` }],
     roleARN: `arn:aws:iam::${account}:role/team-a`, accountID: account, region: null, code: null, message: "IAMRoleSelector team-a selects it.",
   });
-  t.strictSame(JSON.parse(stdout), {
+  const { findings, ...comparison } = parsed(stdout);
+  t.strictSame(findings.filter(({ severity }) => severity === "deny"), []);
+  t.strictSame(comparison, {
     summary: { resources: 3, unchanged: 2, conflict: 0, refused: 0, default: 0, account: 1, role: 0, region: 0, selected: 0, selector: 0, added: 0, removed: 0 },
     changes: [{
       resource: { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", namespace: "team-a", name: "b1" },
@@ -83,11 +93,28 @@ test("regions, and what the maps refuse", async (t) => {
   t.match(refused.stdout, /to refusal .* -> +refused: ERR_CARM_MAP_MISSING\n$/);
 });
 
-test("a malformed selector among the manifests is told and exits 1, one of the state is not", async (t) => {
+test("what of the manifests the webhook would refuse is told and exits 1; what the state holds already is not", async (t) => {
   const { status, stdout, stderr } = await impact(t, selector("new", "not-an-arn", "team-c"));
   t.equal(status, 1);
-  t.equal(stdout, "3 resources: 3 unchanged\n");
-  t.match(stderr, /^IAMRoleSelector new is malformed and takes no part:\n {2}IRS-02 spec\.arn: [^\n]*\n$/);
+  t.equal(stderr, "");
+  t.equal(stdout, [
+    "3 resources: 3 unchanged",
+    "",
+    "The webhook would refuse",
+    "-:4: deny IRS-02 IAMRoleSelector new spec.arn",
+    '    "not-an-arn" is not an ARN: it does not start with arn:',
+    "    fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
+    "",
+  ].join("\n"));
+  const again = await impact(t, selector("team-b", "arn:aws:iam:444455556666:role/team-b", "team-b"));
+  t.same(again, { status: 0, stdout: "3 resources: 3 unchanged\n", stderr: "" }, "a fault that stood before");
+});
+
+test("a role cannot be changed in place", async (t) => {
+  const dir = t.testdir({ "state.yaml": STATE });
+  const { status, stdout } = await runCommand(["impact", "--from", dir, "-"], { stdin: selector("team-a", "arn:aws:iam::111122223333:role/new", "team-a") });
+  t.equal(status, 1);
+  t.match(stdout, /\nThe webhook would refuse\n-:4: deny IRS-07 IAMRoleSelector team-a spec\.arn\n/);
 });
 
 test("what is to be deleted and is not there is told", async (t) => {
