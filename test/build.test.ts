@@ -41,6 +41,14 @@ test("what is built for production runs: the sidecar takes its identity from the
   t.match(sts.calls.at(-1), { action: "AssumeRole", roleARN: "arn:aws:iam::111122223333:role/team-a" });
 });
 
+test("the package holds what runs and what is read, and no sources", async (t) => {
+  const pack = spawn("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
+  const listed = (await text(pack.stdout)).matchAll(/"path": "(?<file>[^"]+)"/g);
+  const files = [...listed].map(({ groups }) => groups?.["file"] ?? "").filter((file) => !file.startsWith("dist/"));
+  t.ok(files.includes("manifests/examples/storefront/shop.yaml"));
+  t.same(files.filter((file) => !/^(README\.md|LICENSE|package\.json|manifests\/.*\.(yaml|md))$/.test(file)), []);
+});
+
 /** As it is logged. */
 async function addressOf(log: Readable): Promise<string> {
   for await (const line of createInterface(log)) {
