@@ -34,7 +34,8 @@ export class KindStore {
     const key = keyOf(stringAt(spec, "group") ?? "", stringAt(spec, "names", "kind") ?? "");
     this.#keys.set(name, key);
     if (storage === null) return;
-    this.#kinds.set(key, { storage, served: versions.filter((one) => field(one, "served") === true).map((one) => stringAt(one, "name") ?? "") });
+    const served = versions.filter((one) => field(one, "served") === true).map((one) => stringAt(one, "name"));
+    this.#kinds.set(key, { storage, served: served.filter((version) => version !== null) });
     if (key === SELECTORS) this.#selectorFields = fieldsOf(stored);
   }
 

@@ -2,7 +2,7 @@ import { isACKGroup } from "../ack-resource.ts";
 import { closest } from "../closest.ts";
 import { quote } from "../quote.ts";
 import type { TypeEntry } from "../type-entry.ts";
-import type { Check, Fault, SelectorChange } from "./check.ts";
+import type { Check, Found, SelectorChange } from "./check.ts";
 import { typeEntries } from "./selector-kinds.ts";
 import { someNames } from "./some-names.ts";
 
@@ -14,9 +14,10 @@ export const IRS_13: Check<SelectorChange> = {
   fix: "write group, version and kind as kubectl get crd has them, or install the controller that brings the kind",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
   needs: ["kinds"],
-  *find({ written, origin, settings: { runtime }, inventory }): Iterable<Fault> {
+  *find({ written, origin, settings: { runtime }, inventory }): Found {
     const installed = [...inventory.installedTypes()];
     for (const [path, entry] of typeEntries({ written, origin, runtime })) {
+      yield null; // each entry may be compared with every kind there is
       const fault = entry.group === "" || isACKGroup(entry.group) ? mismatch(entry, installed) : null;
       if (fault !== null) yield { path: [...path, fault.part], message: fault.message };
     }
