@@ -17,19 +17,22 @@ const SHARE_OF_SLICE = 0.5;
 
 /**
  * Does a long piece of work slice by slice. Rejects with ERR_REQUEST_DEADLINE when the time runs out, since half of a look proves
- * nothing: the caller answers with an error, and never with what was found until then.
+ * nothing and a late answer reaches nobody: the caller answers with an error, and never with what was found until then.
  */
 export async function inSlices<Result>(steps: Steps<Result>, { sliceMs, now, pause, remainingMs }: SliceOptions): Promise<Result> {
   let startedMs = now();
   for (;;) {
     const step = steps.next();
+    const isOver = now() - startedMs >= sliceMs * SHARE_OF_SLICE;
+    if ((isOver || step.done === true) && remainingMs() <= 0) throw tooLate();
     if (step.done === true) return step.value;
-    if (now() - startedMs < sliceMs * SHARE_OF_SLICE) continue;
-    if (remainingMs() <= 0) {
-      throw new ResolverError("ERR_REQUEST_DEADLINE", "the change concerns so many resources that the time for an answer was too short; try again, or make it in smaller steps");
-    }
+    if (!isOver) continue;
     // oxlint-disable-next-line no-await-in-loop -- the point of it: one slice after another, with turns for others in between
     await pause();
     startedMs = now();
   }
+}
+
+function tooLate(): ResolverError {
+  return new ResolverError("ERR_REQUEST_DEADLINE", "the time for an answer was too short for all that the change concerns; try again, or make it in smaller steps");
 }

@@ -70,6 +70,15 @@ test("an object is being deleted when the stored one is, whatever the request cl
   t.end();
 });
 
+test("a deletion is judged, a second one of the same object decides nothing any more", (t) => {
+  const leaving = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
+  t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: STORED }), null);
+  t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: leaving }), "being deleted");
+  t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: null }), null);
+  t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: STORED, oldObject: leaving }), null, "a create has no stored object");
+  t.end();
+});
+
 test("a subresource is never ours to refuse; a create is judged", (t) => {
   t.equal(exemptionOf({ operation: "UPDATE", subResource: "status", object: { spec: 1 }, oldObject: STORED }), "subresource");
   t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: STORED, oldObject: null }), null);

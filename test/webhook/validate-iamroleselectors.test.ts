@@ -1,0 +1,111 @@
+import { test } from "tap";
+import { stringAt, type JsonObject } from "../../shared/decisions/json.ts";
+import { bucketObject, kindObject } from "../shared/decisions/objects.ts";
+import { FIRST, replacing, selecting } from "../shared/decisions/checks/company.ts";
+import { objectAt, reviewOf } from "./reviews.ts";
+import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
+
+const PATH = "/validate/iamroleselectors";
+const TEAM_A = selecting("team-a", FIRST, ["team-a"]);
+const GC = { username: "system:serviceaccount:kube-system:generic-garbage-collector", groups: [] };
+
+function holding(...objects: readonly JsonObject[]): WebhookUnderTest {
+  return webhookUnderTest(new FakeSource(objects));
+}
+
+function notLoaded(...objects: readonly JsonObject[]): WebhookUnderTest {
+  const source = new FakeSource(objects);
+  source.status = { loaded: false, lastSyncMs: null, fault: null };
+  return webhookUnderTest(source);
+}
+
+function deletion(object: JsonObject, request: JsonObject = {}): JsonObject {
+  return reviewOf(object, { operation: "DELETE", object: null, oldObject: object, ...request });
+}
+
+async function answer(webhook: WebhookUnderTest, review: JsonObject): Promise<{ readonly status: number; readonly response: JsonObject; readonly text: string }> {
+  const { status, json, text } = await webhook.post(`${PATH}?timeout=3s`, review);
+  return { status, response: objectAt(json, "response"), text };
+}
+
+test("the deletion of a selector in use is refused by what the stored one selects, that of one not in use is not", async (t) => {
+  const webhook = holding(TEAM_A, bucketObject());
+  const { response } = await answer(webhook, deletion(TEAM_A));
+  t.match(response, { allowed: false, status: { code: 422, details: { name: "team-a", kind: "IAMRoleSelector", causes: [{ field: "metadata.name", message: /^IRS-30 1 resource would fall to the controller's own role/ }] } } });
+  t.match(webhook.lines.at(-1), { operation: "DELETE", answer: "denied", codes: ["IRS-30"], object: { name: "team-a" } });
+  t.strictSame((await answer(holding(TEAM_A), deletion(TEAM_A))).response, { uid: "u-1", allowed: true });
+});
+
+test("an object of a collection, whose review has no name, is told by its own", async (t) => {
+  const webhook = holding(TEAM_A, bucketObject());
+  const review = deletion(TEAM_A);
+  const { name: _none, ...request } = objectAt(review, "request");
+  const { response } = await answer(webhook, { ...review, request });
+  t.equal(stringAt(response, "status", "details", "name"), "team-a");
+  t.match(webhook.lines.at(-1), { object: { name: "team-a" } });
+});
+
+test("what the cluster itself cleans up is warned about, and allowed", async (t) => {
+  const webhook = holding(TEAM_A, bucketObject());
+  const { response } = await answer(webhook, deletion(TEAM_A, { userInfo: GC }));
+  t.match(response, { allowed: true, warnings: [/^IRS-30 metadata\.name: 1 resource would fall/] });
+  t.match(webhook.lines.at(-1), { user: GC.username, answer: "allowed", codes: ["IRS-30"] });
+  const namesake = { username: "system:serviceaccount:team-a:generic-garbage-collector", groups: [] };
+  t.match((await answer(webhook, deletion(TEAM_A, { userInfo: namesake }))).response, { allowed: false });
+});
+
+test("a second call to delete, and finalizers and status alone, decide nothing", async (t) => {
+  const webhook = holding(TEAM_A, bucketObject());
+  const leaving = selecting("team-a", FIRST, ["team-a"], { deletionTimestamp: "2026-03-01T12:00:00Z" });
+  t.strictSame((await answer(webhook, deletion(leaving))).response, { uid: "u-1", allowed: true });
+  t.match(webhook.lines.at(-1), { answer: "skipped", reason: "being deleted" });
+  t.strictSame((await answer(webhook, deletion(TEAM_A, { subResource: "status" }))).response, { uid: "u-1", allowed: true });
+  const held = selecting("team-a", FIRST, ["team-a"], { finalizers: ["example.com/hold"] });
+  t.strictSame((await answer(webhook, reviewOf(TEAM_A, { operation: "UPDATE", oldObject: held }))).response, { uid: "u-1", allowed: true });
+});
+
+test("by a view that was never loaded nothing is allowed, and what is wrong by itself is refused all the same", async (t) => {
+  const message = "ERR_NOT_READY: the inventory has not been loaded yet, so nobody can tell which resources the change concerns; try again in a moment";
+  const webhook = notLoaded();
+  for (const review of [deletion(TEAM_A), reviewOf(TEAM_A), reviewOf(selecting("team-a", FIRST, ["b"]), { operation: "UPDATE", oldObject: TEAM_A })]) {
+    const { status, text } = await answer(webhook, review);
+    t.equal(status, 500);
+    t.equal(stringAt(JSON.parse(text), "message"), message);
+  }
+  const malformed = await answer(webhook, reviewOf({ ...TEAM_A, spec: { arn: "x" } }));
+  t.match(malformed.response, { allowed: false, status: { details: { causes: [{ message: /^IRS-02 / }, { message: /^IRS-15 / }] } } });
+  t.strictSame((await answer(webhook, reviewOf(TEAM_A, { operation: "UPDATE", oldObject: TEAM_A }))).response, { uid: "u-1", allowed: true }, "nothing changes");
+});
+
+test("an answer that would come after the API server waits for it is an error, and never a verdict", async (t) => {
+  const webhook = holding(TEAM_A, bucketObject());
+  webhook.requestMs = 2_899;
+  t.match((await answer(webhook, deletion(TEAM_A))).response, { allowed: false });
+  webhook.requestMs = 2_900;
+  const { status, text } = await answer(webhook, deletion(TEAM_A));
+  t.equal(status, 500);
+  t.match(stringAt(JSON.parse(text), "message"), /^ERR_REQUEST_DEADLINE: the time for an answer was too short/);
+  t.match(webhook.lines.at(-1), { answer: "error", codes: ["ERR_REQUEST_DEADLINE"] });
+});
+
+test("of definitions only the deletion of that of selectors is judged here", async (t) => {
+  const webhook = holding(TEAM_A, bucketObject());
+  const definition = kindObject("IAMRoleSelector", "services.k8s.aws", []);
+  t.match((await answer(webhook, deletion(definition))).response, { allowed: false, status: { details: { kind: "CustomResourceDefinition", causes: [{ field: "spec.names.kind", message: /^IRS-34 1 IAMRoleSelector would be deleted/ }] } } });
+  for (const review of [reviewOf(definition), deletion(kindObject("Bucket", "s3.services.k8s.aws", [])), deletion({ ...definition, kind: "Other" })]) {
+    t.strictSame((await answer(webhook, review)).response, { uid: "u-1", allowed: true });
+    t.match(webhook.lines.at(-1), { answer: "skipped", reason: "not ours" });
+  }
+  t.equal((await answer(notLoaded(), deletion(definition))).status, 500);
+});
+
+test("a selector is replaced in two steps, each allowed", async (t) => {
+  const source = new FakeSource([TEAM_A, bucketObject()]);
+  const webhook = webhookUnderTest(source);
+  const replacer = selecting("team-a-new", FIRST, ["team-a"], replacing("team-a"));
+  t.match((await answer(webhook, reviewOf(selecting("team-a-new", FIRST, ["team-a"])))).response, { allowed: false });
+  t.match((await answer(webhook, reviewOf(replacer))).response, { allowed: true, warnings: [/^IRS-17 /] });
+  t.match((await answer(webhook, deletion(TEAM_A))).response, { allowed: false }, "not before the replacer is there");
+  source.put(replacer);
+  t.match((await answer(webhook, deletion(TEAM_A))).response, { allowed: true, warnings: [/^IRS-32 /, /^IRS-33 /] });
+});
