@@ -61,6 +61,12 @@ const IS_DEFINITION_OF_SELECTORS = {
   expression: `oldObject != null && oldObject.metadata.name == "iamroleselectors.${SELECTOR_GROUP}"`,
 };
 
+/** Only those of ACK resources wait for us; what is stored has a group, so it cannot fail either. */
+const IS_DEFINITION_OF_RESOURCES = {
+  name: "is-definition-of-resources",
+  expression: `oldObject != null && oldObject.spec.group.endsWith(".${SELECTOR_GROUP}")`,
+};
+
 /**
  * No other ConfigMap waits for us. The only condition, and one that cannot fail, since under `Fail` a failure would hold up them all.
  * By the objects and not by `request.name`, which is absent where the name is generated or a collection is deleted.
@@ -126,8 +132,14 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     rules: [ackResources(options.extraGroups, EVERY_WRITE)],
     namespaceSelector: otherNamespaces(options),
   };
+  const definitions: V1ValidatingWebhook = {
+    ...webhook("/validate/resources", "Ignore", options),
+    name: `definition.resources.validate.${WEBHOOK.domain}`,
+    rules: [DEFINITIONS],
+    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_RESOURCES],
+  };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
-  const webhooks = [ofSelectors, definition, resources, ofNamespaces(options), ofCARMMaps(options)];
+  const webhooks = [ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options)];
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }
 

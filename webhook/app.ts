@@ -11,7 +11,7 @@ import type { WebhookMetrics } from "./metrics.ts";
 import { mutateIAMRoleSelectors } from "./mutate-iamroleselectors.ts";
 import { mutateResources } from "./mutate-resources.ts";
 import { BODY_LIMIT_BYTES } from "./review-decode.ts";
-import { addReviewRoute, type Decide, sendError } from "./review-route.ts";
+import { addReviewRoute, asResolverError, type Decide, sendError } from "./review-route.ts";
 import { validateConfigMaps } from "./validate-configmaps.ts";
 import { validateIAMRoleSelectors } from "./validate-iamroleselectors.ts";
 import { validateNamespaces } from "./validate-namespaces.ts";
@@ -41,6 +41,8 @@ export type WebhookApp = FastifyInstance<Server>;
 const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
+/** How often those two are looked after; Node's own interval is 30 s. */
+const TIMEOUT_CHECK_MS = 1_000;
 
 /** Builds the server of the admission paths, which listens to nobody yet. HTTP/1.1 alone: the API server speaks no other to a Service. */
 export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): WebhookApp {
@@ -56,7 +58,10 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
     // While it closes, a request that still arrives is answered: a 503 would be a failed call.
     return503OnClosing: false,
     exposeHeadRoutes: false,
+    frameworkErrors: (error, _request, reply) => void sendError(reply, asResolverError(error)),
   });
+  // Of requests that are for no path; each path has its own.
+  app.setErrorHandler((error, _request, reply) => sendError(reply, asResolverError(error)));
   app.removeContentTypeParser("text/plain");
   app.addHook("onSend", (_request, reply, _payload, done) => {
     if (ports.drain.active) reply.header("connection", "close");
@@ -76,7 +81,7 @@ function addRoutes(app: WebhookApp, decisions: DecisionSettings, ports: WebhookP
     "/mutate/iamroleselectors": mutateIAMRoleSelectors,
     "/validate/iamroleselectors": (request, remainingMs) => validateIAMRoleSelectors(request, { source, settings: decisions, monotonicMs, remainingMs }),
     "/mutate/resources": (request, remainingMs) => mutateResources(request, { source, clock, settings: decisions, remainingMs }),
-    "/validate/resources": (request, remainingMs) => validateResources(request, { source, clock, settings: decisions, remainingMs, access }),
+    "/validate/resources": (request, remainingMs) => validateResources(request, { source, clock, settings: decisions, monotonicMs, remainingMs, access }),
     "/validate/namespaces": (request, remainingMs) => validateNamespaces(request, { source, settings: decisions, monotonicMs, remainingMs, access }),
     "/validate/configmaps": (request, remainingMs) => validateConfigMaps(request, { source, settings: decisions, monotonicMs, remainingMs }),
   };

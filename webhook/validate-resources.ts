@@ -2,40 +2,50 @@ import { asksFor, selectorsInQuestion } from "../shared/decisions/access-questio
 import { isACKGroup } from "../shared/decisions/ack-resource.ts";
 import { exemptionOf } from "../shared/decisions/admission-scope.ts";
 import type { AccessAnswers } from "../shared/decisions/checks/check.ts";
-import { judge, type JudgeInput } from "../shared/decisions/checks/judge.ts";
+import type { JudgeInput } from "../shared/decisions/checks/judge.ts";
+import { definedKind, isKindDefinition } from "../shared/decisions/checks/kind-removal.ts";
 import { ACK_09 } from "../shared/decisions/checks/resource-selection.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { JsonObject } from "../shared/decisions/json.ts";
 import { isACKController, isCleanUp } from "../shared/decisions/requesters.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import { askAll, type AskAccess } from "./access-review.ts";
+import { judgeInSlices, type ReviewTime } from "./judge-in-slices.ts";
 import { type NamespaceWait, whenKnown } from "./known-namespace.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
 import { NO_OBJECT, NOT_OURS, type Verdict } from "./verdict.ts";
 
-export interface ResourceJudgement extends NamespaceWait {
+export interface ResourceJudgement extends NamespaceWait, ReviewTime {
   readonly settings: DecisionSettings;
   /** Null where nobody can be asked; then whether somebody may use a selector is never known. */
   readonly access: AskAccess | null;
 }
 
-/** Judges a step of an ACK resource, its deletion too. Throws ERR_NOT_READY from a view that was never loaded. */
+/** Judges a step of an ACK resource, its deletion too, and the removal of its definition. Throws ERR_NOT_READY from a view that was never loaded. */
 export async function validateResources(request: AdmissionRequest, context: ResourceJudgement): Promise<Verdict> {
-  const { operation, kind, namespace, oldObject } = request;
-  const object = operation === "DELETE" ? oldObject : request.object;
+  const { namespace } = request;
+  const object = request.operation === "DELETE" ? request.oldObject : request.object;
   if (object === null) return NO_OBJECT;
-  if (!isACKGroup(kind.group) || namespace === "") return NOT_OURS;
+  if (!isResource(request) && !isRemovalOfKind(request, object)) return NOT_OURS;
   const reason = exemptionOf(request);
   if (reason !== null) return { outcome: "skipped", reason };
   const { source, settings } = context;
   if (!source.status.loaded) {
     throw new ResolverError("ERR_NOT_READY", "the inventory has not been loaded yet, so the resource cannot be judged; try again in a moment");
   }
-  // Its annotations count in any case. One that stays unknown leaves out the checks that need it.
-  await whenKnown(() => source.inventory.hasNamespace(namespace), context);
+  // The annotations of a namespace count in any case. One that stays unknown leaves out the checks that need it.
+  if (namespace !== "") await whenKnown(() => source.inventory.hasNamespace(namespace), context);
   const access = await accessTo(object, request, context);
-  const { findings, denied } = judge({ ...inputOf(request, object, context), access }, settings);
+  const { findings, denied } = await judgeInSlices({ ...inputOf(request, object, context), access }, settings, context);
   return { outcome: denied ? "denied" : "allowed", findings };
+}
+
+function isResource({ kind, namespace }: AdmissionRequest): boolean {
+  return isACKGroup(kind.group) && namespace !== "";
+}
+
+function isRemovalOfKind({ operation }: AdmissionRequest, object: JsonObject): boolean {
+  return operation === "DELETE" && isKindDefinition(object) && isACKGroup(definedKind(object).group);
 }
 
 function inputOf(request: AdmissionRequest, object: JsonObject, { source, settings }: ResourceJudgement): JudgeInput {

@@ -35,7 +35,7 @@ const IS_CARM_MAP = {
 };
 
 test("every webhook is short, free of side effects, of v1, and skips what is being deleted", (t) => {
-  t.equal(configured().length, 7);
+  t.equal(configured().length, 8);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
@@ -57,6 +57,7 @@ test("selectors and CARM maps are refused while the webhook is down, resources a
     ["iamroleselectors.validate.ack-role-resolver.io", "Fail"],
     ["definition.iamroleselectors.validate.ack-role-resolver.io", "Fail"],
     ["resources.validate.ack-role-resolver.io", "Ignore"],
+    ["definition.resources.validate.ack-role-resolver.io", "Ignore"],
     ["namespaces.validate.ack-role-resolver.io", "Ignore"],
     ["configmaps.validate.ack-role-resolver.io", "Fail"],
   ]);
@@ -71,6 +72,7 @@ test("what mutates is asked of creates and updates, what validates of deletes to
     ["iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
     ["definition.iamroleselectors.validate", ["DELETE"]],
     ["resources.validate", ["CREATE,UPDATE,DELETE"]],
+    ["definition.resources.validate", ["DELETE"]],
     ["namespaces.validate", ["CREATE,UPDATE,DELETE"]],
     ["configmaps.validate", ["CREATE,UPDATE,DELETE"]],
   ]);
@@ -94,7 +96,17 @@ test("of ConfigMaps only the two CARM maps of the controllers' namespace wait fo
   t.end();
 });
 
-test("of all definitions only that of selectors waits for us, by a condition that cannot fail", (t) => {
+test("of the other definitions those of ACK resources are judged, and held up by nobody's absence", (t) => {
+  const { rules, matchConditions, clientConfig } = named(t, "definition.resources.validate");
+  t.match(rules, [{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], operations: ["DELETE"] }]);
+  t.same(matchConditions?.slice(1), [
+    { name: "is-definition-of-resources", expression: 'oldObject != null && oldObject.spec.group.endsWith(".services.k8s.aws")' },
+  ]);
+  t.equal(clientConfig.service?.path, "/validate/resources");
+  t.end();
+});
+
+test("of all definitions only that of selectors has to wait for us, by a condition that cannot fail", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.iamroleselectors.validate");
   t.same(rules, [{ apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], resources: ["customresourcedefinitions"], operations: ["DELETE"], scope: "Cluster" }]);
   t.same(matchConditions?.slice(1), [

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import type { Access, Requester } from "../../shared/decisions/checks/check.ts";
 import type { JsonObject } from "../../shared/decisions/json.ts";
+import { kindObject } from "../shared/decisions/objects.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
 
@@ -58,6 +59,22 @@ test("an ACK controller, and the cluster's own cleaning up, are only warned", as
   t.match(webhook.lines.at(-1), { answer: "allowed", codes: ["ACK-32"] });
 });
 
+test("the definition of a kind that is in use is not deleted, and that of another is", async (t) => {
+  const webhook = webhookUnderTest();
+  const removal = (group: string, kind: string): JsonObject => {
+    const definition = kindObject(kind, group, []);
+    return reviewOf(definition, { operation: "DELETE", object: null, oldObject: definition });
+  };
+  webhook.source.put(bucket);
+  t.match(await answered(webhook, removal("s3.services.k8s.aws", "Bucket")), {
+    allowed: false, status: { message: /^ACK-34 spec\.names\.kind: 1 resource would be deleted with it: Bucket team-a\/b in account 111122223333\./ },
+  });
+  t.match(await answered(webhook, removal("sqs.services.k8s.aws", "Queue")), { allowed: true, warnings: undefined });
+  t.strictSame(await answered(webhook, removal("example.com", "Bucket")), { uid: "u-1", allowed: true });
+  t.equal(webhook.lines.at(-1)?.["reason"], "not ours");
+  t.same(webhook.clock.scheduled, [], "there is no namespace to wait for");
+});
+
 test("a dry run is judged as any other, and changes nothing", async (t) => {
   const webhook = webhookUnderTest();
   t.same(await answered(webhook, reviewOf(typo, { dryRun: true })), await answered(webhook, reviewOf(typo)));
@@ -81,8 +98,10 @@ test("a namespace that stays unknown leaves out what it decides, and nothing els
   t.same(webhook.clock.scheduled, [100], "at most 100 ms");
   webhook.clock.ring();
   t.strictSame(objectAt((await answer).json, "response")["warnings"], undefined, "what resolves is not known, so nothing is said of it");
-  const review = reviewOf({ ...typo, metadata: { ...objectAt(typo, "metadata"), namespace: "brand-new" } });
-  t.match(objectAt((await webhook.post(`${PATH}?timeout=90ms`, review)).json, "response"), { allowed: false }, "a typo is one in any namespace");
+  const refused = answered(webhook, reviewOf({ ...typo, metadata: { ...objectAt(typo, "metadata"), namespace: "brand-new" } }));
+  while (webhook.source.listeners === 0) await new Promise((done) => setImmediate(done));
+  webhook.clock.ring();
+  t.match(await refused, { allowed: false }, "a typo is one in any namespace");
 });
 
 /** A webhook that asks for each resource who may use its selector. */

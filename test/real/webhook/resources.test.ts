@@ -25,6 +25,7 @@ onCluster("steps of ACK resources on a real API server", async (t, cluster) => {
   await t.test("status and finalizers go through untouched", async (tt) => leavesBookkeeping(tt, cluster, webhook));
   await t.test("a deletion that would go wrong is refused, unless it is waived or the cluster cleans up", async (tt) => judgesDeletions(tt, cluster));
   await t.test("in a namespace that goes everything may go", async (tt) => letsNamespacesGo(tt, cluster));
+  await t.test("the definition of a kind that is in use is kept", async (tt) => keepsKinds(tt, cluster));
   await t.test("while it is stopped everything is admitted", async (tt) => failsOpen(tt, cluster, webhook));
 });
 
@@ -234,6 +235,13 @@ async function letsNamespacesGo(t: Test, cluster: Cluster): Promise<void> {
     return answer.status === 200;
   }, EFFECT_LIMIT_MS), "once the webhook has heard of it");
   t.equal((await cluster.request("GET", path)).status, 404);
+}
+
+async function keepsKinds(t: Test, cluster: Cluster): Promise<void> {
+  const refused = await cluster.kubectl(["delete", "crd", "buckets.s3.services.k8s.aws"]);
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /ACK-34 .*would be deleted with it: Bucket /);
+  t.equal((await cluster.kubectl(["delete", "crd", "topics.sns.services.k8s.aws"])).code, 0, "nothing is of that kind");
 }
 
 async function failsOpen(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
