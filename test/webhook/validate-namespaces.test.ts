@@ -50,6 +50,11 @@ test("status, finalizers and a namespace on its way out are let through", async 
   for (const review of answers) t.same(objectAt((await webhook.post(PATH, review)).json, "response"), { uid: "u-1", allowed: true });
 });
 
+test("a review without an object is nobody's business", async (t) => {
+  const { json } = await webhook.post(PATH, reviewOf(PAYMENTS, { operation: "DELETE", object: null }));
+  t.same(objectAt(json, "response"), { uid: "u-1", allowed: true });
+});
+
 test("it cannot tell before the inventory is loaded", async (t) => {
   const source = payments();
   source.status = { loaded: false, lastSyncMs: null, fault: null };
@@ -62,6 +67,11 @@ test("who may use the selectors is asked when NS-02 is on, and nobody to ask is 
   const on = { checkSeverities: new Map([["NS-02", "deny"] as const]) };
   const asked = await webhookUnderTest(payments(), undefined, on).post(PATH, fixtureText("namespace-create"));
   t.match(objectAt(asked.json, "response", "status"), { message: /^NS-02 metadata\.labels: whether the requester may use IAMRoleSelector shared, / });
+  const asker = webhookUnderTest(payments(), undefined, on, { access: async ({ username }, selector) => (username === "alice@example.com" && selector === "shared" ? "allowed" : "denied") });
+  t.equal(objectAt((await asker.post(PATH, fixtureText("namespace-create"))).json, "response")["allowed"], true, "who may");
+  t.match(objectAt((await asker.post(PATH, fixtureText("namespace-update-moved"))).json, "response", "status"), { message: /NS-02 metadata\.labels: the requester may not use IAMRoleSelector dev, / });
+  const carm = webhookUnderTest(payments(), undefined, { ...on, mode: "carm" });
+  t.equal(objectAt((await carm.post(PATH, fixtureText("namespace-create"))).json, "response")["allowed"], true, "no selector selects in mode carm");
   const deleted = await webhookUnderTest(payments(), undefined, on).post(PATH, fixtureText("namespace-delete"));
   t.equal(objectAt(deleted.json, "response")["allowed"], true);
 });

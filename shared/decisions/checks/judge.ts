@@ -59,6 +59,7 @@ export function* judgeSteps(input: JudgeInput, settings: DecisionSettings): Step
     if (needs.length > 0) notApplied.push({ code: one.check.id, needs: needs.join(", ") });
     else findings.push(...(yield* findingsOf(one, input, settings)));
     if (needs.length === 0) notApplied.push(...unseenBy(one.check, input));
+    yield null;
   }
   findings.sort(compareFindings);
   notApplied.sort((a, b) => compareText(a.code, b.code));

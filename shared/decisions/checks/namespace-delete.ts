@@ -1,6 +1,8 @@
+import { compareText } from "../finding.ts";
+import { resourceName } from "../transition.ts";
 import type { Check, Found } from "./check.ts";
-import { namedResources } from "./named-resources.ts";
 import type { NamespaceChange } from "./namespace-change.ts";
+import { countOf, listOf, NAMED } from "./resource-list.ts";
 
 export const NS_13: Check<NamespaceChange> = {
   id: "NS-13",
@@ -14,6 +16,8 @@ export const NS_13: Check<NamespaceChange> = {
   *find({ inventory, name }): Found {
     const resources = inventory.resources.inNamespace(name);
     if (resources.size === 0) return;
-    yield { path: ["metadata", "name"], message: `with the namespace go ${namedResources([...resources])}` };
+    // The first few as they were found: it may hold very many.
+    const some = [...resources].slice(0, NAMED).map(resourceName).toSorted(compareText);
+    yield { path: ["metadata", "name"], message: `with the namespace go ${countOf(resources.size, "resource")}: ${listOf(some, resources.size)}` };
   },
 };

@@ -37,8 +37,8 @@ export const NS_07B: Check<NamespaceChange> = {
   ofChange: true,
   *find({ inventory, name, settings, stored, written }): Found {
     const wanted = defaultOf(written, settings.region);
-    const before = stored === null ? null : defaultOf(stored, settings.region);
-    if (stored === null || wanted === before) return;
+    if (stored === null || wanted === defaultOf(stored, settings.region)) return;
+    const before = defaultOf(stored, settings.region);
     const drifting = [...inventory.resources.inNamespace(name)].filter((resource) => takesDefault(resource) && resource.status.region !== wanted);
     const newly = drifting.filter(({ status }) => before === null || status.region === before);
     if (newly.length === 0) return;

@@ -4,7 +4,7 @@ import { printable } from "../quote.ts";
 import { accountOf, resourceName, type Transition } from "../transition.ts";
 
 /** A message names no more than these; who wants them all asks `impact`. */
-const NAMED = 3;
+export const NAMED = 3;
 
 /** What denies looks no further: nobody reads on, and more than "at least 20" would change nothing. */
 export const ENOUGH = 20;

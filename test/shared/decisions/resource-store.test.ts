@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { Inventory } from "../../../shared/decisions/inventory.ts";
+import type { JsonObject } from "../../../shared/decisions/json.ts";
 import { bucketObject, put, SETTINGS_BY_DEFAULT } from "./objects.ts";
 
 const GROUP = "s3.services.k8s.aws";
@@ -37,6 +38,18 @@ test("what is removed is found nowhere, and what is not there can be removed", (
   inventory.apply([remove, remove]);
   t.equal(inventory.resources.size, 0);
   t.same([...inventory.resources.ofGroup(GROUP), ...inventory.resources.inNamespace("team-a")], []);
+  t.end();
+});
+
+test("what exists in an account is found by it, until it is elsewhere or gone", (t) => {
+  const inIt = (account: string): JsonObject => bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: account } } });
+  const inventory = held(inIt("111122223333"), bucketObject({ name: "b2" }));
+  const found = (account: string): (string | null)[] => [...inventory.resources.ofAccount(account)].map(({ name }) => name);
+  t.same([found("111122223333"), found("444455556666")], [["b1"], []]);
+  inventory.apply([put(inIt("444455556666"))]);
+  t.same([found("111122223333"), found("444455556666")], [[], ["b1"]]);
+  inventory.apply([{ type: "remove", group: GROUP, kind: "Bucket", namespace: "team-a", name: "b1" }]);
+  t.same(found("444455556666"), []);
   t.end();
 });
 
