@@ -39,7 +39,7 @@ for (const [what, argv, stderr] of USAGE) {
 test("the environment sets what no flag sets", async (t) => {
   const { status, stderr } = await runCommand(["lint", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } });
   t.equal(status, 2);
-  t.equal(stderr, "ack-role-resolver: --fail-on: expected one of deny, warn\n");
+  t.equal(stderr, "ack-role-resolver: ACK_ROLE_RESOLVER_FAIL_ON: expected one of deny, warn\n");
   t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } })).status, 0);
 });
 
