@@ -143,8 +143,9 @@ test("stopping: not ready, every answer closes its connection, what is in flight
   t.same([late.status, late.connection], [200, "close"], "still answered, and told to leave");
 
   // This one waits for a namespace until after the listener has closed.
+  const listening = source.listeners;
   const inFlight = send(webhook, { ca: first.ca, body: fixture("bucket-create-unknown-namespace") });
-  while (source.listeners === 0) await new Promise((done) => setImmediate(done));
+  while (source.listeners === listening) await new Promise((done) => setImmediate(done));
   endDrain();
   const answer = await inFlight;
   t.same([answer.status, answer.connection], [200, "close"]);
@@ -160,6 +161,7 @@ test("an idle connection is kept past the 90 s for which the API server keeps it
   t.equal(server.headersTimeout, 10_000);
   t.equal(server.requestTimeout, 15_000);
   t.equal(server.timeout, 0);
+  t.match(server, { connectionsCheckingInterval: 1_000 }, "and the two are looked after each second");
   t.end();
 });
 
