@@ -47,7 +47,7 @@ const TIMEOUT_CHECK_MS = 1_000;
 /** Builds the server of the admission paths, which listens to nobody yet. HTTP/1.1 alone: the API server speaks no other to a Service. */
 export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): WebhookApp {
   const app = fastify({
-    https: { ...options.tls, headersTimeout: HEADERS_TIMEOUT_MS },
+    https: { ...options.tls, headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
     bodyLimit: BODY_LIMIT_BYTES,
     // Whatever keys an object has are data to be judged: a 400 would let the failurePolicy decide instead.
     onProtoPoisoning: "ignore",

@@ -65,7 +65,8 @@ function sendJSON(reply: FastifyReply, body: Buffer): FastifyReply {
   return reply.header("content-type", JSON_TYPE).send(body);
 }
 
-function asResolverError(error: unknown): ResolverError {
+/** What is wrong with a request that got no answer, of the framework's own refusals too. */
+export function asResolverError(error: unknown): ResolverError {
   if (error instanceof ResolverError) return error;
   const code = error instanceof Error && "code" in error ? error.code : "";
   switch (code) {
@@ -77,6 +78,8 @@ function asResolverError(error: unknown): ResolverError {
       return new ResolverError("ERR_REQUEST_MALFORMED", "the body is empty; expected an AdmissionReview of admission.k8s.io/v1 as JSON");
     case "FST_ERR_CTP_INVALID_JSON_BODY":
       return new ResolverError("ERR_REQUEST_MALFORMED", "the body is not JSON; expected an AdmissionReview of admission.k8s.io/v1");
+    case "FST_ERR_BAD_URL":
+      return new ResolverError("ERR_REQUEST_MALFORMED", "the path does not decode; a % in it stands before two hexadecimal digits");
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new ResolverError("ERR_REQUEST_MALFORMED", "the body's length is not what Content-Length says");
     default:

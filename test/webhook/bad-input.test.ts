@@ -127,3 +127,14 @@ test("another path is a 404 that names the paths, another method a 405", async (
   t.equal(method.statusCode, 405);
   t.equal(method.headers.allow, "POST");
 });
+
+test("what the framework refuses before any path is a Status as well", async (t) => {
+  const { app } = webhookUnderTest();
+  const broken = await app.inject({ method: "POST", url: "/validate/%zz", headers: { "content-type": "application/json" }, payload: "{}" });
+  t.equal(broken.statusCode, 400);
+  t.equal(broken.headers["content-type"], "application/json");
+  t.match(broken.json(), { kind: "Status", code: 400, message: "ERR_REQUEST_MALFORMED: the path does not decode; a % in it stands before two hexadecimal digits" });
+  const empty = await app.inject({ method: "OPTIONS", url: "/validate/iamroleselectors", headers: { "content-type": "application/json" } });
+  t.equal(empty.headers["content-type"], "application/json");
+  t.match(empty.json(), { kind: "Status", reason: /^(BadRequest|MethodNotAllowed)$/ });
+});
