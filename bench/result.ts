@@ -2,8 +2,8 @@
 export interface Result {
   readonly name: string;
   readonly value: number;
-  readonly unit: "us" | "ms" | "x";
-  /** The most (us, ms) or the least (x) that is good enough; null where nothing is promised. */
+  readonly unit: "us" | "ms" | "x" | "MB";
+  /** The most (us, ms, MB) or the least (x) that is good enough; null where nothing is promised. */
   readonly target: number | null;
 }
 

@@ -1,9 +1,11 @@
 import { type ACKResource, isACKGroup, resourceOf } from "./ack-resource.ts";
+import { Interned } from "./interned.ts";
 import type { JsonObject } from "./json.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
 /** The ACK resources of an inventory, as much of each as decisions read: found by namespace, group or label, never by a scan. */
 export class ResourceStore {
+  readonly #interned = new Interned();
   readonly #byKey = new Map<string, ACKResource>();
   readonly #byNamespace = new SetIndex<ACKResource>();
   readonly #byGroup = new SetIndex<ACKResource>();
@@ -15,7 +17,7 @@ export class ResourceStore {
   }
 
   put(object: JsonObject): void {
-    const resource = resourceOf(object);
+    const resource = this.#compact(resourceOf(object));
     if (!isACKGroup(resource.group) || resource.name === null) return;
     this.remove(resource.group, resource.kind, resource.namespace, resource.name);
     this.#byKey.set(keyOf(resource.group, resource.kind, resource.namespace, resource.name), resource);
@@ -23,6 +25,23 @@ export class ResourceStore {
     this.#byGroup.add(resource.group, resource);
     for (const [label, value] of resource.labels) this.#byLabel.add(labelKey(label, value), resource);
     if (resource.status.ownerAccountID !== null) this.#byAccount.add(resource.status.ownerAccountID, resource);
+  }
+
+  /** The same, its texts and maps shared with those of other resources: there may be some hundred thousand. */
+  #compact(resource: ACKResource): ACKResource {
+    const interned = this.#interned;
+    const { group, version, kind, namespace, labels, annotations, status } = resource;
+    const text = (value: string | null): string | null => (value === null ? null : interned.text(value));
+    return {
+      ...resource,
+      group: interned.text(group),
+      version: interned.text(version),
+      kind: interned.text(kind),
+      namespace: interned.text(namespace),
+      labels: interned.map(labels),
+      annotations: interned.map(annotations),
+      status: { ...status, ownerAccountID: text(status.ownerAccountID), region: text(status.region) },
+    };
   }
 
   remove(group: string, kind: string, namespace: string, name: string): void {

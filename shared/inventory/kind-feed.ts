@@ -48,7 +48,7 @@ export class KindFeed implements ListWatchHandler {
 
   /** Stops, and takes what it brought out of the inventory at once. */
   async drop(): Promise<void> {
-    this.#apply([], [...this.#listWatch.known]);
+    this.#apply([], this.#listWatch.known);
     this.#dropped = true;
     this.#tellListing("listed");
     await this.stop();

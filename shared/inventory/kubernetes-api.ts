@@ -63,11 +63,22 @@ function send({ server, options }: KubernetesConnection, request: KubernetesRequ
   });
 }
 
-/** The answer's body as text. */
+const FIRST_BODY_BYTES = 64 * 1024;
+
+/** The answer's body as text. Each chunk is copied as it comes: kept until the end, chunks outlive the quick collections of garbage. */
 export async function bodyText(response: KubernetesResponse): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response.body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
+  let bytes = Buffer.allocUnsafe(FIRST_BODY_BYTES);
+  let length = 0;
+  for await (const chunk of response.body) {
+    if (length + chunk.length > bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(bytes.length * 2, length + chunk.length));
+      bytes.copy(larger, 0, 0, length);
+      bytes = larger;
+    }
+    chunk.copy(bytes, length);
+    length += chunk.length;
+  }
+  return bytes.toString("utf8", 0, length);
 }
 
 /** What `Retry-After` asks for, in ms, as seconds or as a date; null without one. */

@@ -5,7 +5,7 @@ import { LineSplitter } from "./line-splitter.ts";
 import { connectionFault, errorEvent, Expired, ListWatchFault, refusalFault } from "./list-watch-fault.ts";
 import { listAll, type ListPage, readEvent, readPage } from "./list-watch-wire.ts";
 import type { Turns } from "./turns.ts";
-import { collectionPath, keyOf, type KeptObject, type ObjectName, type ObjectVersion, selectionQuery, versionOf, type WatchedKind } from "./watched-kind.ts";
+import { collectionPath, keyOf, type KeptObject, nameOf, type ObjectName, selectionQuery, type WatchedKind } from "./watched-kind.ts";
 import { watchedRequest } from "./watchdog.ts";
 
 /** What a list-watch tells, in the order of the API server's events and never two at once. */
@@ -52,8 +52,8 @@ export class ListWatch {
   readonly #options: ListWatchOptions;
   readonly #backOff: BackOff;
   readonly #stopping = new AbortController();
-  /** The version of each object told of, by namespace and name. */
-  #known = new Map<string, ObjectVersion>();
+  /** The version of each object told of, by its key. */
+  #known = new Map<string, string>();
   /** The version that the view is at; null when a list is due. */
   #resourceVersion: string | null = null;
   /** How often in a row the server asked to come again later. */
@@ -68,8 +68,8 @@ export class ListWatch {
   }
 
   /** The objects told of and not gone. */
-  get known(): Iterable<ObjectName> {
-    return this.#known.values();
+  get known(): readonly ObjectName[] {
+    return Array.from(this.#known.keys(), nameOf);
   }
 
   start(): void {
@@ -135,9 +135,9 @@ export class ListWatch {
   async #list(): Promise<void> {
     const { handler } = this.#options;
     const { objects, resourceVersion } = await listAll((query) => this.#page(query));
-    const listed = new Map(objects.map((object) => [keyOf(object), versionOf(object)]));
-    const put = objects.filter((object) => this.#known.get(keyOf(object))?.resourceVersion !== object.resourceVersion);
-    const removed = [...this.#known].filter(([key]) => !listed.has(key)).map(([, gone]) => gone);
+    const listed = new Map(objects.map((object) => [keyOf(object), object.resourceVersion]));
+    const put = objects.filter((object) => this.#known.get(keyOf(object)) !== object.resourceVersion);
+    const removed = [...this.#known.keys()].filter((key) => !listed.has(key)).map(nameOf);
     handler.changed(put, removed);
     this.#known = listed;
     this.#resourceVersion = resourceVersion;
@@ -176,7 +176,7 @@ export class ListWatch {
     if (event.type !== "BOOKMARK") this.#backOff.reset();
     if (event.type === "PUT" && event.object.object !== null) {
       handler.changed([event.object], []);
-      this.#known.set(keyOf(event.object), versionOf(event.object));
+      this.#known.set(keyOf(event.object), event.object.resourceVersion);
     } else if (event.type === "DELETED" && this.#known.delete(keyOf(event))) {
       handler.changed([], [event]);
     }

@@ -7,7 +7,7 @@ import { Turns } from "./turns.ts";
 import { collectionPath, type ObjectName, type WatchedKind } from "./watched-kind.ts";
 
 /** With some hundred kinds installed, the pages in flight would weigh more than all that is kept of them. */
-const LISTS_AT_ONCE = 4;
+const LISTS_AT_ONCE = 2;
 
 export interface ResourceFeedsOptions extends Omit<KindFeedOptions, "kind" | "sort" | "isAwaited" | "turns" | "onObjects"> {
   readonly extraGroups: readonly string[];

@@ -21,12 +21,9 @@ export interface ObjectName {
   readonly name: string;
 }
 
-export interface ObjectVersion extends ObjectName {
-  readonly resourceVersion: string;
-}
-
 /** An object as far as it is kept; null when no decision reads it. */
-export interface KeptObject extends ObjectVersion {
+export interface KeptObject extends ObjectName {
+  readonly resourceVersion: string;
   readonly object: JsonObject | null;
 }
 
@@ -34,9 +31,10 @@ export function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-/** Without the object, which need not be held twice. */
-export function versionOf({ namespace, name, resourceVersion }: ObjectVersion): ObjectVersion {
-  return { namespace, name, resourceVersion };
+/** What `keyOf` made a key of; no namespace holds a slash. */
+export function nameOf(key: string): ObjectName {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 /** The path of the kind's objects in all namespaces, or in that of the one object. */

@@ -1,0 +1,59 @@
+import { ClusterSource } from "../../shared/inventory/cluster-source.ts";
+import { bodyText, httpKubernetesAPI } from "../../shared/inventory/kubernetes-api.ts";
+import { field, stringAt } from "../../shared/decisions/json.ts";
+import { RESOURCE_KINDS, RESOURCES_A_KIND, SELECTOR_COUNT } from "./size.ts";
+
+/**
+ * Reads the fake API server's cluster in a process of its own, and prints what it took as JSON: `hold` as a source does, `parse` page by
+ * page to objects that are let go, `read` to bytes alone.
+ */
+
+const [mode = "", port = ""] = process.argv.slice(2);
+const api = httpKubernetesAPI(() => Promise.resolve({ server: `http://127.0.0.1:${port}`, options: {} }));
+const MB = 1024 * 1024;
+
+async function hold(): Promise<void> {
+  const source = new ClusterSource({ runtime: "ack", api, resources: { extraGroups: [] } });
+  const start = performance.now();
+  await source.start();
+  const { inventory } = source;
+  if (inventory.resources.size !== RESOURCE_KINDS * RESOURCES_A_KIND || inventory.selectors.size !== SELECTOR_COUNT) throw new Error("not everything is held");
+  tell(start);
+  await source.stop();
+}
+
+async function readAll(isParsed: boolean): Promise<void> {
+  const start = performance.now();
+  const definitions = await readCollection("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", true);
+  const groups = definitions.map((item) => stringAt(item, "spec", "group") ?? "");
+  const paths = ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", "/api/v1/namespaces", ...groups.map((group) => `/apis/${group}/v1alpha1/things`)];
+  // oxlint-disable-next-line no-await-in-loop -- page after page, as a list is
+  for (const path of paths) await readCollection(path, isParsed);
+  tell(start);
+}
+
+async function readCollection(path: string, isParsed: boolean): Promise<unknown[]> {
+  let items: unknown[] = [];
+  let query = "";
+  do {
+    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    const response = await api.request({ path: `${path}?limit=500${query}`, signal: new AbortController().signal });
+    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    const text = await bodyText(response);
+    const page: unknown = isParsed ? JSON.parse(text) : null;
+    const listed = field(page, "items");
+    if (Array.isArray(listed)) items = listed;
+    const next = /"continue":"(\d+)"/.exec(text.slice(0, 200))?.[1];
+    query = next === undefined ? "" : `&continue=${next}`;
+  } while (query !== "");
+  return items;
+}
+
+function tell(start: number): void {
+  const { maxRSS } = process.resourceUsage();
+  const told = { ms: performance.now() - start, rssMB: process.memoryUsage.rss() / MB, peakMB: maxRSS / 1024 };
+  process.stdout.write(`${JSON.stringify(told)}\n`);
+}
+
+if (mode === "hold") await hold();
+else await readAll(mode === "parse");

@@ -1,0 +1,5 @@
+/** A large cluster. */
+export const SELECTOR_COUNT = 10_000;
+export const NAMESPACE_COUNT = 5_000;
+export const RESOURCE_KINDS = 20;
+export const RESOURCES_A_KIND = 5_000;
