@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -91,6 +91,8 @@ async function makeToken(path: string, randomBytes: (size: number) => Buffer): P
   try {
     // Readable to all: the other container reads it as another user, from a volume that only these two mount.
     await writeFile(temporary, token, { mode: 0o444, flag: "wx" });
+    // Whatever this process's umask has taken from it.
+    await chmod(temporary, 0o444);
     await rename(temporary, path);
   } catch (cause) {
     await rm(temporary, { force: true });
@@ -103,8 +105,9 @@ function isAbsent(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
-/** The code or the first words: never the file's content, which no such message holds. */
+/** A system error's code, or the words of ours: never the file's content, which no such message holds. */
 function reasonOf(error: unknown): string {
+  if (error instanceof ResolverError) return error.message;
   if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
   return error instanceof Error ? error.message : "unknown";
 }

@@ -119,3 +119,24 @@ test("a closed file is read no more", async (t) => {
   file.close();
   t.equal(clock.scheduled, 0);
 });
+
+test("a tight umask takes nothing from the other container, which reads as another user", async (t) => {
+  const { path, ports } = subject(t);
+  const before = process.umask(0o077);
+  t.teardown(() => process.umask(before));
+  const file = await TokenFile.open(path, ports);
+  t.teardown(() => file.close());
+  t.equal((await stat(path)).mode & 0o777, 0o444);
+});
+
+test("a new content that is no token is told in words, without the content", async (t) => {
+  const { path, ports, lines } = subject(t);
+  await writeFile(path, "given-token");
+  const file = await TokenFile.open(path, ports);
+  t.teardown(() => file.close());
+  await writeFile(path, "planted secret");
+  await file.reread();
+  const reason = `--token-file ${path}: a token is one line of printable ASCII without spaces; empty the file to have one made.`;
+  t.match(lines.map((line): unknown => JSON.parse(line)), [{ level: "warn", reason }]);
+  t.ok(file.check.accepts("given-token"));
+});
