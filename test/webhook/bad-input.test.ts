@@ -2,7 +2,7 @@ import { test } from "tap";
 import { fixture } from "./reviews.ts";
 import { webhookUnderTest } from "./webhook-under-test.ts";
 
-const PATHS = ["/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources"];
+const PATHS = ["/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources", "/validate/namespaces", "/validate/configmaps"];
 const MIB = 1024 * 1024;
 
 function changed(change: (request: Record<string, unknown>) => void): string {

@@ -26,7 +26,16 @@ const selector = record({
   apiVersion: constant("services.k8s.aws/v1alpha1"), kind: constant("IAMRoleSelector"),
   metadata: record({ name: string() }), spec: record({ arn: jsonValue(), resourceTypeSelector: oneof(array(oneof(entry, jsonValue())), jsonValue()) }),
 });
-const path = constantFrom("/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources");
+const namespace = record({
+  apiVersion: constant("v1"), kind: constant("Namespace"),
+  metadata: record({ name: string(), labels, annotations: dictionary(constantFrom("endpoint-url", "default-region", "team-id", "owner-account-id", "region").map((name) => `services.k8s.aws/${name}`), jsonValue()) }),
+});
+const carmMap = record({
+  apiVersion: constant("v1"), kind: constant("ConfigMap"),
+  metadata: record({ name: constantFrom("ack-role-account-map", "ack-role-team-map"), namespace: constantFrom("ack-system", "") }),
+  data: oneof(dictionary(string(), oneof(string(), constant("arn:aws:iam::111122223333:role/a"), jsonValue())), jsonValue()), binaryData: jsonValue(),
+});
+const path = constantFrom("/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources", "/validate/namespaces", "/validate/configmaps");
 
 /** As the API server sees an object: what JSON holds, and nothing else. */
 function clone(object: unknown): JsonObject {
@@ -37,7 +46,7 @@ function clone(object: unknown): JsonObject {
 
 test("whatever object a review holds, the answer echoes its version, kind and uid, and a delete is never patched", async (t) => {
   const operation = constantFrom("CREATE", "UPDATE", "DELETE");
-  await assert(asyncProperty(path, oneof(bucket, selector), record({ uid: uuid(), operation, withObject: boolean() }), async (to, object, { uid, operation: op, withObject }) => {
+  await assert(asyncProperty(path, oneof(bucket, selector, namespace, carmMap), record({ uid: uuid(), operation, withObject: boolean() }), async (to, object, { uid, operation: op, withObject }) => {
     const stored = op === "CREATE" ? null : object;
     const { status, json } = await webhook.post(to, reviewOf(object, { uid, operation: op, oldObject: stored, object: withObject ? object : null }));
     const { apiVersion, kind } = objectAt(json);
