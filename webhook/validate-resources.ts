@@ -6,7 +6,7 @@ import type { JudgeInput } from "../shared/decisions/checks/judge.ts";
 import { definedKind, isKindDefinition } from "../shared/decisions/checks/kind-removal.ts";
 import { ACK_09 } from "../shared/decisions/checks/resource-selection.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { JsonObject } from "../shared/decisions/json.ts";
+import { field, isJsonObject, type JsonObject } from "../shared/decisions/json.ts";
 import { isACKController, isCleanUp } from "../shared/decisions/requesters.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import { askAll, type AskAccess } from "./access-review.ts";
@@ -24,9 +24,9 @@ export interface ResourceJudgement extends NamespaceWait, ReviewTime {
 /** Judges a step of an ACK resource, its deletion too, and the removal of its definition. Throws ERR_NOT_READY from a view that was never loaded. */
 export async function validateResources(request: AdmissionRequest, context: ResourceJudgement): Promise<Verdict> {
   const { namespace } = request;
-  const object = request.operation === "DELETE" ? request.oldObject : request.object;
-  if (object === null) return NO_OBJECT;
-  if (!isResource(request) && !isRemovalOfKind(request, object)) return NOT_OURS;
+  const sent = request.operation === "DELETE" ? request.oldObject : request.object;
+  if (sent === null) return NO_OBJECT;
+  if (!isResource(request) && !isRemovalOfKind(request, sent)) return NOT_OURS;
   const reason = exemptionOf(request);
   if (reason !== null) return { outcome: "skipped", reason };
   const { source, settings } = context;
@@ -35,6 +35,7 @@ export async function validateResources(request: AdmissionRequest, context: Reso
   }
   // The annotations of a namespace count in any case. One that stays unknown leaves out the checks that need it.
   if (namespace !== "") await whenKnown(() => source.inventory.hasNamespace(namespace), context);
+  const object = namespace === "" ? sent : inNamespace(sent, namespace);
   const access = await accessTo(object, request, context);
   const { findings, denied } = await judgeInSlices({ ...inputOf(request, object, context), access }, settings, context);
   return { outcome: denied ? "denied" : "allowed", findings };
@@ -42,6 +43,12 @@ export async function validateResources(request: AdmissionRequest, context: Reso
 
 function isResource({ kind, namespace }: AdmissionRequest): boolean {
   return isACKGroup(kind.group) && namespace !== "";
+}
+
+/** The namespace that the request is for, whatever the object says: that is the one that its author had to be allowed to write in. */
+function inNamespace(object: JsonObject, namespace: string): JsonObject {
+  const metadata = field(object, "metadata");
+  return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
 }
 
 function isRemovalOfKind({ operation }: AdmissionRequest, object: JsonObject): boolean {

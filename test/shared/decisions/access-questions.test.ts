@@ -1,0 +1,24 @@
+import { test } from "tap";
+import { asksAccess, selectorsInQuestion } from "../../../shared/decisions/access-questions.ts";
+import { Inventory } from "../../../shared/decisions/inventory.ts";
+import { COMPANY, tiered } from "./checks/resource-lines.ts";
+import { namespaceObject, put } from "./objects.ts";
+
+test("access reviews are asked once a check that wants them is on", (t) => {
+  t.notOk(asksAccess({ checkSeverities: new Map() }), "each is off by default");
+  t.notOk(asksAccess({ checkSeverities: new Map([["ACK-06", "deny"], ["ACK-09", "off"]]) }));
+  t.ok(asksAccess({ checkSeverities: new Map([["ACK-09", "deny"]]) }));
+  t.ok(asksAccess({ checkSeverities: new Map([["NS-02", "warn"]]) }));
+  t.end();
+});
+
+test("of a resource the one selector that selects it is in question", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  inventory.apply(COMPANY.map(put));
+  t.same(selectorsInQuestion(tiered("gold"), inventory, { mode: "selectors" }), ["gold"]);
+  t.same(selectorsInQuestion(tiered(), inventory, { mode: "selectors" }), []);
+  t.same(selectorsInQuestion(tiered("gold", "silver"), inventory, { mode: "selectors" }), [], "a conflict gives no role");
+  t.same(selectorsInQuestion(tiered("gold"), inventory, { mode: "carm" }), [], "nor does a selector in mode carm");
+  t.same(selectorsInQuestion(namespaceObject("team-a"), inventory, { mode: "selectors" }), []);
+  t.end();
+});
