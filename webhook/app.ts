@@ -8,6 +8,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import type { AskAccess } from "./access-review.ts";
 import type { WebhookMetrics } from "./metrics.ts";
+import { LeavingSelectors } from "./leaving-selectors.ts";
 import { mutateIAMRoleSelectors } from "./mutate-iamroleselectors.ts";
 import { mutateResources } from "./mutate-resources.ts";
 import { BODY_LIMIT_BYTES } from "./review-decode.ts";
@@ -77,9 +78,10 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
 
 function addRoutes(app: WebhookApp, decisions: DecisionSettings, ports: WebhookPorts): void {
   const { source, clock, log, metrics, monotonicMs, access = null } = ports;
+  const leaving = new LeavingSelectors(monotonicMs);
   const routes: Readonly<Record<string, Decide>> = {
     "/mutate/iamroleselectors": mutateIAMRoleSelectors,
-    "/validate/iamroleselectors": (request, remainingMs) => validateIAMRoleSelectors(request, { source, settings: decisions, monotonicMs, remainingMs }),
+    "/validate/iamroleselectors": (request, remainingMs) => validateIAMRoleSelectors(request, { source, settings: decisions, leaving, monotonicMs, remainingMs }),
     "/mutate/resources": (request, remainingMs) => mutateResources(request, { source, clock, settings: decisions, remainingMs }),
     "/validate/resources": (request, remainingMs) => validateResources(request, { source, clock, settings: decisions, monotonicMs, remainingMs, access }),
     "/validate/namespaces": (request, remainingMs) => validateNamespaces(request, { source, settings: decisions, monotonicMs, remainingMs, access }),

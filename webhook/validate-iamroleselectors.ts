@@ -8,12 +8,14 @@ import { isCleanUp } from "../shared/decisions/requesters.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { judgeInSlices, type ReviewTime } from "./judge-in-slices.ts";
+import type { LeavingSelectors } from "./leaving-selectors.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
 import { NO_OBJECT, NOT_OURS, type Verdict } from "./verdict.ts";
 
 export interface SelectorContext extends ReviewTime {
   readonly source: Pick<InventorySource, "inventory" | "status">;
   readonly settings: DecisionSettings;
+  readonly leaving: LeavingSelectors;
 }
 
 /**
@@ -31,12 +33,16 @@ export async function validateIAMRoleSelectors(request: AdmissionRequest, contex
 
 /** What the cluster itself cleans up is warned about, never refused. */
 async function judgeAgainstAll(request: AdmissionRequest, object: JsonObject, context: SelectorContext): Promise<Verdict> {
-  const { source: { inventory }, settings } = context;
-  const { operation, oldObject, requester } = request;
+  const { source: { inventory }, settings, leaving } = context;
+  const { operation, oldObject, requester, name, dryRun } = request;
   const old = operation === "UPDATE" ? oldObject : null;
   const lenient = isCleanUp(request, inventory);
-  const input = { object, old, requester, origin: "cluster", inventory, lenient, ...(operation === "DELETE" && { operation }) } as const;
+  const isLeaving = operation === "DELETE" && isSelector(object) && !dryRun;
+  if (isLeaving) leaving.add(name);
+  const input = { object, old, requester, origin: "cluster", inventory, lenient, leaving, ...(operation === "DELETE" && { operation }) } as const;
   const { findings, denied } = await judgeInSlices(input, settings, context);
+  // One that is refused stays, and one that is written is there again.
+  if (denied === isLeaving && !dryRun) leaving.delete(name);
   return { outcome: denied ? "denied" : "allowed", findings };
 }
 

@@ -18,7 +18,11 @@ export interface SelectorStep {
   readonly name: string;
   readonly before: RoleSelector | null;
   readonly after: RoleSelector | null;
+  /** Selectors that are on their way out, which count as gone already. */
+  readonly leaving?: Names;
 }
+
+export type Names = Pick<ReadonlySet<string>, "has">;
 
 /** After so many resources a scan may be put off: well under a millisecond's work. */
 const RESOURCES_BETWEEN_PAUSES = 100;
@@ -27,8 +31,9 @@ const RESOURCES_BETWEEN_PAUSES = 100;
  * What a change of a selector does to the resources that it selects before or after. Yields null where it may be put off; a
  * resource that changes meanwhile is told of as it was when its part of the scan began.
  */
-export function* transitionsOfSelector(inventory: Inventory, { name, before, after }: SelectorStep): Iterable<Transition | null> {
-  const othersOf = (resource: ACKResource): RoleSelector[] => selectingSelectors(inventory, resource).filter((selector) => selector.name !== name);
+export function* transitionsOfSelector(inventory: Inventory, { name, before, after, leaving = NOBODY }: SelectorStep): Iterable<Transition | null> {
+  const stays = (selector: RoleSelector): boolean => selector.name !== name && !leaving.has(selector.name);
+  const othersOf = (resource: ACKResource): RoleSelector[] => selectingSelectors(inventory, resource).filter(stays);
   for (const resource of selectedBy(inventory, before)) {
     if (resource === null) yield null;
     else yield transition(resource, othersOf(resource), before, after !== null && selects(inventory, after, resource) ? after : null);
@@ -38,6 +43,8 @@ export function* transitionsOfSelector(inventory: Inventory, { name, before, aft
     else if (before === null || !selects(inventory, before, resource)) yield transition(resource, othersOf(resource), null, after);
   }
 }
+
+const NOBODY: Names = new Set();
 
 function transition(resource: ACKResource, others: readonly RoleSelector[], before: RoleSelector | null, after: RoleSelector | null): Transition {
   const withOthers = (selector: RoleSelector | null): readonly RoleSelector[] => (selector === null ? others : [...others, selector]);

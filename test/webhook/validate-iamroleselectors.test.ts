@@ -109,3 +109,25 @@ test("a selector is replaced in two steps, each allowed", async (t) => {
   source.put(replacer);
   t.match((await answer(webhook, deletion(TEAM_A))).response, { allowed: true, warnings: [/^IRS-32 /, /^IRS-33 /] });
 });
+
+test("of two selectors that are deleted in one breath neither relies on the other, though the inventory still holds both", async (t) => {
+  const other = selecting("other", FIRST, ["team-a"]);
+  const webhook = holding(TEAM_A, other, bucketObject());
+  const allowed = async (object: JsonObject, request: JsonObject = {}): Promise<unknown> => (await answer(webhook, deletion(object, request))).response["allowed"];
+  t.equal(await allowed(TEAM_A, { dryRun: true }), true);
+  t.equal(await allowed(other, { dryRun: true }), true, "a dry run deletes nothing");
+  t.equal(await allowed(TEAM_A), true);
+  t.equal(await allowed(other), false, "it alone is left");
+  t.equal(await allowed(TEAM_A), true, "and what is refused stays");
+  t.match((await answer(webhook, reviewOf(TEAM_A))).response, { allowed: false }, "an overlap that is refused brings nothing back");
+  t.equal(await allowed(other), false);
+  t.match((await answer(webhook, reviewOf(selecting("team-a", FIRST, ["team-a"], replacing("other"))))).response, { allowed: true });
+  t.equal(await allowed(other), true, "the one that is written again does");
+});
+
+test("two deletions that are judged at once are not both allowed", async (t) => {
+  const other = selecting("other", FIRST, ["team-a"]);
+  const webhook = holding(TEAM_A, other, bucketObject());
+  const answers = await Promise.all([TEAM_A, other].map((object) => answer(webhook, deletion(object))));
+  t.same(answers.map(({ response }) => response["allowed"]), [true, false]);
+});

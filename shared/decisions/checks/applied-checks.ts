@@ -105,6 +105,6 @@ function selectorChange(input: JudgeInput, settings: DecisionSettings, inventory
     operation, settings, inventory, origin, requester, object,
     written, before, after,
     old: stored === null ? null : readSelector(stored),
-    effects: new SelectorEffects({ inventory, settings, step: { name: written.name, before, after } }),
+    effects: new SelectorEffects({ inventory, settings, step: { name: written.name, before, after, ...(input.leaving !== undefined && { leaving: input.leaving }) } }),
   };
 }

@@ -5,6 +5,7 @@ import type { JsonObject } from "../json.ts";
 import { objectMeta } from "../object-meta.ts";
 import type { DecisionSettings } from "../settings.ts";
 import { finish, gather, type Steps } from "../steps.ts";
+import type { Names } from "../transition.ts";
 import type { Origin } from "../type-entry.ts";
 import { appliedChecks } from "./applied-checks.ts";
 import type { AccessAnswers, AppliedCheck, CheckEntry, Fault, Operation, Requester } from "./check.ts";
@@ -27,6 +28,8 @@ export interface JudgeInput {
   readonly inventory?: Inventory | null;
   /** What the requester may `use`; null where no access reviews are asked. */
   readonly access?: AccessAnswers | null;
+  /** Selectors whose deletion has been allowed, and that the inventory may still hold. */
+  readonly leaving?: Names;
   /** Whether nothing may be refused, as where the cluster itself cleans up: every fault only warns. */
   readonly lenient?: boolean;
 }

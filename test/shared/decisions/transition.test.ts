@@ -50,6 +50,14 @@ test("other selectors stay, the inventory's own of that name does not", (t) => {
   t.end();
 });
 
+test("a selector that is on its way out counts as gone", (t) => {
+  const inventory = held(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
+  const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: null };
+  t.same(told(transitionsOfSelector(inventory, step)), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);
+  t.same(told(transitionsOfSelector(inventory, { ...step, leaving: new Set(["b"]) })), [["Bucket team-a/b1", ["a"], []]]);
+  t.end();
+});
+
 test("namespaces are found by the rarest of the labels, and by their name though they are not known", (t) => {
   const inventory = held(namespaceObject("team-a", { env: "prod", team: "a" }), namespaceObject("team-b", { env: "prod" }), bucket("b1"), bucket("b2", "team-b"), bucket("b3", "unknown"));
   const labelled = (matchLabels: object): RoleSelector => selector("n", { namespaceSelector: { labelSelector: { matchLabels } } });
