@@ -24,6 +24,7 @@ onCluster("reverse checks on a real API server", async (t, cluster) => {
   await t.test("an overlap and a move to another account are refused", async (tt) => refusesOverlapAndMove(tt, cluster));
   await t.test("a collection is judged one by one, each by its name", async (tt) => judgesCollections(tt, cluster, webhook));
   await t.test("a selector is renamed and its role rotated without being held up", async (tt) => letsReplace(tt, cluster));
+  await t.test("of two that overlap, a collection that is deleted whole leaves one", async (tt) => leavesOne(tt, cluster));
   await t.test("controllers take their finalizers off", async (tt) => letsFinalize(tt, cluster));
   await t.test("the definition of selectors stays while they select anything; others do not wait for us", async (tt) => keepsDefinition(tt, cluster, webhook));
   await t.test("a namespace goes with all that is in it", async (tt) => letsNamespaceGo(tt, cluster));
@@ -119,6 +120,14 @@ async function letsReplace(t: Test, cluster: Cluster): Promise<void> {
   await untilAnswered(t, () => remove(cluster, "team-a-new", "?dryRun=All"), "IRS-30,IRS-31");
 }
 
+async function leavesOne(t: Test, cluster: Cluster): Promise<void> {
+  t.equal((await cluster.request("POST", SELECTORS, selecting("team-a-2", FIRST, ["team-a"], replacing("team-a-new")))).status, 201);
+  await untilAnswered(t, () => remove(cluster, "team-a-new", "?dryRun=All"), "IRS-32,IRS-33");
+  t.equal((await cluster.request("DELETE", SELECTORS)).status, 422);
+  t.equal((await cluster.request("GET", `${SELECTORS}/team-a-2`)).status, 404);
+  t.equal((await cluster.request("GET", `${SELECTORS}/team-a-new`)).status, 200);
+}
+
 async function letsFinalize(t: Test, cluster: Cluster): Promise<void> {
   const held = { finalizers: ["example.com/hold"] };
   t.equal((await cluster.request("POST", SELECTORS, selecting("leaving", FIRST, ["nowhere"], held))).status, 201);
@@ -134,6 +143,8 @@ async function keepsDefinition(t: Test, cluster: Cluster, webhook: ServerProcess
   const refused = await cluster.request("DELETE", `${DEFINITIONS}/iamroleselectors.services.k8s.aws?dryRun=All`);
   t.equal(refused.status, 422);
   t.match(told(refused)[0], /^IRS-34 \d IAMRoleSelectors? would be deleted with it, and 1 resource fall to the controller's own role and account: Bucket team-a\/b1 /);
+  const ofBuckets = await cluster.request("DELETE", `${DEFINITIONS}/buckets.s3.services.k8s.aws?dryRun=All`);
+  t.match(told(ofBuckets)[0], /^ACK-34 2 resources would be deleted with it: Bucket team-a\/b1 /);
   const other = {
     apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "widgets.example.com" },
     spec: { group: "example.com", scope: "Namespaced", names: { kind: "Widget", plural: "widgets" }, versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }] },
