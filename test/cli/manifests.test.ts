@@ -36,3 +36,9 @@ test("a CA that is not there or no certificate, and an address that is no https 
   t.match(await runCommand(["manifests", "--ca-file", path.join(dir, "ca.crt")]), { status: 2, stderr: /: not a PEM certificate; / });
   t.match(await runCommand(["manifests", "--url", "http://webhook.example"]), { status: 2, stderr: "ack-role-resolver: --url: expected https://HOST:PORT\n" });
 });
+
+test("--access-reviews grants the webhook to ask who may use a selector, which nobody has without", async (t) => {
+  const reviewers = async (...argv: string[]): Promise<unknown[]> => (await objects("rbac", ...argv)).filter((object) => JSON.stringify(object).includes("subjectaccessreviews"));
+  t.match(await reviewers("--access-reviews"), [{ kind: "ClusterRole", rules: [{ resources: ["subjectaccessreviews"], verbs: ["create"] }] }]);
+  t.same(await reviewers(), []);
+});

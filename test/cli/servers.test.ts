@@ -89,3 +89,12 @@ test("a sidecar that would listen beyond this machine does not start", async (t)
   t.equal(status, 2);
   t.equal(stderr, "ack-role-resolver: --listen 0.0.0.0:0: the sidecar hands out credentials and listens on loopback alone; give 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n");
 });
+
+test("a check that asks who may use a selector stops a webhook without a cluster to ask", async (t) => {
+  const dir = await folder(t);
+  for (const id of ["ACK-09", "NS-02"]) {
+    const { status, stderr } = await webhook(dir, "--check", `${id}=deny`);
+    t.equal(status, 2);
+    t.equal(stderr, "ack-role-resolver: --check: who may use a selector is asked of a cluster; give --cluster, or leave ACK-09 and NS-02 off\n");
+  }
+});
