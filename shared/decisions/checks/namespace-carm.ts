@@ -1,8 +1,9 @@
 import { ACCOUNT_MAP, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP, teamOf } from "../carm.ts";
+import { annotationPath } from "../field-path.ts";
 import { quote } from "../quote.ts";
 import type { DecisionSettings } from "../settings.ts";
 import type { Check, Fault } from "./check.ts";
-import { annotated, annotationPath, type NamespaceChange } from "./namespace-change.ts";
+import { annotated, type NamespaceChange } from "./namespace-change.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);

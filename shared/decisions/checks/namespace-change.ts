@@ -1,4 +1,3 @@
-import type { FieldPath } from "../field-path.ts";
 import type { JsonObject } from "../json.ts";
 import type { Labels } from "../label-selector.ts";
 import { objectMeta } from "../object-meta.ts";
@@ -41,8 +40,4 @@ export function stateOf(object: JsonObject): NamespaceState {
 /** The annotation's value, "" where it is absent: controllers take both as one. */
 export function annotated({ annotations }: NamespaceState, key: string): string {
   return annotations.get(key) ?? "";
-}
-
-export function annotationPath(key: string): FieldPath {
-  return ["metadata", "annotations", { key }];
 }

@@ -1,7 +1,8 @@
 import { ENDPOINT_URL_ANNOTATION } from "../ack-annotations.ts";
+import { annotationPath } from "../field-path.ts";
 import { quote } from "../quote.ts";
 import type { Check, Fault } from "./check.ts";
-import { annotated, annotationPath, type NamespaceChange } from "./namespace-change.ts";
+import { annotated, type NamespaceChange } from "./namespace-change.ts";
 
 const PATH = annotationPath(ENDPOINT_URL_ANNOTATION);
 

@@ -1,10 +1,11 @@
 import type { ACKResource } from "../ack-resource.ts";
 import { carmAnnotations, lookUpIn, mapEntryOf, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION } from "../carm.ts";
+import { annotationPath } from "../field-path.ts";
 import { printable } from "../quote.ts";
 import { accountOfARN } from "../role-arn.ts";
 import type { Check, Found } from "./check.ts";
 import { RESOURCES_BETWEEN_PAUSES, tellOf } from "./named-resources.ts";
-import { annotated, annotationPath, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
+import { annotated, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
 import { ENOUGH } from "./resource-list.ts";
 
 export const NS_04: Check<NamespaceChange> = {

@@ -3,10 +3,11 @@ import { ACK_GROUPS } from "../ack-groups.ts";
 import { serviceOf } from "../carm.ts";
 import { closest } from "../closest.ts";
 import { DELETION_POLICY_ANNOTATION, DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../deletion-policy.ts";
+import { annotationPath } from "../field-path.ts";
 import { quote } from "../quote.ts";
 import { DEFAULT_REGION_ANNOTATION, REGION_ANNOTATION } from "../region.ts";
 import type { Check, Fault } from "./check.ts";
-import { annotationPath, type NamespaceChange } from "./namespace-change.ts";
+import type { NamespaceChange } from "./namespace-change.ts";
 
 const OF_SERVICE = /^(.+)\.services\.k8s\.aws\/deletion-policy$/;
 const POLICIES: ReadonlySet<string> = new Set([DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN]);

@@ -1,9 +1,10 @@
 import type { ACKResource } from "../ack-resource.ts";
+import { annotationPath } from "../field-path.ts";
 import { quote } from "../quote.ts";
 import { DEFAULT_REGION_ANNOTATION, isRegion, partitionOfRegion, REGION_ANNOTATION } from "../region.ts";
 import type { Check, Fault, Found } from "./check.ts";
 import { tellOf } from "./named-resources.ts";
-import { annotated, annotationPath, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
+import { annotated, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
 
 const PATH = annotationPath(DEFAULT_REGION_ANNOTATION);
 
