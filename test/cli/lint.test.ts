@@ -143,3 +143,13 @@ test("a terminal gets colours, unless it asks for none", async (t) => {
   t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { NO_COLOR: "1" } })).stdout, "-:5: deny IRS-15");
   t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { TERM: "dumb" } })).stdout, "-:5: deny IRS-15");
 });
+
+test("a selector whose name is to be generated is judged as any other, and one with no name at all is told so", async (t) => {
+  const selector = (metadata: string): string => `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\nspec: {arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: {names: [a]}}\n---\n`;
+  const generated = await runCommand(["lint", "-", "-o", "json"], { stdin: selector("{generateName: team-}").repeat(2) });
+  t.equal(generated.status, 0);
+  t.match(JSON.parse(generated.stdout), { checked: 2, findings: [] });
+  const nameless = await runCommand(["lint", "-", "-o", "json"], { stdin: selector("{}") });
+  t.equal(nameless.status, 1);
+  t.match(JSON.parse(nameless.stdout), { findings: [{ code: "IRS-00", path: "metadata.name", message: "the name is missing" }] });
+});

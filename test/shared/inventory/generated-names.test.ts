@@ -14,16 +14,16 @@ async function namesIn(text: string): Promise<string[]> {
   return manifests.map(({ object }) => objectMeta(object).name);
 }
 
-test("selectors without a name have one each, whatever the API server would generate from", async (t) => {
+test("selectors whose name is to be generated have one each, of the form and length that the API server gives them", async (t) => {
   const generated = { generateName: "team-" };
   t.same(
-    await namesIn(documents(selector(generated), selector({ name: "team-a" }), selector({ ...generated, name: null }), selector({ generateName: "other-" }), selector({}), selector(null))),
-    ["team-*", "team-a", "team-*2", "other-*", "*", "*2"],
+    await namesIn(documents(selector(generated), selector({ name: "team-a" }), selector({ ...generated, name: null }), selector({ generateName: "x".repeat(70), name: "" }))),
+    ["team-00001", "team-a", "team-00002", `${"x".repeat(58)}00003`],
   );
 });
 
-test("other kinds keep no name, and what is no name at all is left to the checks", async (t) => {
-  t.same(await namesIn(documents(bucket, selector({ name: 7 }), selector("x"))), ["", "", ""]);
+test("other kinds keep no name, and what has no name at all is left to the checks", async (t) => {
+  t.same(await namesIn(documents(bucket, selector({ generateName: "team-", name: 7 }), selector({}), selector({ generateName: "" }), selector(null), selector("x"))), Array(6).fill(""));
 });
 
 test("every source holds each of them, so that two that overlap are seen to", async (t) => {
@@ -31,5 +31,5 @@ test("every source holds each of them, so that two that overlap are seen to", as
   const source = new ManifestSource([folder], { runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());
-  t.same([...source.inventory.selectors.keys()], ["team-*", "team-*2"]);
+  t.same([...source.inventory.selectors.keys()], ["team-00001", "team-00002"]);
 });

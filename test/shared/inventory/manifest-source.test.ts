@@ -177,6 +177,6 @@ test("an empty folder is loaded, and a selector whose name is to be generated ta
   clock.advance(1000);
   await seen;
   await clock.scheduled(() => true);
-  t.same(names(source), ["a*"]);
+  t.same(names(source), ["a00001"]);
   await source.stop();
 });
