@@ -85,15 +85,15 @@ function placesOf(inventory: Inventory, selector: RoleSelector): Places {
   const { resources } = inventory;
   const groups = new Set(selector.types?.map(({ group }) => group) ?? [""]);
   const namespaces = namespacesOf(inventory, selector);
-  const candidates: Places[] = [groups.has("") ? resources.groups() : Array.from(groups, (group) => resources.ofGroup(group))];
-  if (namespaces !== null) candidates.push(Array.from(namespaces, (namespace) => resources.inNamespace(namespace)));
-  for (const pair of selector.resourceLabels?.matchLabels ?? []) candidates.push([resources.withLabel(...pair)]);
-  return fewest(candidates, sizeOf) ?? [];
+  const byGroup = groups.has("") ? resources.groups() : Array.from(groups, (group) => resources.ofGroup(group));
+  const others: Places[] = (selector.resourceLabels?.matchLabels ?? []).map((pair) => [resources.withLabel(...pair)]);
+  if (namespaces !== null) others.push(Array.from(namespaces, (namespace) => resources.inNamespace(namespace)));
+  return fewest(byGroup, others, sizeOf);
 }
 
 /** The first of those with the least size. */
-function fewest<Item>([first, ...others]: readonly Item[], size: (item: Item) => number): Item | undefined {
-  return first === undefined ? undefined : others.reduce((least, one) => (size(one) < size(least) ? one : least), first);
+function fewest<Item>(first: Item, others: readonly Item[], size: (item: Item) => number): Item {
+  return others.reduce((least, one) => (size(one) < size(least) ? one : least), first);
 }
 
 function sizeOf(places: Places): number {
@@ -106,7 +106,8 @@ export function namespacesOf(inventory: Inventory, { namespaces, namespaceLabels
   const carrying = namespaceLabels?.matchLabels.map(([key, value]) =>
     // A namespace that is not known carries its name as a label all the same.
     (key === NAME_LABEL ? new Set([value]) : inventory.namespacesWithLabel(key, value)));
-  return fewest(carrying ?? [], ({ size }) => size) ?? null;
+  const [first, ...others] = carrying ?? [];
+  return first === undefined ? null : fewest(first, others, ({ size }) => size);
 }
 
 /** In the order of what each part costs: labels of its own need no look at anything else. */

@@ -20,8 +20,7 @@ export function listOf(names: readonly string[], number = names.length, enough =
   const more = number - shown.length;
   const rest = number >= enough ? "others" : `${more} more`;
   const parts = more > 0 ? [...shown, rest] : shown;
-  const last = parts.length > 1 ? ` and ${parts.at(-1) ?? ""}` : "";
-  return printable(`${parts.slice(0, last === "" ? 1 : -1).join(", ")}${last}`);
+  return printable([parts.slice(0, -1).join(", "), ...parts.slice(-1)].filter((part) => part !== "").join(" and "));
 }
 
 /** `Bucket team-a/b1 in account 111122223333`; without the account where nobody knows it. */

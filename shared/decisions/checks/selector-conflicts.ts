@@ -1,3 +1,4 @@
+import { compareText } from "../finding.ts";
 import { canOverlap } from "../overlap.ts";
 import { REPLACES_ANNOTATION, type RoleSelector } from "../role-selector.ts";
 import { accountOfARN } from "../role-arn.ts";
@@ -42,7 +43,7 @@ function conflict(hits: Hits, selector: RoleSelector): Fault {
 /** The overlap is meant: it stops the resources for as long as it lasts, and nothing goes wrong in AWS meanwhile. */
 function replacement(hits: Hits, selector: RoleSelector): Fault {
   const others = othersOf(hits, selector);
-  const account = accountOfARN(selector.roleARN);
+  const account = String(accountOfARN(selector.roleARN));
   const elsewhere = others.filter(({ roleARN }) => accountOfARN(roleARN) !== account).map(({ name }) => name);
   const named = others.map(({ name }) => name).filter((name) => selector.replaces.has(name));
   const replaced = named.length === 0 ? selector.name : listOf(named);
@@ -51,14 +52,14 @@ function replacement(hits: Hits, selector: RoleSelector): Fault {
     message: tell(hits, `would be in conflict, and wait, until ${replaced} is deleted`, selector),
     fix: elsewhere.length === 0
       ? `delete ${replaced} then: it is let go once all that it selects resolves to the other in the same account`
-      : `give ${selector.name} a role of the same account as ${listOf(elsewhere)}: what exists cannot follow into account ${account ?? ""}`,
+      : `give ${selector.name} a role of the same account as ${listOf(elsewhere)}: what exists cannot follow into account ${account}`,
     severity: "warn",
   };
 }
 
 function othersOf({ first }: Hits, { name }: RoleSelector): RoleSelector[] {
   const others = new Map(first.flatMap(({ after }) => after).filter((one) => one.name !== name).map((one) => [one.name, one]));
-  return [...others.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return [...others.values()].toSorted((a, b) => compareText(a.name, b.name));
 }
 
 /** `2 resources WHAT: Bucket team-a/b1 in account 111122223333 (also by gold), ...`. */

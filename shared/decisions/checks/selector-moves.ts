@@ -17,7 +17,7 @@ export const IRS_19: Check<SelectorChange> = {
     const hits = yield* effects.of("changes account");
     if (hits.found === 0) return;
     const place = (transition: Transition): string => (
-      `${resourceName(transition.resource)} from account ${accountOf(transition, effects.controllerAccount) ?? ""} to ${accountBy(transition.after) ?? ""}`
+      `${resourceName(transition.resource)} from account ${String(accountOf(transition, effects.controllerAccount))} to ${String(accountBy(transition.after))}`
     );
     yield { path: ["spec"], message: describe(hits, { noun: "existing resource", what: "would have to change accounts, which controllers refuse", place }) };
   },
@@ -61,8 +61,8 @@ export const IRS_21: Check<SelectorChange> = {
   },
 };
 
-function newRole({ resource, after: [only] }: Transition): string {
-  return `${resourceName(resource)} to ${only?.roleARN ?? ""}`;
+function newRole({ resource, after }: Transition): string {
+  return `${resourceName(resource)} to ${after.map(({ roleARN }) => roleARN).join()}`;
 }
 
 /** What happens to those that lose their selector. */

@@ -2,7 +2,7 @@ import { deletionPolicyOf } from "../deletion-policy.ts";
 import { compareText } from "../finding.ts";
 import { accountOfARN } from "../role-arn.ts";
 import { REPLACES_ANNOTATION } from "../role-selector.ts";
-import { accountBy, accountOf, type Transition } from "../transition.ts";
+import { accountOf, type Transition } from "../transition.ts";
 import type { Check, Found, SelectorChange } from "./check.ts";
 import { countOf, describe, listOf, placeOf } from "./resource-list.ts";
 import { FALL_BACK } from "./selector-moves.ts";
@@ -26,7 +26,7 @@ export const IRS_30: Check<SelectorChange> = {
         path: ["metadata", "name"],
         message: describe(hits, { noun: "resource", what: FALL_BACK }),
         fix: `delete the resources first, or create a selector that takes them over: the spec of ${written.name} under another name, with a role `
-          + `of account ${accountBy(before === null ? [] : [before]) ?? ""} and the annotation ${REPLACES_ANNOTATION}: ${written.name}; then delete ${written.name} again`,
+          + `of the same account and the annotation ${REPLACES_ANNOTATION}: ${written.name}; then delete ${written.name} again`,
       };
     } else if (unlisted.length > 0 && before !== null) {
       yield { path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, severity: "warn" };
@@ -53,8 +53,7 @@ export const IRS_31: Check<SelectorChange> = {
       const why = resource.deleting ? "being deleted" : `deletion policy ${deletionPolicyOf(inventory, resource)}`;
       return `${placeOf(resource, accountOf(transition))} (${why})`;
     };
-    const own = effects.controllerAccount ?? "";
-    const what = `would be deleted or orphaned with the controller's own credentials, which are of account ${own}`;
+    const what = `would be deleted or orphaned with the controller's own credentials, which are of account ${String(effects.controllerAccount)}`;
     yield { path: ["metadata", "name"], message: describe(hits, { noun: "resource", what, place }) };
   },
 };
@@ -92,8 +91,9 @@ export const IRS_33: Check<SelectorChange> = {
     const lost = yield* effects.of("loses selector");
     const { found } = yield* effects.of("leaves conflict", Infinity);
     const [only, another] = effects.survivors.keys();
-    const account = before === null ? null : accountOfARN(before.roleARN);
-    if (lost.found > 0 || only === undefined || another !== undefined || accountOfARN(only.roleARN) !== account) return;
-    yield { path: ["metadata", "name"], message: `${only.name} selects all that it selects, ${countOf(found, "resource")}, and for the same account ${account ?? ""}` };
+    if (before === null || lost.found > 0 || only === undefined || another !== undefined) return;
+    const account = accountOfARN(before.roleARN);
+    if (account !== accountOfARN(only.roleARN)) return;
+    yield { path: ["metadata", "name"], message: `${only.name} selects all that it selects, ${countOf(found, "resource")}, and for the same account ${String(account)}` };
   },
 };

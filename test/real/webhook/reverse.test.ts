@@ -68,7 +68,7 @@ function told({ body, headers }: ApiResponse): string[] {
 
 const DENIAL = `The IAMRoleSelector "team-a" is invalid: 
 * metadata.name: IRS-30 1 resource would fall to the controller's own role and account, since nothing else selects them: Bucket team-a/b1 in account ${FIRST}. \
-Delete the resources first, or create a selector that takes them over: the spec of team-a under another name, with a role of account ${FIRST} \
+Delete the resources first, or create a selector that takes them over: the spec of team-a under another name, with a role of the same account \
 and the annotation ack-role-resolver.io/replaces: team-a; then delete team-a again.
 * metadata.name: IRS-31 1 resource would be deleted or orphaned with the controller's own credentials, which are of account ${OWN}: \
 Bucket team-a/b1 in account ${FIRST} (deletion policy delete). Wait until those that are being deleted are gone, annotate the others with \

@@ -88,6 +88,8 @@ test("IRS-18: selectors that could meet are told of, unless they do or are meant
   t.same(told("IRS-18", selectorObject("queues", { arn: roleIn(FIRST), resourceTypeSelector: [{ kind: "Queue" }] }), { known: [buckets] }), [], "another type");
   t.same(told("IRS-18", selectorObject("new", { arn: roleIn(FIRST), resourceTypeSelector: [{ kind: "Bucket" }] }, replacing("buckets")), { known: [buckets] }), []);
   t.same(told("IRS-18", buckets, { known: [buckets] }), []);
+  const queues = many(120, (name) => selectorObject(name, { arn: roleIn(FIRST), resourceTypeSelector: [{ kind: "Queue" }] }));
+  t.same(told("IRS-18", buckets, { known: queues }), [], "however many are looked at");
   t.same(told("IRS-18", selectorObject("new", {}), { known: [buckets] }), [], "it takes no part");
   t.end();
 });

@@ -16,7 +16,7 @@ function deleting(id: string, known: readonly JsonObject[], settings: object = {
 }
 
 const FALL = "would fall to the controller's own role and account, since nothing else selects them";
-const TAKE_OVER = `Delete the resources first, or create a selector that takes them over: the spec of team-a under another name, with a role of account ${FIRST} `
+const TAKE_OVER = `Delete the resources first, or create a selector that takes them over: the spec of team-a under another name, with a role of the same account `
   + "and the annotation ack-role-resolver.io/replaces: team-a; then delete team-a again.";
 
 test("IRS-30: a selector that alone selects something may not be deleted, and says how to replace it", (t) => {
