@@ -1,5 +1,6 @@
 import { type FieldPath, formatFieldPath } from "../shared/decisions/field-path.ts";
 import type { Finding, Severity } from "../shared/decisions/finding.ts";
+import { printable } from "../shared/decisions/quote.ts";
 import type { JsonObject } from "../shared/decisions/json.ts";
 import { objectMeta } from "../shared/decisions/object-meta.ts";
 import type { Paint } from "./paint.ts";
@@ -42,11 +43,11 @@ function placeOf({ file, lineOf }: StateObject, path: FieldPath): Pick<LocatedFi
 /** A finding as three lines: where and what, what is wrong, how to mend it. */
 export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   const { file, line, kind, name, namespace, path, code, severity, message, fix, waived } = finding;
-  const place = file === null ? "" : `${file}:${line}: `;
+  const place = file === null ? "" : printable(`${file}:${line}: `);
   const colour = severity === "deny" ? "red" : "yellow";
   const named = namespace === null ? name : `${namespace}/${name}`;
   return [
-    `${place}${paint(colour, severity)}${waived ? " (waived)" : ""} ${code} ${kind} ${named} ${path}`,
+    `${place}${paint(colour, severity)}${waived ? " (waived)" : ""} ${code} ${printable(`${kind} ${named}`)} ${path}`,
     `    ${message}`,
     `    ${paint("dim", `fix: ${fix}`)}`,
   ];

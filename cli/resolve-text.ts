@@ -2,6 +2,7 @@ import { findingLine } from "../shared/decisions/checks/judge.ts";
 import { partText, type SelectorExplanation } from "../shared/decisions/explain.ts";
 import { compareText } from "../shared/decisions/finding.ts";
 import type { Inventory } from "../shared/decisions/inventory.ts";
+import { printable } from "../shared/decisions/quote.ts";
 import type { Paint } from "./paint.ts";
 import type { ResolvedResource } from "./resolve.ts";
 import { formatTable } from "./table.ts";
@@ -26,16 +27,16 @@ export function resolutionTable(resolved: readonly ResolvedResource[], paint: Pa
 export function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
   return resolved.flatMap(({ resource, outcome, message, explanation = [] }, i) => [
     ...(i === 0 ? [] : [""]),
-    `${paint("bold", `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`)}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
-    `  ${message}`,
+    `${paint("bold", printable(`${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
+    `  ${printable(message)}`,
     ...(explanation.length === 0 ? ["  There is no IAMRoleSelector."] : []),
     ...explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects)).flatMap((one) => selectorLines(one, paint)),
   ]);
 }
 
 function selectorLines({ selector, selects, malformed, parts, message }: SelectorExplanation, paint: Paint): string[] {
-  const head = `  ${selector}: ${selects ? paint("green", "selects it") : "does not select it"}`;
-  if (malformed || parts.length === 0) return [head, `    ${message}`];
+  const head = `  ${printable(selector)}: ${selects ? paint("green", "selects it") : "does not select it"}`;
+  if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
   return [head, ...parts.map((one) => `    ${one.holds ? paint("green", "yes") : paint("yellow", "no ")} ${partText(one)}`)];
 }
 
@@ -46,7 +47,7 @@ export function faultySelectorLines(inventory: Inventory): string[] {
     const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but the webhook would refuse it";
     const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
     return [
-      `IAMRoleSelector ${name} ${effect}:`,
+      `IAMRoleSelector ${printable(name)} ${effect}:`,
       ...denied.map(({ check, fault }) => `  ${findingLine({ code: check.id, path: fault.path, message: fault.message, fix: fault.fix ?? check.fix })}`),
     ];
   });

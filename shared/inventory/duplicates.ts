@@ -1,5 +1,6 @@
 import type { JsonObject } from "../decisions/json.ts";
 import { objectMeta } from "../decisions/object-meta.ts";
+import { quote } from "../decisions/quote.ts";
 import type { InputFault, Manifest } from "./manifest-reader.ts";
 
 /** What a namespaced object without a namespace is created in. */
@@ -56,6 +57,6 @@ export function duplicateFaults(manifests: readonly Manifest[]): InputFault[] {
 
 function duplicateFault(manifest: Manifest, earlier: Manifest, { kind, namespace, name }: ObjectIdentity): InputFault {
   const where = namespace === "" ? "" : ` in namespace ${namespace}`;
-  const message = `${kind} "${name}"${where} stands in the input twice, first at ${earlier.file}:${earlier.lineOf([]) ?? 1}; remove one of them`;
+  const message = `${kind} ${quote(name)}${where} stands in the input twice, first at ${earlier.file}:${earlier.lineOf([]) ?? 1}; remove one of them`;
   return { file: manifest.file, line: manifest.lineOf([]), message };
 }

@@ -1,6 +1,7 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { type FieldPath, plainKeys } from "../decisions/field-path.ts";
 import { field, isJsonObject, type JsonObject } from "../decisions/json.ts";
+import { printable } from "../decisions/quote.ts";
 import { type Positions, YamlValues } from "./yaml-values.ts";
 
 /** One Kubernetes object as it was written. */
@@ -40,9 +41,9 @@ export function readManifests(text: string, file: string): ManifestReading {
   return reader;
 }
 
-/** `FILE:LINE: MESSAGE`. */
+/** `FILE:LINE: MESSAGE`, on one line that a terminal can print whatever the file holds. */
 export function formatInputFault({ file, line, message }: InputFault): string {
-  return line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`;
+  return printable(line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`);
 }
 
 const TOO_DEEP = "objects are nested too deeply to be read";
