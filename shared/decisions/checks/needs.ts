@@ -38,8 +38,6 @@ function tellsRoles({ inventory = null, object, origin }: JudgeInput, { mode }: 
 
 /** By flag, whether the setting says anything. */
 const SAID: Readonly<Record<string, (settings: DecisionSettings) => boolean>> = {
-  "--controller-account": ({ controllerAccount }) => controllerAccount !== null,
-  "--controller-role": ({ controllerRole }) => controllerRole !== null,
   "--controller-account or --controller-role": ({ controllerAccount, controllerRole }) => controllerAccount !== null || controllerRole !== null,
   "--allowed-accounts or --controller-role": ({ allowedAccounts, controllerRole }) => allowedAccounts.length > 0 || controllerRole !== null,
   "--allowed-accounts": ({ allowedAccounts }) => allowedAccounts.length > 0,

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { asksAccess, selectorsInQuestion } from "../../../shared/decisions/access-questions.ts";
+import { asksAccess, selectorsGainedBy, selectorsInQuestion } from "../../../shared/decisions/access-questions.ts";
 import { Inventory } from "../../../shared/decisions/inventory.ts";
 import { COMPANY, tiered } from "./checks/resource-lines.ts";
-import { namespaceObject, put } from "./objects.ts";
+import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "./objects.ts";
 
 test("access reviews are asked once a check that wants them is on", (t) => {
   t.notOk(asksAccess({ checkSeverities: new Map() }), "each is off by default");
@@ -20,5 +20,17 @@ test("of a resource the one selector that selects it is in question", (t) => {
   t.same(selectorsInQuestion(tiered("gold", "silver"), inventory, { mode: "selectors" }), [], "a conflict gives no role");
   t.same(selectorsInQuestion(tiered("gold"), inventory, { mode: "carm" }), [], "nor does a selector in mode carm");
   t.same(selectorsInQuestion(namespaceObject("team-a"), inventory, { mode: "selectors" }), []);
+  t.end();
+});
+
+test("of a Namespace those selectors are in question that come to select something in it", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  const ofBlue = selectorObject("blue", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { team: "blue" } } } });
+  inventory.apply([put(ofBlue), put(namespaceObject("team-x")), put(bucketObject({ namespace: "team-x" }))]);
+  const blue = namespaceObject("team-x", { team: "blue" });
+  t.same(selectorsGainedBy(blue, namespaceObject("team-x"), inventory, { mode: "selectors" }), ["blue"]);
+  t.same(selectorsGainedBy(blue, blue, inventory, { mode: "selectors" }), []);
+  t.same(selectorsGainedBy(blue, null, inventory, { mode: "selectors" }), ["blue"], "a new one gains what selects it");
+  t.same(selectorsGainedBy(blue, null, inventory, { mode: "carm" }), []);
   t.end();
 });

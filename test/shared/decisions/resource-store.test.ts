@@ -68,3 +68,12 @@ test("a resource that was ever made is told from one that never was, and one on 
   t.same(stored(bucketObject({ deletionTimestamp: "2026-11-21T00:00:00Z" }, { status: { ackResourceMetadata: { arn: "" } } })), { created: false, deleting: true });
   t.end();
 });
+
+test("a resource is had by its group, kind, namespace and name; what has no name is not there", (t) => {
+  const { resources } = held(bucketObject());
+  const asked = { group: GROUP, kind: "Bucket", namespace: "team-a" };
+  t.equal(resources.get({ ...asked, name: "b1" })?.name, "b1");
+  t.equal(resources.get({ ...asked, name: "b2" }), null);
+  t.equal(resources.get({ ...asked, name: null }), null);
+  t.end();
+});

@@ -3,7 +3,7 @@ import { ACK_CRDS } from "../../../fixtures/ack-crds.ts";
 import { judge } from "../../../../shared/decisions/checks/judge.ts";
 import { Inventory } from "../../../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/json.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { FIRST, made, many, OWN, replacing, roleIn, SECOND, selecting, told, wanted } from "./company.ts";
 import { judgeChange } from "./selector-changes.ts";
 
@@ -135,5 +135,11 @@ test("ACK-34: the definition of a kind may not go while there are objects of it"
   t.same(dropping(buckets, []), []);
   t.same(dropping({ ...buckets, spec: { group: "example.com", names: { kind: "Bucket" } } }, [wanted("b1")]), [], "a kind that is not ACK's");
   t.same(judgeChange(buckets, { known: [wanted("b1")] }).findings, [], "it may be created and updated");
+  t.end();
+});
+
+test("IRS-34, ACK-34: without an inventory nothing is known of what would go", (t) => {
+  const definition = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
+  t.same(judge({ object: definition, old: null, operation: "DELETE", requester: null, origin: "cluster" }, SETTINGS_BY_DEFAULT).findings, []);
   t.end();
 });
