@@ -1,4 +1,5 @@
 import type { ResourceQuery } from "./ack-resource.ts";
+import { carmAnnotations } from "./carm.ts";
 import type { Inventory } from "./inventory.ts";
 import type { DecisionSettings } from "./settings.ts";
 
@@ -38,8 +39,13 @@ export function regionOf(inventory: Inventory, query: ResourceQuery, settings: D
 /** The first that says one: the resource's annotation, its namespace's, the controller's flag. */
 export function wantedRegion(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
   return region(query.annotations.get(REGION_ANNOTATION), "resource")
-    ?? region(inventory.namespaceAnnotations(query.namespace).get(DEFAULT_REGION_ANNOTATION), "namespace")
+    ?? region(namespaceAnnotations(inventory, query.namespace, settings).get(DEFAULT_REGION_ANNOTATION), "namespace")
     ?? region(settings.region, "controller");
+}
+
+/** What controllers read of a namespace's annotations: with CARM nothing on those that it ignores. */
+function namespaceAnnotations(inventory: Inventory, namespace: string, { mode }: DecisionSettings): ReadonlyMap<string, string> {
+  return mode === "carm" ? carmAnnotations(inventory, namespace) : inventory.namespaceAnnotations(namespace);
 }
 
 function region(value: string | null | undefined, from: Region["from"]): Region | null {

@@ -1,7 +1,8 @@
 import { deletionPolicyOf } from "../deletion-policy.ts";
 import { compareText } from "../finding.ts";
 import { accountOfARN } from "../role-arn.ts";
-import { REPLACES_ANNOTATION } from "../role-selector.ts";
+import type { Inventory } from "../inventory.ts";
+import { REPLACES_ANNOTATION, type RoleSelector } from "../role-selector.ts";
 import { accountOf, type Transition } from "../transition.ts";
 import type { Check, Found, SelectorChange } from "./check.ts";
 import { countOf, describe, listOf, placeOf } from "./resource-list.ts";
@@ -20,7 +21,7 @@ export const IRS_30: Check<SelectorChange> = {
   ofChange: true,
   *find({ before, effects, written, inventory }: SelectorChange): Found {
     const hits = yield* effects.of("loses selector");
-    const unlisted = [...inventory.unlisted("resources")].toSorted(compareText);
+    const unlisted = unlistedOf(inventory, before);
     if (hits.found > 0) {
       yield {
         path: ["metadata", "name"],
@@ -28,11 +29,20 @@ export const IRS_30: Check<SelectorChange> = {
         fix: `delete the resources first, or create a selector that takes them over: the spec of ${written.name} under another name, with a role `
           + `of the same account and the annotation ${REPLACES_ANNOTATION}: ${written.name}; then delete ${written.name} again`,
       };
-    } else if (unlisted.length > 0 && before !== null) {
-      yield { path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, severity: "warn" };
+    } else if (unlisted.length > 0) {
+      yield { path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, fix: LIST_THEM };
     }
   },
 };
+
+const LIST_THEM = "let the webhook list them (install its rights with manifests rbac --extra-groups GROUP), or see for yourself that it selects none of them and waive this check";
+
+/** The kinds that the selector could select and of which nothing is known: that it selects none of them is then no answer. */
+function unlistedOf(inventory: Inventory, selector: RoleSelector | null): string[] {
+  if (selector === null) return [];
+  const couldSelect = (kind: string): boolean => selector.types === null || selector.types.some(({ group }) => group === "" || kind.endsWith(`.${group}`));
+  return [...inventory.unlisted("resources")].filter(couldSelect).toSorted(compareText);
+}
 
 export const IRS_31: Check<SelectorChange> = {
   id: "IRS-31",

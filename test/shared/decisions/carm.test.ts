@@ -112,5 +112,9 @@ test("the maps are read in the ACK system namespace alone, and lose what is dele
 test("annotations of the namespaces that CARM ignores count for nothing", (t) => {
   const resource = bucketObject({ namespace: "kube-system" });
   t.match(carm([annotated(OWNER, "kube-system"), accounts({ "111122223333": ROLE })], resource), { outcome: "default" });
+  const withRegion = (name: string): JsonObject => annotated({ "services.k8s.aws/default-region": "eu-central-1" }, name);
+  t.match(carm([withRegion("kube-system")], resource, { region: "eu-west-1" }), { region: { value: "eu-west-1", from: "controller" } });
+  t.match(carm([withRegion("kube-system")], resource, { region: "eu-west-1", mode: "selectors" }), { region: { value: "eu-central-1", from: "namespace" } }, "selectors ignore none");
+  t.match(carm([withRegion("team-a")], bucketObject(), { region: "eu-west-1" }), { region: { value: "eu-central-1", from: "namespace" } });
   t.end();
 });

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { ACK_CRDS } from "../../../fixtures/ack-crds.ts";
 import { judge } from "../../../../shared/decisions/checks/judge.ts";
-import { Inventory } from "../../../../shared/decisions/inventory.ts";
+import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/json.ts";
 import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { FIRST, made, many, OWN, replacing, roleIn, SECOND, selecting, told, wanted } from "./company.ts";
@@ -39,14 +39,25 @@ test("IRS-30: it is let go only when its replacer has all of it", (t) => {
   t.end();
 });
 
-test("IRS-30: what could not be listed is said, since nobody knows whether it needs the selector", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
-  inventory.apply([put(TEAM_A), { type: "unlisted", sort: "resources", what: "buckets.s3.services.k8s.aws" }]);
-  const { findings, denied } = judge({ object: TEAM_A, old: null, operation: "DELETE", requester: null, origin: "cluster", inventory }, SETTINGS_BY_DEFAULT);
-  t.equal(denied, false);
-  t.match(findings, [{ code: "IRS-30", severity: "warn", message: "what it selects of buckets.s3.services.k8s.aws is not known, since those could not be listed" }]);
+test("IRS-30: kinds that could not be listed are not taken for kinds without resources", (t) => {
+  const message = "what it selects of Bucket.s3.services.k8s.aws and Queue.sqs.services.k8s.aws is not known, since those could not be listed";
+  t.match(withUnlisted(TEAM_A), [{ code: "IRS-30", severity: "deny", waivable: true, message }]);
+  const ofGroup = (group: string): JsonObject => selectorObject("team-a", { arn: roleIn(FIRST), namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ group, kind: "Bucket" }] });
+  t.match(withUnlisted(ofGroup("s3.services.k8s.aws")), [{ severity: "deny", message: "what it selects of Bucket.s3.services.k8s.aws is not known, since those could not be listed" }]);
+  t.match(withUnlisted(ofGroup("")), [{ message }]);
+  t.same(withUnlisted(ofGroup("sns.services.k8s.aws")), [], "a kind that it cannot select");
+  t.same(withUnlisted(selectorObject("team-a", {})), [], "a malformed one selects nothing");
   t.end();
 });
+
+/** What IRS-30 says of the deletion where two kinds could not be listed. */
+function withUnlisted(selector: JsonObject): readonly unknown[] {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  const unlisted = (what: string): InventoryChange => ({ type: "unlisted", sort: "resources", what });
+  inventory.apply([put(selector), unlisted("Queue.sqs.services.k8s.aws"), unlisted("Bucket.s3.services.k8s.aws")]);
+  const { findings } = judge({ object: selector, old: null, operation: "DELETE", requester: null, origin: "cluster", inventory }, SETTINGS_BY_DEFAULT);
+  return findings.filter(({ code }) => code === "IRS-30");
+}
 
 const ORPHAN = `would be deleted or orphaned with the controller's own credentials, which are of account ${OWN}`;
 
