@@ -1,6 +1,7 @@
 import { compareText } from "../finding.ts";
+import type { Inventory } from "../inventory.ts";
 import { canOverlap } from "../overlap.ts";
-import { REPLACES_ANNOTATION, type RoleSelector } from "../role-selector.ts";
+import { REPLACES_ANNOTATION, type RoleSelector, selectsNamespace } from "../role-selector.ts";
 import { accountOfARN } from "../role-arn.ts";
 import type { Steps } from "../steps.ts";
 import { accountOf, type Transition } from "../transition.ts";
@@ -86,21 +87,36 @@ export const IRS_18: Check<SelectorChange> = {
     if (after === null) return;
     // What overlaps today is told by IRS-17, of which every resource is to be known here.
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) yield* effects.of(effect, Infinity);
-    const names = yield* overlapping(after, inventory.selectors.values(), effects.partners);
+    const names = yield* overlapping(inventory, after, effects.partners);
     if (names.length === 0) return;
     const which = names.length >= ENOUGH ? `at least ${ENOUGH} other selectors, among them ${listOf(names.slice(0, 3))}` : listOf(names, names.length);
     yield { path: ["spec"], message: `it could select the same resource as ${which}, though none is there today` };
   },
 };
 
-function* overlapping(selector: RoleSelector, others: Iterable<RoleSelector>, known: ReadonlySet<string>): Steps<string[]> {
+function* overlapping(inventory: Inventory, selector: RoleSelector, known: ReadonlySet<string>): Steps<string[]> {
   const names: string[] = [];
   let looked = 0;
-  for (const other of Array.from(others)) {
+  for (const other of Array.from(inventory.selectors.values())) {
     if (++looked % PAIRS_BETWEEN_PAUSES === 0) yield null;
     if (other.name === selector.name || known.has(other.name) || isReplacing(selector, other)) continue;
-    if (canOverlap(selector, other)) names.push(other.name);
+    if (canOverlap(selector, other) && meetInNamed(inventory, selector, other)) names.push(other.name);
     if (names.length === ENOUGH) break;
   }
   return names.toSorted();
+}
+
+/**
+ * Where one of the two names its namespaces those alone count, with the labels that they carry now: whoever relabels one is told
+ * then what becomes of it (NS-01). One that is not there yet may come with any labels.
+ */
+function meetInNamed(inventory: Inventory, a: RoleSelector, b: RoleSelector): boolean {
+  const named = a.namespaces ?? b.namespaces;
+  if (named === null) return true;
+  for (const name of named) {
+    if (!inventory.hasNamespace(name) && b.namespaces?.has(name) !== false) return true;
+    const labels = inventory.namespaceLabels(name);
+    if (selectsNamespace(a, name, labels) && selectsNamespace(b, name, labels)) return true;
+  }
+  return false;
 }

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../../shared/decisions/json.ts";
-import { selectorObject } from "../objects.ts";
+import { namespaceObject, selectorObject } from "../objects.ts";
 import { FIRST, made, many, replacing, roleIn, SECOND, selecting, told, wanted } from "./company.ts";
 import { needsOf } from "./selector-changes.ts";
 
@@ -91,6 +91,21 @@ test("IRS-18: selectors that could meet are told of, unless they do or are meant
   const queues = many(120, (name) => selectorObject(name, { arn: roleIn(FIRST), resourceTypeSelector: [{ kind: "Queue" }] }));
   t.same(told("IRS-18", buckets, { known: queues }), [], "however many are looked at");
   t.same(told("IRS-18", selectorObject("new", {}), { known: [buckets] }), [], "it takes no part");
+  t.end();
+});
+
+test("IRS-18: of namespaces that are named those labels count that they carry", (t) => {
+  const blue = selectorObject("blue", { arn: roleIn(FIRST), namespaceSelector: { labelSelector: { matchLabels: { team: "blue" } } } });
+  const byName = selecting("by-name", FIRST, ["a", "b"]);
+  const found = [`${COULD} blue, ${APART}`];
+  t.same(told("IRS-18", byName, { known: [blue, namespaceObject("a"), namespaceObject("b", { team: "red" })] }), [], "neither is blue");
+  t.same(told("IRS-18", byName, { known: [blue, namespaceObject("a"), namespaceObject("b", { team: "blue" })] }), found);
+  t.same(told("IRS-18", byName, { known: [blue, namespaceObject("a")] }), found, "one that is not there yet may come with any labels");
+  t.same(told("IRS-18", blue, { known: [byName, namespaceObject("a"), namespaceObject("b")] }), [], "the same from the other side");
+  t.same(told("IRS-18", buckets, { known: [blue, namespaceObject("a")] }), found, "where neither names any");
+  t.same(told("IRS-18", byName, { known: [selecting("too", FIRST, ["b", "c"]), namespaceObject("b")] }), [`${COULD} too, ${APART}`]);
+  const labelled = selectorObject("too", { arn: roleIn(FIRST), namespaceSelector: { names: ["b", "c"], labelSelector: { matchLabels: { team: "blue" } } } });
+  t.same(told("IRS-18", byName, { known: [labelled, namespaceObject("b", { team: "red" })] }), [], "a is not there, and not named by both");
   t.end();
 });
 
