@@ -1,6 +1,8 @@
 import { CHECK_IDS } from "./checks/catalogue.ts";
 import type { Runtime } from "./checks/check.ts";
 import type { Severity } from "./finding.ts";
+import type { LabelSelector } from "./label-selector.ts";
+import { LABEL_SELECTOR_TEXT, parseLabelSelector } from "./label-selector-text.ts";
 
 export const COMMANDS = ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "certs make", "manifests"] as const;
 export type Command = (typeof COMMANDS)[number];
@@ -56,6 +58,7 @@ export const SETTINGS = {
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS, help: "keys of namespace labels that tenants may set" },
   allowedEndpointHosts: { flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: DECIDERS, help: "the only hosts that a namespace's endpoint-url may name" },
   watchNamespace: { flag: "--watch-namespace", type: "strings", value: "NS", pattern: NAMESPACE, default: [], commands: DECIDERS, help: "the only namespaces that the controllers watch" },
+  watchSelectors: { flag: "--watch-selectors", type: "string", value: "SELECTOR", pattern: { regexp: LABEL_SELECTOR_TEXT, meaning: "a label selector, such as team=a,tier in (gold,silver)" }, default: null, commands: DECIDERS, help: "the only resources that the controllers watch, by label" },
   check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: DECIDERS, help: "change the severity of a check" },
   waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"], help: "who may waive checks by annotation" },
   waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
@@ -139,6 +142,8 @@ export interface DecisionSettings {
   readonly tenantLabels: readonly string[];
   readonly allowedEndpointHosts: readonly string[];
   readonly watchNamespaces: readonly string[];
+  /** Null where resources are watched whatever their labels. */
+  readonly watchSelector: LabelSelector | null;
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
@@ -157,6 +162,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
   return {
     mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, checkSeverities, waiverUsers, waiverGroups,
     allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts, watchNamespaces: settings.watchNamespace,
+    watchSelector: settings.watchSelectors === null ? null : parseLabelSelector(settings.watchSelectors),
     teamLevelCARM: settings.teamLevelCarm, serviceLevelCARM: settings.serviceLevelCarm,
   };
 }

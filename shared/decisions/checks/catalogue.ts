@@ -22,7 +22,7 @@ import type { ResourceChange } from "./resource-change.ts";
 import { ACK_30, ACK_31, ACK_32, ACK_33 } from "./resource-deletion.ts";
 import { ACK_16 } from "./resource-references.ts";
 import { ACK_10, ACK_10B } from "./resource-region.ts";
-import { ACK_03, ACK_04, ACK_05, ACK_05B, ACK_06, ACK_09, ACK_19 } from "./resource-selection.ts";
+import { ACK_03, ACK_04, ACK_05, ACK_05B, ACK_06, ACK_09, ACK_19, ACK_19B } from "./resource-selection.ts";
 import { SELECTOR_CHECKS } from "./selector-checks.ts";
 import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
 import { IRS_13 } from "./selector-installed.ts";
@@ -42,7 +42,7 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
 /** The checks of a step of an ACK resource. */
 export const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
   ACK_02, ACK_03, ACK_04, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10B, ACK_11, ACK_12, ACK_13, ACK_14, ACK_15, ACK_16,
-  ACK_17, ACK_18, ACK_19, ACK_20, ACK_30, ACK_31, ACK_32, ACK_33,
+  ACK_17, ACK_18, ACK_19, ACK_19B, ACK_20, ACK_30, ACK_31, ACK_32, ACK_33,
 ];
 
 /** The checks of a step of a Namespace. */

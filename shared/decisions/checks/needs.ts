@@ -45,4 +45,5 @@ const SAID: Readonly<Record<string, (settings: DecisionSettings) => boolean>> = 
   "--tenant-labels": ({ tenantLabels }) => tenantLabels.length > 0,
   "--allowed-endpoint-hosts": ({ allowedEndpointHosts }) => allowedEndpointHosts.length > 0,
   "--watch-namespace": ({ watchNamespaces }) => watchNamespaces.length > 0,
+  "--watch-selectors": ({ watchSelector }) => watchSelector !== null,
 };

@@ -1,3 +1,4 @@
+import { labelsSatisfy } from "../label-selector.ts";
 import type { Resolution } from "../resolve.ts";
 import { quote } from "../quote.ts";
 import type { Check, Fault } from "./check.ts";
@@ -151,5 +152,19 @@ export const ACK_19: Check<ResourceChange> = {
   *find({ resource, settings }): Iterable<Fault> {
     if (settings.watchNamespaces.includes(resource.namespace)) return;
     yield { path: ["metadata", "namespace"], message: `the controllers do not watch namespace ${resource.namespace}, so nobody manages it` };
+  },
+};
+
+export const ACK_19B: Check<ResourceChange> = {
+  id: "ACK-19b",
+  severity: "warn",
+  waivable: false,
+  reason: "No controller looks at a resource without the labels that they are told to watch.",
+  fix: "label it so that it is watched, or have such resources watched too",
+  example: "a Bucket without the label managed, with --watch-selectors managed",
+  needs: ["--watch-selectors"],
+  *find({ resource, settings: { watchSelector } }): Iterable<Fault> {
+    if (watchSelector === null || labelsSatisfy(resource.labels, watchSelector)) return;
+    yield { path: ["metadata", "labels"], message: "the controllers do not watch resources with these labels, so nobody manages it" };
   },
 };

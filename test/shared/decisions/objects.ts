@@ -7,7 +7,7 @@ export const ROLE = "arn:aws:iam::111122223333:role/team-a";
 /** What decisions take when no flag is given. */
 export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   mode: "selectors", teamLevelCARM: false, serviceLevelCARM: false, ackSystemNamespace: "ack-system",
-  allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [], allowedEndpointHosts: [], watchNamespaces: [], runtime: "ack", region: null, controllerAccount: null, controllerRole: null,
+  allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [], allowedEndpointHosts: [], watchNamespaces: [], watchSelector: null, runtime: "ack", region: null, controllerAccount: null, controllerRole: null,
   checkSeverities: new Map(), waiverUsers: [], waiverGroups: ["system:masters"],
 };
 

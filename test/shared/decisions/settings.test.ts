@@ -34,11 +34,11 @@ test("each command of a setting exists, and each default is one that the setting
 });
 
 test("decisions take their part of a command's settings, with severities by check; offline nobody may waive", (t) => {
-  const given = { mode: "selectors", runtime: "extended", region: "eu-west-1", controllerAccount: null, controllerRole: null, teamLevelCarm: true, serviceLevelCarm: false, ackSystemNamespace: "ack", allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [], allowedEndpointHosts: [], watchNamespace: [], check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"] } as const;
+  const given = { mode: "selectors", runtime: "extended", region: "eu-west-1", controllerAccount: null, controllerRole: null, teamLevelCarm: true, serviceLevelCarm: false, ackSystemNamespace: "ack", allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [], allowedEndpointHosts: [], watchNamespace: [], watchSelectors: "a", check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"] } as const;
   t.same(decisionSettings(given), {
     mode: "selectors", runtime: "extended", region: "eu-west-1", controllerAccount: null, controllerRole: null,
     teamLevelCARM: true, serviceLevelCARM: false, ackSystemNamespace: "ack", allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [],
-    allowedEndpointHosts: [], watchNamespaces: [], checkSeverities: new Map([["IRS-03", "deny"], ["IRS-15", "off"], ["IRS-15b", "deny"]]), waiverUsers: [], waiverGroups: [],
+    allowedEndpointHosts: [], watchNamespaces: [], watchSelector: { matchLabels: [], matchExpressions: [{ key: "a", operator: "Exists", values: [] }] }, checkSeverities: new Map([["IRS-03", "deny"], ["IRS-15", "off"], ["IRS-15b", "deny"]]), waiverUsers: [], waiverGroups: [],
   });
   t.match(decisionSettings({ ...given, waiverUsers: ["u"], waiverGroups: ["g"] }), { waiverUsers: ["u"], waiverGroups: ["g"] });
   t.end();

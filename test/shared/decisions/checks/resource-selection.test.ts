@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { parseLabelSelector } from "../../../../shared/decisions/label-selector-text.ts";
 import { unmetNeeds } from "../../../../shared/decisions/checks/needs.ts";
 import { ACK_05 } from "../../../../shared/decisions/checks/resource-selection.ts";
 import type { JsonObject } from "../../../../shared/decisions/json.ts";
@@ -126,6 +127,16 @@ test("ACK-19 warns of a namespace that nobody watches", (t) => {
   ]);
   t.same(lines("ACK-19", tiered("gold"), { settings: { watchNamespaces: ["team-b", "team-a"] } }), []);
   t.same(notApplied(tiered("gold"))["ACK-19"], "--watch-namespace");
+  t.end();
+});
+
+test("ACK-19b warns of labels that nobody watches", (t) => {
+  const settings = { watchSelector: parseLabelSelector("gold") };
+  t.same(lines("ACK-19b", tiered("silver"), { settings }), [
+    "warn ACK-19b metadata.labels: the controllers do not watch resources with these labels, so nobody manages it. Label it so that it is watched, or have such resources watched too.",
+  ]);
+  t.same(lines("ACK-19b", tiered("gold"), { settings }), []);
+  t.same(notApplied(tiered("gold"))["ACK-19b"], "--watch-selectors");
   t.end();
 });
 
