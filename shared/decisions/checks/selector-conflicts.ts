@@ -100,7 +100,8 @@ function* overlapping(inventory: Inventory, selector: RoleSelector, known: Reado
   for (const other of Array.from(inventory.selectors.values())) {
     if (++looked % PAIRS_BETWEEN_PAUSES === 0) yield null;
     if (other.name === selector.name || known.has(other.name) || isReplacing(selector, other)) continue;
-    if (canOverlap(selector, other) && meetInNamed(inventory, selector, other)) names.push(other.name);
+    // In this order, since the namespaces tell most pairs apart at a tenth of the cost.
+    if (meetInNamed(inventory, selector, other) && canOverlap(selector, other)) names.push(other.name);
     if (names.length === ENOUGH) break;
   }
   return names.toSorted();
