@@ -1,5 +1,6 @@
 import type { FieldPath } from "../field-path.ts";
 import { quote } from "../quote.ts";
+import { isACKController } from "../requesters.ts";
 import { NAME_LABEL } from "../selector-index.ts";
 import type { Check, Fault, SelectorChange } from "./check.ts";
 
@@ -13,10 +14,9 @@ export const IRS_24: Check<SelectorChange> = {
   needs: ["the requester", "--controller-service-accounts"],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true, // whoever asks for the step asked for no earlier one
-  *find({ requester, settings: { controllerServiceAccounts } }): Iterable<Fault> {
-    const names = controllerServiceAccounts.map((account) => `system:serviceaccount:${account.replace("/", ":")}`);
-    const controller = names.find((name) => name === requester?.username);
-    if (controller !== undefined) yield { path: ["spec"], message: `the requester ${quote(controller)} is an ACK controller, and those only read selectors` };
+  *find({ requester, settings }): Iterable<Fault> {
+    if (requester === null || !isACKController(requester, settings)) return;
+    yield { path: ["spec"], message: `the requester ${quote(requester.username)} is an ACK controller, and those only read selectors` };
   },
 };
 
