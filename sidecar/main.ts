@@ -14,10 +14,11 @@ import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { createSidecarMetrics } from "./metrics.ts";
+import { roleOfSession } from "./session-key.ts";
 import { createSTS } from "./sts-client.ts";
 import { TokenCheck } from "./token-check.ts";
 import { TokenFile } from "./token-file.ts";
-import { roleOfSession, Vending } from "./vending.ts";
+import { Vending } from "./vending.ts";
 
 /** The settings that say where the sidecar stands and what it does; where its inventory comes from is the caller's. */
 export type SidecarSettings = Pick<

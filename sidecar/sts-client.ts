@@ -1,14 +1,9 @@
-import { AssumeRoleCommand, type Credentials as STSSession, GetCallerIdentityCommand, STSClient, STSServiceException } from "@aws-sdk/client-sts";
+import { AssumeRoleCommand, type AssumeRoleCommandInput, type Credentials as STSSession, GetCallerIdentityCommand, STSClient, STSServiceException } from "@aws-sdk/client-sts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import type { SessionRequest, SessionTag } from "../shared/decisions/session.ts";
 import { accountOfARN } from "../shared/decisions/role-arn.ts";
 import { isLoopbackHost } from "../shared/server/listen-address.ts";
 import type { Credentials } from "./credential-cache.ts";
-
-/** One session that STS can give. What else tells sessions apart (external ID, source identity, tags, policies) joins here. */
-export interface SessionRequest {
-  readonly roleARN: string;
-  readonly sessionName: string;
-}
 
 /** The credentials that calls are signed with; their account may not be known yet. */
 export type SigningCredentials = Omit<Credentials, "accountID">;
@@ -27,8 +22,6 @@ export interface STSOptions {
   readonly onCall?: (action: string, code: string) => void;
 }
 
-/** The most that one chained session may last, and what every role allows. https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-const DURATION_SECONDS = 3600;
 /** Within the cache's own limit, so that a socket is never left behind. */
 const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 /** Signs for an emulator where no region was given. */
@@ -66,17 +59,31 @@ export function createSTS({ endpoint, region, onCall = () => {} }: STSOptions): 
     }
   };
   return {
-    assumeRole: (base, { roleARN, sessionName }, signal) =>
+    assumeRole: (base, request, signal) =>
       call("AssumeRole", async () => {
-        const command = new AssumeRoleCommand({ RoleArn: roleARN, RoleSessionName: sessionName, DurationSeconds: DURATION_SECONDS });
+        const command = new AssumeRoleCommand(assumeRoleInput(request));
         const { Credentials: session } = await clientFor(base).send(command, { abortSignal: signal });
-        return { ...readSession(session ?? {}), accountID: accountOfARN(roleARN) ?? "" };
+        return { ...readSession(session ?? {}), accountID: accountOfARN(request.roleARN) ?? "" };
       }),
     callerAccount: (base, signal) =>
       call("GetCallerIdentity", async () => {
         const { Account } = await clientFor(base).send(new GetCallerIdentityCommand({}), { abortSignal: signal });
         return Account ?? "";
       }),
+  };
+}
+
+function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
+  const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy, policyARNs } = request;
+  return {
+    RoleArn: roleARN,
+    RoleSessionName: sessionName,
+    DurationSeconds: durationSeconds,
+    ...(externalID === null ? {} : { ExternalId: externalID }),
+    ...(sourceIdentity === null ? {} : { SourceIdentity: sourceIdentity }),
+    ...(tags.length === 0 ? {} : { Tags: tags.map(({ key, value }: SessionTag) => ({ Key: key, Value: value })) }),
+    ...(policy === null ? {} : { Policy: policy }),
+    ...(policyARNs.length === 0 ? {} : { PolicyArns: policyARNs.map((arn) => ({ arn })) }),
   };
 }
 

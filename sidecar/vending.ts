@@ -1,9 +1,11 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { Grant } from "../shared/decisions/grants.ts";
+import type { Grant, RoleGrant } from "../shared/decisions/grants.ts";
 import { accountOfARN } from "../shared/decisions/role-arn.ts";
+import type { SessionRequest } from "../shared/decisions/session.ts";
 import type { BaseIdentity } from "./base-identity.ts";
 import type { CredentialCache, Credentials } from "./credential-cache.ts";
-import type { SessionRequest, STS } from "./sts-client.ts";
+import { sessionKey } from "./session-key.ts";
+import type { STS } from "./sts-client.ts";
 
 export interface VendingOptions {
   readonly sessionName: string;
@@ -22,6 +24,9 @@ export interface VendingPorts {
   readonly onAccountRefused: () => void;
 }
 
+/** The most that one chained session may last, and what every role allows. https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+const DURATION_SECONDS = 3600;
+
 /** Turns a grant into credentials. Nothing that was not granted reaches STS. */
 export class Vending {
   readonly #options: VendingOptions;
@@ -37,14 +42,14 @@ export class Vending {
   async credentialsFor(grant: Grant): Promise<Credentials> {
     if (grant.verdict === "refused") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") this.#checkRole(grant);
-    const credentials = await (grant.verdict === "role" ? this.#roleSession(grant.roleARN) : this.#baseSession());
+    const credentials = await (grant.verdict === "role" ? this.#roleSession(grant) : this.#baseSession());
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
     return credentials;
   }
 
   /** Whatever selects it: the webhook refuses a selector of another account (IRS-04), but one may be older than the setting. */
-  #checkRole({ roleARN, selectors }: Extract<Grant, { verdict: "role" }>): void {
+  #checkRole({ roleARN, selectors }: RoleGrant): void {
     const accountID = accountOfARN(roleARN) ?? "";
     const { allowedAccounts } = this.#options;
     if (allowedAccounts.length > 0 && !allowedAccounts.includes(accountID)) {
@@ -63,8 +68,11 @@ export class Vending {
     );
   }
 
-  #roleSession(roleARN: string): Promise<Credentials> {
-    const request = { roleARN, sessionName: this.#options.sessionName };
+  #roleSession({ roleARN, extras }: RoleGrant): Promise<Credentials> {
+    const request = {
+      ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName, durationSeconds: extras.durationSeconds ?? DURATION_SECONDS,
+      policy: null, policyARNs: [],
+    };
     return this.#ports.sessions.get(sessionKey(request), (signal) => this.#assume(request, signal));
   }
 
@@ -88,15 +96,4 @@ export class Vending {
       `The role is in account ${accountID ?? "unknown"}, and this sidecar has answered for account ${this.#account}. Restart the Pod if the move is meant.`,
     );
   }
-}
-
-/** What tells sessions apart: everything that STS is asked for, in one order. */
-export function sessionKey({ roleARN, sessionName }: SessionRequest): string {
-  return JSON.stringify([roleARN, sessionName]);
-}
-
-/** The role of a session's key, for metrics. */
-export function roleOfSession(key: string): string {
-  const parts: unknown = JSON.parse(key);
-  return Array.isArray(parts) ? String(parts[0]) : "";
 }

@@ -108,7 +108,7 @@ function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webho
   return { ...settings, ...NO_CLUSTER, extraGroups: [], tlsDir, listen, healthListen };
 }
 
-const NO_CLUSTER = { cluster: false, kubeconfig: null, context: null, maxStaleness: 60_000 };
+const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 
 /** The sidecar of every controller at once: it serves each group that the input holds resources of. */
 function sidecarSettings(settings: Settings, source: ManifestSource, stsEndpoint: string, tokenFile: string): SettingsFor<"sidecar"> {

@@ -6,14 +6,24 @@ import type { KindArgument } from "./kind-argument.ts";
 import { type Labels, type LabelSelector, labelsSatisfy } from "./label-selector.ts";
 import { quote } from "./quote.ts";
 import type { DecodedSelector, RoleSelector } from "./role-selector.ts";
+import { NO_EXTRAS, type SessionExtras } from "./session.ts";
 import { entryHolds, type TypeEntry } from "./type-entry.ts";
 
 /** Whether credentials may be vended, and whose. Nothing but `role` and `base` means yes. */
 export type Grant =
-  | { readonly verdict: "role"; readonly roleARN: string; readonly selectors: readonly string[] }
+  | RoleGrant
   /** No selector selects: the controller's own identity. */
   | { readonly verdict: "base" }
   | { readonly verdict: "refused"; readonly code: ErrorCode; readonly message: string; readonly selectors: readonly string[] };
+
+export interface RoleGrant {
+  readonly verdict: "role";
+  readonly roleARN: string;
+  readonly selectors: readonly string[];
+  readonly extras: SessionExtras;
+  /** What it is granted on: another object once that has been changed, so that what STS said of the old one is asked again. */
+  readonly basis: object;
+}
 
 /** What a role is wanted for. */
 export interface NamespaceQuery {
@@ -163,8 +173,8 @@ function unknownNamespace(name: string): Grant {
   return refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(name)}. Create it, or correct the name.`);
 }
 
-function role({ roleARN, name }: RoleSelector): Grant {
-  return { verdict: "role", roleARN, selectors: [name] };
+function role(selector: RoleSelector): Grant {
+  return { verdict: "role", roleARN: selector.roleARN, selectors: [selector.name], extras: NO_EXTRAS, basis: selector };
 }
 
 function conflict(selecting: readonly RoleSelector[]): Grant {

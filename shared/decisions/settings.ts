@@ -76,6 +76,7 @@ export const SETTINGS = {
   scopeNamespace: { flag: "--scope-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null, commands: ["sidecar"], help: "grant only what resolves in this namespace" },
   token: { flag: "--token", type: "string", value: "TOKEN", default: null, commands: ["sidecar"], help: "the clients' token, for local use" },
   tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local"], help: "the file of the clients' token; made when absent or empty, re-read when it changes" },
+  stateDir: { flag: "--state-dir", type: "string", value: "DIR", default: null, commands: ["sidecar"], help: "a folder in memory, for the sidecar alone, where what it has vended stays verifiable across a restart" },
   stsEndpoint: { flag: "--sts-endpoint", type: "string", value: "URL", default: null, commands: ["sidecar"], help: "STS at another address than the region's: https, or loopback" },
   unmatched: { flag: "--unmatched", type: "string", choices: ["base", "deny"], default: null, commands: ["sidecar"], help: "what a resource gets that no selector selects (default: base, with --scope-namespace deny)" },
   base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"], help: "whether the sidecar's own session is vended (default: vend, when it has a session token)" },

@@ -184,7 +184,7 @@ test("an answer comes within 850 ms, and what STS says later is found by the nex
   t.notOk(answered, "it waits for STS until then");
   await sidecar.clock.advance(1);
   t.match(await first.then((answer) => [answer.statusCode, answer.json()]), [503, { code: "ERR_STS_UNAVAILABLE", message: /not answered within 850 ms/ }]);
-  late.resolve(sidecar.session({ roleARN: ROLE_A, sessionName: "x" }));
+  late.resolve(sidecar.session({ roleARN: ROLE_A }));
   t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 200);
   t.equal(sidecar.stsCalls.length, 1);
 });

@@ -1,6 +1,7 @@
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { Inventory } from "../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/json.ts";
+import type { SessionRequest } from "../../shared/decisions/session.ts";
 import type { SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
@@ -8,9 +9,10 @@ import { buildSidecar, type SidecarOptions } from "../../sidecar/app.ts";
 import { BaseIdentity } from "../../sidecar/base-identity.ts";
 import { CredentialCache, type Credentials } from "../../sidecar/credential-cache.ts";
 import { createSidecarMetrics } from "../../sidecar/metrics.ts";
-import type { SessionRequest, SigningCredentials } from "../../sidecar/sts-client.ts";
+import type { SigningCredentials } from "../../sidecar/sts-client.ts";
 import { TokenCheck } from "../../sidecar/token-check.ts";
-import { roleOfSession, Vending, type VendingOptions } from "../../sidecar/vending.ts";
+import { roleOfSession } from "../../sidecar/session-key.ts";
+import { Vending, type VendingOptions } from "../../sidecar/vending.ts";
 import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 
@@ -58,7 +60,7 @@ export class SidecarUnderTest {
     return this.app.inject({ method: "GET", url, headers });
   }
 
-  session(request: SessionRequest): Credentials {
+  session(request: Pick<SessionRequest, "roleARN">): Credentials {
     return {
       accessKeyID: `ASIA${this.stsCalls.length}`, secretAccessKey: ROLE_SECRET, sessionToken: `${ROLE_SECRET}-token`,
       expirationMs: this.clock.now() + 3_600_000, accountID: request.roleARN.slice(13, 25),

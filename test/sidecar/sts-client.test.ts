@@ -1,4 +1,5 @@
 import { type Test, test } from "tap";
+import { NO_EXTRAS, type SessionRequest } from "../../shared/decisions/session.ts";
 import { accessDenied, type BaseCredentials, type Fault, startSTSEmulator, type STSEmulator, THROTTLED } from "../../cli/local/sts-emulator/emulator.ts";
 import { createSTS, parseSTSEndpoint, type SigningCredentials, type STS } from "../../sidecar/sts-client.ts";
 
@@ -6,7 +7,9 @@ const KNOWN: BaseCredentials = {
   accessKeyID: "ASIABASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
 };
 const BASE: SigningCredentials = { accessKeyID: KNOWN.accessKeyID, secretAccessKey: KNOWN.secretAccessKey, sessionToken: "planted-base-token", expirationMs: null };
-const REQUEST = { roleARN: "arn:aws:iam::111111111111:role/a", sessionName: "ack-role-resolver" };
+const REQUEST: SessionRequest = {
+  ...NO_EXTRAS, roleARN: "arn:aws:iam::111111111111:role/a", sessionName: "ack-role-resolver", durationSeconds: 3600, policy: null, policyARNs: [],
+};
 
 async function start(t: Test, faults?: () => Fault | null): Promise<{ emulator: STSEmulator; sts: STS; calls: string[] }> {
   const emulator = await startSTSEmulator({ baseCredentials: [KNOWN], ...(faults === undefined ? {} : { faults }) });

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type Grant, grantInNamespace, grantSelector, type NamespaceQuery } from "../../../shared/decisions/grants.ts";
+import { type Grant, grantInNamespace, grantSelector, type NamespaceQuery, type RoleGrant } from "../../../shared/decisions/grants.ts";
 import { Inventory } from "../../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/json.ts";
 import { parseKindArgument } from "../../../shared/decisions/kind-argument.ts";
@@ -25,13 +25,20 @@ interface Asked extends Partial<Omit<NamespaceQuery, "kinds">> {
   readonly kinds?: readonly string[];
 }
 
-function ask(objects: readonly JsonObject[], { kinds = [], ...rest }: Asked = {}): Grant {
-  return grantInNamespace(inventoryOf(objects), {
+function ask(objects: readonly JsonObject[], { kinds = [], ...rest }: Asked = {}): Told {
+  return told(grantInNamespace(inventoryOf(objects), {
     namespace: "team-a", groups: [S3], labels: null, unmatched: "deny", ...rest, kinds: kinds.flatMap((text) => parseKindArgument(text) ?? []),
-  });
+  }));
 }
 
-function role(arn: string, ...selectors: string[]): Grant {
+type Told = Exclude<Grant, RoleGrant> | Pick<RoleGrant, "verdict" | "roleARN" | "selectors">;
+
+/** The grant without what its session is to be like. */
+function told(grant: Grant): Told {
+  return grant.verdict === "role" ? role(grant.roleARN, ...grant.selectors) : grant;
+}
+
+function role(arn: string, ...selectors: string[]): Told {
   return { verdict: "role", roleARN: arn, selectors };
 }
 
@@ -135,7 +142,7 @@ test("nothing is granted on a selector with a fault, whether it takes part or no
   const { message } = { message: "", ...grantSelector(inventoryOf([wide]), "wide", { groups: [S3], scope: null }) };
   t.match(message, "IRS-03");
   t.notMatch(message, "IRS-15", "a waivable fault withholds nothing, so it is not named");
-  t.same(grantSelector(inventoryOf([selectorObject("wide", { arn: A })]), "wide", { groups: [S3], scope: null }), role(A, "wide"));
+  t.same(told(grantSelector(inventoryOf([selectorObject("wide", { arn: A })]), "wide", { groups: [S3], scope: null })), role(A, "wide"));
 });
 
 test("a selector is granted by name to the groups that it may select", async (t) => {
@@ -143,7 +150,7 @@ test("a selector is granted by name to the groups that it may select", async (t)
     selector("any", A), selector("s3", A, { resourceTypeSelector: [{ group: RDS }, { group: S3, version: "v1alpha1", kind: "Bucket" }] }),
     selector("rds", B, { resourceTypeSelector: [{ group: RDS }] }),
   ]);
-  const grant = (name: string): Grant => grantSelector(inventory, name, { groups: [S3], scope: null });
+  const grant = (name: string): Told => told(grantSelector(inventory, name, { groups: [S3], scope: null }));
   t.same(grant("any"), role(A, "any"));
   t.same(grant("s3"), role(A, "s3"));
   t.same(grant("rds"), {
@@ -159,7 +166,8 @@ test("within a scope only what resolves there is granted by name", async (t) => 
     selector("bucket", A, { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] }), selectorObject("b-only", { arn: B, namespaceSelector: { names: ["team-b"] } }),
     selector("gold", B, { resourceTypeSelector: [{ group: S3, kind: "Topic" }], resourceLabelSelector: { matchLabels: { tier: "gold" } } }),
   ];
-  const grant = (name: string, more: readonly JsonObject[] = []): Grant => grantSelector(inventoryOf([...objects, ...more]), name, { groups: [S3], scope: "team-a" });
+  const grant = (name: string, more: readonly JsonObject[] = []): Told =>
+    told(grantSelector(inventoryOf([...objects, ...more]), name, { groups: [S3], scope: "team-a" }));
   t.same(grant("bucket"), role(A, "bucket"));
   t.same(grant("gold"), role(B, "gold"), "for a resource with its labels");
   t.same(grant("b-only"), {
@@ -181,14 +189,14 @@ test("under extended the labels of an example satisfy expressions too", async (t
     ],
     "extended",
   );
-  t.same(grantSelector(inventory, "in", { groups: [S3], scope: "team-a" }), role(A, "in"));
-  t.same(grantSelector(inventory, "exists", { groups: [S3], scope: "team-a" }), role(B, "exists"));
+  t.same(told(grantSelector(inventory, "in", { groups: [S3], scope: "team-a" })), role(A, "in"));
+  t.same(told(grantSelector(inventory, "exists", { groups: [S3], scope: "team-a" })), role(B, "exists"));
 });
 
 test("a scope that the inventory does not hold grants nothing by name: its labels may select another one", async (t) => {
   const named = selectorObject("named", { arn: A, namespaceSelector: { names: ["team-c"] } });
   const labelled = selectorObject("labelled", { arn: B, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } });
-  const grant = (more: readonly JsonObject[]): Grant => grantSelector(inventoryOf([named, labelled, ...more]), "named", { groups: [S3], scope: "team-c" });
+  const grant = (more: readonly JsonObject[]): Told => told(grantSelector(inventoryOf([named, labelled, ...more]), "named", { groups: [S3], scope: "team-c" }));
   t.same(grant([]), {
     verdict: "refused", code: "ERR_NAMESPACE_UNKNOWN", message: 'The inventory holds no Namespace "team-c". Create it, or correct the name.', selectors: [],
   });
