@@ -30,7 +30,7 @@ export class BaseIdentity {
 
   /** Rejects with ERR_BASE_UNAVAILABLE, or with what STS trouble there was. */
   get(): Promise<Credentials> {
-    return this.#cache.get(KEY, (signal) => this.#load(signal));
+    return this.#cache.get({ key: KEY, basis: this, load: (signal) => this.#load(signal) });
   }
 
   /** Whether it can be used right now. Asking keeps it fresh, as a use does. */

@@ -16,13 +16,21 @@ export interface Credentials {
 /** Gets credentials anew. `signal` aborts when nobody waits any longer. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
 
+export interface Lookup {
+  /** Tells apart every two sessions that differ in anything, and holds no secret. */
+  readonly key: string;
+  /** What the session is wanted on. Another object than the last time: somebody has changed it, so a refusal is no longer remembered. */
+  readonly basis: object;
+  readonly load: Load;
+}
+
 export interface CredentialCacheOptions {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
   /** The most entries kept; the one unused for longest goes first. */
   readonly limit?: number;
-  readonly onLookup?: (result: "hit" | "miss") => void;
+  readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
 }
 
 /** A load that takes longer has failed. */
@@ -43,6 +51,7 @@ const LIMIT = 1_000;
 
 interface Entry {
   readonly key: string;
+  basis: object;
   load: Load;
   credentials: Credentials | null;
   pending: Promise<Credentials> | null;
@@ -54,8 +63,7 @@ interface Entry {
 
 /**
  * Credentials by session, each loaded by one call in flight however many ask and whoever hangs up, renewed at half life
- * while somebody uses them, and never given out empty or about to expire. Keys must tell apart every two sessions that
- * differ in anything, and hold no secret.
+ * while somebody uses them, and never given out empty or about to expire.
  *
  * A circuit over all entries and a budget of calls belong here as well, around `#call`.
  */
@@ -65,7 +73,7 @@ export class CredentialCache {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #limit: number;
-  readonly #onLookup: (result: "hit" | "miss") => void;
+  readonly #onLookup: (result: "hit" | "miss" | "stale") => void;
 
   constructor({ clock, random, limit = LIMIT, onLookup = () => {} }: CredentialCacheOptions) {
     this.#clock = clock;
@@ -75,10 +83,10 @@ export class CredentialCache {
   }
 
   /** Credentials with at least 60 s to live. Rejects with what `load` rejects with, which is remembered for seconds. */
-  async get(key: string, load: Load): Promise<Credentials> {
-    const entry = this.#use(key, load);
+  async get(lookup: Lookup): Promise<Credentials> {
+    const entry = this.#use(lookup);
     const usable = this.#usable(entry);
-    this.#onLookup(usable === null ? "miss" : "hit");
+    this.#onLookup(usable === null ? "miss" : entry.failure === null ? "hit" : "stale");
     if (usable !== null) return usable;
     if (entry.pending !== null) return entry.pending;
     if (entry.failure !== null && this.#clock.now() < entry.failure.untilMs) throw entry.failure.error;
@@ -108,13 +116,15 @@ export class CredentialCache {
     for (const entry of this.#entries.values()) this.#drop(entry);
   }
 
-  #use(key: string, load: Load): Entry {
+  #use({ key, basis, load }: Lookup): Entry {
     const known = this.#entries.get(key);
     const entry = known ?? {
-      key, load, credentials: null, pending: null, failure: null, failuresInRow: 0, lastUsedMs: 0, cancelRefresh: null,
+      key, basis, load, credentials: null, pending: null, failure: null, failuresInRow: 0, lastUsedMs: 0, cancelRefresh: null,
     };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
+    if (entry.basis !== basis) entry.failure = null;
+    entry.basis = basis;
     entry.load = load;
     entry.lastUsedMs = this.#clock.now();
     const [oldest] = this.#entries.values();

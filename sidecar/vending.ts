@@ -68,12 +68,12 @@ export class Vending {
     );
   }
 
-  #roleSession({ roleARN, extras }: RoleGrant): Promise<Credentials> {
+  #roleSession({ roleARN, extras, basis }: RoleGrant): Promise<Credentials> {
     const request = {
       ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName, durationSeconds: extras.durationSeconds ?? DURATION_SECONDS,
       policy: null, policyARNs: [],
     };
-    return this.#ports.sessions.get(sessionKey(request), (signal) => this.#assume(request, signal));
+    return this.#ports.sessions.get({ key: sessionKey(request), basis, load: (signal) => this.#assume(request, signal) });
   }
 
   async #assume(request: SessionRequest, signal: AbortSignal): Promise<Credentials> {

@@ -7,6 +7,8 @@ import { FakeClock } from "./fake-clock.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
+/** What sessions are wanted on where that never changes. */
+const basis = {};
 
 function session(clock: FakeClock, lifeMs: number, number = 1): Credentials {
   return {
@@ -43,12 +45,12 @@ const trouble = new ResolverError("ERR_STS_UNAVAILABLE", "STS could not be asked
 
 test("200 cold requests for one session make one call, and 200 over 50 sessions make 50", async (t) => {
   const { cache, clock, loader } = subject();
-  const asked = Array.from({ length: 200 }, () => cache.get("a", loader.load));
+  const asked = Array.from({ length: 200 }, () => cache.get({ key: "a", basis, load: loader.load }));
   t.equal(loader.calls, 1);
   loader.answer(session(clock, HOUR));
   t.equal(new Set((await Promise.all(asked)).map((one) => one.accessKeyID)).size, 1);
 
-  const many = Array.from({ length: 200 }, (_, i) => cache.get(`key ${i % 50}`, loader.load));
+  const many = Array.from({ length: 200 }, (_, i) => cache.get({ key: `key ${i % 50}`, basis, load: loader.load }));
   t.equal(loader.calls, 51);
   for (let i = 0; i < 50; i++) loader.answer(session(clock, HOUR));
   await Promise.all(many);
@@ -56,18 +58,18 @@ test("200 cold requests for one session make one call, and 200 over 50 sessions 
 
 test("the answer is kept although nobody waits for it any longer", async (t) => {
   const { cache, clock, loader } = subject();
-  const hungUp = cache.get("a", loader.load);
-  const follower = cache.get("a", loader.load);
+  const hungUp = cache.get({ key: "a", basis, load: loader.load });
+  const follower = cache.get({ key: "a", basis, load: loader.load });
   loader.answer(session(clock, HOUR));
   t.equal((await follower).accessKeyID, "ASIA1");
   await hungUp;
-  t.equal((await cache.get("a", loader.load)).accessKeyID, "ASIA1");
+  t.equal((await cache.get({ key: "a", basis, load: loader.load })).accessKeyID, "ASIA1");
   t.equal(loader.calls, 1);
 });
 
 test("a failure that nobody waits for is no unhandled rejection", async (t) => {
   const { cache, clock, loader } = subject();
-  void cache.get("a", loader.load).catch(() => {});
+  void cache.get({ key: "a", basis, load: loader.load }).catch(() => {});
   loader.fail(trouble);
   await clock.advance(0);
   t.equal(cache.peek("a"), null);
@@ -75,7 +77,7 @@ test("a failure that nobody waits for is no unhandled rejection", async (t) => {
 
 test("a session is renewed at half of its life while it is used, and the one before served until then", async (t) => {
   const { cache, clock, loader } = subject();
-  const first = cache.get("a", loader.load);
+  const first = cache.get({ key: "a", basis, load: loader.load });
   loader.answer(session(clock, HOUR));
   await first;
 
@@ -83,17 +85,17 @@ test("a session is renewed at half of its life while it is used, and the one bef
   t.equal(loader.calls, 1, "not before");
   await clock.advance(1);
   t.equal(loader.calls, 2, "at half life");
-  t.equal((await cache.get("a", loader.load)).accessKeyID, "ASIA1", "the old one while STS is asked");
+  t.equal((await cache.get({ key: "a", basis, load: loader.load })).accessKeyID, "ASIA1", "the old one while STS is asked");
   loader.answer(session(clock, HOUR, 2));
   await clock.advance(0);
-  t.equal((await cache.get("a", loader.load)).accessKeyID, "ASIA2");
+  t.equal((await cache.get({ key: "a", basis, load: loader.load })).accessKeyID, "ASIA2");
   t.equal(loader.calls, 2);
 });
 
 test("the jitter of a renewal is a tenth of the life to either side", async (t) => {
   for (const [random, share] of [[0, 0.4], [0.999_999, 0.6]] as const) {
     const { cache, clock, loader } = subject({ random: () => random });
-    const first = cache.get("a", loader.load);
+    const first = cache.get({ key: "a", basis, load: loader.load });
     loader.answer(session(clock, HOUR));
     await first;
     await clock.advance(share * HOUR - 10);
@@ -109,7 +111,7 @@ test("an entry that nobody used for an hour is dropped instead of renewed", asyn
     loader.calls += 1;
     return session(clock, HOUR, loader.calls);
   };
-  await cache.get("a", load);
+  await cache.get({ key: "a", basis, load });
   await clock.advance(59 * MINUTE);
   t.equal(loader.calls, 2, "renewed once at half life");
   await clock.advance(24 * HOUR);
@@ -125,36 +127,48 @@ test("while STS is down what is valid is served to a minute before its end, then
     loader.calls += 1;
     return up ? Promise.resolve(session(clock, HOUR)) : Promise.reject(trouble);
   };
-  await cache.get("a", load);
+  await cache.get({ key: "a", basis, load });
   up = false;
   await clock.advance(59 * MINUTE);
-  t.equal((await cache.get("a", load)).accessKeyID, "ASIA1", "60 s left");
+  t.equal((await cache.get({ key: "a", basis, load })).accessKeyID, "ASIA1", "60 s left");
   t.ok(loader.calls > 2, "it was tried all along");
   t.ok(loader.calls < 180, "and not without a pause");
   await clock.advance(1);
-  await t.rejects(cache.get("a", load), trouble, "59.999 s left");
+  await t.rejects(cache.get({ key: "a", basis, load }), trouble, "59.999 s left");
   up = true;
   await clock.advance(30_000);
-  t.equal((await cache.get("a", load)).accessKeyID, "ASIA1", "back within 30 s");
+  t.equal((await cache.get({ key: "a", basis, load })).accessKeyID, "ASIA1", "back within 30 s");
 });
 
 test("a refusal ends what is kept, and is remembered for 10 s", async (t) => {
   const { cache, clock, loader } = subject();
-  const first = cache.get("a", loader.load);
+  const first = cache.get({ key: "a", basis, load: loader.load });
   loader.answer(session(clock, HOUR));
   await first;
   await clock.advance(30 * MINUTE);
   loader.fail(refusal);
   await clock.advance(0);
-  await t.rejects(cache.get("a", loader.load), refusal);
+  await t.rejects(cache.get({ key: "a", basis, load: loader.load }), refusal);
   await clock.advance(9_999);
-  await t.rejects(cache.get("a", loader.load), refusal);
+  await t.rejects(cache.get({ key: "a", basis, load: loader.load }), refusal);
   t.equal(loader.calls, 2);
   await clock.advance(1);
-  const again = cache.get("a", loader.load);
+  const again = cache.get({ key: "a", basis, load: loader.load });
   t.equal(loader.calls, 3);
   loader.answer(session(clock, HOUR, 3));
   t.equal((await again).accessKeyID, "ASIA3");
+});
+
+test("a refusal is forgotten at once when what was granted on has changed", async (t) => {
+  const { cache, clock, loader } = subject();
+  const refused = cache.get({ key: "a", basis, load: loader.load });
+  loader.fail(refusal);
+  await t.rejects(refused, refusal);
+  await t.rejects(cache.get({ key: "a", basis, load: loader.load }), refusal, "the same one still refuses");
+  const changed = cache.get({ key: "a", basis: {}, load: loader.load });
+  t.equal(loader.calls, 2);
+  loader.answer(session(clock, HOUR, 2));
+  t.equal((await changed).accessKeyID, "ASIA2");
 });
 
 test("a call that hangs has failed after 5 s, is aborted, and is repeated at most 3 times in 10 s", async (t) => {
@@ -165,7 +179,7 @@ test("a call that hangs has failed after 5 s, is aborted, and is repeated at mos
     return new Promise(() => {});
   };
   for (let i = 0; i < 200; i++) {
-    cache.get("a", load).catch(() => {});
+    cache.get({ key: "a", basis, load }).catch(() => {});
     await clock.advance(50);
   }
   t.ok(signals.length >= 2 && signals.length <= 3, `${signals.length} calls`);
@@ -181,12 +195,12 @@ test("incomplete, expired and short-lived answers are failures", async (t) => {
   ];
   for (const answer of bad) {
     const { cache } = subject();
-    await t.rejects(cache.get("a", async () => answer), {
+    await t.rejects(cache.get({ key: "a", basis, load: async () => answer }), {
       code: "ERR_STS_UNAVAILABLE", message: "STS answered with credentials that are incomplete or about to expire.",
     });
   }
   const { cache } = subject();
-  t.equal((await cache.get("a", async () => ({ ...whole, expirationMs: clock.now() + 60_000 }))).accessKeyID, "ASIA1", "the near miss");
+  t.equal((await cache.get({ key: "a", basis, load: async () => ({ ...whole, expirationMs: clock.now() + 60_000 }) })).accessKeyID, "ASIA1", "the near miss");
 });
 
 test("a long-lived key is taken as it is and read anew each 10 minutes", async (t) => {
@@ -196,7 +210,7 @@ test("a long-lived key is taken as it is and read anew each 10 minutes", async (
     calls += 1;
     return { ...session(clock, HOUR), sessionToken: null, expirationMs: null };
   };
-  await cache.get("a", load);
+  await cache.get({ key: "a", basis, load });
   await clock.advance(10 * MINUTE);
   t.equal(calls, 2);
 });
@@ -204,17 +218,17 @@ test("a long-lived key is taken as it is and read anew each 10 minutes", async (
 test("the one unused for longest goes when there are too many", async (t) => {
   const { cache, clock } = subject({ limit: 2 });
   const load = async (): Promise<Credentials> => session(clock, HOUR);
-  await cache.get("a", load);
-  await cache.get("b", load);
-  await cache.get("a", load);
-  await cache.get("c", load);
+  await cache.get({ key: "a", basis, load });
+  await cache.get({ key: "b", basis, load });
+  await cache.get({ key: "a", basis, load });
+  await cache.get({ key: "c", basis, load });
   t.same([...cache.expirations()].map(({ key }) => key), ["a", "c"]);
   t.equal(clock.scheduled, 2, "its renewal is called off with it");
 });
 
 test("an entry that was dropped under its call is not brought back", async (t) => {
   const { cache, clock, loader } = subject();
-  const asked = cache.get("a", loader.load);
+  const asked = cache.get({ key: "a", basis, load: loader.load });
   cache.forget("a");
   loader.answer(session(clock, HOUR));
   t.equal((await asked).accessKeyID, "ASIA1", "who waited is answered");
@@ -228,8 +242,8 @@ test("hits and misses are told, and closing leaves no timer", async (t) => {
   const lookups: string[] = [];
   const { cache, clock } = subject({ onLookup: (result) => lookups.push(result) });
   const load = async (): Promise<Credentials> => session(clock, HOUR);
-  await cache.get("a", load);
-  await cache.get("a", load);
+  await cache.get({ key: "a", basis, load });
+  await cache.get({ key: "a", basis, load });
   t.same(lookups, ["miss", "hit"]);
   cache.close();
   t.equal(clock.scheduled, 0);
@@ -247,7 +261,7 @@ test("whatever STS does, no answer is empty or has under 60 s to live", (t) => {
     for (const { waitMs, does } of steps) {
       const load = (): Promise<Credentials> => behave(clock, does);
       await clock.advance(waitMs);
-      const asked = cache.get("a", load).then((one) => isGood(one, clock.now()), () => true);
+      const asked = cache.get({ key: "a", basis, load }).then((one) => isGood(one, clock.now()), () => true);
       await clock.advance(5_000);
       if (!(await asked)) return false;
     }
