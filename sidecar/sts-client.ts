@@ -1,9 +1,12 @@
-import { AssumeRoleCommand, type AssumeRoleCommandInput, type Credentials as STSSession, GetCallerIdentityCommand, STSClient, STSServiceException } from "@aws-sdk/client-sts";
+import { AssumeRoleCommand, type AssumeRoleCommandInput, type Credentials as STSSession, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SessionRequest, SessionTag } from "../shared/decisions/session.ts";
 import { accountOfARN } from "../shared/decisions/role-arn.ts";
 import { isLoopbackHost } from "../shared/server/listen-address.ts";
 import type { Credentials } from "./credential-cache.ts";
+import { boundedCode, explain } from "./sts-faults.ts";
+
+export { STSRefused } from "./sts-faults.ts";
 
 /** The credentials that calls are signed with; their account may not be known yet. */
 export type SigningCredentials = Omit<Credentials, "accountID">;
@@ -19,24 +22,14 @@ export interface STSOptions {
   /** Null: the regional endpoint of `region`. */
   readonly endpoint: string | null;
   readonly region: string | null;
-  readonly onCall?: (action: string, code: string) => void;
+  /** `seconds` is how long the call took. */
+  readonly onCall?: (action: string, code: string, seconds: number) => void;
 }
 
 /** Within the cache's own limit, so that a socket is never left behind. */
 const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 /** Signs for an emulator where no region was given. */
 const ANY_REGION = "us-east-1";
-
-/** What STS says about the role that was asked for; it stays true until somebody changes the role. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge", "RegionDisabledException",
-]);
-/** What STS says about the credentials that signed the call. */
-const BASE_FAULTS: ReadonlySet<string> = new Set([
-  "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature", "MissingAuthenticationToken",
-  "RequestExpired",
-]);
-const TROUBLES: ReadonlySet<string> = new Set(["Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure"]);
 
 /**
  * STS over the AWS SDK: one attempt a call, since repeating is the cache's business, no redirects (the SDK's handler follows
@@ -49,12 +42,14 @@ export function createSTS({ endpoint, region, onCall = () => {} }: STSOptions): 
   const url = endpoint === null ? null : parseSTSEndpoint(endpoint).href;
   const clientFor = lastClient({ endpoint: url, region: region ?? ANY_REGION });
   const call = async <T>(action: string, work: () => Promise<T>): Promise<T> => {
+    const startedMs = performance.now();
+    const tell = (code: string): void => onCall(action, code, (performance.now() - startedMs) / 1000);
     try {
       const result = await work();
-      onCall(action, "ok");
+      tell("ok");
       return result;
     } catch (error) {
-      onCall(action, boundedCode(error));
+      tell(boundedCode(error));
       throw explain(action, error);
     }
   };
@@ -124,24 +119,4 @@ function lastClient({ endpoint, region }: { readonly endpoint: string | null; re
     last = { base, client };
     return client;
   };
-}
-
-function explain(action: string, error: unknown): ResolverError {
-  // Anything but STS's own words may quote the answer, and an answer holds a secret.
-  if (!(error instanceof STSServiceException) || !isAnswer(error)) {
-    return new ResolverError("ERR_STS_UNAVAILABLE", `STS could not be asked (${action}: ${error instanceof Error ? error.name : "unknown"}); ask again.`);
-  }
-  const said = `STS answered ${action} with ${error.name}: ${error.message}`;
-  if (BASE_FAULTS.has(error.name)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
-  return REFUSALS.has(error.name) ? new ResolverError("ERR_STS_REFUSED", said) : new ResolverError("ERR_STS_UNAVAILABLE", said);
-}
-
-function boundedCode(error: unknown): string {
-  if (!(error instanceof STSServiceException) || !isAnswer(error)) return "unreachable";
-  return [REFUSALS, BASE_FAULTS, TROUBLES].some((codes) => codes.has(error.name)) ? error.name : "other";
-}
-
-/** Whether STS itself said it, with a status of an error. */
-function isAnswer({ $metadata }: STSServiceException): boolean {
-  return ($metadata.httpStatusCode ?? 0) >= 400;
 }

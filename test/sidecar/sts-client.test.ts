@@ -47,7 +47,8 @@ test("what STS says is told apart: about the role, about our credentials, or tro
   ];
   for (const [fault, code, counted] of faults) {
     const { sts, calls, emulator } = await start(t, () => fault);
-    await t.rejects(sts.assumeRole(BASE, REQUEST, never()), { code }, `${fault.do} ${counted}`);
+    const said = code === "ERR_STS_REFUSED" && fault.do === "refuse" ? { stsCode: fault.code, stsStatus: fault.status } : {};
+    await t.rejects(sts.assumeRole(BASE, REQUEST, never()), { code, ...said }, `${fault.do} ${counted}`);
     t.same(calls, [`AssumeRole ${counted}`]);
     t.equal(emulator.calls.length, 1, "one attempt");
   }
