@@ -8,7 +8,7 @@ export type BaseProvider = () => Promise<SigningCredentials>;
 
 export interface BaseIdentityPorts {
   readonly provider: BaseProvider;
-  readonly sts: Pick<STS, "callerAccount">;
+  readonly sts: Pick<STS, "callerIdentity">;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -19,7 +19,7 @@ const KEY = "base";
 export class BaseIdentity {
   readonly #cache: CredentialCache;
   readonly #provider: BaseProvider;
-  readonly #sts: Pick<STS, "callerAccount">;
+  readonly #sts: Pick<STS, "callerIdentity">;
   #fault: string | null = null;
 
   constructor({ provider, sts, clock, random }: BaseIdentityPorts) {
@@ -57,9 +57,9 @@ export class BaseIdentity {
   async #load(signal: AbortSignal): Promise<Credentials> {
     try {
       const credentials = await this.#provide();
-      const accountID = await this.#sts.callerAccount(credentials, signal);
+      const identity = await this.#sts.callerIdentity(credentials, signal);
       this.#fault = null;
-      return { ...credentials, accountID };
+      return { ...credentials, ...identity };
     } catch (error) {
       this.#fault = error instanceof ResolverError ? error.message : "An unexpected fault; the log of the next request has the details.";
       throw error;

@@ -2,7 +2,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import { within } from "./within.ts";
 
-/** Credentials as STS or the provider chain gave them, with their account. */
+/** Credentials as STS or the provider chain gave them, with whose they are. */
 export interface Credentials {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
@@ -11,6 +11,9 @@ export interface Credentials {
   /** Epoch ms; null when it is not known. */
   readonly expirationMs: number | null;
   readonly accountID: string;
+  /** Whom GetCallerIdentity names with them: for a role its session's ARN, and AROA...:NAME. */
+  readonly arn: string;
+  readonly userID: string;
 }
 
 /** Gets credentials anew. `signal` aborts when nobody waits any longer. */

@@ -8,14 +8,17 @@ import { boundedCode, explain } from "./sts-faults.ts";
 
 export { STSRefused } from "./sts-faults.ts";
 
-/** The credentials that calls are signed with; their account may not be known yet. */
-export type SigningCredentials = Omit<Credentials, "accountID">;
+/** Whom GetCallerIdentity names. */
+export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
+
+/** The credentials that calls are signed with; whose they are may not be known yet. */
+export type SigningCredentials = Omit<Credentials, keyof CallerIdentity>;
 
 /** STS as the sidecar needs it. Both reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. */
 export interface STS {
   assumeRole(base: SigningCredentials, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
-  /** The account that the credentials belong to. */
-  callerAccount(base: SigningCredentials, signal: AbortSignal): Promise<string>;
+  /** Whose the credentials are. */
+  callerIdentity(base: SigningCredentials, signal: AbortSignal): Promise<CallerIdentity>;
 }
 
 export interface STSOptions {
@@ -57,13 +60,14 @@ export function createSTS({ endpoint, region, onCall = () => {} }: STSOptions): 
     assumeRole: (base, request, signal) =>
       call("AssumeRole", async () => {
         const command = new AssumeRoleCommand(assumeRoleInput(request));
-        const { Credentials: session } = await clientFor(base).send(command, { abortSignal: signal });
-        return { ...readSession(session ?? {}), accountID: accountOfARN(request.roleARN) ?? "" };
+        const { Credentials: session, AssumedRoleUser: user } = await clientFor(base).send(command, { abortSignal: signal });
+        const identity = { accountID: accountOfARN(request.roleARN) ?? "", arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
+        return { ...readSession(session ?? {}), ...identity };
       }),
-    callerAccount: (base, signal) =>
+    callerIdentity: (base, signal) =>
       call("GetCallerIdentity", async () => {
-        const { Account } = await clientFor(base).send(new GetCallerIdentityCommand({}), { abortSignal: signal });
-        return Account ?? "";
+        const { Account = "", Arn = "", UserId = "" } = await clientFor(base).send(new GetCallerIdentityCommand({}), { abortSignal: signal });
+        return { accountID: Account, arn: Arn, userID: UserId };
       }),
   };
 }

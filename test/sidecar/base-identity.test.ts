@@ -1,18 +1,19 @@
 import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { BaseIdentity, type BaseProvider } from "../../sidecar/base-identity.ts";
-import type { SigningCredentials } from "../../sidecar/sts-client.ts";
+import type { CallerIdentity, SigningCredentials } from "../../sidecar/sts-client.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 const MINUTE = 60_000;
 const clock = new FakeClock();
+const IDENTITY: CallerIdentity = { accountID: "999999999999", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod", userID: "AROAACK:pod" };
 
 function credentials(): SigningCredentials {
   return { accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token", expirationMs: clock.now() + 60 * MINUTE };
 }
 
-function subject(provider: BaseProvider, callerAccount: () => Promise<string> = () => Promise.resolve("999999999999")): BaseIdentity {
-  return new BaseIdentity({ provider, sts: { callerAccount }, clock, random: () => 0.5 });
+function subject(provider: BaseProvider, callerIdentity: () => Promise<CallerIdentity> = async () => IDENTITY): BaseIdentity {
+  return new BaseIdentity({ provider, sts: { callerIdentity }, clock, random: () => 0.5 });
 }
 
 test("it is usable once STS has said whose it is, and is renewed at half life", async (t) => {
@@ -25,7 +26,7 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
   await clock.advance(0);
   t.equal(base.usable, true);
   t.equal(base.fault, null);
-  t.match(await base.get(), { accessKeyID: "ASIABASE", accountID: "999999999999" });
+  t.match(await base.get(), { accessKeyID: "ASIABASE", ...IDENTITY });
   t.equal(calls, 1);
   await clock.advance(30 * MINUTE);
   t.equal(calls, 2);

@@ -12,7 +12,8 @@ const basis = {};
 
 function session(clock: FakeClock, lifeMs: number, number = 1): Credentials {
   return {
-    accessKeyID: `ASIA${number}`, secretAccessKey: "secret", sessionToken: "token", accountID: "111122223333", expirationMs: clock.now() + lifeMs,
+    accessKeyID: `ASIA${number}`, secretAccessKey: "secret", sessionToken: "token", expirationMs: clock.now() + lifeMs,
+    accountID: "111122223333", arn: "arn:aws:sts::111122223333:assumed-role/a/s", userID: "AROAA:s",
   };
 }
 

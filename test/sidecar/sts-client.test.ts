@@ -25,11 +25,12 @@ function never(): AbortSignal {
 test("a role is assumed for an hour, and the base identity's account told", async (t) => {
   const { sts, emulator, calls } = await start(t);
   const session = await sts.assumeRole(BASE, REQUEST, never());
-  t.match(session, { accessKeyID: /^ASIA/, accountID: "111111111111" });
+  t.match(session, { accessKeyID: /^ASIA/, accountID: "111111111111", arn: "arn:aws:sts::111111111111:assumed-role/a/ack-role-resolver", userID: /^AROA\w+:ack-role-resolver$/ });
   t.ok(Math.abs((session.expirationMs ?? 0) - Date.now() - 3_600_000) < 10_000);
   t.same(emulator.calls, [{ action: "AssumeRole", roleARN: REQUEST.roleARN, sessionName: "ack-role-resolver", durationSeconds: 3600 }]);
-  t.equal(await sts.callerAccount(BASE, never()), "999999999999");
-  t.equal(await sts.callerAccount(session, never()), "111111111111", "other credentials, another client");
+  t.match(await sts.callerIdentity(BASE, never()), { accountID: "999999999999", arn: KNOWN.arn, userID: /^AIDA/ });
+  const { accountID, arn, userID } = session;
+  t.same(await sts.callerIdentity(session, never()), { accountID, arn, userID }, "other credentials, another client");
   t.same(calls, ["AssumeRole ok", "GetCallerIdentity ok", "GetCallerIdentity ok"]);
 });
 
@@ -67,7 +68,7 @@ test("a truncated answer never gives a session, nor any of it in the error", asy
 test("a refused connection is trouble", async (t) => {
   const { sts, emulator } = await start(t);
   await emulator.close();
-  await t.rejects(sts.callerAccount(BASE, never()), { code: "ERR_STS_UNAVAILABLE", message: /^STS could not be asked \(GetCallerIdentity: \w*\); ask again\.$/ });
+  await t.rejects(sts.callerIdentity(BASE, never()), { code: "ERR_STS_UNAVAILABLE", message: /^STS could not be asked \(GetCallerIdentity: \w*\); ask again\.$/ });
 });
 
 test("a call is given up when its signal says so", async (t) => {
@@ -89,11 +90,11 @@ test("AWS_ENDPOINT_URL* and a profile's endpoint_url lead nowhere", async (t) =>
   const env = { AWS_ENDPOINT_URL: trap.emulator.url, AWS_ENDPOINT_URL_STS: trap.emulator.url, AWS_CONFIG_FILE: `${config}/config` };
   t.intercept(process, "env", { value: env });
   const { sts, emulator } = await start(t);
-  await sts.callerAccount(BASE, never());
+  await sts.callerIdentity(BASE, never());
   t.equal(emulator.calls.length, 1);
   // A region that there is none of: its name does not resolve, and the trap would have answered long before this gives up.
   const regional = createSTS({ endpoint: null, region: "eu-nowhere-1" });
-  await t.rejects(regional.callerAccount(BASE, AbortSignal.timeout(300)), { code: "ERR_STS_UNAVAILABLE" });
+  await t.rejects(regional.callerIdentity(BASE, AbortSignal.timeout(300)), { code: "ERR_STS_UNAVAILABLE" });
   t.same(trap.emulator.calls, []);
 });
 
