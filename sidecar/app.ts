@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { ResolverError } from "../shared/decisions/errors.ts";
+import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
 import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
 import type { KindArgument } from "../shared/decisions/kind-argument.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
@@ -9,7 +9,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import { within } from "./within.ts";
 import { checkNamespaceName, readResourceDescription, refuseQuery } from "./credential-query.ts";
-import type { SidecarMetrics } from "./metrics.ts";
+import type { AuthFailure, SidecarMetrics } from "./metrics.ts";
 import { checkRequest } from "./request-check.ts";
 import { errorBody, sendCredentials, sendError } from "./respond.ts";
 import type { TokenCheck } from "./token-check.ts";
@@ -54,7 +54,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   });
   app.server.maxConnections = LIMITS.connections;
   app.addHook("onRequest", async (request) => checkRequest(request.raw, { listen: ports.listen(), token: ports.token }));
-  app.addHook("onResponse", async (request, reply) => ports.metrics.request(pathOf(request), reply.statusCode));
+  app.addHook("onResponse", async (request, reply) => ports.metrics.request(pathOf(request), reply.statusCode, reply.elapsedTime / 1000));
   app.setErrorHandler((error, request, reply) => refuse(ports, error, request, reply));
   app.setNotFoundHandler(() => {
     throw new ResolverError(
@@ -110,15 +110,20 @@ function stillWaiting(): ResolverError {
   return new ResolverError("ERR_STS_UNAVAILABLE", `STS has not answered within ${ANSWER_LIMIT_MS} ms; its answer is waited for, ask again.`);
 }
 
-function refuse({ log }: SidecarPorts, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function refuse({ log, metrics }: SidecarPorts, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = asRefusal(error);
   const { code, status, message } = refusal;
+  metrics.refused(code);
+  const notBelieved = AUTH_FAILURES[code];
+  if (notBelieved !== undefined) metrics.authFailure(notBelieved);
   const asked = { path: pathOf(request), params: request.params, query: request.query };
   if (code === "ERR_INTERNAL") log.error({ ...asked, code, status, ...placeOf(error) }, "request failed");
   else log.warn({ ...asked, code, status, reason: message }, "credentials refused");
   if (code === "ERR_REQUEST_METHOD") reply.header("allow", "GET");
   return sendError(reply, refusal);
 }
+
+const AUTH_FAILURES: Partial<Record<ErrorCode, AuthFailure>> = { ERR_TOKEN_INVALID: "token", ERR_REQUEST_HOST: "host" };
 
 function asRefusal(error: unknown): ResolverError {
   if (error instanceof ResolverError) return error;

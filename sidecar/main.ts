@@ -13,8 +13,9 @@ import { defaultProviderChain, refuseOwnAddress } from "./base-credentials.ts";
 import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import { CredentialCache } from "./credential-cache.ts";
-import { createSidecarMetrics } from "./metrics.ts";
+import { createSidecarMetrics, type SidecarMetrics } from "./metrics.ts";
 import { roleOfSession } from "./session-key.ts";
+import { registerSidecarState, type SidecarState } from "./state-metrics.ts";
 import { createSTS } from "./sts-client.ts";
 import { TokenCheck } from "./token-check.ts";
 import { TokenFile } from "./token-file.ts";
@@ -55,7 +56,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const provider = runtime.baseProvider ?? chainFor(settings, runtime, bound);
   const registry = createRegistry({ component: "sidecar" });
   const services = connect(settings, provider, registry);
-  const token = await openToken(settings, log);
+  const token = await openToken(settings, { log, metrics: services.metrics });
   const app = buildSidecar(options, { source, log, token: token.check, clock: systemClock, listen: () => bound, ...services });
   const closers = [() => app.close(), async () => { token.close(); services.base.close(); services.sessions.close(); }];
   try {
@@ -80,14 +81,14 @@ function connect(settings: SidecarSettings, provider: BaseProvider, registry: Re
   const clock = systemClock;
   const random = Math.random;
   const sessions = new CredentialCache({ clock, random, onLookup: (result) => metrics.lookup(result) });
-  const metrics = createSidecarMetrics({
-    registry,
-    now: () => clock.now(),
-    *expirations() {
+  const metrics = createSidecarMetrics(registry);
+  const state = {
+    *expirations(): ReturnType<SidecarState["expirations"]> {
       for (const { key, expirationMs } of sessions.expirations()) yield { role: roleOfSession(key), expirationMs };
     },
-  });
-  const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (action, code) => metrics.stsCall(action, code) });
+  };
+  registerSidecarState(registry, state, () => clock.now());
+  const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (...call) => metrics.stsCall(...call) });
   const base = new BaseIdentity({ provider, sts, clock, random });
   const vending = new Vending(
     {
@@ -127,8 +128,8 @@ function chainFor({ region, stsEndpoint }: SidecarSettings, { environment }: Sid
   return defaultProviderChain({ region, endpoint: stsEndpoint });
 }
 
-async function openToken({ token, tokenFile }: SidecarSettings, log: Logger): Promise<{ readonly check: TokenCheck; close(): void }> {
-  if (tokenFile !== null) return TokenFile.open(tokenFile, { clock: systemClock, randomBytes, log });
+async function openToken({ token, tokenFile }: SidecarSettings, { log, metrics }: { log: Logger; metrics: SidecarMetrics }): Promise<{ readonly check: TokenCheck; close(): void }> {
+  if (tokenFile !== null) return TokenFile.open(tokenFile, { clock: systemClock, randomBytes, log, metrics });
   return { check: new TokenCheck(token ?? randomBytes(32).toString("base64url"), systemClock), close: () => {} };
 }
 

@@ -1,47 +1,69 @@
-import { Counter, Gauge, type Registry } from "prom-client";
-import { METRIC_PREFIX } from "../shared/server/metrics.ts";
+import { Counter, Histogram, type Registry } from "prom-client";
+import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX } from "../shared/server/metrics.ts";
 
-/** The sidecar's metrics. Every label has a bounded set of values. */
+/** What of a request was not believed: its token, its signature, or that it is for this listener and of no proxy or browser. */
+export type AuthFailure = "token" | "signature" | "host";
+
+/** What the sidecar counts as it happens. Every label has a bounded set of values; what it reads at a scrape is in state-metrics.ts. */
 export interface SidecarMetrics {
   /** `path` is the route's pattern, never the path that was asked. */
-  request(path: string, status: number): void;
-  lookup(result: "hit" | "miss"): void;
-  /** `code` is `ok`, or STS's own code where it is a documented one. */
-  stsCall(action: string, code: string): void;
+  request(path: string, status: number, seconds: number): void;
+  /** `stale`: served on after a refresh failed. */
+  lookup(result: "hit" | "miss" | "stale"): void;
+  /** `code` is `ok`, STS's own code where it is a documented one, `other` or `unreachable`. */
+  stsCall(action: string, code: string, seconds: number): void;
+  /** `code` is that of the error answered, of docs/errors.md. */
+  refused(code: string): void;
+  authFailure(kind: AuthFailure): void;
+  /** Another token was taken over from its file. */
+  tokenReloaded(): void;
+  /** The token's file turned unusable; the last token stays good. */
+  tokenReloadFailed(): void;
   accountRefused(): void;
+  /** IRS-27: whether the base identity could assume a role that a selector grants; `skipped` where STS could not be asked. */
+  roleChecked(result: "ok" | "refused" | "skipped"): void;
 }
 
-export interface MetricPorts {
-  readonly registry: Registry;
-  readonly now: () => number;
-  /** The sessions that are kept, at most as many as the cache holds. */
-  readonly expirations: () => Iterable<{ readonly role: string; readonly expirationMs: number | null }>;
-}
+export const SIDECAR_PREFIX = `${METRIC_PREFIX}sidecar_`;
 
-const PREFIX = `${METRIC_PREFIX}sidecar_`;
+/** To 1 s alone, which no answer may reach. */
+const ANSWER_BUCKETS_SECONDS = LATENCY_BUCKETS_SECONDS.filter((bound) => bound < 1).concat(0.5, 0.9, 1).toSorted((a, b) => a - b);
+/** A call is given up after 5 s. */
+const STS_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-export function createSidecarMetrics({ registry, now, expirations }: MetricPorts): SidecarMetrics {
+export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   const registers = [registry];
-  const requests = new Counter({ name: `${PREFIX}requests_total`, help: "Answers by path and HTTP status.", labelNames: ["path", "code"], registers });
-  const lookups = new Counter({ name: `${PREFIX}cache_lookups_total`, help: "Lookups of role sessions by result: hit or miss.", labelNames: ["result"], registers });
-  const calls = new Counter({ name: `${PREFIX}sts_calls_total`, help: "Calls of STS by action and outcome.", labelNames: ["action", "code"], registers });
-  const accounts = new Counter({ name: `${PREFIX}account_refusals_total`, help: "Roles refused for being in another account than the first answer's.", registers });
-  registry.registerMetric(new Gauge({
-    name: `${PREFIX}credentials_expiry_seconds`,
-    help: "Seconds until the credentials that are kept expire, by role.",
-    labelNames: ["role"],
-    registers: [],
-    collect(): void {
-      this.reset();
-      for (const { role, expirationMs } of expirations()) {
-        if (expirationMs !== null) this.set({ role }, Math.round((expirationMs - now()) / 1000));
-      }
-    },
-  }));
+  const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]): Counter<L> => (
+    new Counter({ name: `${SIDECAR_PREFIX}${name}_total`, help, labelNames, registers })
+  );
+  const histogram = <L extends string>(name: string, help: string, options: { labelNames: L[]; buckets: number[] }): Histogram<L> => (
+    new Histogram({ name: `${SIDECAR_PREFIX}${name}_duration_seconds`, help, ...options, registers })
+  );
+  const requests = counter("requests", "Answers by path and HTTP status.", "path", "code");
+  const duration = histogram("request", "Time from a request's head to its answer.", { labelNames: ["path"], buckets: ANSWER_BUCKETS_SECONDS });
+  const lookups = counter("cache_lookups", "Lookups of role sessions by result: hit, miss, or stale where a session was served on after a refresh failed.", "result");
+  const calls = counter("sts_calls", "Calls of STS by action and outcome.", "action", "code");
+  const callDuration = histogram("sts_call", "Time that STS took to answer, or to be given up.", { labelNames: ["action"], buckets: STS_BUCKETS_SECONDS });
+  const refusals = counter("refusals", "Requests answered with an error, by its code.", "code");
+  const authFailures = counter("auth_failures", "Requests whose token, signature or Host was not believed.", "kind");
+  const reloads = counter("token_reloads", "Tokens taken over from --token-file (ok), and times that the file turned unusable (failed).", "result");
+  const accounts = counter("account_refusals", "Roles refused for being in another account than the first answer's.");
+  const checks = counter("role_checks", "Trial AssumeRole calls of --check IRS-27=warn by result.", "result");
   return {
-    request: (path, status) => requests.inc({ path, code: status }),
+    request(path, status, seconds) {
+      requests.inc({ path, code: status });
+      duration.observe({ path }, seconds);
+    },
     lookup: (result) => lookups.inc({ result }),
-    stsCall: (action, code) => calls.inc({ action, code }),
+    stsCall(action, code, seconds) {
+      calls.inc({ action, code });
+      callDuration.observe({ action }, seconds);
+    },
+    refused: (code) => refusals.inc({ code }),
+    authFailure: (kind) => authFailures.inc({ kind }),
+    tokenReloaded: () => reloads.inc({ result: "ok" }),
+    tokenReloadFailed: () => reloads.inc({ result: "failed" }),
     accountRefused: () => accounts.inc(),
+    roleChecked: (result) => checks.inc({ result }),
   };
 }

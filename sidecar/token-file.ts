@@ -4,12 +4,14 @@ import { dirname, join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
+import type { SidecarMetrics } from "./metrics.ts";
 import { TokenCheck } from "./token-check.ts";
 
 export interface TokenFilePorts {
   readonly clock: Clock;
   readonly randomBytes: (size: number) => Buffer;
   readonly log: Logger;
+  readonly metrics: Pick<SidecarMetrics, "tokenReloaded" | "tokenReloadFailed">;
 }
 
 const REREAD_MS = 1_000;
@@ -48,11 +50,16 @@ export class TokenFile {
     try {
       const token = await readToken(this.#path);
       if (token === null) throw new Error("the file is absent or empty");
-      if (this.check.rotate(token)) this.#ports.log.info({ file: this.#path }, "token taken over from its file; the one before is good for a minute");
+      if (this.check.rotate(token)) {
+        this.#ports.log.info({ file: this.#path }, "token taken over from its file; the one before is good for a minute");
+        this.#ports.metrics.tokenReloaded();
+      }
       this.#unreadable = false;
     } catch (error) {
-      if (!this.#unreadable) this.#ports.log.warn({ file: this.#path, reason: reasonOf(error) }, "token file not usable; the last token stays good");
+      if (this.#unreadable) return;
       this.#unreadable = true;
+      this.#ports.log.warn({ file: this.#path, reason: reasonOf(error) }, "token file not usable; the last token stays good");
+      this.#ports.metrics.tokenReloadFailed();
     }
   }
 

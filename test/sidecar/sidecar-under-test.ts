@@ -12,12 +12,14 @@ import { createSidecarMetrics } from "../../sidecar/metrics.ts";
 import type { SigningCredentials } from "../../sidecar/sts-client.ts";
 import { TokenCheck } from "../../sidecar/token-check.ts";
 import { roleOfSession } from "../../sidecar/session-key.ts";
+import { registerSidecarState } from "../../sidecar/state-metrics.ts";
 import { Vending, type VendingOptions } from "../../sidecar/vending.ts";
 import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 export const TOKEN = "planted-token-0123456789abcdef";
 export const HEADERS = { host: "127.0.0.1:9780", authorization: TOKEN };
+export const BASE_IDENTITY = { accountID: "999999999999", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod", userID: "AROAACK:pod" };
 export const BASE_SECRET = "planted-base-secret";
 export const ROLE_SECRET = "planted-role-secret";
 
@@ -45,7 +47,8 @@ export class SidecarUnderTest {
     const sessions = new CredentialCache({ clock: this.clock, random: () => 0.5, onLookup: (result) => metrics.lookup(result) });
     const expirations = (): { role: string; expirationMs: number | null }[] =>
       [...sessions.expirations()].map(({ key, expirationMs }) => ({ role: roleOfSession(key), expirationMs }));
-    const metrics = createSidecarMetrics({ registry: this.registry, now: () => this.clock.now(), expirations });
+    const metrics = createSidecarMetrics(this.registry);
+    registerSidecarState(this.registry, { expirations }, () => this.clock.now());
     const vending = new Vending(options, {
       base: this.#baseIdentity(setup), sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
       onAccountRefused: () => metrics.accountRefused(),
@@ -61,9 +64,11 @@ export class SidecarUnderTest {
   }
 
   session(request: Pick<SessionRequest, "roleARN">): Credentials {
+    const accountID = request.roleARN.slice(13, 25);
     return {
       accessKeyID: `ASIA${this.stsCalls.length}`, secretAccessKey: ROLE_SECRET, sessionToken: `${ROLE_SECRET}-token`,
-      expirationMs: this.clock.now() + 3_600_000, accountID: request.roleARN.slice(13, 25),
+      expirationMs: this.clock.now() + 3_600_000, accountID,
+      arn: `arn:aws:sts::${accountID}:assumed-role/${request.roleARN.split("/").at(-1)}/session`, userID: "AROAROLE:session",
     };
   }
 
@@ -71,7 +76,7 @@ export class SidecarUnderTest {
     const session = async (): Promise<SigningCredentials> => ({
       accessKeyID: "ASIABASE", secretAccessKey: BASE_SECRET, sessionToken: `${BASE_SECRET}-token`, expirationMs: this.clock.now() + 3_600_500,
     });
-    return new BaseIdentity({ provider: base ?? session, sts: { callerAccount: async () => "999999999999" }, clock: this.clock, random: () => 0.5 });
+    return new BaseIdentity({ provider: base ?? session, sts: { callerIdentity: async () => BASE_IDENTITY }, clock: this.clock, random: () => 0.5 });
   }
 
   #assumeRole({ assumeRole }: Setup, request: SessionRequest): Promise<Credentials> {

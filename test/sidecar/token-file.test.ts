@@ -9,6 +9,8 @@ interface Subject {
   readonly path: string;
   readonly clock: FakeClock;
   readonly lines: string[];
+  /** What was counted, in order. */
+  readonly counted: string[];
   readonly ports: TokenFilePorts;
 }
 
@@ -16,7 +18,9 @@ function subject(t: Test): Subject {
   const clock = new FakeClock();
   const lines: string[] = [];
   const log = createLogger({ name: "sidecar", destination: { write: (line) => void lines.push(line) } });
-  return { clock, lines, path: join(t.testdir({}), "token"), ports: { clock, log, randomBytes: (size) => Buffer.alloc(size, 0xfb) } };
+  const counted: string[] = [];
+  const metrics = { tokenReloaded: (): void => void counted.push("ok"), tokenReloadFailed: (): void => void counted.push("failed") };
+  return { clock, lines, counted, path: join(t.testdir({}), "token"), ports: { clock, log, metrics, randomBytes: (size) => Buffer.alloc(size, 0xfb) } };
 }
 
 const MADE = Buffer.alloc(32, 0xfb).toString("base64url");
@@ -96,7 +100,7 @@ test("it is read again each second", async (t) => {
 });
 
 test("a file that turns unusable leaves the token good, and says so once", async (t) => {
-  const { path, ports, lines } = subject(t);
+  const { path, ports, lines, counted } = subject(t);
   await writeFile(path, "first");
   const file = await TokenFile.open(path, ports);
   t.teardown(() => file.close());
@@ -111,6 +115,9 @@ test("a file that turns unusable leaves the token good, and says so once", async
   await writeFile(path, "a b");
   await file.reread();
   t.equal(lines.length, 2, "a new trouble is a new line");
+  await writeFile(path, "second");
+  await file.reread();
+  t.same(counted, ["failed", "failed", "ok"]);
 });
 
 test("a closed file is read no more", async (t) => {
