@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import { type Clock, systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
 import { formatListenAddress, isLoopbackHost, type ListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
@@ -10,23 +11,18 @@ import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
 import { buildSidecar, type SidecarOptions } from "./app.ts";
 import { defaultProviderChain, refuseOwnAddress } from "./base-credentials.ts";
-import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
-import { systemClock } from "../shared/inventory/clock.ts";
-import { CredentialCache } from "./credential-cache.ts";
-import { createSidecarMetrics, type SidecarMetrics } from "./metrics.ts";
-import { roleOfSession } from "./session-key.ts";
-import { registerSidecarState, type SidecarState } from "./state-metrics.ts";
-import { createSTS } from "./sts-client.ts";
+import type { BaseProvider } from "./base-identity.ts";
+import { readiness } from "./readiness.ts";
+import { createServices } from "./services.ts";
 import { TokenCheck } from "./token-check.ts";
-import { TokenFile } from "./token-file.ts";
-import { Vending } from "./vending.ts";
+import { TokenFile, type TokenFilePorts } from "./token-file.ts";
 
 /** The settings that say where the sidecar stands and what it does; where its inventory comes from is the caller's. */
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
-  | "mode" | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "region" | "stsEndpoint"
-  | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness" | "allowedAccounts"
->;
+  | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
+  | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness"
+> & Parameters<typeof decisionSettings>[0];
 
 export interface SidecarRuntime {
   /** The caller starts and stops it; requests are answered 503 until it is loaded. */
@@ -35,6 +31,7 @@ export interface SidecarRuntime {
   readonly log: Logger;
   /** Default: the AWS SDK's default provider chain. */
   readonly baseProvider?: BaseProvider;
+  readonly clock?: Clock;
 }
 
 export interface RunningSidecar {
@@ -50,19 +47,20 @@ export interface RunningSidecar {
  * not ready, and says why at /readyz, until the inventory is loaded and its own identity proved with STS.
  */
 export async function runSidecar(settings: SidecarSettings, runtime: SidecarRuntime): Promise<RunningSidecar> {
-  const { source, log } = runtime;
+  const { source, log, clock = systemClock } = runtime;
   const options = sidecarOptions(settings);
   let bound = loopbackAddress(settings.listen);
   const provider = runtime.baseProvider ?? chainFor(settings, runtime, bound);
   const registry = createRegistry({ component: "sidecar" });
-  const services = connect(settings, provider, registry);
-  const token = await openToken(settings, { log, metrics: services.metrics });
-  const app = buildSidecar(options, { source, log, token: token.check, clock: systemClock, listen: () => bound, ...services });
-  const closers = [() => app.close(), async () => { token.close(); services.base.close(); services.sessions.close(); }];
+  const services = createServices(settings, { source, provider, registry, clock, random: Math.random });
+  const token = await openToken(settings, { log, clock, metrics: services.metrics });
+  const app = buildSidecar(options, { source, log, token: token.check, clock, listen: () => bound, ...services });
+  const closers = [() => app.close(), async () => { token.close(); services.close(); }];
   try {
     bound = await listenAt(app, bound);
-    const ready = (): Readiness => readiness(source, services.base, settings.maxStaleness);
-    const health = await startHealthServer({ listen: settings.healthListen, registry, ready });
+    const ready = (): Readiness =>
+      readiness({ inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now() });
+    const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started: () => source.status.loaded });
     closers.push(() => health.close());
     // Asked for once at the start, so that the first client does not wait for it.
     ready();
@@ -75,32 +73,8 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   }
 }
 
-type Services = Pick<Parameters<typeof buildSidecar>[1], "vending" | "metrics"> & { readonly base: BaseIdentity; readonly sessions: CredentialCache };
-
-function connect(settings: SidecarSettings, provider: BaseProvider, registry: ReturnType<typeof createRegistry>): Services {
-  const clock = systemClock;
-  const random = Math.random;
-  const sessions = new CredentialCache({ clock, random, onLookup: (result) => metrics.lookup(result) });
-  const metrics = createSidecarMetrics(registry);
-  const state = {
-    *expirations(): ReturnType<SidecarState["expirations"]> {
-      for (const { key, expirationMs } of sessions.expirations()) yield { role: roleOfSession(key), expirationMs };
-    },
-  };
-  registerSidecarState(registry, state, () => clock.now());
-  const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (...call) => metrics.stsCall(...call) });
-  const base = new BaseIdentity({ provider, sts, clock, random });
-  const vending = new Vending(
-    {
-      sessionName: settings.sessionName, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null,
-      allowedAccounts: settings.allowedAccounts,
-    },
-    { base, sts, sessions, onAccountRefused: () => metrics.accountRefused() },
-  );
-  return { sessions, metrics, base, vending };
-}
-
-function sidecarOptions({ mode, group, kind, scopeNamespace, unmatched, base }: SidecarSettings): SidecarOptions {
+function sidecarOptions(settings: SidecarSettings): SidecarOptions {
+  const { mode, group, kind, scopeNamespace, unmatched, base } = settings;
   const faults: string[] = [];
   if (mode === "carm") faults.push("--mode carm: the sidecar grants on IAMRoleSelectors alone in this version; use --mode selectors");
   if (base === "identity-only") faults.push("--base identity-only: needs the STS endpoint, which this version does not serve yet; use --base vend");
@@ -111,7 +85,8 @@ function sidecarOptions({ mode, group, kind, scopeNamespace, unmatched, base }: 
     return read === null ? [] : [read];
   });
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  return { groups: group, kinds, scopeNamespace, unmatched: unmatched ?? (scopeNamespace === null ? "base" : "deny") };
+  const decisions = decisionSettings(settings);
+  return { groups: group, kinds, scopeNamespace, decisions, unmatched: unmatched ?? (scopeNamespace === null ? "base" : "deny") };
 }
 
 function loopbackAddress(listen: string): ListenAddress {
@@ -128,26 +103,17 @@ function chainFor({ region, stsEndpoint }: SidecarSettings, { environment }: Sid
   return defaultProviderChain({ region, endpoint: stsEndpoint });
 }
 
-async function openToken({ token, tokenFile }: SidecarSettings, { log, metrics }: { log: Logger; metrics: SidecarMetrics }): Promise<{ readonly check: TokenCheck; close(): void }> {
-  if (tokenFile !== null) return TokenFile.open(tokenFile, { clock: systemClock, randomBytes, log, metrics });
-  return { check: new TokenCheck(token ?? randomBytes(32).toString("base64url"), systemClock), close: () => {} };
+type OpenToken = { readonly check: TokenCheck; close(): void };
+
+async function openToken({ token, tokenFile }: SidecarSettings, ports: Omit<TokenFilePorts, "randomBytes">): Promise<OpenToken> {
+  if (tokenFile !== null) return TokenFile.open(tokenFile, { ...ports, randomBytes });
+  return { check: new TokenCheck(token ?? randomBytes(32).toString("base64url"), ports.clock), close: () => {} };
 }
 
 async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<ListenAddress> {
   await listening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
   const [taken] = app.addresses();
   return { host: address.host, port: typeof taken === "object" ? taken.port : address.port };
-}
-
-/** An old view is still granted from, and not ready: a cluster out of reach must not take roles away. */
-function readiness({ status }: InventorySource, base: BaseIdentity, maxStalenessMs: number): Readiness {
-  const reasons: string[] = [];
-  if (!status.loaded) reasons.push(`the inventory is not loaded${status.fault === null ? "" : `: ${status.fault}`}`);
-  else if (status.lastSyncMs === null || systemClock.now() - status.lastSyncMs > maxStalenessMs) {
-    reasons.push(`the inventory is older than --max-staleness${status.fault === null ? "" : `: ${status.fault}`}`);
-  }
-  if (!base.usable) reasons.push(base.fault ?? "the sidecar's own identity is not proved with STS yet");
-  return { ready: reasons.length === 0, reasons };
 }
 
 async function closeAll(closers: readonly (() => Promise<void>)[]): Promise<void> {

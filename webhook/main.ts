@@ -60,6 +60,7 @@ export async function runWebhook(settings: WebhookSettings, { source, log, acces
     const health = await startHealthServer({
       listen: settings.healthListen,
       registry,
+      started: () => source.status.loaded,
       ready: () => readiness({
         draining: drain.active,
         inventory: source.status,

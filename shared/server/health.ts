@@ -13,6 +13,8 @@ export interface HealthServerOptions {
   /** `HOST:PORT`, the value of --health-listen; port 0 takes any free one. */
   readonly listen: string;
   readonly ready: () => Readiness;
+  /** Whether what is needed once has been had; from then on it is not asked any more. */
+  readonly started: () => boolean;
   readonly registry: Registry;
 }
 
@@ -31,14 +33,15 @@ interface Answer {
 const FLAG = "--health-listen";
 
 /**
- * Serves plain HTTP apart from the program's own port: `/healthz` (alive: never tied to what the program waits for),
- * `/readyz` (200, or 503 with a reason a line) and `/metrics` (Prometheus text).
+ * Serves plain HTTP apart from the program's own port: `/healthz` (alive: never tied to what the program waits for), `/startupz` (503
+ * until the program has started, 200 ever after), `/readyz` (200, or 503 with a reason a line) and `/metrics` (Prometheus text).
  * Rejects with ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const address = parseListenAddress(options.listen, FLAG);
+  const probes = { ...options, started: latched(options.started) };
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 15_000 }, (request, response) => {
-    void respond(request, response, options);
+    void respond(request, response, probes);
   });
   await listening(FLAG, address, async () => {
     server.listen(address.port, address.host);
@@ -57,18 +60,34 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
 async function answerTo(request: IncomingMessage, options: HealthServerOptions): Promise<Answer> {
   if (request.method !== "GET" && request.method !== "HEAD") return text(405, "only GET and HEAD are served here");
   // Probes may carry a query (`/readyz?verbose`); nothing here reads one.
-  const path = (request.url ?? "").split("?", 1)[0];
-  if (path === "/healthz") return text(200, "ok");
-  if (path === "/readyz") {
+  const [path = ""] = (request.url ?? "").split("?", 1);
+  return await (PAGES[path] ?? notFound)(options);
+}
+
+const PAGES: Readonly<Record<string, (options: HealthServerOptions) => Answer | Promise<Answer>>> = {
+  "/healthz": () => text(200, "ok"),
+  "/startupz": ({ started }) => (started() ? text(200, "ok") : text(503, "not started yet")),
+  "/readyz": (options) => {
     const { ready, reasons } = options.ready();
     return ready ? text(200, "ok") : text(503, reasons.join("\n"));
-  }
-  if (path !== "/metrics") return text(404, "only /healthz, /readyz and /metrics are served here");
-  try {
-    return { status: 200, type: options.registry.contentType, body: await options.registry.metrics() };
-  } catch {
-    return text(500, "the metrics could not be collected");
-  }
+  },
+  "/metrics": async ({ registry }) => {
+    try {
+      return { status: 200, type: registry.contentType, body: await registry.metrics() };
+    } catch {
+      return text(500, "the metrics could not be collected");
+    }
+  },
+};
+
+function notFound(): Answer {
+  return text(404, `only ${Object.keys(PAGES).join(", ")} are served here`);
+}
+
+/** Asked until it holds for the first time. */
+function latched(holds: () => boolean): () => boolean {
+  let held = false;
+  return () => (held ||= holds());
 }
 
 function text(status: number, body: string): Answer {

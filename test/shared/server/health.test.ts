@@ -5,10 +5,11 @@ import { VERSION } from "../../../shared/server/version.ts";
 
 const ready: Readiness = { ready: true, reasons: [] };
 
-test("alive, ready and metrics are three questions", async (t) => {
+test("alive, started, ready and metrics are four questions", async (t) => {
+  let started = false;
   let now: Readiness = { ready: false, reasons: ["the inventory is not loaded", "the certificate has expired"] };
   const registry = createRegistry({ component: "webhook" });
-  const health = await startHealthServer({ listen: "127.0.0.1:0", ready: () => now, registry });
+  const health = await startHealthServer({ listen: "127.0.0.1:0", ready: () => now, started: () => started, registry });
   t.teardown(() => health.close());
   const get = async (path: string, method = "GET"): Promise<[number, string]> => {
     const response = await fetch(`http://${health.address}${path}`, { method });
@@ -19,19 +20,25 @@ test("alive, ready and metrics are three questions", async (t) => {
   t.same(await get("/readyz"), [503, "the inventory is not loaded\nthe certificate has expired\n"]);
   now = ready;
   t.same(await get("/readyz?verbose"), [200, "ok\n"]);
+  t.same(await get("/startupz"), [503, "not started yet\n"], "whether it is ready or not");
+  started = true;
+  t.same(await get("/startupz"), [200, "ok\n"]);
+  started = false;
+  t.same(await get("/startupz"), [200, "ok\n"], "once is enough");
   const [status, metrics] = await get("/metrics");
   t.equal(status, 200);
   t.match(metrics, `ack_role_resolver_build_info{component="webhook",version="${VERSION}",node="${process.version}"} 1`);
   t.match(metrics, "nodejs_eventloop_lag_seconds");
   t.same(await get("/healthz", "HEAD"), [200, ""]);
   t.same(await get("/healthz", "POST"), [405, "only GET and HEAD are served here\n"]);
-  t.same(await get("/healthz/x"), [404, "only /healthz, /readyz and /metrics are served here\n"]);
+  t.equal((await get("/__proto__"))[0], 404);
+  t.same(await get("/healthz/x"), [404, "only /healthz, /startupz, /readyz, /metrics are served here\n"]);
 });
 
 test("metrics that cannot be collected are a 500, and the server goes on", async (t) => {
   const registry = createRegistry({ component: "webhook" });
   registry.metrics = () => Promise.reject(new Error("boom"));
-  const health = await startHealthServer({ listen: "[::1]:0", ready: () => ready, registry });
+  const health = await startHealthServer({ listen: "[::1]:0", ready: () => ready, started: () => true, registry });
   t.teardown(() => health.close());
   const metrics = await fetch(`http://${health.address}/metrics`);
   t.equal(metrics.status, 500);
@@ -41,9 +48,9 @@ test("metrics that cannot be collected are a 500, and the server goes on", async
 
 test("a taken port names --health-listen", async (t) => {
   const registry = createRegistry({ component: "webhook" });
-  const first = await startHealthServer({ listen: "127.0.0.1:0", ready: () => ready, registry });
+  const first = await startHealthServer({ listen: "127.0.0.1:0", ready: () => ready, started: () => true, registry });
   t.teardown(() => first.close());
-  await t.rejects(startHealthServer({ listen: first.address, ready: () => ready, registry }), {
+  await t.rejects(startHealthServer({ listen: first.address, ready: () => ready, started: () => true, registry }), {
     code: "ERR_CONFIG_PORT_IN_USE",
     message: new RegExp(`^--health-listen ${first.address}: the port is in use`),
   });
