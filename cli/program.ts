@@ -46,6 +46,8 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
   const migrate = program.command("migrate").description("move to IAMRoleSelectors");
   add(migrate, "migrate carm", "turn CARM maps and annotations into IAMRoleSelectors, and prove that nothing changes its role").addArgument(paths("the same as --from PATH"))
     .action(async (named: string[], options: Flags) => done(await (await import("./migrate-carm.ts")).runMigrateCARM(settings("migrate carm", withPaths(options, named), io), io)));
+  add(program, "credential-process", "print the credentials of a running sidecar, for a profile's credential_process in ~/.aws/config")
+    .action(async (options: Flags) => done(await (await import("./credential-process.ts")).runCredentialProcess(settings("credential-process", options, io), io)));
   const certs = program.command("certs").description("make certificates");
   add(certs, "certs make", "write ca.crt, tls.crt and tls.key")
     .action(async (options: Flags) => done(await (await import("./certs.ts")).runCertsMake(settings("certs make", options, io), io)));

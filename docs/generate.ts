@@ -22,7 +22,7 @@ function settingsPage(): string {
 
 function settingRow(definition: Definition): string[] {
   const { flag, short, type, choices, value, commands, help, defaults } = definition;
-  const own = Object.entries(defaults ?? {}).map(([command, standard]) => `${shown(type, standard)} (${command})`);
+  const own = Object.entries(defaults ?? {}).map(([command, standard]) => `${shown(type, standard) || "none"} (${command})`);
   return [
     code(short === undefined ? flag : `${short}, ${flag}`), code(environmentName(flag)), cell(choices?.join(", ") ?? value ?? type),
     [shown(type, definition.default), ...own].filter((text) => text !== "").join(", "),

@@ -76,8 +76,8 @@ export class TokenFile {
   }
 }
 
-/** The token without a trailing newline, or null when there is none yet. */
-async function readToken(path: string): Promise<string | null> {
+/** The token without a trailing newline, or null when there is none yet. Rejects with ERR_CONFIG_INVALID when it cannot be read or used. */
+export async function readToken(path: string): Promise<string | null> {
   let text: string;
   try {
     text = await readFile(path, "utf8");

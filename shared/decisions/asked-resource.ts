@@ -36,18 +36,22 @@ export function askedResources({ kinds, namespace, labels }: AskedResource, inve
 type GroupedKind = KindArgument & { readonly group: string };
 
 function readKind(text: string, faults: string[]): GroupedKind | null {
-  const named = parseKindArgument(text);
-  if (named === null || named.group === null) {
-    faults.push(`--kind ${quote(text)}: expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);
-    return null;
-  }
-  const { group } = named;
-  if (isACKGroup(group)) return { ...named, group };
-  faults.push(`--kind ${quote(text)}: ${group} is no group of ACK resources; expected one that ends in .services.k8s.aws, such as Bucket.s3.services.k8s.aws`);
+  const named = readGroupedKind(text, faults);
+  if (named === null || isACKGroup(named.group)) return named;
+  faults.push(`--kind ${quote(text)}: ${named.group} is no group of ACK resources; expected one that ends in .services.k8s.aws, such as Bucket.s3.services.k8s.aws`);
   return null;
 }
 
-function readLabels(texts: readonly string[], faults: string[]): Labels {
+/** Of any group. Adds to `faults` what is wrong with `--kind`, and gives null then. */
+export function readGroupedKind(text: string, faults: string[]): GroupedKind | null {
+  const named = parseKindArgument(text);
+  if (named !== null && named.group !== null) return { ...named, group: named.group };
+  faults.push(`--kind ${quote(text)}: expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);
+  return null;
+}
+
+/** Adds to `faults` what is wrong with each `--label`. */
+export function readLabels(texts: readonly string[], faults: string[]): Labels {
   const labels = new Map<string, string>();
   for (const text of texts) {
     const [key = "", ...rest] = text.split("=");

@@ -4,7 +4,7 @@ import type { Severity } from "./finding.ts";
 import type { LabelSelector } from "./label-selector.ts";
 import { LABEL_SELECTOR_TEXT, parseLabelSelector } from "./label-selector-text.ts";
 
-export const COMMANDS = ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "certs make", "manifests"] as const;
+export const COMMANDS = ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "credential-process", "certs make", "manifests"] as const;
 export type Command = (typeof COMMANDS)[number];
 
 type Default = string | boolean | number | null | readonly string[];
@@ -37,6 +37,8 @@ const DECIDERS = [...READERS, "local"] as const;
 const ACCOUNT = { regexp: "^[0-9]{12}$", meaning: "an account id of 12 digits" };
 const ADDRESS = { regexp: "^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$", meaning: "HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780" };
 const NAMESPACE = { regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", meaning: "a namespace's name: up to 63 lower-case letters, digits and '-', such as team-a" };
+const OBJECT_NAME = { regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$", meaning: "an object's name: up to 253 lower-case letters, digits, '-' and '.', such as team-a" };
+const LOOPBACK_URL = { regexp: "^https?://(127(\\.[0-9]{1,3}){3}|localhost|\\[::1\\])(:[0-9]{1,5})?/?$", meaning: "http://HOST:PORT of this machine, such as http://127.0.0.1:9780, http://localhost:9780 or http://[::1]:9780" };
 const GROUP = { regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$", meaning: "an API group, such as s3.services.k8s.aws" };
 
 /** Every setting: the one table that flags, environment, help and docs/settings.md are made from. */
@@ -64,18 +66,20 @@ export const SETTINGS = {
   waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
   output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], choicesFor: { lint: ["text", "json", "sarif"] }, default: "text", commands: ["lint", "resolve", "audit", "impact", "migrate carm"], help: "for people, or stable JSON; lint: SARIF 2.1.0 too" },
   failOn: { flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint", "audit"], help: "the least severity that makes the exit status 1" },
-  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default", defaults: { manifests: "ack-role-resolver" }, commands: ["resolve", "manifests"], help: "resolve: the namespace of resources that name none, and of --kind; manifests: the one to install into" },
-  label: { flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [], commands: ["resolve"], help: "with --kind: a label that the resource is to carry" },
+  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default", defaults: { manifests: "ack-role-resolver", "credential-process": null }, commands: ["resolve", "manifests", "credential-process"], help: "resolve: the namespace of resources that name none, and of --kind; manifests: the one to install into; credential-process: the one whose role is wanted" },
+  label: { flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [], commands: ["resolve", "credential-process"], help: "with --kind: a label that the resource is to carry" },
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"], help: "say of every selector why it does or does not select" },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"], help: "the manifests are to be deleted instead of applied" },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"], help: "the folder of tls.crt and tls.key; they are reloaded when they change" },
   listen: { flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" }, commands: [...SERVERS], help: "where to serve (sidecar: loopback only)" },
   healthListen: { flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781" }, commands: [...SERVERS], help: "where to serve /healthz, /readyz and /metrics" },
   group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"], help: "the API groups of the controller beside this sidecar" },
-  kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar", "resolve"], help: "sidecar: the only kinds that the controller manages; resolve: a kind to ask for, such as Bucket.s3.services.k8s.aws, that is not there yet" },
+  kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar", "resolve", "credential-process"], help: "sidecar: the only kinds that the controller manages; resolve, credential-process: the kind to ask for, such as Bucket.s3.services.k8s.aws, which need not be there yet" },
   scopeNamespace: { flag: "--scope-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null, commands: ["sidecar"], help: "grant only what resolves in this namespace" },
   token: { flag: "--token", type: "string", value: "TOKEN", default: null, commands: ["sidecar"], help: "the clients' token, for local use" },
-  tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local"], help: "the file of the clients' token; made when absent or empty, re-read when it changes" },
+  tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local", "credential-process"], help: "the file of the clients' token; the sidecar makes it when absent or empty, and re-reads it when it changes" },
+  endpoint: { flag: "--endpoint", type: "string", value: "URL", pattern: LOOPBACK_URL, default: null, commands: ["credential-process"], help: "the address of a running sidecar, such as http://127.0.0.1:9780" },
+  selector: { flag: "--selector", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null, commands: ["credential-process"], help: "the IAMRoleSelector whose role is wanted" },
   stateDir: { flag: "--state-dir", type: "string", value: "DIR", default: null, commands: ["sidecar"], help: "a folder in memory, for the sidecar alone, where what it has vended stays verifiable across a restart" },
   stsEndpoint: { flag: "--sts-endpoint", type: "string", value: "URL", default: null, commands: ["sidecar"], help: "STS at another address than the region's: https, or loopback" },
   unmatched: { flag: "--unmatched", type: "string", choices: ["base", "deny"], default: null, commands: ["sidecar"], help: "what a resource gets that no selector selects (default: base, with --scope-namespace deny)" },
@@ -109,7 +113,7 @@ type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boole
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | Absence<D, C> : string | Absence<D, C>;
 
 /** Null where neither the setting nor the command has a default. */
-type Absence<D extends Definition, C extends Command> = C extends keyof D["defaults"] ? never : Extract<D["default"], null>;
+type Absence<D extends Definition, C extends Command> = C extends keyof D["defaults"] ? Extract<D["defaults"][C], null> : Extract<D["default"], null>;
 
 /** The settings of a command, read, complete and frozen. */
 export type SettingsFor<C extends Command> = {
@@ -121,7 +125,8 @@ export function choicesOf(definition: Definition, command: Command): readonly st
 }
 
 export function defaultOf(definition: Definition, command: Command): Default {
-  return definition.defaults?.[command] ?? definition.default;
+  const own = definition.defaults?.[command];
+  return own === undefined ? definition.default : own;
 }
 
 /** What every decision takes beside the inventory. Read once, frozen. */

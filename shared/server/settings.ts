@@ -117,6 +117,11 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["sidecar", !given("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
     ["certs make", !given("dir"), "--dir: required; the folder to write the certificates to"],
     ["certs make", !given("host"), "--host: required; the name that clients call, such as ack-role-resolver-webhook.ack-role-resolver.svc"],
+    ["credential-process", !given("endpoint"), "--endpoint: required; the sidecar's address, such as http://127.0.0.1:9780"],
+    ["credential-process", !given("tokenFile"), "--token-file: required; the file that the sidecar was given with its own --token-file"],
+    ["credential-process", given("selector") === given("namespace"), "--selector, --namespace: give exactly one of them"],
+    ["credential-process", given("namespace") && countOf(values["kind"]) !== 1, "--kind: give exactly one with --namespace, such as Bucket.s3.services.k8s.aws"],
+    ["credential-process", given("selector") && (given("kind") || given("label")), "--kind, --label: they go with --namespace; a selector has one role whatever the resource"],
     ["sidecar", given("token") === given("tokenFile"), "--token, --token-file: give exactly one of them"],
   ];
   return rules.flatMap(([of, broken, message]) => (of === command && broken ? [message] : []));
@@ -124,4 +129,8 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
 
 function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
+}
+
+function countOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
 }

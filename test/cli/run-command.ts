@@ -15,11 +15,16 @@ interface Given {
 }
 
 /** Runs a command line in this process, as `cli/main.ts` does with the real streams. */
-export async function runCommand(argv: readonly string[], { stdin = "", environment = {}, terminal = false }: Given = {}): Promise<Ran> {
+export function runCommand(argv: readonly string[], given: Given = {}): Promise<Ran> {
+  return captured((io) => runCommandLine(argv, io), given);
+}
+
+/** Runs what takes a process's streams, and gives what it wrote there. */
+export async function captured(run: (io: IO) => Promise<ExitStatus>, { stdin = "", environment = {}, terminal = false }: Given = {}): Promise<Ran> {
   const stdout = new Captured(terminal);
   const stderr = new Captured(terminal);
   const io: IO = { stdin: Readable.from([stdin]), stdout, stderr, environment };
-  const status = await runCommandLine(argv, io);
+  const status = await run(io);
   return { status, stdout: stdout.text, stderr: stderr.text };
 }
 
