@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
 import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
 import type { KindArgument } from "../shared/decisions/kind-argument.ts";
+import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -22,6 +23,7 @@ export interface SidecarOptions {
   readonly kinds: readonly KindArgument[];
   readonly scopeNamespace: string | null;
   readonly unmatched: "base" | "deny";
+  readonly decisions: DecisionSettings;
 }
 
 export interface SidecarPorts {
@@ -68,7 +70,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
 
 /** `/v1/credentials/identities/KIND/NAME` and `/sts` join here. */
 function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: SidecarPorts): void {
-  const { groups, scopeNamespace } = options;
+  const { groups, kinds, scopeNamespace, decisions: settings } = options;
   app.get("/v1/credentials", (request, reply) => {
     refuseQuery(request.url);
     return vend(ports, reply, () => (scopeNamespace === null ? { verdict: "base" } : decideNamespace(options, ports, scopeNamespace, NOTHING_SAID)));
@@ -80,14 +82,14 @@ function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, port
   });
   app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
     refuseQuery(request.url);
-    return vend(ports, reply, () => grantSelector(ports.source.inventory, request.params.name, { groups, scope: scopeNamespace }));
+    return vend(ports, reply, () => grantSelector(ports.source.inventory, request.params.name, { groups, kinds, settings, scope: scopeNamespace }));
   });
 }
 
 const NOTHING_SAID = { kinds: [], labels: null };
 
 function decideNamespace(
-  { groups, kinds, scopeNamespace, unmatched }: SidecarOptions,
+  { groups, kinds, scopeNamespace, unmatched, decisions: settings }: SidecarOptions,
   { source }: SidecarPorts,
   namespace: string,
   said: ReturnType<typeof readResourceDescription>,
@@ -96,7 +98,7 @@ function decideNamespace(
     const message = `This sidecar answers for namespace ${scopeNamespace} alone (--scope-namespace), not for ${namespace}.`;
     return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
   }
-  return grantInNamespace(source.inventory, { namespace, groups, kinds: said.kinds.length > 0 ? said.kinds : kinds, labels: said.labels, unmatched });
+  return grantInNamespace(source.inventory, { namespace, groups, kinds: said.kinds.length > 0 ? said.kinds : kinds, labels: said.labels, unmatched, settings });
 }
 
 /** Decides anew for each request, so that a selector which is gone stops being vended while its session is still kept. */

@@ -1,226 +1,28 @@
-import type { ErrorCode } from "./errors.ts";
-import { compareText } from "./finding.ts";
-import { formatFieldPath } from "./field-path.ts";
+import { type Grant, type NamespaceQuery, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
 import type { Inventory } from "./inventory.ts";
-import type { KindArgument } from "./kind-argument.ts";
-import { type Labels, type LabelSelector, labelsSatisfy } from "./label-selector.ts";
-import { quote } from "./quote.ts";
-import type { DecodedSelector, RoleSelector } from "./role-selector.ts";
-import { NO_EXTRAS, type SessionExtras } from "./session.ts";
-import { entryHolds, type TypeEntry } from "./type-entry.ts";
+import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./selector-grants.ts";
 
-/** Whether credentials may be vended, and whose. Nothing but `role` and `base` means yes. */
-export type Grant =
-  | RoleGrant
-  /** No selector selects: the controller's own identity. */
-  | { readonly verdict: "base" }
-  | { readonly verdict: "refused"; readonly code: ErrorCode; readonly message: string; readonly selectors: readonly string[] };
+export type { Asker, Grant, NamespaceQuery, RoleGrant, RoleQuery } from "./grant.ts";
 
-export interface RoleGrant {
-  readonly verdict: "role";
-  readonly roleARN: string;
-  readonly selectors: readonly string[];
-  readonly extras: SessionExtras;
-  /** What it is granted on: another object once that has been changed, so that what STS said of the old one is asked again. */
-  readonly basis: object;
-}
-
-/** What a role is wanted for. */
-export interface NamespaceQuery {
-  readonly namespace: string;
-  /** The API groups that the asker may have roles for. */
-  readonly groups: readonly string[];
-  /** The kinds in question; [] means any kind of the groups, and one without a group that kind in each of them. */
-  readonly kinds: readonly KindArgument[];
-  /** Null when the labels of the resource are not said, which is not the same as none. */
-  readonly labels: Labels | null;
-  /** What to do where no selector selects. */
-  readonly unmatched: "base" | "deny";
-}
-
-/**
- * The role that resolves in a namespace. Where the kind or its version is open, the answer must be the same for every one
- * that a selector names and for one that none names; where the labels are open, no label may decide.
- */
+/** The role that resolves in a namespace, where every group, kind and version in question has the same. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  if (!inventory.hasNamespace(query.namespace)) return unknownNamespace(query.namespace);
+  const unknown = refusalOfNamespace(inventory, query.namespace);
+  if (unknown !== null) return unknown;
   const foreign = query.kinds.find(({ group }) => group !== null && !query.groups.includes(group));
   if (foreign !== undefined) {
     return refused("ERR_SELECTOR_NOT_GRANTED", `Group ${foreign.group} is not served here; --group allows ${query.groups.join(", ")}.`);
   }
-  const answers = new Map<string, { readonly grant: Grant; readonly types: string[] }>();
-  for (const type of typesInQuestion(inventory, query)) {
-    const grant = grantForType(inventory, type, query);
-    if (grant.verdict === "refused" && grant.code === "ERR_SELECTOR_AMBIGUOUS") return grant;
-    const key = describeGrant(grant);
-    const same = answers.get(key);
-    if (same === undefined) answers.set(key, { grant, types: [describeType(type)] });
-    else same.types.push(describeType(type));
-  }
-  const [only, ...others] = answers.values();
-  if (only === undefined) return refused("ERR_SELECTOR_NOT_GRANTED", "No --group is served here.");
-  return others.length === 0 ? only.grant : differing(query.namespace, [only, ...others]);
+  return query.settings.mode === "carm" ? NOT_YET : selectorGrantInNamespace(inventory, query);
 }
 
-/**
- * The role of one selector by its name. `scope`: only if it alone is selected there, for a resource that carries just the
- * labels which the selector wants.
- */
-export function grantSelector(
-  inventory: Inventory,
-  name: string,
-  { groups, scope }: { readonly groups: readonly string[]; readonly scope: string | null },
-): Grant {
-  const faulty = inventory.faulty.get(name) ?? inventory.malformed.get(name);
-  if (faulty !== undefined) return malformed(faulty);
-  const selector = inventory.selectors.get(name);
-  if (selector === undefined) {
-    return refused("ERR_SELECTOR_UNKNOWN", `There is no IAMRoleSelector ${quote(name)}. Correct the name, or create it.`);
-  }
-  const types = groups.flatMap((group) => typesOf(inventory, group, [selector])).filter((type) => holdsFor(selector, type));
-  if (types.length === 0) {
-    return refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} selects no kind of ${groups.join(", ")}, the groups of --group.`, [name]);
-  }
-  // Its labels are not known, so neither is what else selects there.
-  if (scope !== null && !inventory.hasNamespace(scope)) return unknownNamespace(scope);
-  if (scope !== null && !types.some((type) => isSelectedAlone(inventory, selector, type, scope))) {
-    return refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} is not what resolves in namespace ${scope}, the scope of this sidecar.`, [name]);
-  }
-  return role(selector);
+/** The role of one IAMRoleSelector by its name. */
+export function grantSelector(inventory: Inventory, name: string, query: RoleQuery): Grant {
+  return query.settings.mode === "carm" ? NOT_YET : selectorGrantByName(inventory, name, query);
 }
 
-/** Each (version, kind) that could be decided differently from the others. "" stands for one that no selector names. */
-function typesInQuestion(inventory: Inventory, { namespace, groups, kinds }: NamespaceQuery): TypeEntry[] {
-  return groups.flatMap((group) => {
-    const selectors = selectorsFor(inventory, namespace, group);
-    if (kinds.length === 0) return typesOf(inventory, group, selectors);
-    const asked = kinds.filter((kind) => kind.group === null || kind.group === group);
-    return asked.flatMap(({ kind, version }) => versionsOf(inventory, { group, kind, version }, selectors).map((one) => ({ group, kind, version: one })));
-  });
+/** A role by its ARN, which is all that an AssumeRole request tells. */
+export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
+  return query.settings.mode === "carm" ? NOT_YET : selectorGrantOfRole(inventory, roleARN, query);
 }
 
-function typesOf(inventory: Inventory, group: string, selectors: readonly RoleSelector[]): TypeEntry[] {
-  const kinds = new Set(["", ...entriesFor(group, selectors).map((entry) => entry.kind)]);
-  return [...kinds].flatMap((kind) => versionsOf(inventory, { group, kind, version: null }, selectors).map((version) => ({ group, kind, version })));
-}
-
-/** Controllers compare the version that is stored; where it is not known it may be any. */
-function versionsOf(
-  inventory: Inventory,
-  { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string | null },
-  selectors: readonly RoleSelector[],
-): string[] {
-  const decided = inventory.kindVersions(group, kind)?.storage ?? version;
-  return decided === null ? [...new Set(["", ...entriesFor(group, selectors).map((entry) => entry.version)])] : [decided];
-}
-
-function entriesFor(group: string, selectors: readonly RoleSelector[]): TypeEntry[] {
-  return selectors.flatMap(({ types }) => types ?? []).filter((entry) => entry.group === "" || entry.group === group);
-}
-
-function selectorsFor(inventory: Inventory, namespace: string, group: string): RoleSelector[] {
-  const selectors = [...inventory.selectorsOfNamespace(namespace)];
-  for (const some of inventory.selectorsOfEveryNamespace(group)) selectors.push(...some);
-  return selectors;
-}
-
-function holdsFor(selector: RoleSelector, type: TypeEntry): boolean {
-  return selector.types === null || selector.types.some((entry) => entryHolds(entry, type));
-}
-
-function grantForType(inventory: Inventory, type: TypeEntry, query: NamespaceQuery): Grant {
-  const { namespace, labels } = query;
-  const candidates = selectorsFor(inventory, namespace, type.group).filter((selector) => holdsFor(selector, type));
-  const selecting = candidates.filter(({ resourceLabels }) => resourceLabels === null || (labels !== null && labelsSatisfy(labels, resourceLabels)));
-  const open = labels === null ? candidates.filter(({ resourceLabels }) => resourceLabels !== null) : [];
-  // Two that select whatever the labels are stay in conflict, whatever a third one does.
-  if (open.length > 0 && selecting.length < 2) return labelsDecide(namespace, open);
-  if (selecting.length > 1) return conflict(selecting);
-  const [only] = selecting;
-  if (only === undefined) return unmatched(query);
-  const faulty = inventory.faulty.get(only.name);
-  return faulty === undefined ? role(only) : malformed(faulty);
-}
-
-function unmatched(query: NamespaceQuery): Grant {
-  if (query.unmatched === "base") return { verdict: "base" };
-  const kinds = query.kinds.map(({ kind, version, group }) => [kind, version, group].filter((part) => part !== null).join("."));
-  const what = kinds.length === 0 ? query.groups.join(", ") : kinds.join(", ");
-  return refused(
-    "ERR_SELECTOR_UNMATCHED",
-    `No IAMRoleSelector selects ${what} in namespace ${query.namespace}, and the base identity is not given instead (--unmatched deny).`,
-  );
-}
-
-function isSelectedAlone(inventory: Inventory, selector: RoleSelector, type: TypeEntry, namespace: string): boolean {
-  const labels = selector.resourceLabels === null ? new Map<string, string>() : exampleOf(selector.resourceLabels);
-  const selecting = selectorsFor(inventory, namespace, type.group).filter(
-    (one) => holdsFor(one, type) && (one.resourceLabels === null || labelsSatisfy(labels, one.resourceLabels)),
-  );
-  return selecting.length === 1 && selecting[0] === selector;
-}
-
-/** The fewest labels that satisfy a selector which can be satisfied at all. */
-function exampleOf({ matchLabels, matchExpressions }: LabelSelector): Labels {
-  const labels = new Map(matchLabels);
-  for (const { key, operator, values } of matchExpressions) {
-    if ((operator === "In" || operator === "Exists") && !labels.has(key)) labels.set(key, values[0] ?? "");
-  }
-  return labels;
-}
-
-function unknownNamespace(name: string): Grant {
-  return refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(name)}. Create it, or correct the name.`);
-}
-
-function role(selector: RoleSelector): Grant {
-  return { verdict: "role", roleARN: selector.roleARN, selectors: [selector.name], extras: NO_EXTRAS, basis: selector };
-}
-
-function conflict(selecting: readonly RoleSelector[]): Grant {
-  const names = selecting.map(({ name }) => name).toSorted(compareText);
-  return refused("ERR_SELECTOR_CONFLICT", `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names.join(", ")}]`, names);
-}
-
-function malformed({ name, faults }: DecodedSelector): Grant {
-  const found = faults
-    .filter(({ check, fault }) => (check.severity === "deny" && !check.waivable) || fault.dropsSelector === true)
-    .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
-  return refused("ERR_SELECTOR_MALFORMED", `Nothing is granted on IAMRoleSelector ${name} until it is mended: ${found.join("; ")}.`, [name]);
-}
-
-function labelsDecide(namespace: string, open: readonly RoleSelector[]): Grant {
-  const names = open.map(({ name }) => name).toSorted(compareText);
-  return refused(
-    "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the labels of the resource decide, and none were given. ` +
-      `IAMRoleSelectors that look at them: [${names.join(", ")}]. Ask with the resource's labels: label=KEY=VALUE for each.`,
-    names,
-  );
-}
-
-function differing(namespace: string, answers: readonly { readonly grant: Grant; readonly types: readonly string[] }[]): Grant {
-  const parts = answers.map(({ grant, types }) => `${types.toSorted(compareText).join(", ")}: ${describeGrant(grant)}`);
-  const selectors = answers.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
-  return refused(
-    "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). Name one kind, with its version where that differs.`,
-    [...new Set(selectors)].toSorted(compareText),
-  );
-}
-
-function describeGrant(grant: Grant): string {
-  if (grant.verdict === "role") return grant.roleARN;
-  if (grant.verdict === "base") return "the base identity";
-  if (grant.code === "ERR_SELECTOR_UNMATCHED") return "no role";
-  return grant.code === "ERR_SELECTOR_CONFLICT" ? `a conflict of [${grant.selectors.join(", ")}]` : `a refusal of ${grant.selectors.join(", ")}`;
-}
-
-function describeType({ group, version, kind }: TypeEntry): string {
-  const named = version === "" ? group : `${version}.${group}`;
-  return kind === "" ? `any other kind of ${named}` : `${kind}.${named}`;
-}
-
-function refused(code: ErrorCode, message: string, selectors: readonly string[] = []): Grant {
-  return { verdict: "refused", code, message, selectors };
-}
+const NOT_YET = refused("ERR_SELECTOR_NOT_GRANTED", "Nothing is granted on the maps of CARM.");

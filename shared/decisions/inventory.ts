@@ -47,6 +47,7 @@ export class Inventory {
   readonly #kinds = new KindStore();
   readonly #index = new SelectorIndex();
   readonly #byRole = new SetIndex<RoleSelector>();
+  readonly #faultyByRole = new SetIndex<DecodedSelector>();
   readonly #namingOwners = new Set<string>();
   readonly #configMaps = new Map<string, ReadonlyMap<string, string>>();
   readonly #resources = new ResourceStore();
@@ -162,6 +163,11 @@ export class Inventory {
     return this.#byRole.get(roleARN);
   }
 
+  /** The selectors with a fault that name the role, those that take no part included. */
+  faultyOfRole(roleARN: string): ReadonlySet<DecodedSelector> {
+    return this.#faultyByRole.get(roleARN);
+  }
+
   /** Null when the kind's CustomResourceDefinition is not known. */
   kindVersions(group: string, kind: string): KindVersions | null {
     return this.#kinds.versions(group, kind);
@@ -226,7 +232,10 @@ export class Inventory {
   #putSelector(object: JsonObject, name: string): void {
     this.#removeSelector(name);
     const decoded = decodeSelector(object, this.#context);
-    if (decoded.faults.some(({ check }) => check.severity === "deny" && !check.waivable)) this.#faulty.set(name, decoded);
+    if (decoded.faults.some(({ check }) => check.severity === "deny" && !check.waivable)) {
+      this.#faulty.set(name, decoded);
+      this.#faultyByRole.add(decoded.roleARN, decoded);
+    }
     if (decoded.selector === null) {
       this.#malformed.set(name, decoded);
       return;
@@ -239,6 +248,8 @@ export class Inventory {
 
   #removeSelector(name: string): void {
     this.#malformed.delete(name);
+    const faulty = this.#faulty.get(name);
+    if (faulty !== undefined) this.#faultyByRole.delete(faulty.roleARN, faulty);
     this.#faulty.delete(name);
     const selector = this.#selectors.get(name);
     if (selector === undefined) return;

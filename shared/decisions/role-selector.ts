@@ -25,6 +25,8 @@ export interface DecodedSelector {
   /** Null when the selector is malformed and takes no part. */
   readonly selector: RoleSelector | null;
   readonly name: string;
+  /** As it is written; "" where it is not. */
+  readonly roleARN: string;
   readonly faults: readonly CheckedFault[];
 }
 
@@ -35,7 +37,7 @@ export function decodeSelector(object: JsonObject, context: { readonly origin: O
   const { arn } = written;
   const says = { replaces: replacedBy(object), grantable: isGrantable(faults) };
   const selector = arn === null || isMalformed(faults, context.runtime) ? null : { ...compile({ ...written, arn }, context), ...says };
-  return { selector, name: written.name, faults };
+  return { selector, name: written.name, roleARN: arn ?? "", faults };
 }
 
 /** `ack-role-resolver.io/replaces: NAME,...` on the selector that takes over. */

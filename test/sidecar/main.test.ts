@@ -8,6 +8,7 @@ import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../
 import { Inventory } from "../../shared/decisions/inventory.ts";
 import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
+import { readSettings } from "../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarRuntime, type SidecarSettings } from "../../sidecar/main.ts";
 import { namespaceObject, put } from "../shared/decisions/objects.ts";
 import { TEAM_A } from "./sidecar-under-test.ts";
@@ -30,8 +31,7 @@ function loadedSource(): InventorySource & { status: SourceStatus } {
 }
 
 const SETTINGS: SidecarSettings = {
-  group: ["s3.services.k8s.aws"], kind: [], scopeNamespace: null, unmatched: null, base: null, mode: "selectors", sessionName: "ack-role-resolver", region: null,
-  stsEndpoint: null, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", token: TOKEN, tokenFile: null, maxStaleness: 300_000, allowedAccounts: [],
+  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], token: TOKEN }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
 };
 
 type Faults = NonNullable<STSEmulatorOptions["faults"]>;

@@ -14,7 +14,7 @@ import { TokenCheck } from "../../sidecar/token-check.ts";
 import { roleOfSession } from "../../sidecar/session-key.ts";
 import { registerSidecarState } from "../../sidecar/state-metrics.ts";
 import { Vending, type VendingOptions } from "../../sidecar/vending.ts";
-import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 export const TOKEN = "planted-token-0123456789abcdef";
@@ -90,7 +90,7 @@ export const TEAM_A = selectorObject("team-a", { arn: ROLE_A, namespaceSelector:
 
 const DEFAULTS = {
   groups: ["s3.services.k8s.aws"], kinds: [], scopeNamespace: null, unmatched: "base", objects: [namespaceObject("team-a"), TEAM_A],
-  sessionName: "ack-role-resolver", vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [],
+  decisions: SETTINGS_BY_DEFAULT, sessionName: "ack-role-resolver", vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [],
 } as const;
 /** What --scope-namespace team-a brings with it. */
 export const SCOPED = { scopeNamespace: "team-a", unmatched: "deny", pinsAccount: true } as const;

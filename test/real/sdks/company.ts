@@ -3,6 +3,7 @@ import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import { ManifestSource } from "../../../shared/inventory/manifest-source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
+import { readSettings } from "../../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarSettings } from "../../../sidecar/main.ts";
 
 const NAMESPACES = ["team-a", "team-b"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`);
@@ -45,6 +46,5 @@ export async function startCompany(t: Test, overrides: Partial<SidecarSettings> 
 }
 
 const SETTINGS: SidecarSettings = {
-  group: ["s3.services.k8s.aws"], kind: [], scopeNamespace: null, unmatched: null, base: null, mode: "selectors", sessionName: "ack-role-resolver", region: null,
-  stsEndpoint: null, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", token: null, tokenFile: null, maxStaleness: 300_000, allowedAccounts: [],
+  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"] }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
 };

@@ -3,7 +3,7 @@ import { type Grant, grantInNamespace, grantSelector, type NamespaceQuery, type 
 import { Inventory } from "../../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/json.ts";
 import { parseKindArgument } from "../../../shared/decisions/kind-argument.ts";
-import { kindObject, namespaceObject, put, selectorObject } from "./objects.ts";
+import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "./objects.ts";
 
 const S3 = "s3.services.k8s.aws";
 const RDS = "rds.services.k8s.aws";
@@ -16,6 +16,8 @@ function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended"
   return inventory;
 }
 
+const ANYWHERE = { groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_DEFAULT };
+
 /** A selector of team-a. */
 function selector(name: string, arn: string, rest: JsonObject = {}): JsonObject {
   return selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] }, ...rest });
@@ -27,7 +29,7 @@ interface Asked extends Partial<Omit<NamespaceQuery, "kinds">> {
 
 function ask(objects: readonly JsonObject[], { kinds = [], ...rest }: Asked = {}): Told {
   return told(grantInNamespace(inventoryOf(objects), {
-    namespace: "team-a", groups: [S3], labels: null, unmatched: "deny", ...rest, kinds: kinds.flatMap((text) => parseKindArgument(text) ?? []),
+    namespace: "team-a", groups: [S3], labels: null, unmatched: "deny", settings: SETTINGS_BY_DEFAULT, ...rest, kinds: kinds.flatMap((text) => parseKindArgument(text) ?? []),
   }));
 }
 
@@ -134,15 +136,15 @@ test("unknown namespaces and foreign groups are refused", async (t) => {
 test("nothing is granted on a selector with a fault, whether it takes part or not", async (t) => {
   const user = selector("user", "arn:aws:iam::111111111111:user/u");
   t.match(ask([user]), { verdict: "refused", code: "ERR_SELECTOR_MALFORMED", selectors: ["user"], message: /^Nothing is granted on IAMRoleSelector user until it is mended: IRS-03 spec\.arn: .*user\/u.*\.$/ });
-  t.match(grantSelector(inventoryOf([user]), "user", { groups: [S3], scope: null }), { code: "ERR_SELECTOR_MALFORMED" });
+  t.match(grantSelector(inventoryOf([user]), "user", ANYWHERE), { code: "ERR_SELECTOR_MALFORMED" });
   const typo = selector("typo", "not-an-arn");
-  t.match(grantSelector(inventoryOf([typo]), "typo", { groups: [S3], scope: null }), { code: "ERR_SELECTOR_MALFORMED", message: /IRS-02 spec\.arn/ });
+  t.match(grantSelector(inventoryOf([typo]), "typo", ANYWHERE), { code: "ERR_SELECTOR_MALFORMED", message: /IRS-02 spec\.arn/ });
   t.match(ask([typo]), { code: "ERR_SELECTOR_UNMATCHED" }, "a malformed one takes no part");
   const wide = selectorObject("wide", { arn: "arn:aws:iam::111111111111:user/u" });
-  const { message } = { message: "", ...grantSelector(inventoryOf([wide]), "wide", { groups: [S3], scope: null }) };
+  const { message } = { message: "", ...grantSelector(inventoryOf([wide]), "wide", ANYWHERE) };
   t.match(message, "IRS-03");
   t.notMatch(message, "IRS-15", "a waivable fault withholds nothing, so it is not named");
-  t.same(told(grantSelector(inventoryOf([selectorObject("wide", { arn: A })]), "wide", { groups: [S3], scope: null })), role(A, "wide"));
+  t.same(told(grantSelector(inventoryOf([selectorObject("wide", { arn: A })]), "wide", ANYWHERE)), role(A, "wide"));
 });
 
 test("a selector is granted by name to the groups that it may select", async (t) => {
@@ -150,11 +152,11 @@ test("a selector is granted by name to the groups that it may select", async (t)
     selector("any", A), selector("s3", A, { resourceTypeSelector: [{ group: RDS }, { group: S3, version: "v1alpha1", kind: "Bucket" }] }),
     selector("rds", B, { resourceTypeSelector: [{ group: RDS }] }),
   ]);
-  const grant = (name: string): Told => told(grantSelector(inventory, name, { groups: [S3], scope: null }));
+  const grant = (name: string): Told => told(grantSelector(inventory, name, ANYWHERE));
   t.same(grant("any"), role(A, "any"));
   t.same(grant("s3"), role(A, "s3"));
   t.same(grant("rds"), {
-    verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", selectors: ["rds"], message: `IAMRoleSelector rds selects no kind of ${S3}, the groups of --group.`,
+    verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", selectors: ["rds"], message: `IAMRoleSelector rds selects no kind of ${S3}, which is what this sidecar grants for.`,
   });
   t.same(grant("x"), {
     verdict: "refused", code: "ERR_SELECTOR_UNKNOWN", selectors: [], message: 'There is no IAMRoleSelector "x". Correct the name, or create it.',
@@ -167,7 +169,7 @@ test("within a scope only what resolves there is granted by name", async (t) => 
     selector("gold", B, { resourceTypeSelector: [{ group: S3, kind: "Topic" }], resourceLabelSelector: { matchLabels: { tier: "gold" } } }),
   ];
   const grant = (name: string, more: readonly JsonObject[] = []): Told =>
-    told(grantSelector(inventoryOf([...objects, ...more]), name, { groups: [S3], scope: "team-a" }));
+    told(grantSelector(inventoryOf([...objects, ...more]), name, { ...ANYWHERE, scope: "team-a" }));
   t.same(grant("bucket"), role(A, "bucket"));
   t.same(grant("gold"), role(B, "gold"), "for a resource with its labels");
   t.same(grant("b-only"), {
@@ -189,14 +191,14 @@ test("under extended the labels of an example satisfy expressions too", async (t
     ],
     "extended",
   );
-  t.same(told(grantSelector(inventory, "in", { groups: [S3], scope: "team-a" })), role(A, "in"));
-  t.same(told(grantSelector(inventory, "exists", { groups: [S3], scope: "team-a" })), role(B, "exists"));
+  t.same(told(grantSelector(inventory, "in", { ...ANYWHERE, scope: "team-a" })), role(A, "in"));
+  t.same(told(grantSelector(inventory, "exists", { ...ANYWHERE, scope: "team-a" })), role(B, "exists"));
 });
 
 test("a scope that the inventory does not hold grants nothing by name: its labels may select another one", async (t) => {
   const named = selectorObject("named", { arn: A, namespaceSelector: { names: ["team-c"] } });
   const labelled = selectorObject("labelled", { arn: B, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } });
-  const grant = (more: readonly JsonObject[]): Told => told(grantSelector(inventoryOf([named, labelled, ...more]), "named", { groups: [S3], scope: "team-c" }));
+  const grant = (more: readonly JsonObject[]): Told => told(grantSelector(inventoryOf([named, labelled, ...more]), "named", { ...ANYWHERE, scope: "team-c" }));
   t.same(grant([]), {
     verdict: "refused", code: "ERR_NAMESPACE_UNKNOWN", message: 'The inventory holds no Namespace "team-c". Create it, or correct the name.', selectors: [],
   });

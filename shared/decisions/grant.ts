@@ -1,0 +1,75 @@
+import type { ErrorCode } from "./errors.ts";
+import type { Inventory } from "./inventory.ts";
+import type { KindArgument } from "./kind-argument.ts";
+import type { Labels } from "./label-selector.ts";
+import { quote } from "./quote.ts";
+import type { SessionExtras } from "./session.ts";
+import type { DecisionSettings } from "./settings.ts";
+
+/** Whether credentials may be vended, and whose. Nothing but `role` and `base` means yes. */
+export type Grant =
+  | RoleGrant
+  /** Nothing gives the resource a role: the controller's own identity. */
+  | { readonly verdict: "base" }
+  | Refusal;
+
+export interface RoleGrant {
+  readonly verdict: "role";
+  readonly roleARN: string;
+  /** Those that it is granted on; none where a CARM map gives it. */
+  readonly selectors: readonly string[];
+  readonly extras: SessionExtras;
+  /** What it is granted on: another object once that has been changed, so that what STS said of the old one is asked again. */
+  readonly basis: object;
+}
+
+export interface Refusal {
+  readonly verdict: "refused";
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly selectors: readonly string[];
+}
+
+/** Who asks for a role. */
+export interface Asker {
+  /** The API groups that the asker may have roles for. */
+  readonly groups: readonly string[];
+  /** The kinds in question; [] means any kind of the groups, and one without a group that kind in each of them. */
+  readonly kinds: readonly KindArgument[];
+  readonly settings: DecisionSettings;
+}
+
+/** A role that is wanted whatever the namespace, by the selector's name or by its ARN. */
+export interface RoleQuery extends Asker {
+  /** The only namespace whose roles are granted, or null for any. */
+  readonly scope: string | null;
+}
+
+/** A role that is wanted for a namespace. */
+export interface NamespaceQuery extends Asker {
+  readonly namespace: string;
+  /** Null when the labels of the resource are not said, which is not the same as none. */
+  readonly labels: Labels | null;
+  /** What to do where nothing gives a role. */
+  readonly unmatched: "base" | "deny";
+}
+
+export function refused(code: ErrorCode, message: string, selectors: readonly string[] = []): Refusal {
+  return { verdict: "refused", code, message, selectors };
+}
+
+/** Labels and annotations of an unknown namespace are not known either, so neither is what resolves there. */
+export function refusalOfNamespace(inventory: Inventory, name: string): Refusal | null {
+  return inventory.hasNamespace(name) ? null : refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(name)}. Create it, or correct the name.`);
+}
+
+/** `s3.services.k8s.aws, rds.services.k8s.aws`, or the kinds where some were named. */
+export function askedFor({ groups, kinds }: Pick<Asker, "groups" | "kinds">): string {
+  if (kinds.length === 0) return groups.join(", ");
+  return kinds.map(({ kind, version, group }) => [kind, version, group].filter((part) => part !== null).join(".")).join(", ");
+}
+
+/** The groups of which a kind is in question. */
+export function groupsInQuestion({ groups, kinds }: Pick<Asker, "groups" | "kinds">): readonly string[] {
+  return kinds.length === 0 ? groups : groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
+}
