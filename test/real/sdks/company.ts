@@ -46,5 +46,5 @@ export async function startCompany(t: Test, overrides: Partial<SidecarSettings> 
 }
 
 const SETTINGS: SidecarSettings = {
-  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"] }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
+  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], tokenFile: "unused" }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
 };
