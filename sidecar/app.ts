@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
 import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
+import { isJsonObject } from "../shared/decisions/json.ts";
 import type { KindArgument } from "../shared/decisions/kind-argument.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
@@ -10,7 +11,8 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import { within } from "./within.ts";
 import { checkNamespaceName, readResourceDescription, refuseQuery } from "./credential-query.ts";
-import type { AuthFailure, SidecarMetrics } from "./metrics.ts";
+import type { SidecarMetrics } from "./metrics.ts";
+import { RefusalLog } from "./refusal-log.ts";
 import { checkRequest } from "./request-check.ts";
 import { errorBody, sendCredentials, sendError } from "./respond.ts";
 import type { TokenCheck } from "./token-check.ts";
@@ -43,6 +45,7 @@ const LIMITS = { headerBytes: 8 * 1024, headersMs: 2_000, requestMs: 5_000, conn
 
 /** The credentials server, not yet listening. */
 export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): FastifyInstance {
+  const refusals = new RefusalLog(ports);
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -52,12 +55,15 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     http: { maxHeaderSize: LIMITS.headerBytes, headersTimeout: LIMITS.headersMs, connectionsCheckingInterval: 500 },
     routerOptions: { maxParamLength: LIMITS.headerBytes },
     clientErrorHandler: answerBrokenRequest,
-    frameworkErrors: (error, request, reply) => void refuse(ports, error, request, reply),
+    frameworkErrors: (error, request, reply) => void refuse(refusals, error, request, reply),
   });
   app.server.maxConnections = LIMITS.connections;
-  app.addHook("onRequest", async (request) => checkRequest(request.raw, { listen: ports.listen(), token: ports.token }));
+  app.addHook("onRequest", async (request) => {
+    checkRequest(request.raw, { listen: ports.listen(), token: ports.token });
+    believed.add(request);
+  });
   app.addHook("onResponse", async (request, reply) => ports.metrics.request(pathOf(request), reply.statusCode, reply.elapsedTime / 1000));
-  app.setErrorHandler((error, request, reply) => refuse(ports, error, request, reply));
+  app.setErrorHandler((error, request, reply) => refuse(refusals, error, request, reply));
   app.setNotFoundHandler(() => {
     throw new ResolverError(
       "ERR_REQUEST_NOT_FOUND",
@@ -104,7 +110,9 @@ function decideNamespace(
 /** Decides anew for each request, so that a selector which is gone stops being vended while its session is still kept. */
 async function vend({ source, vending, clock }: SidecarPorts, reply: FastifyReply, decide: () => Grant): Promise<FastifyReply> {
   if (!source.status.loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet; ask again.");
-  const credentials = await within(clock, ANSWER_LIMIT_MS, vending.credentialsFor(decide()), stillWaiting);
+  const grant = decide();
+  decided.set(reply.request, grant);
+  const credentials = await within(clock, ANSWER_LIMIT_MS, vending.credentialsFor(grant), stillWaiting);
   return sendCredentials(reply, credentials, clock.now());
 }
 
@@ -112,20 +120,24 @@ function stillWaiting(): ResolverError {
   return new ResolverError("ERR_STS_UNAVAILABLE", `STS has not answered within ${ANSWER_LIMIT_MS} ms; its answer is waited for, ask again.`);
 }
 
-function refuse({ log, metrics }: SidecarPorts, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = asRefusal(error);
-  const { code, status, message } = refusal;
-  metrics.refused(code);
-  const notBelieved = AUTH_FAILURES[code];
-  if (notBelieved !== undefined) metrics.authFailure(notBelieved);
-  const asked = { path: pathOf(request), params: request.params, query: request.query };
-  if (code === "ERR_INTERNAL") log.error({ ...asked, code, status, ...placeOf(error) }, "request failed");
-  else log.warn({ ...asked, code, status, reason: message }, "credentials refused");
-  if (code === "ERR_REQUEST_METHOD") reply.header("allow", "GET");
-  return sendError(reply, refusal);
+/** What was decided for a request, and whether it was believed, for the log. */
+const decided = new WeakMap<FastifyRequest, Grant>();
+const believed = new WeakSet<FastifyRequest>();
+
+function refuse(refusals: RefusalLog, cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = asRefusal(cause);
+  const grant = decided.get(request);
+  const selectors = grant === undefined || grant.verdict === "base" ? [] : grant.selectors;
+  refusals.tell({ error, cause, path: pathOf(request), asked: believed.has(request) ? askedOf(request) : null, selectors });
+  if (error.code === "ERR_REQUEST_METHOD") reply.header("allow", "GET");
+  return sendError(reply, error);
 }
 
-const AUTH_FAILURES: Partial<Record<ErrorCode, AuthFailure>> = { ERR_TOKEN_INVALID: "token", ERR_REQUEST_HOST: "host" };
+/** Nothing of the query but what is known: what else was sent may be anything. */
+function askedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
+  const { kind, label } = isJsonObject(query) ? query : {};
+  return { ...(isJsonObject(params) && params), ...(kind !== undefined && { kind }), ...(label !== undefined && { label }) };
+}
 
 function asRefusal(error: unknown): ResolverError {
   if (error instanceof ResolverError) return error;
@@ -134,12 +146,6 @@ function asRefusal(error: unknown): ResolverError {
   return isRequestFault
     ? new ResolverError("ERR_REQUEST_MALFORMED", `The request is malformed: ${error.message}.`)
     : new ResolverError("ERR_INTERNAL", "A fault of the sidecar; its log has the details.");
-}
-
-/** Where an unexpected error arose. Its message is left out, since nobody has looked at what it may quote. */
-function placeOf(error: unknown): { readonly fault: string; readonly stack: readonly string[] } {
-  const frames = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at ")) : [];
-  return { fault: error instanceof Error ? error.name : typeof error, stack: frames.map((line) => line.trim()) };
 }
 
 function pathOf(request: FastifyRequest): string {

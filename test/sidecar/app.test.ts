@@ -16,7 +16,8 @@ test("a namespace's role, in exactly the body and the type that every SDK reads"
     answer.body,
     `{"AccessKeyId":"ASIA1","SecretAccessKey":"${ROLE_SECRET}","Token":"${ROLE_SECRET}-token","AccountId":"111111111111","Expiration":"2026-08-01T13:00:00Z"}`,
   );
-  t.same(sidecar.stsCalls, [{ roleARN: ROLE_A, sessionName: "ack-role-resolver" }]);
+  t.match(sidecar.stsCalls, [{ roleARN: ROLE_A, sessionName: "ack-role-resolver" }]);
+  t.equal(sidecar.stsCalls.length, 1);
 });
 
 test("a selector's role by name, and the base identity by no name, with its end rounded down", async (t) => {
@@ -226,10 +227,16 @@ test("each refusal is one audit line: a constant sentence and fields", async (t)
   t.equal(sidecar.logLines.length, 1);
   t.match(JSON.parse(sidecar.logLines[0] ?? ""), {
     level: "warn", msg: "credentials refused", code: "ERR_NAMESPACE_UNKNOWN", status: 404, path: "/v1/credentials/namespaces/:namespace",
-    params: { namespace: "missing" }, query: { label: "a=b" }, reason: 'The inventory holds no Namespace "missing". Create it, or correct the name.',
+    asked: { namespace: "missing", label: "a=b" }, selectors: [], reason: 'The inventory holds no Namespace "missing". Create it, or correct the name.',
   });
   await sidecar.get("/v1/credentials/selectors/team-a");
   t.equal(sidecar.logLines.length, 1, "and an answer none");
+  await sidecar.get("/v1/credentials/namespaces/missing?label=a=b");
+  t.equal(sidecar.logLines.length, 1, "nor the same refusal once more");
+  await sidecar.get("/v1/credentials/selectors/team-a?planted=x", { ...HEADERS, authorization: "planted" });
+  const unbelieved: unknown = JSON.parse(sidecar.logLines.at(-1) ?? "");
+  t.match(unbelieved, { code: "ERR_TOKEN_INVALID", path: "/v1/credentials/selectors/:name" });
+  t.notMatch(JSON.stringify(unbelieved), /asked|team-a|planted/, "and what was asked is nobody's");
 });
 
 test("metrics count answers by route, lookups, and tell when sessions end", async (t) => {

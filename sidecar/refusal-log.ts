@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import type { Logger } from "../shared/server/logger.ts";
+import type { AuthFailure, SidecarMetrics } from "./metrics.ts";
+
+/** A request that was answered with an error. */
+export interface Refusal {
+  /** What it was answered with. */
+  readonly error: ResolverError;
+  /** What was thrown, where that was no ResolverError. */
+  readonly cause?: unknown;
+  /** The route's pattern. */
+  readonly path: string;
+  /** What the request asked for: namespace, selector, role, kind, and no secret. Null of one who was not believed. */
+  readonly asked: Readonly<Record<string, unknown>> | null;
+  /** The names of the IAMRoleSelectors that were decided on. */
+  readonly selectors: readonly string[];
+}
+
+export interface RefusalLogPorts {
+  readonly log: Pick<Logger, "warn" | "error">;
+  readonly clock: Pick<Clock, "now">;
+  readonly metrics: Pick<SidecarMetrics, "refused" | "authFailure">;
+}
+
+/** The same refusal is told again after this long, with how often it was left out. */
+const AGAIN_MS = 10 * 60_000;
+/** As many are told apart; beyond them those of one code and path are one. */
+const LIMIT = 1_000;
+const BELIEF: Readonly<Record<string, AuthFailure>> = { ERR_TOKEN_INVALID: "token", ERR_REQUEST_HOST: "host" };
+
+interface Told {
+  readonly untilMs: number;
+  readonly reason: string;
+  leftOut: number;
+}
+
+/**
+ * Counts every refusal, and logs each once: an SDK asks 3 to 5 times, and a controller in every loop. The same one (code, path, what was
+ * asked, on which selectors) is logged again when its reason has changed, or after 10 minutes with a count of those in between.
+ */
+export class RefusalLog {
+  readonly #ports: RefusalLogPorts;
+  /** By digest, in the order of telling. */
+  readonly #told = new Map<string, Told>();
+
+  constructor(ports: RefusalLogPorts) {
+    this.#ports = ports;
+  }
+
+  tell(refusal: Refusal): void {
+    const { code } = refusal.error;
+    const { metrics } = this.#ports;
+    metrics.refused(code);
+    const notBelieved = BELIEF[code];
+    if (notBelieved !== undefined) metrics.authFailure(notBelieved);
+    const leftOut = this.#leftOut(refusal);
+    if (leftOut !== null) this.#write(refusal, leftOut);
+  }
+
+  /** How often the refusal went unsaid; null where it is to go unsaid now. */
+  #leftOut({ error, path, asked, selectors }: Refusal): number | null {
+    const nowMs = this.#ports.clock.now();
+    this.#forget(nowMs);
+    const own = digestOf([error.code, path, selectors, asked]);
+    const isOneOfMany = asked === null || (this.#told.size >= LIMIT && !this.#told.has(own));
+    const key = isOneOfMany ? digestOf([error.code, path]) : own;
+    const told = this.#told.get(key);
+    // Whoever may vary the words without end could fill the log.
+    if (told !== undefined && nowMs < told.untilMs && (isOneOfMany || told.reason === error.message)) {
+      told.leftOut += 1;
+      return null;
+    }
+    this.#told.delete(key);
+    this.#told.set(key, { untilMs: nowMs + AGAIN_MS, reason: error.message, leftOut: 0 });
+    return told?.leftOut ?? 0;
+  }
+
+  /** Those told longest ago go first; one with something left out stays for another turn, so that its count is told. */
+  #forget(nowMs: number): void {
+    for (const [key, { untilMs, leftOut }] of this.#told) {
+      if (nowMs < untilMs + (leftOut > 0 ? AGAIN_MS : 0)) return;
+      this.#told.delete(key);
+    }
+  }
+
+  #write({ error, cause, path, asked, selectors }: Refusal, leftOut: number): void {
+    const { log } = this.#ports;
+    const fields = { path, ...(asked !== null && { asked, selectors }), code: error.code, status: error.status, ...(leftOut > 0 && { left_out: leftOut }) };
+    if (error.code === "ERR_INTERNAL") log.error({ ...fields, ...placeOf(cause) }, "request failed");
+    else log.warn({ ...fields, reason: error.message }, "credentials refused");
+  }
+}
+
+function digestOf(parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+}
+
+/** Where an unexpected error arose. Its message is left out, since nobody has looked at what it may quote. */
+function placeOf(error: unknown): { readonly fault: string; readonly stack: readonly string[] } {
+  const frames = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at ")) : [];
+  return { fault: error instanceof Error ? error.name : typeof error, stack: frames.map((line) => line.trim()) };
+}
