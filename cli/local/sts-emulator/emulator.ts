@@ -1,10 +1,11 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type Content, renderRefusal, renderResult, STSRefusal } from "./answer.ts";
-import { readAssumeRole } from "./assume-role.ts";
+import { type Content, renderRefusal, renderResult, STSRefusal } from "../../../sidecar/sts/answer.ts";
+import { type AssumeRoleForm, readAssumeRole, refuseLongChaining } from "../../../sidecar/sts/assume-role-form.ts";
+import { readForm } from "../../../sidecar/sts/form.ts";
+import { verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
-import { verifySignature } from "./signature.ts";
 
 export type { BaseCredentials } from "./principals.ts";
 
@@ -59,6 +60,8 @@ export const THROTTLED: Fault = { do: "refuse", code: "Throttling", status: 400,
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const RECORDED_CALLS = 10_000;
+/** As STS has it. */
+const SKEW_MS = 15 * 60_000;
 
 /** Starts an STS that speaks the real wire protocol (AssumeRole, GetCallerIdentity) for local mode, tests and benchmarks. */
 export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STSEmulator> {
@@ -95,7 +98,7 @@ class Emulator {
     response.setHeader("Date", new Date(this.#now()).toUTCString());
     try {
       const body = await readBody(request);
-      const form = new URLSearchParams(body);
+      const form = readForm(body);
       const call = this.#record(form);
       const fault = await this.#faults(call);
       if (fault?.do === "refuse") throw new STSRefusal(fault.code, fault.status, fault.message);
@@ -120,17 +123,19 @@ class Emulator {
     return call;
   }
 
-  async #answer(request: IncomingMessage, body: string, form: URLSearchParams): Promise<Content> {
+  async #answer(request: IncomingMessage, body: Buffer, form: URLSearchParams): Promise<Content> {
     const action = request.method === "POST" ? (form.get("Action") ?? "") : "";
     if (action === "") throw new STSRefusal("MissingAction", 400, "The request must be a POST whose form body names an Action.");
-    const caller = await verifySignature(request, body, this.#principals, this.#now());
+    const find = (accessKeyID: string): Principal | undefined => this.#principals.find(accessKeyID);
+    const caller = await verifySignature(request, body, { find, nowMs: this.#now(), skewMs: SKEW_MS });
     if (action === "AssumeRole") return this.#assumeRole(form, caller);
     if (action === "GetCallerIdentity") return { Arn: caller.arn, UserId: caller.userID, Account: caller.accountID };
     throw new STSRefusal("InvalidAction", 400, `Could not find operation ${action} for version ${form.get("Version") ?? "NO_VERSION_SPECIFIED"}`);
   }
 
   #assumeRole(form: URLSearchParams, caller: Principal): Content {
-    const request = readAssumeRole(form, caller);
+    const request = readAssumeRole(form);
+    if (caller.isRoleSession) refuseLongChaining(request);
     const session = this.#principals.assume(request);
     return {
       AssumedRoleUser: { AssumedRoleId: `${roleID(request.roleARN)}:${request.sessionName}`, Arn: session.arn },
@@ -140,9 +145,17 @@ class Emulator {
         SessionToken: session.sessionToken,
         Expiration: new Date(session.expirationMs).toISOString().replace(".000Z", "Z"),
       },
+      PackedPolicySize: packedPolicySize(request),
       SourceIdentity: request.sourceIdentity ?? undefined,
     };
   }
+}
+
+/** Per cent of what is allowed. STS packs in a way of its own, and tells only where there is something to pack. */
+function packedPolicySize({ policy, policyARNs, tags }: AssumeRoleForm): string | undefined {
+  const texts = [policy ?? "", ...policyARNs, ...tags.flatMap(({ key, value }) => [key, value])];
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  return characters === 0 ? undefined : String(Math.ceil(characters / 256));
 }
 
 interface Answer {
@@ -159,8 +172,8 @@ function send(response: ServerResponse, { status, document, requestID }: Answer,
   response.writeHead(status, headers).end(fault?.do === "truncate" ? document.slice(0, document.length / 2) : document);
 }
 
-/** Verification runs over the bytes as they came; latin1 would change a signed UTF-8 tag value. */
-async function readBody(request: IncomingMessage): Promise<string> {
+/** As bytes: verification runs over them as they came. */
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   // Without an encoding set a request gives Buffers; node's types leave them `any`.
@@ -170,7 +183,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
     if (size > BODY_LIMIT_BYTES) throw new STSRefusal("RequestEntityTooLarge", 413, `The body is larger than ${BODY_LIMIT_BYTES} bytes.`);
     chunks.push(bytes);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 /** Resolves to the port that was taken. */

@@ -1,13 +1,10 @@
 import { createHash } from "node:crypto";
 import { parseARN } from "../../../shared/decisions/role-arn.ts";
+import { type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
 /** Who an access key speaks for. */
-export interface Principal {
+export interface Principal extends Signer {
   readonly accessKeyID: string;
-  readonly secretAccessKey: string;
-  /** Null for a long-lived key. */
-  readonly sessionToken: string | null;
-  readonly expirationMs: number | null;
   readonly arn: string;
   readonly userID: string;
   readonly accountID: string;
@@ -55,10 +52,11 @@ export class Principals {
     const accountID = arn?.accountID ?? "";
     // STS states whole seconds.
     const expirationMs = (Math.floor(this.#now() / 1000) + durationSeconds) * 1000;
+    const sessionToken = this.#randomBytes(192).toString("base64");
     const principal = {
       accessKeyID: `ASIA${this.#letters(16)}`,
       secretAccessKey: this.#randomBytes(30).toString("base64"),
-      sessionToken: this.#randomBytes(192).toString("base64"),
+      tokenDigest: tokenDigest(sessionToken),
       expirationMs,
       arn: `arn:${arn?.partition ?? "aws"}:sts::${accountID}:assumed-role/${roleName}/${sessionName}`,
       userID: `${roleID(roleARN)}:${sessionName}`,
@@ -66,7 +64,7 @@ export class Principals {
       isRoleSession: true,
     };
     this.#add(principal);
-    return principal;
+    return { ...principal, sessionToken };
   }
 
   #add(principal: Principal): void {
@@ -98,7 +96,7 @@ function basePrincipal(credentials: BaseCredentials): Principal {
   return {
     accessKeyID: credentials.accessKeyID,
     secretAccessKey: credentials.secretAccessKey,
-    sessionToken: credentials.sessionToken ?? null,
+    tokenDigest: credentials.sessionToken === undefined ? null : tokenDigest(credentials.sessionToken),
     expirationMs: credentials.expirationMs ?? null,
     arn: credentials.arn,
     userID: `AIDA${createHash("sha256").update(credentials.arn).digest("hex").slice(0, 17).toUpperCase()}`,

@@ -1,3 +1,5 @@
+import { printable } from "../../shared/decisions/quote.ts";
+
 /** STS's query protocol on the wire: https://docs.aws.amazon.com/STS/latest/APIReference/welcome.html */
 const NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/";
 
@@ -8,8 +10,8 @@ export type Content = string | { readonly [name: string]: Content | undefined };
 export class STSRefusal extends Error {
   readonly code: string;
   readonly status: number;
-  constructor(code: string, status: number, message: string) {
-    super(message);
+  constructor(code: string, status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = "STSRefusal";
     this.code = code;
     this.status = status;
@@ -45,5 +47,6 @@ function render(content: Content, indent: string): string {
 }
 
 function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  // XML knows no way at all to write most control characters.
+  return printable(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
