@@ -1,5 +1,5 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
+import type { SteadyClock } from "../shared/inventory/clock.ts";
 import { CredentialCache, type Credentials } from "./credential-cache.ts";
 import type { SigningCredentials, STS } from "./sts-client.ts";
 
@@ -9,7 +9,7 @@ export type BaseProvider = () => Promise<SigningCredentials>;
 export interface BaseIdentityPorts {
   readonly provider: BaseProvider;
   readonly sts: Pick<STS, "callerIdentity">;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   readonly random: () => number;
 }
 

@@ -1,5 +1,8 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
+import type { SteadyClock } from "../shared/inventory/clock.ts";
+import { type Gate, OPEN_GATE } from "./call-gate.ts";
+import { judgeFailure } from "./failure-memory.ts";
+import { asOf, keep, type KeptSession, leftMs, momentOf } from "./kept-session.ts";
 import { within } from "./within.ts";
 
 /** Credentials as STS or the provider chain gave them, with whose they are. */
@@ -11,8 +14,9 @@ export interface Credentials {
   /** Epoch ms; null when it is not known. */
   readonly expirationMs: number | null;
   readonly accountID: string;
-  /** Whom GetCallerIdentity names with them: for a role its session's ARN, and AROA...:NAME. */
+  /** Whose they are, as GetCallerIdentity names it: an IAM user, or a session `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`. */
   readonly arn: string;
+  /** The unique id that IAM gave them, with the session's name behind a colon. */
   readonly userID: string;
 }
 
@@ -22,44 +26,67 @@ export type Load = (signal: AbortSignal) => Promise<Credentials>;
 export interface Lookup {
   /** Tells apart every two sessions that differ in anything, and holds no secret. */
   readonly key: string;
-  /** What the session is wanted on. Another object than the last time: somebody has changed it, so a refusal is no longer remembered. */
+  /** What the session is wanted on. One that STS has not refused yet: somebody has changed it, so that a refusal is no longer remembered. */
   readonly basis: object;
   readonly load: Load;
 }
 
 export interface CredentialCacheOptions {
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** In [0, 1). */
   readonly random: () => number;
+  /** What the calls go through; default: none waits. */
+  readonly gate?: Gate;
   /** The most entries kept; the one unused for longest goes first. */
   readonly limit?: number;
+  /** `stale`: served on after a refresh failed. */
   readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
+  /** Sessions came that live too shortly for a client always to be given 16 minutes. */
+  readonly onShortLived?: (key: string, lifeMs: number) => void;
 }
 
-/** A load that takes longer has failed. */
+/** A call that takes longer has failed. */
 const LOAD_LIMIT_MS = 5_000;
 /** Credentials with less life than this are not given out: the caller still has to use them. */
 const MIN_LIFE_MS = 60_000;
 /** Refreshed at half of their life, give or take a tenth, so that entries made together part. */
-const REFRESH_AT = { share: 0.5, jitter: 0.1, leastMs: 10_000 } as const;
-/** How often those are renewed whose end is not known. */
-const UNKNOWN_LIFE_MS = 20 * 60_000;
-/** An entry nobody asked for in this time is dropped instead of refreshed. SDKs ask once in a session's life of an hour. */
-const IDLE_MS = 60 * 60_000;
-/** A refusal is about the role and stays true for a while; SDKs ask 3 to 5 times in 3 s. */
-const REFUSAL_MS = 10_000;
-/** Full jitter between 0 and this, doubled by each failure in a row. */
-const BACKOFF = { firstMs: 200, mostMs: 30_000 } as const;
+const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
+/** What the SDKs with the longest window want to be left, 15 minutes, and one: they refresh with less. */
+const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
+/** Between a refresh that failed and the next one. */
+const REFRESH_PAUSE = { leastMs: 10_000, mostMs: 30_000 } as const;
+/** How often those are renewed whose end is not known, and how long they are kept for nobody. */
+const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
 const LIMIT = 1_000;
+
+/** A call on its way, or waiting for its turn. */
+interface Pending {
+  readonly credentials: Promise<Credentials>;
+  /** Whether somebody waits for it, and not only for what is kept to be fresh. */
+  readonly waits: { isAwaited: boolean };
+  readonly unwanted: AbortController;
+}
+
+interface Failure {
+  readonly error: unknown;
+  /** On the steady clock. */
+  readonly untilMs: number;
+  readonly refused: boolean;
+}
 
 interface Entry {
   readonly key: string;
   basis: object;
   load: Load;
-  credentials: Credentials | null;
-  pending: Promise<Credentials> | null;
-  failure: { readonly error: unknown; readonly untilMs: number } | null;
+  kept: KeptSession | null;
+  /** Life left at which it is refreshed, and when that is by the steady clock. */
+  refresh: { readonly leftMs: number; readonly atMs: number };
+  pending: Pending | null;
+  failure: Failure | null;
   failuresInRow: number;
+  /** On what STS has refused since it last granted. Selectors of one role share an entry, and each asks on its own. */
+  refusedOn: WeakSet<object>;
+  /** On the steady clock. */
   lastUsedMs: number;
   cancelRefresh: (() => void) | null;
 }
@@ -67,33 +94,35 @@ interface Entry {
 /**
  * Credentials by session, each loaded by one call in flight however many ask and whoever hangs up, renewed at half life
  * while somebody uses them, and never given out empty or about to expire.
- *
- * A circuit over all entries and a budget of calls belong here as well, around `#call`.
  */
 export class CredentialCache {
   /** In order of use, the least recent first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #limit: number;
-  readonly #onLookup: (result: "hit" | "miss" | "stale") => void;
+  readonly #calls = new Set<AbortController>();
+  readonly #options: Required<CredentialCacheOptions>;
 
-  constructor({ clock, random, limit = LIMIT, onLookup = () => {} }: CredentialCacheOptions) {
-    this.#clock = clock;
-    this.#random = random;
-    this.#limit = limit;
-    this.#onLookup = onLookup;
+  constructor(options: CredentialCacheOptions) {
+    this.#options = { gate: OPEN_GATE, limit: LIMIT, onLookup: () => {}, onShortLived: () => {}, ...options };
   }
 
-  /** Credentials with at least 60 s to live. Rejects with what `load` rejects with, which is remembered for seconds. */
+  /** Credentials with at least 60 s to live. Rejects with what `load` rejects with, which is remembered for a while. */
   async get(lookup: Lookup): Promise<Credentials> {
     const entry = this.#use(lookup);
     const usable = this.#usable(entry);
-    this.#onLookup(usable === null ? "miss" : entry.failure === null ? "hit" : "stale");
-    if (usable !== null) return usable;
-    if (entry.pending !== null) return entry.pending;
-    if (entry.failure !== null && this.#clock.now() < entry.failure.untilMs) throw entry.failure.error;
-    return this.#load(entry);
+    if (usable !== null) {
+      this.#options.onLookup(entry.failure === null ? "hit" : "stale");
+      // The timer may be late: it does not run while the machine sleeps, and knows nothing of a clock that was set.
+      if (this.#isDue(entry)) void this.#load(entry, { isAwaited: false });
+      return usable;
+    }
+    this.#options.onLookup("miss");
+    if (entry.pending !== null) {
+      entry.pending.waits.isAwaited = true;
+      return entry.pending.credentials;
+    }
+    const failure = this.#remembered(entry);
+    if (failure !== null) throw failure.error;
+    return this.#load(entry, { isAwaited: true });
   }
 
   /** What could be given out now, without counting as use. */
@@ -110,112 +139,141 @@ export class CredentialCache {
 
   /** What is kept and when it ends, for metrics. */
   *expirations(): Iterable<{ readonly key: string; readonly expirationMs: number | null }> {
-    for (const { key, credentials } of this.#entries.values()) {
-      if (credentials !== null) yield { key, expirationMs: credentials.expirationMs };
+    for (const { key, kept } of this.#entries.values()) {
+      if (kept !== null) yield { key, expirationMs: kept.credentials.expirationMs };
     }
   }
 
+  /** Calls under way are given up. */
   close(): void {
     for (const entry of this.#entries.values()) this.#drop(entry);
+    for (const call of this.#calls) call.abort();
   }
 
   #use({ key, basis, load }: Lookup): Entry {
-    const known = this.#entries.get(key);
-    const entry = known ?? {
-      key, basis, load, credentials: null, pending: null, failure: null, failuresInRow: 0, lastUsedMs: 0, cancelRefresh: null,
-    };
+    const entry = this.#entries.get(key) ?? newEntry({ key, basis, load });
     this.#entries.delete(key);
     this.#entries.set(key, entry);
-    if (entry.basis !== basis) entry.failure = null;
     entry.basis = basis;
     entry.load = load;
-    entry.lastUsedMs = this.#clock.now();
+    entry.lastUsedMs = this.#options.clock.steady();
     const [oldest] = this.#entries.values();
-    if (this.#entries.size > this.#limit && oldest !== undefined) this.#drop(oldest);
+    if (this.#entries.size > this.#options.limit && oldest !== undefined) this.#drop(oldest);
     return entry;
   }
 
   #drop(entry: Entry): void {
     entry.cancelRefresh?.();
     this.#entries.delete(entry.key);
+    entry.pending?.unwanted.abort(new ResolverError("ERR_STS_UNAVAILABLE", "STS was not asked yet when newer sessions took this one's place; ask again."));
   }
 
-  #usable({ credentials }: Entry): Credentials | null {
-    return credentials !== null && this.#lives(credentials) ? credentials : null;
+  #usable({ kept }: Entry): Credentials | null {
+    const moment = momentOf(this.#options.clock);
+    return kept !== null && leftMs(kept, moment) >= MIN_LIFE_MS ? asOf(kept, moment) : null;
   }
 
-  #lives({ expirationMs }: Credentials): boolean {
-    return expirationMs === null || expirationMs - this.#clock.now() >= MIN_LIFE_MS;
+  #isDue({ kept, refresh, pending }: Entry): boolean {
+    const moment = momentOf(this.#options.clock);
+    return kept !== null && pending === null && (moment.steadyMs >= refresh.atMs || leftMs(kept, moment) <= refresh.leftMs);
   }
 
-  #load(entry: Entry): Promise<Credentials> {
-    const pending = this.#attempt(entry);
-    entry.pending = pending;
+  #remembered({ failure, basis, refusedOn }: Entry): Failure | null {
+    if (failure === null || this.#options.clock.steady() >= failure.untilMs) return null;
+    return failure.refused && !refusedOn.has(basis) ? null : failure;
+  }
+
+  #load(entry: Entry, waits: { isAwaited: boolean }): Promise<Credentials> {
+    const unwanted = new AbortController();
+    const call = this.#options.gate.run(() => this.#call(entry.load), { isAwaited: () => waits.isAwaited, unwanted: unwanted.signal });
+    const credentials = this.#settle(entry, call);
+    entry.pending = { credentials, waits, unwanted };
     // Those who wait handle it; where all have hung up nobody does, and that is no fault.
-    pending.catch(() => {});
-    return pending;
+    credentials.catch(() => {});
+    return credentials;
   }
 
-  async #attempt(entry: Entry): Promise<Credentials> {
+  async #settle(entry: Entry, call: Promise<KeptSession>): Promise<Credentials> {
+    const { basis } = entry;
     try {
-      const credentials = await this.#call(entry.load);
-      entry.credentials = credentials;
-      entry.failure = null;
-      entry.failuresInRow = 0;
-      this.#scheduleRefresh(entry, this.#refreshDelayMs(credentials));
-      return credentials;
+      const kept = await call;
+      this.#keep(entry, kept);
+      return asOf(kept, momentOf(this.#options.clock));
     } catch (error) {
-      this.#remember(entry, error);
+      this.#remember(entry, basis, error);
       throw error;
     } finally {
       entry.pending = null;
     }
   }
 
-  async #call(load: Load): Promise<Credentials> {
+  async #call(load: Load): Promise<KeptSession> {
+    const { clock } = this.#options;
     const abort = new AbortController();
+    this.#calls.add(abort);
+    const asked = momentOf(clock);
     try {
-      const credentials = await within(this.#clock, LOAD_LIMIT_MS, load(abort.signal), tookTooLong);
-      if (isWhole(credentials) && this.#lives(credentials)) return credentials;
+      const credentials = await within(clock, LOAD_LIMIT_MS, load(abort.signal), tookTooLong);
+      const kept = keep(credentials, asked);
+      if (isWhole(credentials) && leftMs(kept, momentOf(clock)) >= MIN_LIFE_MS) return kept;
     } finally {
       abort.abort();
+      this.#calls.delete(abort);
     }
     throw new ResolverError("ERR_STS_UNAVAILABLE", "STS answered with credentials that are incomplete or about to expire.");
   }
 
-  /** STS's word that the role is not ours ends what is kept; in any other trouble that is served on to its end. */
-  #remember(entry: Entry, error: unknown): void {
-    const refusal = error instanceof ResolverError && error.code === "ERR_STS_REFUSED";
-    if (refusal) entry.credentials = null;
-    const delayMs = refusal ? REFUSAL_MS : this.#random() * Math.min(BACKOFF.mostMs, BACKOFF.firstMs * 2 ** entry.failuresInRow);
-    entry.failuresInRow += 1;
-    entry.failure = { error, untilMs: this.#clock.now() + delayMs };
-    if (this.#usable(entry) !== null) this.#scheduleRefresh(entry, Math.max(delayMs, REFRESH_AT.leastMs));
+  #keep(entry: Entry, kept: KeptSession): void {
+    const { random, onShortLived } = this.#options;
+    const lifeMs = kept.lifeMs ?? UNKNOWN_LIFE.lifeMs;
+    const leastLeftMs = lifeMs * (1 - REFRESH_AT.share - REFRESH_AT.jitter);
+    if (entry.kept === null && kept.lifeMs !== null && leastLeftMs < LIFE_FOR_CLIENTS_MS) onShortLived(entry.key, kept.lifeMs);
+    const delayMs = lifeMs * (REFRESH_AT.share + REFRESH_AT.jitter * (2 * random() - 1));
+    Object.assign(entry, { kept, failure: null, failuresInRow: 0, refusedOn: new WeakSet() } satisfies Partial<Entry>);
+    this.#scheduleRefresh(entry, { delayMs, leftMs: kept.lifeMs === null ? 0 : lifeMs - delayMs });
   }
 
-  #refreshDelayMs({ expirationMs }: Credentials): number {
-    const lifeMs = expirationMs === null ? UNKNOWN_LIFE_MS : expirationMs - this.#clock.now();
-    const share = REFRESH_AT.share + REFRESH_AT.jitter * (2 * this.#random() - 1);
-    return Math.max(lifeMs * share, REFRESH_AT.leastMs);
+  /** What is kept is served on to its end, unless STS says that the role is not ours. */
+  #remember(entry: Entry, basis: object, error: unknown): void {
+    const { clock, random } = this.#options;
+    const verdict = judgeFailure(error, entry.failuresInRow, random());
+    if (verdict.endsKept) entry.kept = null;
+    if (verdict.refused) entry.refusedOn.add(basis);
+    if (verdict.counts) entry.failuresInRow += 1;
+    entry.failure = { error, untilMs: clock.steady() + verdict.forMs, refused: verdict.refused };
+    if (this.#usable(entry) === null) entry.kept = null;
+    if (entry.kept === null) return;
+    const pauseMs = REFRESH_PAUSE.leastMs + random() * (REFRESH_PAUSE.mostMs - REFRESH_PAUSE.leastMs);
+    this.#scheduleRefresh(entry, { delayMs: Math.max(verdict.forMs, pauseMs), leftMs: 0 });
   }
 
-  #scheduleRefresh(entry: Entry, delayMs: number): void {
-    // An entry that was dropped while its call was under way is not brought back.
-    if (this.#entries.get(entry.key) !== entry) return;
+  #scheduleRefresh(entry: Entry, { delayMs, leftMs: left }: { readonly delayMs: number; readonly leftMs: number }): void {
+    const { clock } = this.#options;
+    entry.refresh = { leftMs: left, atMs: clock.steady() + delayMs };
     entry.cancelRefresh?.();
-    entry.cancelRefresh = this.#clock.schedule(delayMs, () => this.#refresh(entry));
+    // An entry that was dropped while its call was under way is not brought back.
+    entry.cancelRefresh = this.#entries.get(entry.key) === entry ? clock.schedule(delayMs, () => this.#refresh(entry)) : null;
   }
 
+  /** A client asks again before what it was given ends, so one that has not asked for a whole life is gone. */
   #refresh(entry: Entry): void {
-    if (this.#clock.now() - entry.lastUsedMs >= IDLE_MS) this.#drop(entry);
-    else if (entry.pending === null) void this.#load(entry);
+    const idleMs = entry.kept?.lifeMs ?? UNKNOWN_LIFE.idleMs;
+    if (this.#options.clock.steady() - entry.lastUsedMs >= idleMs) this.#drop(entry);
+    else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
+}
+
+function newEntry(lookup: Lookup): Entry {
+  return {
+    ...lookup, kept: null, refresh: { leftMs: 0, atMs: Infinity }, pending: null, failure: null, failuresInRow: 0, refusedOn: new WeakSet(),
+    lastUsedMs: 0, cancelRefresh: null,
+  };
 }
 
 function tookTooLong(): Error {
   return new ResolverError("ERR_STS_UNAVAILABLE", `STS has not answered within ${LOAD_LIMIT_MS / 1000} s.`);
 }
 
-function isWhole({ accessKeyID, secretAccessKey, sessionToken, accountID }: Credentials): boolean {
-  return [accessKeyID, secretAccessKey, sessionToken ?? "none", accountID].every((text) => text.length > 0);
+function isWhole({ accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID }: Credentials): boolean {
+  return [accessKeyID, secretAccessKey, sessionToken ?? "none", accountID, arn, userID].every((text) => text.length > 0);
 }

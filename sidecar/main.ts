@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
 import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
-import { type Clock, systemClock } from "../shared/inventory/clock.ts";
+import { type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
 import { formatListenAddress, isLoopbackHost, type ListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
@@ -31,7 +31,7 @@ export interface SidecarRuntime {
   readonly log: Logger;
   /** Default: the AWS SDK's default provider chain. */
   readonly baseProvider?: BaseProvider;
-  readonly clock?: Clock;
+  readonly clock?: SteadyClock;
 }
 
 export interface RunningSidecar {

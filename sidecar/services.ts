@@ -1,9 +1,10 @@
 import type { Registry } from "prom-client";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
+import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { registerInventoryMetrics } from "../shared/server/inventory-metrics.ts";
 import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
+import { CallGate } from "./call-gate.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { createSidecarMetrics, type SidecarMetrics } from "./metrics.ts";
 import { roleOfSession } from "./session-key.ts";
@@ -24,7 +25,7 @@ export interface ServicePorts {
   readonly source: InventorySource;
   readonly provider: BaseProvider;
   readonly registry: Registry;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   readonly random: () => number;
 }
 
@@ -34,7 +35,8 @@ type ServiceSettings = Pick<SettingsFor<"sidecar">, "stsEndpoint" | "region" | "
 export function createServices(settings: ServiceSettings, { source, provider, registry, clock, random }: ServicePorts): Services {
   const now = (): number => clock.now();
   const metrics = createSidecarMetrics(registry);
-  const sessions = new CredentialCache({ clock, random, onLookup: (result) => metrics.lookup(result) });
+  const gate = new CallGate({ clock });
+  const sessions = new CredentialCache({ clock, random, gate, onLookup: (result) => metrics.lookup(result) });
   const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (...call) => metrics.stsCall(...call) });
   const base = new BaseIdentity({ provider, sts, clock, random });
   const vending = new Vending(

@@ -6,11 +6,18 @@ export interface Clock {
   schedule(delayMs: number, run: () => void): () => void;
 }
 
+/** Two times that differ tell what has passed between them, also where somebody set the clock meanwhile. */
+export interface SteadyClock extends Clock {
+  /** Milliseconds since some moment of this process. Never goes back; may stand still while the machine sleeps. */
+  steady(): number;
+}
+
 /** setTimeout's longest, 24.8 days: it runs anything longer at once (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export const systemClock: Clock = {
+export const systemClock: SteadyClock = {
   now: () => Date.now(),
+  steady: () => performance.now(),
   schedule(delayMs, run) {
     let timer: NodeJS.Timeout;
     const wait = (leftMs: number): void => {

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../shared/inventory/clock.ts";
+import type { SteadyClock } from "../../shared/inventory/clock.ts";
 
 interface Task {
   readonly atMs: number;
@@ -7,20 +7,31 @@ interface Task {
 }
 
 /** A clock that tests move. Tasks run in the order of their time, and what they start settles before the next. */
-export class FakeClock implements Clock {
-  #nowMs: number;
+export class FakeClock implements SteadyClock {
+  #steadyMs = 0;
+  /** What the time of day is ahead of the steady time. */
+  #aheadMs: number;
   readonly #tasks = new Set<Task>();
 
   constructor(startMs = Date.parse("2026-08-01T12:00:00Z")) {
-    this.#nowMs = startMs;
+    this.#aheadMs = startMs;
   }
 
   now(): number {
-    return this.#nowMs;
+    return this.#steadyMs + this.#aheadMs;
+  }
+
+  steady(): number {
+    return this.#steadyMs;
+  }
+
+  /** As when somebody sets the machine's clock: no time passes, and timers do not notice. */
+  jump(ms: number): void {
+    this.#aheadMs += ms;
   }
 
   schedule(delayMs: number, run: () => void): () => void {
-    const task = { atMs: this.#nowMs + delayMs, run };
+    const task = { atMs: this.#steadyMs + delayMs, run };
     this.#tasks.add(task);
     return () => void this.#tasks.delete(task);
   }
@@ -30,20 +41,23 @@ export class FakeClock implements Clock {
   }
 
   async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms;
+    const endMs = this.#steadyMs + ms;
     for (let task = this.#next(endMs); task !== undefined; task = this.#next(endMs)) {
       this.#tasks.delete(task);
-      this.#nowMs = task.atMs;
+      this.#steadyMs = task.atMs;
       task.run();
       // Promises started by a task must settle in its own time, so one after another.
       await turn();
     }
-    this.#nowMs = endMs;
+    this.#steadyMs = endMs;
     await turn();
   }
 
   #next(endMs: number): Task | undefined {
-    const due = [...this.#tasks].filter((task) => task.atMs <= endMs);
-    return due.toSorted((a, b) => a.atMs - b.atMs)[0];
+    let next: Task | undefined;
+    for (const task of this.#tasks) {
+      if (task.atMs <= endMs && (next === undefined || task.atMs < next.atMs)) next = task;
+    }
+    return next;
   }
 }
