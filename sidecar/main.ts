@@ -74,9 +74,8 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
 }
 
 function sidecarOptions(settings: SidecarSettings): SidecarOptions {
-  const { mode, group, kind, scopeNamespace, unmatched, base } = settings;
+  const { group, kind, scopeNamespace, unmatched, base } = settings;
   const faults: string[] = [];
-  if (mode === "carm") faults.push("--mode carm: the sidecar grants on IAMRoleSelectors alone in this version; use --mode selectors");
   if (base === "identity-only") faults.push("--base identity-only: needs the STS endpoint, which this version does not serve yet; use --base vend");
   const kinds = kind.flatMap((text): KindArgument[] => {
     const read = parseKindArgument(text);

@@ -53,7 +53,7 @@ export class Vending {
     const accountID = accountOfARN(roleARN) ?? "";
     const { allowedAccounts } = this.#options;
     if (allowedAccounts.length > 0 && !allowedAccounts.includes(accountID)) {
-      const message = `The role of IAMRoleSelector ${selectors.join(", ")} is in account ${accountID}, which is none of --allowed-accounts.`;
+      const message = `The role of ${selectors.length === 0 ? "a CARM map" : `IAMRoleSelector ${selectors.join(", ")}`} is in account ${accountID}, which is none of --allowed-accounts.`;
       throw new ResolverError("ERR_SELECTOR_NOT_GRANTED", message);
     }
     this.#checkAccount(accountID);

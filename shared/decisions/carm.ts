@@ -20,7 +20,7 @@ export type MapAnswer =
   | { readonly via: "team-map" | "account-map"; readonly key: string; readonly roleARN: null; readonly code: ErrorCode; readonly message: string };
 
 /** Looks a resource up as CARM does: a team decides alone, with no fall-back to the account. */
-export function lookUpMaps(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): MapAnswer | null {
+export function lookUpMaps(inventory: Inventory, query: Pick<ResourceQuery, "group" | "namespace" | "status">, settings: DecisionSettings): MapAnswer | null {
   const entry = mapEntryOf(carmAnnotations(inventory, query.namespace), query, settings);
   return entry === null ? null : lookUpIn(inventory.configMap(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
 }

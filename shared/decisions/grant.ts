@@ -1,4 +1,5 @@
 import type { ErrorCode } from "./errors.ts";
+import { compareText } from "./finding.ts";
 import type { Inventory } from "./inventory.ts";
 import type { KindArgument } from "./kind-argument.ts";
 import type { Labels } from "./label-selector.ts";
@@ -72,4 +73,48 @@ export function askedFor({ groups, kinds }: Pick<Asker, "groups" | "kinds">): st
 /** The groups of which a kind is in question. */
 export function groupsInQuestion({ groups, kinds }: Pick<Asker, "groups" | "kinds">): readonly string[] {
   return kinds.length === 0 ? groups : groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
+}
+
+/** What one of the kinds or groups in question gets. */
+export interface Answer {
+  readonly what: string;
+  readonly grant: Grant;
+}
+
+/** The one answer that all of them get, or a refusal that says what differs. One that cannot be told at all stands for all. */
+export function oneForAll(namespace: string, answers: Iterable<Answer>): Grant {
+  const distinct = new Map<string, { readonly grant: Grant; readonly whats: string[] }>();
+  for (const { what, grant } of answers) {
+    if (grant.verdict === "refused" && grant.code === "ERR_SELECTOR_AMBIGUOUS") return grant;
+    const key = identityOf(grant);
+    const same = distinct.get(key);
+    if (same === undefined) distinct.set(key, { grant, whats: [what] });
+    else same.whats.push(what);
+  }
+  const [only, ...others] = distinct.values();
+  if (only === undefined) return refused("ERR_SELECTOR_NOT_GRANTED", "No --group is served here.");
+  return others.length === 0 ? only.grant : differing(namespace, [only, ...others]);
+}
+
+function differing(namespace: string, answers: readonly { readonly grant: Grant; readonly whats: readonly string[] }[]): Grant {
+  const parts = answers.map(({ grant, whats }) => `${whats.toSorted(compareText).join(", ")}: ${describeGrant(grant)}`);
+  const selectors = answers.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
+  return refused(
+    "ERR_SELECTOR_AMBIGUOUS",
+    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). Name one kind, with its version where that differs.`,
+    [...new Set(selectors)].toSorted(compareText),
+  );
+}
+
+/** Sessions of one role differ in the tags that name the groups, if at all. */
+function identityOf(grant: Grant): string {
+  return JSON.stringify([describeGrant(grant), grant.verdict === "role" ? grant.extras.tags : []]);
+}
+
+function describeGrant(grant: Grant): string {
+  if (grant.verdict === "role") return grant.extras.tags.length === 0 ? grant.roleARN : `${grant.roleARN} with the session tags of ${grant.selectors.join(", ")}`;
+  if (grant.verdict === "base") return "the base identity";
+  if (grant.code === "ERR_SELECTOR_UNMATCHED") return "no role";
+  if (grant.code === "ERR_SELECTOR_CONFLICT") return `a conflict of [${grant.selectors.join(", ")}]`;
+  return grant.selectors.length === 0 ? `a refusal (${grant.code})` : `a refusal of ${grant.selectors.join(", ")}`;
 }

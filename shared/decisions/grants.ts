@@ -1,3 +1,4 @@
+import { mapGrantInNamespace, mapGrantOfRole } from "./carm-grants.ts";
 import { type Grant, type NamespaceQuery, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
 import type { Inventory } from "./inventory.ts";
 import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./selector-grants.ts";
@@ -12,17 +13,20 @@ export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): G
   if (foreign !== undefined) {
     return refused("ERR_SELECTOR_NOT_GRANTED", `Group ${foreign.group} is not served here; --group allows ${query.groups.join(", ")}.`);
   }
-  return query.settings.mode === "carm" ? NOT_YET : selectorGrantInNamespace(inventory, query);
+  return query.settings.mode === "carm" ? mapGrantInNamespace(inventory, query) : selectorGrantInNamespace(inventory, query);
 }
 
 /** The role of one IAMRoleSelector by its name. */
 export function grantSelector(inventory: Inventory, name: string, query: RoleQuery): Grant {
-  return query.settings.mode === "carm" ? NOT_YET : selectorGrantByName(inventory, name, query);
+  return query.settings.mode === "carm" ? NO_SELECTORS : selectorGrantByName(inventory, name, query);
 }
 
 /** A role by its ARN, which is all that an AssumeRole request tells. */
 export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
-  return query.settings.mode === "carm" ? NOT_YET : selectorGrantOfRole(inventory, roleARN, query);
+  return query.settings.mode === "carm" ? mapGrantOfRole(inventory, roleARN, query) : selectorGrantOfRole(inventory, roleARN, query);
 }
 
-const NOT_YET = refused("ERR_SELECTOR_NOT_GRANTED", "Nothing is granted on the maps of CARM.");
+const NO_SELECTORS = refused(
+  "ERR_SELECTOR_NOT_GRANTED",
+  "With --mode carm the maps of CARM give roles, and no IAMRoleSelector does. Ask for a namespace, or run controllers and sidecar with selectors.",
+);

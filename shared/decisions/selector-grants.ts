@@ -1,6 +1,6 @@
 import { compareText } from "./finding.ts";
 import { formatFieldPath } from "./field-path.ts";
-import { type Asker, askedFor, type Grant, type NamespaceQuery, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
+import { type Answer, type Asker, askedFor, type Grant, type NamespaceQuery, oneForAll, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
 import type { Inventory } from "./inventory.ts";
 import { type Labels, type LabelSelector, labelsSatisfy } from "./label-selector.ts";
 import { quote } from "./quote.ts";
@@ -13,18 +13,12 @@ import { entryHolds, type TypeEntry } from "./type-entry.ts";
  * names; where the labels are open, no label may decide.
  */
 export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  const answers = new Map<string, { readonly grant: Grant; readonly types: string[] }>();
-  for (const type of typesInQuestion(inventory, query, (group) => selectorsFor(inventory, query.namespace, group))) {
-    const grant = grantForType(inventory, type, query);
-    if (grant.verdict === "refused" && grant.code === "ERR_SELECTOR_AMBIGUOUS") return grant;
-    const key = describeGrant(grant);
-    const same = answers.get(key);
-    if (same === undefined) answers.set(key, { grant, types: [describeType(type)] });
-    else same.types.push(describeType(type));
-  }
-  const [only, ...others] = answers.values();
-  if (only === undefined) return refused("ERR_SELECTOR_NOT_GRANTED", "No --group is served here.");
-  return others.length === 0 ? only.grant : differing(query.namespace, [only, ...others]);
+  return oneForAll(query.namespace, answersOf(inventory, query));
+}
+
+function* answersOf(inventory: Inventory, query: NamespaceQuery): Iterable<Answer> {
+  const types = typesInQuestion(inventory, query, (group) => selectorsFor(inventory, query.namespace, group));
+  for (const type of types) yield { what: describeType(type), grant: grantForType(inventory, type, query) };
 }
 
 /** `scope`: only if the selector alone is selected there, for a resource that carries just the labels which it wants. */
@@ -188,23 +182,6 @@ function labelsDecide(namespace: string, open: readonly RoleSelector[]): Grant {
       `IAMRoleSelectors that look at them: [${names.join(", ")}]. Ask with the resource's labels: label=KEY=VALUE for each.`,
     names,
   );
-}
-
-function differing(namespace: string, answers: readonly { readonly grant: Grant; readonly types: readonly string[] }[]): Grant {
-  const parts = answers.map(({ grant, types }) => `${types.toSorted(compareText).join(", ")}: ${describeGrant(grant)}`);
-  const selectors = answers.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
-  return refused(
-    "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). Name one kind, with its version where that differs.`,
-    [...new Set(selectors)].toSorted(compareText),
-  );
-}
-
-function describeGrant(grant: Grant): string {
-  if (grant.verdict === "role") return grant.roleARN;
-  if (grant.verdict === "base") return "the base identity";
-  if (grant.code === "ERR_SELECTOR_UNMATCHED") return "no role";
-  return grant.code === "ERR_SELECTOR_CONFLICT" ? `a conflict of [${grant.selectors.join(", ")}]` : `a refusal of ${grant.selectors.join(", ")}`;
 }
 
 function describeType({ group, version, kind }: TypeEntry): string {

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import { namespaceObject, put, removal, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import type { Credentials } from "../../sidecar/credential-cache.ts";
 import { BASE_SECRET, HEADERS, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A, TOKEN } from "./sidecar-under-test.ts";
 
@@ -120,6 +120,17 @@ test("within a scope the role that resolves there, and nothing else", async (t) 
   });
   sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
   t.match(await sidecar.get("/v1/credentials").then((answer) => [answer.statusCode, answer.json()]), [403, { code: "ERR_SELECTOR_UNMATCHED" }]);
+});
+
+test("in mode carm the maps decide, and the allowed accounts hold for them too", async (t) => {
+  const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" }, data: { "111111111111": ROLE_A } };
+  const objects = [namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111111111111" }), map, TEAM_A];
+  const decisions = { ...SETTINGS_BY_DEFAULT, mode: "carm" } as const;
+  const sidecar = new SidecarUnderTest({ objects, decisions });
+  t.match((await sidecar.get("/v1/credentials/namespaces/team-a")).json(), { AccountId: "111111111111" });
+  t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), { code: "ERR_SELECTOR_NOT_GRANTED", message: /^With --mode carm/ });
+  const strict = new SidecarUnderTest({ objects, decisions, allowedAccounts: ["222222222222"] });
+  t.match((await strict.get("/v1/credentials/namespaces/team-a")).json(), { message: "The role of a CARM map is in account 111111111111, which is none of --allowed-accounts." });
 });
 
 test("a role outside the allowed accounts is not granted, whatever selects it", async (t) => {

@@ -103,10 +103,9 @@ test("settings that cannot be served stop the start, naming the flag", async (t)
     await t.rejects(start(t, { listen }), { code: "ERR_CONFIG_ADDRESS", message: new RegExp(`^--listen .*loopback alone; give 127\\.0\\.0\\.1:PORT`) }, listen);
   }
   await t.rejects(start(t, { listen: "9780" }), { code: "ERR_CONFIG_ADDRESS", message: /^--listen: / });
-  await t.rejects(start(t, { mode: "carm", base: "identity-only", kind: ["bucket", "DBInstance.rds.services.k8s.aws"] }), {
+  await t.rejects(start(t, { base: "identity-only", kind: ["bucket", "DBInstance.rds.services.k8s.aws"] }), {
     code: "ERR_CONFIG_INVALID",
     message: [
-      "--mode carm: the sidecar grants on IAMRoleSelectors alone in this version; use --mode selectors",
       "--base identity-only: needs the STS endpoint, which this version does not serve yet; use --base vend",
       '--kind: "bucket" is not KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws',
       "--kind: DBInstance.rds.services.k8s.aws is of no --group (s3.services.k8s.aws)",
