@@ -19,21 +19,32 @@ export function defaultProviderChain(options: ProviderChainOptions): BaseProvide
   };
 }
 
-const CONTAINER_URI = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+/** Where the chain asks for credentials by HTTP. What it asks STS goes to the sidecar's own STS endpoint, whatever AWS_ENDPOINT_URL* say. */
+const ENDPOINTS = ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT"] as const;
 
 /**
  * Throws ERR_CONFIG_INVALID where the provider chain would ask this very sidecar for the sidecar's identity, which happens
  * when a Pod's every container gets the controller's environment.
  */
 export function refuseOwnAddress(environment: Readonly<Record<string, string | undefined>>, listen: ListenAddress): void {
-  const url = URL.parse(environment[CONTAINER_URI] ?? "");
-  if (url === null) return;
-  const port = url.port === "" ? defaultPort(url.protocol) : Number(url.port);
-  if (port !== listen.port || !isLoopbackHost(url.hostname.replace(/^\[|\]$/g, ""))) return;
+  const own = ENDPOINTS.filter((name) => isOwn(environment[name] ?? "", listen));
+  if (own.length === 0) return;
   throw new ResolverError(
     "ERR_CONFIG_INVALID",
-    `${CONTAINER_URI} names this sidecar's own address (--listen). Set it for the controller's container only; the sidecar needs an identity of its own.`,
+    own.map((name) => `${name} names this sidecar's own address (--listen). Set it for the controller's container only; the sidecar needs an identity of its own.`).join("\n"),
   );
+}
+
+function isOwn(text: string, listen: ListenAddress): boolean {
+  const url = URL.parse(text);
+  if (url === null) return false;
+  const port = url.port === "" ? defaultPort(url.protocol) : Number(url.port);
+  return port === listen.port && isThisMachine(url.hostname.replace(/^\[|\]$/g, ""));
+}
+
+/** Loopback, and what a client that connects to it reaches there: no address at all, an IPv4 address in IPv6, names below localhost. */
+function isThisMachine(host: string): boolean {
+  return isLoopbackHost(host) || /^(.*\.)?localhost\.?$/.test(host) || host === "0.0.0.0" || host === "::" || /^::ffff:(7f|0:0$)/.test(host);
 }
 
 function defaultPort(protocol: string): number {

@@ -4,17 +4,26 @@ import { defaultProviderChain, refuseOwnAddress } from "../../sidecar/base-crede
 
 const LISTEN = { host: "127.0.0.1", port: 9780 };
 
-test("the container endpoint must not be this sidecar itself, under any of its names", async (t) => {
-  for (const host of ["127.0.0.1:9780", "localhost:9780", "[::1]:9780", "127.0.0.2:9780"]) {
-    t.throws(() => refuseOwnAddress({ AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${host}/v1/credentials` }, LISTEN), {
-      code: "ERR_CONFIG_INVALID", message: /^AWS_CONTAINER_CREDENTIALS_FULL_URI names this sidecar's own address \(--listen\)\. /,
-    }, host);
+const ENDPOINTS = ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT"] as const;
+
+test("no endpoint of the chain may be this sidecar itself, under any of its names", async (t) => {
+  const own = ["127.0.0.1:9780", "localhost:9780", "LOCALHOST.:9780", "a.localhost:9780", "[::1]:9780", "127.0.0.2:9780", "2130706433:9780", "[::ffff:127.0.0.1]:9780", "0.0.0.0:9780", "[::]:9780"];
+  const others = ["169.254.170.23/v1/credentials", "127.0.0.1:9781/v1/credentials", "localhost/v1", "example:9780/", "[fd00:ec2::254]:9780", "[::ffff:10.0.0.1]:9780", "localhost.example:9780"];
+  for (const name of ENDPOINTS) {
+    for (const host of own) {
+      t.throws(() => refuseOwnAddress({ [name]: `http://${host}/v1/credentials` }, LISTEN), {
+        code: "ERR_CONFIG_INVALID", message: new RegExp(`^${name} names this sidecar's own address \\(--listen\\)\\. `),
+      }, host);
+    }
+    for (const url of [undefined, "", "no url", "https://localhost/v1", ...others.map((host) => `http://${host}`)]) {
+      t.doesNotThrow(() => refuseOwnAddress({ [name]: url }, LISTEN), String(url));
+    }
+    t.throws(() => refuseOwnAddress({ [name]: "http://localhost/" }, { host: "127.0.0.1", port: 80 }), { code: "ERR_CONFIG_INVALID" });
+    t.throws(() => refuseOwnAddress({ [name]: "https://localhost/" }, { host: "127.0.0.1", port: 443 }), { code: "ERR_CONFIG_INVALID" });
   }
-  for (const uri of [undefined, "", "no url", "http://169.254.170.23/v1/credentials", "http://127.0.0.1:9781/v1/credentials", "https://localhost/v1", "http://example:9780/"]) {
-    t.doesNotThrow(() => refuseOwnAddress({ AWS_CONTAINER_CREDENTIALS_FULL_URI: uri }, LISTEN), String(uri));
-  }
-  t.throws(() => refuseOwnAddress({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://localhost/" }, { host: "127.0.0.1", port: 80 }), { code: "ERR_CONFIG_INVALID" });
-  t.throws(() => refuseOwnAddress({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "https://localhost/" }, { host: "127.0.0.1", port: 443 }), { code: "ERR_CONFIG_INVALID" });
+  const both = Object.fromEntries(ENDPOINTS.map((name) => [name, "http://127.0.0.1:9780"]));
+  t.throws(() => refuseOwnAddress(both, LISTEN), { message: /^AWS_CONTAINER_[^\n]*\nAWS_EC2_METADATA_/ }, "all faults at once");
+  t.doesNotThrow(() => refuseOwnAddress({ AWS_ENDPOINT_URL_STS: "http://127.0.0.1:9780/sts", AWS_ENDPOINT_URL: "http://127.0.0.1:9780" }, LISTEN), "never asked");
 });
 
 test("the SDK's default chain is asked, anew each time", async (t) => {
