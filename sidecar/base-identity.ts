@@ -21,6 +21,7 @@ export class BaseIdentity {
   readonly #provider: BaseProvider;
   readonly #sts: Pick<STS, "callerIdentity">;
   #fault: string | null = null;
+  #identity: string | null = null;
 
   constructor({ provider, sts, clock, random }: BaseIdentityPorts) {
     this.#provider = provider;
@@ -38,6 +39,11 @@ export class BaseIdentity {
     // Why it cannot be had is told to the next request; here only whether it can.
     this.get().catch(() => {});
     return this.#cache.peek(KEY) !== null;
+  }
+
+  /** The ARN that STS named last, whether or not the credentials can be had now; null when it never has. */
+  get identity(): string | null {
+    return this.#identity;
   }
 
   /** Why the last attempt to get it failed; null when it did not. */
@@ -59,6 +65,7 @@ export class BaseIdentity {
       const credentials = await this.#provide();
       const identity = await this.#sts.callerIdentity(credentials, signal);
       this.#fault = null;
+      this.#identity = identity.arn;
       return { ...credentials, ...identity };
     } catch (error) {
       this.#fault = error instanceof ResolverError ? error.message : "An unexpected fault; the log of the next request has the details.";

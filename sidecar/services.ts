@@ -41,7 +41,7 @@ export function createServices(settings: ServiceSettings, { source, provider, re
   const base = new BaseIdentity({ provider, sts, clock, random });
   const vending = new Vending(
     {
-      sessionName: settings.sessionName, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null,
+      sessionName: settings.sessionName, region: settings.region, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null,
       allowedAccounts: settings.allowedAccounts,
     },
     { base, sts, sessions, onAccountRefused: () => metrics.accountRefused() },

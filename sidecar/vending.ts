@@ -9,6 +9,8 @@ import type { STS } from "./sts-client.ts";
 
 export interface VendingOptions {
   readonly sessionName: string;
+  /** Of STS; null where an endpoint stands for it. */
+  readonly region: string | null;
   /** Whether a long-lived key may be handed out. */
   readonly vendsLongLivedBase: boolean;
   /** Whether the account of the first answer is the only one from then on. */
@@ -68,12 +70,16 @@ export class Vending {
     );
   }
 
-  #roleSession({ roleARN, extras, basis }: RoleGrant): Promise<Credentials> {
+  async #roleSession({ roleARN, extras, basis }: RoleGrant): Promise<Credentials> {
     const request = {
       ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName, durationSeconds: extras.durationSeconds ?? DURATION_SECONDS,
       policy: null, policyARNs: [],
     };
-    return this.#ports.sessions.get({ key: sessionKey(request), basis, load: (signal) => this.#assume(request, signal) });
+    const { base, sessions } = this.#ports;
+    // Who we are is waited for once: what is kept must not depend on whether our identity can be had just now.
+    const identity = base.identity ?? (await base.get()).arn;
+    const key = sessionKey(request, { identity, region: this.#options.region });
+    return sessions.get({ key, basis, load: (signal) => this.#assume(request, signal) });
   }
 
   async #assume(request: SessionRequest, signal: AbortSignal): Promise<Credentials> {

@@ -23,6 +23,7 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
     return credentials();
   });
   t.equal(base.usable, false, "not asked yet, but asked for from now on");
+  t.equal(base.identity, null);
   await clock.advance(0);
   t.equal(base.usable, true);
   t.equal(base.fault, null);
@@ -32,6 +33,7 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
   t.equal(calls, 2);
   base.forget();
   t.equal(base.usable, false);
+  t.equal(base.identity, IDENTITY.arn, "who it is stays known while its credentials are had anew");
   await clock.advance(0);
   t.equal(calls, 3);
   base.close();

@@ -90,7 +90,7 @@ export const TEAM_A = selectorObject("team-a", { arn: ROLE_A, namespaceSelector:
 
 const DEFAULTS = {
   groups: ["s3.services.k8s.aws"], kinds: [], scopeNamespace: null, unmatched: "base", objects: [namespaceObject("team-a"), TEAM_A],
-  decisions: SETTINGS_BY_DEFAULT, sessionName: "ack-role-resolver", vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [],
+  decisions: SETTINGS_BY_DEFAULT, sessionName: "ack-role-resolver", region: null, vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [],
 } as const;
 /** What --scope-namespace team-a brings with it. */
 export const SCOPED = { scopeNamespace: "team-a", unmatched: "deny", pinsAccount: true } as const;
