@@ -33,8 +33,11 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
     .action(async (options: Flags) => done(await (await import("./local/local.ts")).runLocal(settings("local", options, io), io)));
   add(program, "webhook", "serve the admission webhook")
     .action(async (options: Flags) => done(await (await import("./webhook.ts")).runWebhookCommand(settings("webhook", options, io), io)));
-  add(program, "sidecar", "serve role credentials on loopback")
-    .action(async (options: Flags) => done(await (await import("./sidecar.ts")).runSidecarCommand(settings("sidecar", options, io), io)));
+  add(program, "sidecar", "serve role credentials on loopback").action(async (options: Flags) => {
+    // Before the modules of the sidecar, whose loading is what makes a heap grow.
+    (await import("./small-heap.ts")).keepHeapSmall();
+    done(await (await import("./sidecar.ts")).runSidecarCommand(settings("sidecar", options, io), io));
+  });
   add(program, "lint", "apply every rule of the webhook to manifests").addArgument(paths("the same as --from PATH"))
     .action(async (named: string[], options: Flags) => done(await (await import("./lint.ts")).runLint(settings("lint", withPaths(options, named), io), io)));
   add(program, "resolve", "tell which role each ACK resource in manifests gets").addArgument(paths("the same as --from PATH"))

@@ -96,6 +96,7 @@ const metadata = {
  * null only where it means absent.
  */
 export const STRICT_SELECTOR_SCHEMA = {
+  $id: "IAMRoleSelector",
   type: "object",
   properties: {
     apiVersion: { type: "string" },

@@ -1,7 +1,8 @@
-import { Ajv, type ErrorObject } from "ajv";
+import type { ErrorObject } from "ajv";
 import type { FieldPath, FieldStep } from "./field-path.ts";
 import { closest } from "./closest.ts";
 import { field } from "./json.ts";
+import { compileSchema, type NamedSchema } from "./json-schema.ts";
 import { quote } from "./quote.ts";
 
 /** Something in an object that its schema does not allow. */
@@ -15,9 +16,9 @@ export interface ShapeFault {
 /** Maps from free keys to values: a step below them is a key, not a field. */
 const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotations"]);
 
-/** Compiles `schema` once; the function returns every fault of a value. `allowUnionTypes`: null beside a type is on purpose. */
-export function shapeChecker(schema: object): (value: unknown) => ShapeFault[] {
-  const validate = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true }).compile(schema);
+/** Compiles `schema` once; the function returns every fault of a value. */
+export function shapeChecker(schema: NamedSchema): (value: unknown) => ShapeFault[] {
+  const validate = compileSchema(schema);
   return (value) => {
     validate(value);
     return (validate.errors ?? []).map((error) => shapeFault(value, error));

@@ -1,6 +1,7 @@
-import { Ajv, type ErrorObject } from "ajv";
+import type { ErrorObject } from "ajv";
 import { closest } from "../decisions/closest.ts";
 import { ResolverError } from "../decisions/errors.ts";
+import { compileSchema, type NamedSchema } from "../decisions/json-schema.ts";
 import { choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor } from "../decisions/settings.ts";
 
 /** The flags that were given, by setting, as the command line has them; repeatable ones as lists. */
@@ -29,7 +30,7 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
     if (!definition.commands.includes(command)) continue;
     values[name] = convert(definition, flags[name] ?? fromEnvironment(definition, environment)) ?? defaultOf(definition, command);
   }
-  const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<SettingsFor<C>>(settingsSchema(command));
+  const validate = compileSchema<SettingsFor<C>>(settingsSchema(command));
   const settings: unknown = values;
   const valid = validate(settings);
   const given: Given = (name, { flag }) => (flags[name] === undefined && environment[environmentName(flag)] !== undefined ? environmentName(flag) : flag);
@@ -65,10 +66,12 @@ function convert({ type }: Definition, value: string | boolean | readonly string
   return amount === undefined ? value : Number(amount) * (DURATION_UNITS_MS[unit] ?? 1);
 }
 
-function settingsSchema(command: Command): object {
+/** What a command's settings must be, read and converted. */
+export function settingsSchema(command: Command): NamedSchema {
   const own = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command));
   const properties = Object.fromEntries(own.map(([name, definition]) => [name, valueSchema(definition, command)]));
-  return { type: "object", properties, additionalProperties: false };
+  const schema = { $id: `settings of ${command}`, type: "object", properties, additionalProperties: false };
+  return schema;
 }
 
 function valueSchema(definition: Definition, command: Command): object {
