@@ -1,12 +1,15 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { pipeline, Readable } from "node:stream";
 import { type Content, renderRefusal, renderResult, STSRefusal } from "../../../sidecar/sts/answer.ts";
 import { type AssumeRoleForm, readAssumeRole, refuseLongChaining } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/form.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
+import { type Fault, faultyBody } from "./faults.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
 
+export { accessDenied, type Fault, THROTTLED } from "./faults.ts";
 export type { BaseCredentials } from "./principals.ts";
 
 /** One request, as the fault hook and the record see it: never its credentials. */
@@ -16,18 +19,6 @@ export interface STSCall {
   readonly sessionName: string | null;
   readonly durationSeconds: number | null;
 }
-
-/** What to do instead of answering rightly. */
-export type Fault =
-  | { readonly do: "refuse"; readonly code: string; readonly status: number; readonly message: string }
-  /** Takes the request and never answers. */
-  | { readonly do: "hang" }
-  /** Closes the connection without a byte. */
-  | { readonly do: "reset" }
-  /** Answers 200 with half of the document. */
-  | { readonly do: "truncate" }
-  /** Points to another address, as STS never does. */
-  | { readonly do: "redirect"; readonly location: string };
 
 export interface STSEmulatorOptions {
   /** Default 127.0.0.1. */
@@ -49,14 +40,6 @@ export interface STSEmulator {
   readonly calls: readonly STSCall[];
   close(): Promise<void>;
 }
-
-/** STS said no, for a fault hook: the role's trust policy does not name the caller. */
-export function accessDenied(roleARN: string): Fault {
-  return { do: "refuse", code: "AccessDenied", status: 403, message: `User is not authorized to perform: sts:AssumeRole on resource: ${roleARN}` };
-}
-
-/** STS throttles with 400, not 429. */
-export const THROTTLED: Fault = { do: "refuse", code: "Throttling", status: 400, message: "Rate exceeded" };
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const RECORDED_CALLS = 10_000;
@@ -169,7 +152,10 @@ function send(response: ServerResponse, { status, document, requestID }: Answer,
   if (fault?.do === "reset") return void response.socket?.destroy();
   if (fault?.do === "redirect") return void response.writeHead(307, { Location: fault.location }).end();
   const headers = { "Content-Type": "text/xml", "x-amzn-RequestId": requestID };
-  response.writeHead(status, headers).end(fault?.do === "truncate" ? document.slice(0, document.length / 2) : document);
+  response.writeHead(status, headers);
+  if (fault === null) return void response.end(document);
+  // Where the client leaves before the end there is nobody to tell.
+  pipeline(Readable.from(faultyBody(fault, document)), response, () => {});
 }
 
 /** As bytes: verification runs over them as they came. */

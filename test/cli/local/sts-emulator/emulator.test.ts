@@ -141,7 +141,7 @@ test("other actions are InvalidAction", async (t) => {
   });
 });
 
-test("faults on demand: refusals, throttling, silence, a reset, half a document, a redirect", async (t) => {
+test("faults on demand: refusals, throttling, silence, a reset, half a document, one in drops, one in megabytes, a redirect", async (t) => {
   const second = await start(t);
   const held = Promise.withResolvers<null>();
   const faultsByRole: Readonly<Record<string, () => Fault | Promise<null>>> = {
@@ -151,6 +151,8 @@ test("faults on demand: refusals, throttling, silence, a reset, half a document,
     hang: () => ({ do: "hang" }),
     reset: () => ({ do: "reset" }),
     truncate: () => ({ do: "truncate" }),
+    drip: () => ({ do: "drip" }),
+    flood: () => ({ do: "flood" }),
     redirect: () => ({ do: "redirect", location: second.url }),
     broken: () => { throw new Error("a fault of the hook"); },
   };
@@ -164,6 +166,8 @@ test("faults on demand: refusals, throttling, silence, a reset, half a document,
   await t.rejects(ask("broken"), { name: "InternalFailure", $metadata: { httpStatusCode: 500 } });
   await t.rejects(ask("reset"), { code: "ECONNRESET" });
   await t.rejects(ask("truncate"));
+  await t.rejects(ask("drip", AbortSignal.timeout(200)));
+  await t.resolves(ask("flood"), "the SDK by itself reads what it is given");
   await t.rejects(ask("redirect"));
   t.same(second.calls, [], "the SDK follows no redirect");
   const abort = new AbortController();
