@@ -6,11 +6,22 @@ import type { SigningCredentials, STS } from "./sts-client.ts";
 /** Where the sidecar's own credentials come from; asked anew at half of their life. */
 export type BaseProvider = () => Promise<SigningCredentials>;
 
+/** How it stands after an attempt to have it: had, not renewed but still good, or not there. */
+export interface BaseState {
+  readonly is: "proven" | "ageing" | "lost";
+  /** Whom STS named last; null when it never has. */
+  readonly arn: string | null;
+  /** Why the attempt failed; null when it did not. */
+  readonly fault: string | null;
+}
+
 export interface BaseIdentityPorts {
   readonly provider: BaseProvider;
   readonly sts: Pick<STS, "callerIdentity">;
   readonly clock: SteadyClock;
   readonly random: () => number;
+  /** After each attempt. */
+  readonly onAttempt?: (state: BaseState) => void;
 }
 
 const KEY = "base";
@@ -22,8 +33,13 @@ export class BaseIdentity {
   readonly #sts: Pick<STS, "callerIdentity">;
   #fault: string | null = null;
   #identity: string | null = null;
+  #proved: { readonly steadyMs: number; readonly expirationMs: number | null } | null = null;
+  readonly #clock: SteadyClock;
+  readonly #onAttempt: (state: BaseState) => void;
 
-  constructor({ provider, sts, clock, random }: BaseIdentityPorts) {
+  constructor({ provider, sts, clock, random, onAttempt = () => {} }: BaseIdentityPorts) {
+    this.#clock = clock;
+    this.#onAttempt = onAttempt;
     this.#provider = provider;
     this.#sts = sts;
     this.#cache = new CredentialCache({ clock, random, limit: 1 });
@@ -51,6 +67,12 @@ export class BaseIdentity {
     return this.#fault;
   }
 
+  /** How long ago STS last said whose it is, and when what it spoke of ends (epoch ms; null when that is not known). Null before it has. */
+  get proved(): { readonly ageMs: number; readonly expirationMs: number | null } | null {
+    const proved = this.#proved;
+    return proved === null ? null : { ageMs: this.#clock.steady() - proved.steadyMs, expirationMs: proved.expirationMs };
+  }
+
   /** After STS has refused these credentials. */
   forget(): void {
     this.#cache.forget(KEY);
@@ -66,11 +88,18 @@ export class BaseIdentity {
       const identity = await this.#sts.callerIdentity(credentials, signal);
       this.#fault = null;
       this.#identity = identity.arn;
+      this.#proved = { steadyMs: this.#clock.steady(), expirationMs: credentials.expirationMs };
+      this.#tell("proven");
       return { ...credentials, ...identity };
     } catch (error) {
       this.#fault = error instanceof ResolverError ? error.message : "An unexpected fault; the log of the next request has the details.";
+      this.#tell(this.#cache.peek(KEY) === null ? "lost" : "ageing");
       throw error;
     }
+  }
+
+  #tell(is: BaseState["is"]): void {
+    this.#onAttempt({ is, arn: this.#identity, fault: this.#fault });
   }
 
   async #provide(): Promise<SigningCredentials> {

@@ -15,7 +15,8 @@ export const OPEN_GATE: Gate = { run: (call) => call() };
 
 export interface CallGateOptions {
   readonly clock: SteadyClock;
-  readonly onCircuit?: (state: CircuitState) => void;
+  /** `reason`: why it is open; null otherwise. */
+  readonly onCircuit?: (state: CircuitState, reason: string | null) => void;
 }
 
 /** One circuit and one budget for all the calls of STS that a sidecar makes for roles. */
@@ -28,7 +29,7 @@ export class CallGate implements Gate {
     const onChange = (state: CircuitState): void => {
       // Who waits for a turn must not wait for an STS that is down.
       if (state === "open") this.#budget.refuseWaiting(this.#circuit.refusal());
-      onCircuit(state);
+      onCircuit(state, state === "open" ? this.#circuit.refusal().message : null);
     };
     this.#circuit = new Circuit({ clock, onChange });
   }

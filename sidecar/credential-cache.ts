@@ -18,6 +18,8 @@ export interface Credentials {
   readonly arn: string;
   /** The unique id that IAM gave them, with the session's name behind a colon. */
   readonly userID: string;
+  /** Of a role whose session was narrowed or tagged: per cent of what STS allows. */
+  readonly packedPolicySize?: number;
 }
 
 /** Gets credentials anew. `signal` aborts when nobody waits any longer. */
@@ -43,6 +45,8 @@ export interface CredentialCacheOptions {
   readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
   /** Sessions came that live too shortly for a client always to be given 16 minutes. */
   readonly onShortLived?: (key: string, lifeMs: number) => void;
+  /** A refresh failed, for the first time since it was due, with `error`; or null: the first that succeeded after it. */
+  readonly onRefresh?: (key: string, error: unknown) => void;
 }
 
 /** A call that takes longer has failed. */
@@ -84,6 +88,8 @@ interface Entry {
   pending: Pending | null;
   failure: Failure | null;
   failuresInRow: number;
+  /** On the steady clock: since when a refresh is due that has not succeeded. */
+  overdueMs: number | null;
   /** On what STS has refused since it last granted. Selectors of one role share an entry, and each asks on its own. */
   refusedOn: WeakSet<object>;
   /** On the steady clock. */
@@ -102,7 +108,7 @@ export class CredentialCache {
   readonly #options: Required<CredentialCacheOptions>;
 
   constructor(options: CredentialCacheOptions) {
-    this.#options = { gate: OPEN_GATE, limit: LIMIT, onLookup: () => {}, onShortLived: () => {}, ...options };
+    this.#options = { gate: OPEN_GATE, limit: LIMIT, onLookup: () => {}, onShortLived: () => {}, onRefresh: () => {}, ...options };
   }
 
   /** Credentials with at least 60 s to live. Rejects with what `load` rejects with, which is remembered for a while. */
@@ -142,6 +148,16 @@ export class CredentialCache {
     for (const { key, kept } of this.#entries.values()) {
       if (kept !== null) yield { key, expirationMs: kept.credentials.expirationMs };
     }
+  }
+
+  /** For how long the refresh is due that has been failing for the longest, of what somebody still asks for. */
+  get refreshLagMs(): number {
+    const steadyMs = this.#options.clock.steady();
+    let lagMs = 0;
+    for (const { overdueMs, lastUsedMs } of this.#entries.values()) {
+      if (overdueMs !== null && steadyMs - lastUsedMs < UNKNOWN_LIFE.idleMs) lagMs = Math.max(lagMs, steadyMs - overdueMs);
+    }
+    return lagMs;
   }
 
   /** Calls under way are given up. */
@@ -224,18 +240,23 @@ export class CredentialCache {
   }
 
   #keep(entry: Entry, kept: KeptSession): void {
-    const { random, onShortLived } = this.#options;
+    const { random, onShortLived, onRefresh } = this.#options;
     const lifeMs = kept.lifeMs ?? UNKNOWN_LIFE.lifeMs;
     const leastLeftMs = lifeMs * (1 - REFRESH_AT.share - REFRESH_AT.jitter);
     if (entry.kept === null && kept.lifeMs !== null && leastLeftMs < LIFE_FOR_CLIENTS_MS) onShortLived(entry.key, kept.lifeMs);
     const delayMs = lifeMs * (REFRESH_AT.share + REFRESH_AT.jitter * (2 * random() - 1));
-    Object.assign(entry, { kept, failure: null, failuresInRow: 0, refusedOn: new WeakSet() } satisfies Partial<Entry>);
+    if (entry.overdueMs !== null) onRefresh(entry.key, null);
+    Object.assign(entry, { kept, failure: null, failuresInRow: 0, overdueMs: null, refusedOn: new WeakSet() } satisfies Partial<Entry>);
     this.#scheduleRefresh(entry, { delayMs, leftMs: kept.lifeMs === null ? 0 : lifeMs - delayMs });
   }
 
   /** What is kept is served on to its end, unless STS says that the role is not ours. */
   #remember(entry: Entry, basis: object, error: unknown): void {
-    const { clock, random } = this.#options;
+    const { clock, random, onRefresh } = this.#options;
+    if (entry.kept !== null && entry.overdueMs === null) {
+      entry.overdueMs = clock.steady();
+      onRefresh(entry.key, error);
+    }
     const verdict = judgeFailure(error, entry.failuresInRow, random());
     if (verdict.endsKept) entry.kept = null;
     if (verdict.refused) entry.refusedOn.add(basis);
@@ -265,8 +286,8 @@ export class CredentialCache {
 
 function newEntry(lookup: Lookup): Entry {
   return {
-    ...lookup, kept: null, refresh: { leftMs: 0, atMs: Infinity }, pending: null, failure: null, failuresInRow: 0, refusedOn: new WeakSet(),
-    lastUsedMs: 0, cancelRefresh: null,
+    ...lookup, kept: null, refresh: { leftMs: 0, atMs: Infinity }, pending: null, failure: null, failuresInRow: 0, overdueMs: null,
+    refusedOn: new WeakSet(), lastUsedMs: 0, cancelRefresh: null,
   };
 }
 

@@ -12,6 +12,7 @@ import { createRegistry } from "../shared/server/metrics.ts";
 import { buildSidecar, type SidecarOptions } from "./app.ts";
 import { defaultProviderChain, refuseOwnAddress } from "./base-credentials.ts";
 import type { BaseProvider } from "./base-identity.ts";
+import { IssuedCredentials } from "./issued-credentials.ts";
 import { readiness } from "./readiness.ts";
 import { createServices } from "./services.ts";
 import { TokenCheck } from "./token-check.ts";
@@ -21,7 +22,7 @@ import { TokenFile, type TokenFilePorts } from "./token-file.ts";
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
-  | "listen" | "healthListen" | "token" | "tokenFile" | "maxStaleness"
+  | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir" | "maxStaleness"
 > & Parameters<typeof decisionSettings>[0];
 
 export interface SidecarRuntime {
@@ -52,10 +53,11 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   let bound = loopbackAddress(settings.listen);
   const provider = runtime.baseProvider ?? chainFor(settings, runtime, bound);
   const registry = createRegistry({ component: "sidecar" });
-  const services = createServices(settings, { source, provider, registry, clock, random: Math.random });
+  const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
+  const services = createServices(settings, { source, log, provider, registry, clock, issued, random: Math.random });
   const token = await openToken(settings, { log, clock, metrics: services.metrics });
-  const app = buildSidecar(options, { source, log, token: token.check, clock, listen: () => bound, ...services });
-  const closers = [() => app.close(), async () => { token.close(); services.close(); }];
+  const app = buildSidecar(options, { source, log, token: token.check, clock, issued, listen: () => bound, ...services });
+  const closers = [() => app.close(), async () => { token.close(); services.close(); await issued.close(); }];
   try {
     bound = await listenAt(app, bound);
     const ready = (): Readiness =>
@@ -74,9 +76,8 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
 }
 
 function sidecarOptions(settings: SidecarSettings): SidecarOptions {
-  const { group, kind, scopeNamespace, unmatched, base } = settings;
+  const { group, kind, scopeNamespace, unmatched } = settings;
   const faults: string[] = [];
-  if (base === "identity-only") faults.push("--base identity-only: needs the STS endpoint, which this version does not serve yet; use --base vend");
   const kinds = kind.flatMap((text): KindArgument[] => {
     const read = parseKindArgument(text);
     if (read === null) faults.push(`--kind: ${JSON.stringify(text)} is not KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);

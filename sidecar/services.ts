@@ -1,13 +1,18 @@
+import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
+import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/inventory-metrics.ts";
 import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
 import { CallGate } from "./call-gate.ts";
 import { CredentialCache } from "./credential-cache.ts";
+import { IdentityOnlyKeys } from "./identity-only.ts";
+import type { IssuedCredentials } from "./issued-credentials.ts";
 import { createSidecarMetrics, type SidecarMetrics } from "./metrics.ts";
 import { roleOfSession } from "./session-key.ts";
+import { StateLog } from "./state-log.ts";
 import { registerSidecarState, type SidecarState } from "./state-metrics.ts";
 import { createSTS } from "./sts-client.ts";
 import { Vending } from "./vending.ts";
@@ -22,32 +27,42 @@ export interface Services {
 }
 
 export interface ServicePorts {
+  readonly log: Logger;
   readonly source: InventorySource;
   readonly provider: BaseProvider;
   readonly registry: Registry;
   readonly clock: SteadyClock;
   readonly random: () => number;
+  readonly issued: IssuedCredentials;
 }
 
 type ServiceSettings = Pick<SettingsFor<"sidecar">, "stsEndpoint" | "region" | "sessionName" | "base" | "scopeNamespace" | "allowedAccounts">;
 
 /** Connects the parts: what is asked of STS, kept, vended, and counted in `registry`. Throws ERR_CONFIG_INVALID for no usable STS endpoint. */
-export function createServices(settings: ServiceSettings, { source, provider, registry, clock, random }: ServicePorts): Services {
+export function createServices(settings: ServiceSettings, { source, log, provider, registry, clock, random, issued }: ServicePorts): Services {
   const now = (): number => clock.now();
   const metrics = createSidecarMetrics(registry);
-  const gate = new CallGate({ clock });
-  const sessions = new CredentialCache({ clock, random, gate, onLookup: (result) => metrics.lookup(result) });
+  const told = new StateLog(log);
+  const gate = new CallGate({ clock, onCircuit: (...change) => told.circuit(...change) });
+  const sessions = new CredentialCache({
+    clock, random, gate,
+    onLookup: (result) => metrics.lookup(result),
+    onRefresh: (key, error) => told.refresh({ key, roleARN: roleOfSession(key) }, error),
+  });
   const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (...call) => metrics.stsCall(...call) });
-  const base = new BaseIdentity({ provider, sts, clock, random });
+  const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => told.base(state) });
   const vending = new Vending(
     {
       sessionName: settings.sessionName, region: settings.region, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null,
       allowedAccounts: settings.allowedAccounts,
     },
-    { base, sts, sessions, onAccountRefused: () => metrics.accountRefused() },
+    {
+      base, sts, sessions, issued, onAccountRefused: () => metrics.accountRefused(),
+      identityOnly: settings.base === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
+    },
   );
   registerInventoryMetrics(registry, source, now);
-  registerSidecarState(registry, stateOf(sessions), now);
+  registerSidecarState(registry, stateOf({ sessions, gate, base }), now);
   const close = (): void => {
     base.close();
     sessions.close();
@@ -55,8 +70,14 @@ export function createServices(settings: ServiceSettings, { source, provider, re
   return { metrics, base, sessions, vending, close };
 }
 
-function stateOf(sessions: CredentialCache): SidecarState {
+function stateOf({ sessions, gate, base }: { sessions: CredentialCache; gate: CallGate; base: BaseIdentity }): SidecarState {
   return {
+    get refreshLagMs() { return sessions.refreshLagMs; },
+    get circuit() { return gate.circuit; },
+    get inFlight() { return gate.inFlight; },
+    get waiting() { return gate.waiting; },
+    get base() { return base.proved; },
+    failingRoles: 0,
     *expirations() {
       for (const { key, expirationMs } of sessions.expirations()) yield { role: roleOfSession(key), expirationMs };
     },

@@ -62,3 +62,32 @@ test("credentials that STS does not take are not usable", async (t) => {
   await t.rejects(broken.get(), TypeError);
   t.equal(broken.fault, "An unexpected fault; the log of the next request has the details.");
 });
+
+test("what became of each attempt is told, how long ago it was proved, and when it ends", async (t) => {
+  const own = new FakeClock();
+  const told: string[] = [];
+  let fails = false;
+  const provider: BaseProvider = async () => {
+    if (fails) throw new Error("none");
+    return { ...credentials(), expirationMs: own.now() + 60 * MINUTE };
+  };
+  const base = new BaseIdentity({ provider, sts: { callerIdentity: async () => IDENTITY }, clock: own, random: () => 0.5, onAttempt: ({ is }) => told.push(is) });
+  t.equal(base.proved, null);
+  await base.get();
+  t.same(base.proved, { ageMs: 0, expirationMs: own.now() + 60 * MINUTE });
+  fails = true;
+  await own.advance(31 * MINUTE);
+  t.match(base.proved, { ageMs: 31 * MINUTE });
+  t.same([...new Set(told)], ["proven", "ageing"]);
+  t.equal(base.usable, true);
+  own.jump(10 * MINUTE);
+  t.match(base.proved, { ageMs: 31 * MINUTE }, "whatever the clock is set to");
+  await own.advance(30 * MINUTE);
+  t.equal(base.usable, false);
+  t.equal(told.at(-1), "lost");
+  fails = false;
+  await own.advance(30_000);
+  await base.get();
+  t.equal(told.at(-1), "proven");
+  base.close();
+});

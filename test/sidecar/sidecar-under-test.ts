@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { Inventory } from "../../shared/decisions/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/json.ts";
@@ -8,6 +9,8 @@ import { createRegistry } from "../../shared/server/metrics.ts";
 import { buildSidecar, type SidecarOptions } from "../../sidecar/app.ts";
 import { BaseIdentity } from "../../sidecar/base-identity.ts";
 import { CredentialCache, type Credentials } from "../../sidecar/credential-cache.ts";
+import { IdentityOnlyKeys } from "../../sidecar/identity-only.ts";
+import { IssuedCredentials } from "../../sidecar/issued-credentials.ts";
 import { createSidecarMetrics } from "../../sidecar/metrics.ts";
 import type { SigningCredentials } from "../../sidecar/sts-client.ts";
 import { TokenCheck } from "../../sidecar/token-check.ts";
@@ -25,6 +28,10 @@ export const ROLE_SECRET = "planted-role-secret";
 
 export interface Setup extends Partial<SidecarOptions>, Partial<VendingOptions> {
   readonly objects?: readonly JsonObject[];
+  /** As --base identity-only. */
+  readonly identityOnly?: boolean;
+  /** Default: one of its own, in memory. */
+  readonly issued?: IssuedCredentials;
   readonly base?: () => Promise<SigningCredentials>;
   readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;
 }
@@ -38,24 +45,28 @@ export class SidecarUnderTest {
   readonly logLines: string[] = [];
   readonly registry = createRegistry({ component: "sidecar" });
   readonly token = new TokenCheck(TOKEN, this.clock);
+  readonly issued: IssuedCredentials;
   readonly app: FastifyInstance;
 
   constructor(setup: Setup = {}) {
     const options = { ...DEFAULTS, ...setup };
+    this.issued = setup.issued ?? new IssuedCredentials(this.clock);
     this.inventory.apply(options.objects.map(put));
     const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void this.logLines.push(line) } });
     const sessions = new CredentialCache({ clock: this.clock, random: () => 0.5, onLookup: (result) => metrics.lookup(result) });
     const expirations = (): { role: string; expirationMs: number | null }[] =>
       [...sessions.expirations()].map(({ key, expirationMs }) => ({ role: roleOfSession(key), expirationMs }));
     const metrics = createSidecarMetrics(this.registry);
-    registerSidecarState(this.registry, { expirations }, () => this.clock.now());
+    registerSidecarState(this.registry, { expirations, refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 }, () => this.clock.now());
+    const base = this.#baseIdentity(setup);
     const vending = new Vending(options, {
-      base: this.#baseIdentity(setup), sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
-      onAccountRefused: () => metrics.accountRefused(),
+      base, sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
+      issued: this.issued, onAccountRefused: () => metrics.accountRefused(),
+      identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
     });
     const source = { inventory: this.inventory, getStatus: () => this.status, get status(): SourceStatus { return this.getStatus(); } };
     this.app = buildSidecar(options, {
-      source, vending, metrics, log, token: this.token, clock: this.clock, listen: () => ({ host: "127.0.0.1", port: 9780 }),
+      source, vending, metrics, log, issued: this.issued, token: this.token, clock: this.clock, listen: () => ({ host: "127.0.0.1", port: 9780 }),
     });
   }
 

@@ -1,0 +1,55 @@
+import type { Logger } from "../shared/server/logger.ts";
+import type { BaseState } from "./base-identity.ts";
+import { CircuitOpen, type CircuitState } from "./circuit.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
+
+/**
+ * A line for each change of what the sidecar stands on, and none for what stays: STS asked or not, its own identity, and whether a role's
+ * session is renewed.
+ */
+export class StateLog {
+  readonly #log: Pick<Logger, "info" | "warn">;
+  #circuitIsOpen = false;
+  #base: string | null = null;
+  /** Keys of sessions whose refresh was said to fail; at most as many as are kept. */
+  readonly #failing = new Set<string>();
+
+  constructor(log: Pick<Logger, "info" | "warn">) {
+    this.#log = log;
+  }
+
+  /** The trials in between, at which it is half open, are no change. */
+  circuit(state: CircuitState, reason: string | null): void {
+    if (state === "half-open" || this.#circuitIsOpen === (state === "open")) return;
+    this.#circuitIsOpen = state === "open";
+    if (this.#circuitIsOpen) this.#log.warn({ reason }, "circuit opened: STS is not asked, sessions that are kept are served to their end");
+    else this.#log.info("circuit closed: STS answers again");
+  }
+
+  base(state: BaseState): void {
+    const said = `${state.is} ${state.arn ?? ""}`;
+    if (this.#base === said) return;
+    this.#base = said;
+    const { arn, fault } = state;
+    if (state.is === "proven") this.#log.info({ base_arn: arn }, "base identity proven with STS");
+    else if (state.is === "ageing") this.#log.warn({ base_arn: arn, reason: fault }, "base identity could not be renewed; the one in hand is used to its end");
+    else this.#log.warn({ base_arn: arn, reason: fault }, "no base identity: nothing new can be asked of STS");
+  }
+
+  /** `error` null: it succeeded again. An open circuit, which has its own line, is not said again for each role. */
+  refresh(session: { readonly key: string; readonly roleARN: string }, error: unknown): void {
+    const { key, roleARN } = session;
+    if (error === null) {
+      if (this.#failing.delete(key)) this.#log.info({ role_arn: roleARN }, "session is renewed again");
+      return;
+    }
+    if (error instanceof CircuitOpen) return;
+    this.#failing.add(key);
+    const [first] = this.#failing;
+    if (this.#failing.size > LIMIT && first !== undefined) this.#failing.delete(first);
+    const reason = error instanceof ResolverError ? { code: error.code, reason: error.message } : { code: "ERR_INTERNAL" };
+    this.#log.warn({ role_arn: roleARN, ...reason }, "session could not be renewed; tried again while it lives");
+  }
+}
+
+const LIMIT = 1_000;
