@@ -1,4 +1,6 @@
 import java.net.URI;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +21,11 @@ import software.amazon.awssdk.services.sts.model.GetCallerIdentityResponse;
  * error ends it: the machine prints it on standard error, and exits 1.
  */
 public final class JavaClient {
+    static {
+        // Why a provider had nothing the default chain tells a log alone, and slf4j-simple's is standard error.
+        System.setProperty("org.slf4j.simpleLogger.log.software.amazon.awssdk.auth.credentials.AwsCredentialsProviderChain", "debug");
+    }
+
     private static final DefaultCredentialsProvider CREDENTIALS = DefaultCredentialsProvider.builder().build();
 
     public static void main(String[] args) {
@@ -45,7 +52,7 @@ public final class JavaClient {
         for (int n = 0; n < times; n++) {
             AwsCredentials credentials = CREDENTIALS.resolveCredentials();
             retrieved.add(object("accessKeyID", credentials.accessKeyId(),
-                "accountID", credentials.accountId().orElse(null), "expiration", credentials.expirationTime().orElse(null)));
+                "accountID", credentials.accountId().orElse(null), "expiration", credentials.expirationTime().map(JavaClient::written).orElse(null)));
         }
         return retrieved;
     }
@@ -56,12 +63,16 @@ public final class JavaClient {
             AssumeRoleResponse session = sts.assumeRole(r -> r.roleArn(roleARN).roleSessionName(sessionName).durationSeconds(900));
             return object("identity", object("account", identity.account(), "arn", identity.arn()),
                 "assumed", object("arn", session.assumedRoleUser().arn(),
-                    "accessKeyID", session.credentials().accessKeyId(), "expiration", session.credentials().expiration()));
+                    "accessKeyID", session.credentials().accessKeyId(), "expiration", written(session.credentials().expiration())));
         }
     }
 
     private static StsClientBuilder sts() {
         return StsClient.builder().region(Region.EU_WEST_1).credentialsProvider(CREDENTIALS).httpClient(UrlConnectionHttpClient.create());
+    }
+
+    private static String written(Instant at) {
+        return at.truncatedTo(ChronoUnit.SECONDS).toString();
     }
 
     private static Map<String, Object> object(Object... keysAndValues) {

@@ -90,7 +90,7 @@ fn defaults() -> ConfigLoader {
 }
 
 fn written(at: &DateTime) -> Option<String> {
-    at.fmt(DateTimeFormat::DateTime).ok()
+    DateTime::from_secs(at.secs()).fmt(DateTimeFormat::DateTime).ok()
 }
 
 /// The SDK's own cache, and what it gave last: the SDK shows its users no expiration otherwise.
