@@ -1,9 +1,10 @@
-import { AssumeRoleCommand, type AssumeRoleCommandInput, type Credentials as STSSession, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
+import { AssumeRoleCommand, type AssumeRoleCommandInput, type Credentials as STSSession, GetCallerIdentityCommand, type STSClient } from "@aws-sdk/client-sts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SessionRequest, SessionTag } from "../shared/decisions/session.ts";
 import { accountOfARN } from "../shared/decisions/role-arn.ts";
-import { isLoopbackHost } from "../shared/server/listen-address.ts";
 import type { Credentials } from "./credential-cache.ts";
+import { STSConnection } from "./sts-connection.ts";
+import { parseSTSEndpoint } from "./sts-endpoint.ts";
 import { boundedCode, explain } from "./sts-faults.ts";
 
 export { STSRefused } from "./sts-faults.ts";
@@ -27,49 +28,61 @@ export interface STSOptions {
   readonly region: string | null;
   /** `seconds` is how long the call took. */
   readonly onCall?: (action: string, code: string, seconds: number) => void;
+  /** Epoch ms; default Date.now. */
+  readonly now?: () => number;
+  /** Default 5 s. */
+  readonly limitMs?: number;
 }
 
-/** Within the cache's own limit, so that a socket is never left behind. */
-const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
+/** A call that takes longer, to the last byte of its answer, has failed. */
+const CALL_LIMIT_MS = 5_000;
 /** Signs for an emulator where no region was given. */
 const ANY_REGION = "us-east-1";
 
 /**
  * STS over the AWS SDK: one attempt a call, since repeating is the cache's business, no redirects (the SDK's handler follows
- * none), and no endpoint from AWS_ENDPOINT_URL* or a profile, which may well be this sidecar's own.
+ * none), no more than 5 s and 64 KiB, and no endpoint from AWS_ENDPOINT_URL* or a profile, which may well be this sidecar's own.
  */
-export function createSTS({ endpoint, region, onCall = () => {} }: STSOptions): STS {
+export function createSTS({ endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS }: STSOptions): STS {
   if (endpoint === null && region === null) {
     throw new ResolverError("ERR_CONFIG_INVALID", "--region is needed for the regional STS endpoint; give it, or an endpoint with --sts-endpoint.");
   }
   const url = endpoint === null ? null : parseSTSEndpoint(endpoint).href;
-  const clientFor = lastClient({ endpoint: url, region: region ?? ANY_REGION });
-  const call = async <T>(action: string, work: () => Promise<T>): Promise<T> => {
+  const connection = new STSConnection({ endpoint: url, region: region ?? ANY_REGION });
+  const call = async <T>({ action, base, request, signal }: Call, send: (client: STSClient, options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> => {
     const startedMs = performance.now();
     const tell = (code: string): void => onCall(action, code, (performance.now() - startedMs) / 1000);
+    const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
     try {
-      const result = await work();
+      const result = await connection.ask(base, (client) => send(client, { abortSignal }));
       tell("ok");
       return result;
     } catch (error) {
       tell(boundedCode(error));
-      throw explain(action, error);
+      throw explain(action, error, secretsOf(base, request));
     }
   };
   return {
     assumeRole: (base, request, signal) =>
-      call("AssumeRole", async () => {
-        const command = new AssumeRoleCommand(assumeRoleInput(request));
-        const { Credentials: session, AssumedRoleUser: user } = await clientFor(base).send(command, { abortSignal: signal });
+      call({ action: "AssumeRole", base, request, signal }, async (client, options) => {
+        const latestMs = now() + request.durationSeconds * 1000;
+        const { Credentials: session, AssumedRoleUser: user } = await client.send(new AssumeRoleCommand(assumeRoleInput(request)), options);
         const identity = { accountID: accountOfARN(request.roleARN) ?? "", arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
-        return { ...readSession(session ?? {}), ...identity };
+        return { ...readSession(session, latestMs), ...identity };
       }),
     callerIdentity: (base, signal) =>
-      call("GetCallerIdentity", async () => {
-        const { Account = "", Arn = "", UserId = "" } = await clientFor(base).send(new GetCallerIdentityCommand({}), { abortSignal: signal });
+      call({ action: "GetCallerIdentity", base, request: null, signal }, async (client, options) => {
+        const { Account = "", Arn = "", UserId = "" } = await client.send(new GetCallerIdentityCommand({}), options);
         return { accountID: Account, arn: Arn, userID: UserId };
       }),
   };
+}
+
+interface Call {
+  readonly action: string;
+  readonly base: SigningCredentials;
+  readonly request: SessionRequest | null;
+  readonly signal: AbortSignal;
 }
 
 function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
@@ -86,41 +99,21 @@ function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
   };
 }
 
-/** What is absent reads as empty, or as long expired: the cache takes either for a failure. */
-function readSession({ AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration }: Partial<STSSession>): SigningCredentials {
-  return { accessKeyID: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken, expirationMs: Expiration?.getTime() ?? 0 };
+/**
+ * Throws where something is absent. STS's end of a session is by STS's clock. On a machine whose clock is behind it would come too late by as
+ * much, so the session never lasts longer here than was asked for; on one that is ahead it comes too early by as much, which is on the safe side.
+ */
+function readSession(session: STSSession | undefined, latestMs: number): SigningCredentials {
+  const { AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration } = session ?? {};
+  const endsMs = Expiration?.getTime() ?? Number.NaN;
+  if ([AccessKeyId, SecretAccessKey, SessionToken].includes("") || Number.isNaN(endsMs)) {
+    throw new ResolverError("ERR_STS_UNAVAILABLE", "STS answered AssumeRole without whole credentials; ask again.");
+  }
+  return { accessKeyID: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken, expirationMs: Math.min(endsMs, latestMs) };
 }
 
-/** Throws ERR_CONFIG_INVALID unless it is https, or http to this machine, without user or query. */
-export function parseSTSEndpoint(text: string): URL {
-  const url = URL.parse(text);
-  if (url !== null && isSafeEndpoint(url)) return url;
-  // The value itself is not repeated: it may hold a password.
-  throw new ResolverError("ERR_CONFIG_INVALID", "--sts-endpoint must be an https URL, or http to a loopback address, without user, password, query or fragment.");
-}
-
-function isSafeEndpoint({ protocol, hostname, username, password, search, hash }: URL): boolean {
-  if (`${username}${password}${search}${hash}` !== "") return false;
-  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, "")));
-}
-
-/** A client for the credentials that were used last: they change twice an hour, and a client costs milliseconds. */
-function lastClient({ endpoint, region }: { readonly endpoint: string | null; readonly region: string }): (base: SigningCredentials) => STSClient {
-  let last: { readonly base: SigningCredentials; readonly client: STSClient } | null = null;
-  return (base) => {
-    if (last !== null && last.base.accessKeyID === base.accessKeyID && last.base.sessionToken === base.sessionToken) return last.client;
-    const { accessKeyID, secretAccessKey, sessionToken } = base;
-    const client = new STSClient({
-      region,
-      credentials: { accessKeyId: accessKeyID, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) },
-      ...(endpoint === null ? {} : { endpoint }),
-      ignoreConfiguredEndpointUrls: true,
-      useFipsEndpoint: false,
-      useDualstackEndpoint: false,
-      maxAttempts: 1,
-      requestHandler: TIMEOUTS,
-    });
-    last = { base, client };
-    return client;
-  };
+/** What must not stand in a message, although STS repeats it: what it was asked with, and what signed that. */
+function secretsOf({ secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null): string[] {
+  const { externalID = null, policy = null, tags = [] } = request ?? {};
+  return [secretAccessKey, sessionToken, externalID, policy, ...tags.map(({ value }) => value)].filter((text) => text !== null).filter((text) => text !== "");
 }

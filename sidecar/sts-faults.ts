@@ -1,5 +1,6 @@
 import { STSServiceException } from "@aws-sdk/client-sts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { printable } from "../shared/decisions/quote.ts";
 
 /** ERR_STS_REFUSED: what STS itself said about the role that was asked for, as `/sts` passes it on. */
 export class STSRefused extends ResolverError {
@@ -23,24 +24,46 @@ const BASE_FAULTS: ReadonlySet<string> = new Set([
   "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature", "MissingAuthenticationToken",
   "RequestExpired",
 ]);
+/** STS's messages are a sentence or two; whoever stands in for it may say anything. */
+const MESSAGE_LENGTH = 1_000;
+const SHORT_LENGTH = 4;
 const TROUBLES: ReadonlySet<string> = new Set(["Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure"]);
 
-/** What a call of STS that failed means here: ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. */
-export function explain(action: string, error: unknown): ResolverError {
+/**
+ * What a call of STS that failed means here: ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. None of `secrets` stands in the
+ * message: STS quotes the values that it refuses.
+ */
+export function explain(action: string, error: unknown, secrets: readonly string[]): ResolverError {
+  if (error instanceof ResolverError) return error;
   // Anything but STS's own words may quote the answer, and an answer holds a secret.
   if (!(error instanceof STSServiceException) || !isAnswer(error)) {
     return new ResolverError("ERR_STS_UNAVAILABLE", `STS could not be asked (${action}: ${error instanceof Error ? error.name : "unknown"}); ask again.`);
   }
-  const said = `STS answered ${action} with ${error.name}: ${error.message}`;
-  if (BASE_FAULTS.has(error.name)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
-  if (!REFUSALS.has(error.name)) return new ResolverError("ERR_STS_UNAVAILABLE", said);
-  return new STSRefused(said, { stsCode: error.name, stsStatus: error.$metadata.httpStatusCode ?? 0 });
+  const code = codeOf(error);
+  const said = printable(without(secrets, `STS answered ${action} with ${code}: ${error.message}`).slice(0, MESSAGE_LENGTH));
+  if (BASE_FAULTS.has(code)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
+  if (!REFUSALS.has(code)) return new ResolverError("ERR_STS_UNAVAILABLE", said);
+  return new STSRefused(said, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
+}
+
+/** The longest first: one may be a part of another. What is as short as a word's part is taken out only where it stands alone, in quotes. */
+function without(secrets: readonly string[], text: string): string {
+  const wanted = secrets.map((secret) => (secret.length < SHORT_LENGTH ? `'${secret}'` : secret));
+  return wanted.toSorted((a, b) => b.length - a.length).reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text);
 }
 
 /** STS's code as a metric counts it, out of a bounded set. */
 export function boundedCode(error: unknown): string {
+  // An answer that was not whole.
+  if (error instanceof ResolverError) return "other";
   if (!(error instanceof STSServiceException) || !isAnswer(error)) return "unreachable";
-  return [REFUSALS, BASE_FAULTS, TROUBLES].some((codes) => codes.has(error.name)) ? error.name : "other";
+  const code = codeOf(error);
+  return [REFUSALS, BASE_FAULTS, TROUBLES].some((codes) => codes.has(code)) ? code : "other";
+}
+
+/** As it stands in the answer. The SDK names some errors otherwise, such as MalformedPolicyDocumentException. */
+function codeOf(error: STSServiceException): string {
+  return "Code" in error && typeof error.Code === "string" ? error.Code : error.name;
 }
 
 /** Whether STS itself said it, with a status of an error. */
