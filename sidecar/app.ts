@@ -1,22 +1,22 @@
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
-import { isJsonObject } from "../shared/decisions/json.ts";
 import type { KindArgument } from "../shared/decisions/kind-argument.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
-import { within } from "./within.ts";
-import { checkNamespaceName, readResourceDescription, refuseQuery } from "./credential-query.ts";
+import { limitConnections } from "./connection-limit.ts";
+import { addCredentialRoutes, askedOf } from "./credential-routes.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import { RefusalLog } from "./refusal-log.ts";
-import { checkRequest } from "./request-check.ts";
-import { errorBody, sendCredentials, sendError } from "./respond.ts";
+import { checkRequest, isSTSPath } from "./request-check.ts";
+import { notesOf } from "./request-notes.ts";
+import { errorBody, sendError } from "./respond.ts";
+import { STSRefusal } from "./sts/answer.ts";
+import type { STSRoutePorts } from "./sts/assume-granted.ts";
+import { inWordsOfSTS } from "./sts/refusals.ts";
+import { addSTSRoutes, sendSTSRefusal } from "./sts/sts-routes.ts";
 import type { TokenCheck } from "./token-check.ts";
-import type { Vending } from "./vending.ts";
 
 /** What the sidecar answers for. */
 export interface SidecarOptions {
@@ -28,28 +28,25 @@ export interface SidecarOptions {
   readonly decisions: DecisionSettings;
 }
 
-export interface SidecarPorts {
-  readonly source: Pick<InventorySource, "inventory" | "status">;
-  readonly vending: Vending;
+export interface SidecarPorts extends STSRoutePorts {
   readonly token: TokenCheck;
-  readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
   /** Where it listens, which with port 0 is known late. */
   readonly listen: () => ListenAddress;
 }
 
-/** Java gives up on an answer after 1 s, so every one is on its way before 900 ms; the call of STS goes on and the next request finds it. */
-const ANSWER_LIMIT_MS = 850;
-const LIMITS = { headerBytes: 8 * 1024, headersMs: 2_000, requestMs: 5_000, connections: 256 } as const;
+const LIMITS = { headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000 } as const;
+const CONNECTIONS = { answered: 256, accepted: 1_024 } as const;
 
-/** The credentials server, not yet listening. */
+/** The credentials and STS server, not yet listening. */
 export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): FastifyInstance {
   const refusals = new RefusalLog(ports);
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: "idle",
+    bodyLimit: LIMITS.bodyBytes,
     requestTimeout: LIMITS.requestMs,
     // Timeouts are looked after at this interval; node's own is 30 s.
     http: { maxHeaderSize: LIMITS.headerBytes, headersTimeout: LIMITS.headersMs, connectionsCheckingInterval: 500 },
@@ -57,93 +54,51 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => void refuse(refusals, error, request, reply),
   });
-  app.server.maxConnections = LIMITS.connections;
-  app.addHook("onRequest", async (request) => {
+  const isExcess = limitConnections(app.server, CONNECTIONS);
+  app.addHook("onRequest", async (request, reply) => {
+    if (isExcess(request.raw.socket)) throw tooMany(reply);
     checkRequest(request.raw, { listen: ports.listen(), token: ports.token });
-    believed.add(request);
+    if (!isSTSPath(request.raw.url ?? "")) notesOf(request).asked = askedOf(request);
   });
   app.addHook("onResponse", async (request, reply) => ports.metrics.request(pathOf(request), reply.statusCode, reply.elapsedTime / 1000));
   app.setErrorHandler((error, request, reply) => refuse(refusals, error, request, reply));
   app.setNotFoundHandler(() => {
     throw new ResolverError(
       "ERR_REQUEST_NOT_FOUND",
-      "There is no such path. There are /v1/credentials, /v1/credentials/namespaces/NS and /v1/credentials/selectors/NAME.",
+      "There is no such path. There are /v1/credentials, /v1/credentials/namespaces/NS, /v1/credentials/selectors/NAME, and POST /sts.",
     );
   });
+  // Only /sts takes a body, whose signature is over its bytes; checkRequest has looked at the type.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   addCredentialRoutes(app, options, ports);
+  addSTSRoutes(app, options, ports);
   return app;
 }
 
-/** `/v1/credentials/identities/KIND/NAME` and `/sts` join here. */
-function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: SidecarPorts): void {
-  const { groups, kinds, scopeNamespace, decisions: settings } = options;
-  app.get("/v1/credentials", (request, reply) => {
-    refuseQuery(request.url);
-    return vend(ports, reply, () => (scopeNamespace === null ? { verdict: "base" } : decideNamespace(options, ports, scopeNamespace, NOTHING_SAID)));
-  });
-  app.get<{ Params: { namespace: string } }>("/v1/credentials/namespaces/:namespace", (request, reply) => {
-    const namespace = checkNamespaceName(request.params.namespace);
-    const description = readResourceDescription(request.url);
-    return vend(ports, reply, () => decideNamespace(options, ports, namespace, description));
-  });
-  app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
-    refuseQuery(request.url);
-    return vend(ports, reply, () => grantSelector(ports.source.inventory, request.params.name, { groups, kinds, settings, scope: scopeNamespace }));
-  });
+function tooMany(reply: FastifyReply): ResolverError {
+  reply.header("connection", "close");
+  return new ResolverError("ERR_REQUEST_CONNECTIONS", `There are ${CONNECTIONS.answered} connections already, which is as many as are served; ask again.`);
 }
-
-const NOTHING_SAID = { kinds: [], labels: null };
-
-function decideNamespace(
-  { groups, kinds, scopeNamespace, unmatched, decisions: settings }: SidecarOptions,
-  { source }: SidecarPorts,
-  namespace: string,
-  said: ReturnType<typeof readResourceDescription>,
-): Grant {
-  if (scopeNamespace !== null && namespace !== scopeNamespace) {
-    const message = `This sidecar answers for namespace ${scopeNamespace} alone (--scope-namespace), not for ${namespace}.`;
-    return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
-  }
-  return grantInNamespace(source.inventory, { namespace, groups, kinds: said.kinds.length > 0 ? said.kinds : kinds, labels: said.labels, unmatched, settings });
-}
-
-/** Decides anew for each request, so that a selector which is gone stops being vended while its session is still kept. */
-async function vend({ source, vending, clock }: SidecarPorts, reply: FastifyReply, decide: () => Grant): Promise<FastifyReply> {
-  if (!source.status.loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet; ask again.");
-  const grant = decide();
-  decided.set(reply.request, grant);
-  const credentials = await within(clock, ANSWER_LIMIT_MS, vending.credentialsFor(grant), stillWaiting);
-  return sendCredentials(reply, credentials, clock.now());
-}
-
-function stillWaiting(): ResolverError {
-  return new ResolverError("ERR_STS_UNAVAILABLE", `STS has not answered within ${ANSWER_LIMIT_MS} ms; its answer is waited for, ask again.`);
-}
-
-/** What was decided for a request, and whether it was believed, for the log. */
-const decided = new WeakMap<FastifyRequest, Grant>();
-const believed = new WeakSet<FastifyRequest>();
 
 function refuse(refusals: RefusalLog, cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asRefusal(cause);
-  const grant = decided.get(request);
-  const selectors = grant === undefined || grant.verdict === "base" ? [] : grant.selectors;
-  refusals.tell({ error, cause, path: pathOf(request), asked: believed.has(request) ? askedOf(request) : null, selectors });
-  if (error.code === "ERR_REQUEST_METHOD") reply.header("allow", "GET");
-  return sendError(reply, error);
+  const isSTS = isSTSPath(request.raw.url ?? "");
+  const worded = inWordsOfSTS(error);
+  const { asked, grant } = notesOf(request);
+  const selectors = grant === null || grant.verdict === "base" ? [] : grant.selectors;
+  const { code, status, message } = error;
+  refusals.tell({ error: { code, status: isSTS ? worded.status : status, message }, cause, path: pathOf(request), asked, selectors });
+  if (code === "ERR_REQUEST_METHOD") reply.header("allow", isSTS ? "POST" : "GET");
+  return isSTS || !(error instanceof ResolverError) ? sendSTSRefusal(reply, worded) : sendError(reply, error);
 }
 
-/** Nothing of the query but what is known: what else was sent may be anything. */
-function askedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
-  const { kind, label } = isJsonObject(query) ? query : {};
-  return { ...(isJsonObject(params) && params), ...(kind !== undefined && { kind }), ...(label !== undefined && { label }) };
-}
-
-function asRefusal(error: unknown): ResolverError {
-  if (error instanceof ResolverError) return error;
+function asRefusal(error: unknown): ResolverError | STSRefusal {
+  if (error instanceof ResolverError || error instanceof STSRefusal) return error;
   // fastify's own refusals of a request: a path that does not decode, a body of another length than it says.
-  const isRequestFault = error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" && error.statusCode < 500;
-  return isRequestFault
+  const status = error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
+  if (status === 413) return new ResolverError("ERR_REQUEST_TOO_LARGE", `The body is larger than ${LIMITS.bodyBytes} bytes.`);
+  return status < 500 && error instanceof Error
     ? new ResolverError("ERR_REQUEST_MALFORMED", `The request is malformed: ${error.message}.`)
     : new ResolverError("ERR_INTERNAL", "A fault of the sidecar; its log has the details.");
 }
@@ -162,5 +117,5 @@ function answerBrokenRequest(error: Error & { readonly code?: string }, socket: 
 
 const BROKEN: Readonly<Record<string, readonly [status: string, reason: string]>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", `The headers are larger than ${LIMITS.headerBytes} bytes.`],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", `The headers took longer than ${LIMITS.headersMs / 1000} s.`],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", `The headers took longer than ${LIMITS.headersMs / 1000} s, or the whole request longer than ${LIMITS.requestMs / 1000} s.`],
 };

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
-import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { AuthFailure, SidecarMetrics } from "./metrics.ts";
 
 /** A request that was answered with an error. */
 export interface Refusal {
-  /** What it was answered with. */
-  readonly error: ResolverError;
+  /** What it was answered with: one of docs/errors.md, or on `/sts` what STS has a code for. */
+  readonly error: { readonly code: string; readonly status: number; readonly message: string };
   /** What was thrown, where that was no ResolverError. */
   readonly cause?: unknown;
   /** The route's pattern. */
@@ -28,7 +27,10 @@ export interface RefusalLogPorts {
 const AGAIN_MS = 10 * 60_000;
 /** As many are told apart; beyond them those of one code and path are one. */
 const LIMIT = 1_000;
-const BELIEF: Readonly<Record<string, AuthFailure>> = { ERR_TOKEN_INVALID: "token", ERR_REQUEST_HOST: "host" };
+const BELIEF: Readonly<Record<string, AuthFailure>> = {
+  ERR_TOKEN_INVALID: "token", ERR_REQUEST_HOST: "host",
+  SignatureDoesNotMatch: "signature", InvalidClientTokenId: "signature", IncompleteSignature: "signature", MissingAuthenticationToken: "signature",
+};
 
 interface Told {
   readonly untilMs: number;

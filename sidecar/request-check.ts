@@ -1,31 +1,51 @@
 import type { IncomingMessage } from "node:http";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { formatListenAddress, type ListenAddress } from "../shared/server/listen-address.ts";
+import { isFormType, shown } from "./sts/form.ts";
 import type { TokenCheck } from "./token-check.ts";
 
 /** Headers that a proxy or a browser adds, and no SDK: https://www.rfc-editor.org/rfc/rfc7239, https://www.w3.org/TR/fetch-metadata/ */
 const FOREIGN_HEADER = /^(x-forwarded-.*|forwarded|via|origin|sec-fetch-.*)$/;
 const HTTP_PORT = 80;
 
+/** Whether the request is for STS: exactly these two, as signed, and nothing that only decodes to them. */
+export function isSTSPath(url: string): boolean {
+  return /^\/sts\/?(\?|$)/.test(url);
+}
+
 /**
  * Refuses whatever is not an SDK on this machine: in this order another method, another Host (a page that rebinds its name to
- * 127.0.0.1 still sends that name), a proxy's or a browser's headers, a wrong token. `POST /sts` will answer to SigV4 in place
- * of the token and joins here.
+ * 127.0.0.1 still sends that name), a proxy's or a browser's headers, a wrong token. `POST /sts` is signed in place of the token,
+ * which its body is needed for.
  */
 export function checkRequest(request: IncomingMessage, { listen, token }: { readonly listen: ListenAddress; readonly token: TokenCheck }): void {
-  if (request.method !== "GET") throw new ResolverError("ERR_REQUEST_METHOD", `Credentials are read with GET, not ${request.method ?? "none"}.`);
+  const isSTS = isSTSPath(request.url ?? "");
+  if (isSTS) checkSTSForm(request);
+  else if (request.method !== "GET") throw new ResolverError("ERR_REQUEST_METHOD", `Credentials are read with GET, not ${request.method ?? "none"}.`);
   checkHost(request, listen);
   const foreign = Object.keys(request.headers).find((name) => FOREIGN_HEADER.test(name));
   if (foreign !== undefined) {
     const message = `The request carries ${foreign}, which proxies and browsers send (and fetch of Node.js, unlike node:http); ask this address directly.`;
     throw new ResolverError("ERR_REQUEST_HOST", message);
   }
-  if (!token.accepts(request.headers.authorization ?? "")) {
+  if (!isSTS && !token.accepts(request.headers.authorization ?? "")) {
     throw new ResolverError(
       "ERR_TOKEN_INVALID",
       "The Authorization header does not carry the token. Set AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE to the sidecar's token file, " +
         "or AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
     );
+  }
+}
+
+function checkSTSForm({ method, url = "", headers }: IncomingMessage): void {
+  if (/[?&]X-Amz-Signature=/i.test(url)) {
+    throw new ResolverError("ERR_REQUEST_MALFORMED", "The request is presigned, and such a URL works for whoever sees it. Sign with the Authorization header.");
+  }
+  if (method !== "POST") throw new ResolverError("ERR_REQUEST_METHOD", `STS is asked with POST, not ${method ?? "none"}.`);
+  if (url.includes("?")) throw new ResolverError("ERR_REQUEST_MALFORMED", "The path takes no query; Action and its parameters are sent in the body.");
+  const type = headers["content-type"] ?? "";
+  if (!isFormType(type)) {
+    throw new ResolverError("ERR_REQUEST_MEDIA_TYPE", `The body is ${type === "" ? "of no type" : shown(type)}, not application/x-www-form-urlencoded in UTF-8.`);
   }
 }
 

@@ -3,7 +3,7 @@ import type { ResolverError } from "../shared/decisions/errors.ts";
 import type { Credentials } from "./credential-cache.ts";
 
 /** What credentials are said to live for whose end is not known: over the 15 minutes at which botocore and Java renew. */
-const UNKNOWN_LIFE_MS = 20 * 60_000;
+export const UNKNOWN_LIFE_MS = 20 * 60_000;
 
 // Exactly this: aws-sdk-go-v2 reads an error's code and message only from a type without a charset
 // (credentials/endpointcreds/internal/client/middleware.go).
@@ -18,9 +18,13 @@ export function sendCredentials(reply: FastifyReply, credentials: Credentials, n
     // A long-lived key has none, and botocore demands the field.
     Token: credentials.sessionToken ?? "",
     AccountId: credentials.accountID,
-    // Whole seconds and `Z`, rounded down: the JS and Rust SDKs take no other form.
-    Expiration: `${new Date(expirationMs).toISOString().slice(0, 19)}Z`,
+    Expiration: formatExpiration(expirationMs),
   });
+}
+
+/** Whole seconds and `Z`, rounded down: the JS and Rust SDKs take no other form. */
+export function formatExpiration(expirationMs: number): string {
+  return `${new Date(expirationMs).toISOString().slice(0, 19)}Z`;
 }
 
 /** Both spellings of code and message, since some SDKs read one and some the other. */

@@ -4,6 +4,8 @@ import { accountOfARN } from "../shared/decisions/role-arn.ts";
 import type { SessionRequest } from "../shared/decisions/session.ts";
 import type { BaseIdentity } from "./base-identity.ts";
 import type { CredentialCache, Credentials } from "./credential-cache.ts";
+import type { IdentityOnlyKeys } from "./identity-only.ts";
+import type { IssuedCredentials, IssuedKind } from "./issued-credentials.ts";
 import { sessionKey } from "./session-key.ts";
 import type { STS } from "./sts-client.ts";
 
@@ -23,11 +25,22 @@ export interface VendingPorts {
   readonly base: BaseIdentity;
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
+  readonly issued: Pick<IssuedCredentials, "record">;
+  /** What is vended in place of the base identity; null: that itself. */
+  readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
   readonly onAccountRefused: () => void;
+}
+
+/** What of a session its client may decide, to have it shorter or narrower. */
+export interface Wanted {
+  readonly durationSeconds: number;
+  readonly policy: string | null;
+  readonly policyARNs: readonly string[];
 }
 
 /** The most that one chained session may last, and what every role allows. https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 const DURATION_SECONDS = 3600;
+const NOTHING_WANTED: Wanted = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
 /** Turns a grant into credentials. Nothing that was not granted reaches STS. */
 export class Vending {
@@ -40,29 +53,48 @@ export class Vending {
     this.#ports = ports;
   }
 
-  /** Rejects with the refusal of the grant, or with what STS trouble there was. */
-  async credentialsFor(grant: Grant): Promise<Credentials> {
+  /**
+   * What is granted, known to `/sts` as `as`: as the controller itself where a controller asks who it is, else as a role. The base identity is
+   * the controller's wherever it is given. Rejects with the refusal of the grant, or with what STS trouble there was.
+   */
+  async credentialsFor(grant: Grant, { as, wanted = NOTHING_WANTED }: { readonly as: IssuedKind; readonly wanted?: Wanted }): Promise<Credentials> {
     if (grant.verdict === "refused") throw new ResolverError(grant.code, grant.message);
-    if (grant.verdict === "role") this.#checkRole(grant);
-    const credentials = await (grant.verdict === "role" ? this.#roleSession(grant) : this.#baseSession());
+    if (grant.verdict === "role") {
+      this.#checkAllowed(grant);
+      this.#checkAccount(accountOfARN(grant.roleARN));
+    }
+    const credentials = await (grant.verdict === "role" ? this.#roleSession(grant, wanted) : this.#baseSession());
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
+    await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : as);
     return credentials;
   }
 
+  /** Has a session for a role that nobody has asked for, behind all that somebody waits for. Nothing of it is given to anybody. */
+  async tryRole(grant: RoleGrant): Promise<void> {
+    this.#checkAllowed(grant);
+    await this.#roleSession(grant, NOTHING_WANTED, { isAwaited: false });
+  }
+
+  /** Whether STS would take a role assumed from here for one of a chain, which lasts an hour at most. */
+  async chains(): Promise<boolean> {
+    return (await this.#ports.base.get()).sessionToken !== null;
+  }
+
   /** Whatever selects it: the webhook refuses a selector of another account (IRS-04), but one may be older than the setting. */
-  #checkRole({ roleARN, selectors }: RoleGrant): void {
+  #checkAllowed({ roleARN, selectors }: RoleGrant): void {
     const accountID = accountOfARN(roleARN) ?? "";
     const { allowedAccounts } = this.#options;
     if (allowedAccounts.length > 0 && !allowedAccounts.includes(accountID)) {
       const message = `The role of ${selectors.length === 0 ? "a CARM map" : `IAMRoleSelector ${selectors.join(", ")}`} is in account ${accountID}, which is none of --allowed-accounts.`;
       throw new ResolverError("ERR_SELECTOR_NOT_GRANTED", message);
     }
-    this.#checkAccount(accountID);
   }
 
   async #baseSession(): Promise<Credentials> {
-    const credentials = await this.#ports.base.get();
+    const { base, identityOnly } = this.#ports;
+    if (identityOnly !== null) return identityOnly.get();
+    const credentials = await base.get();
     if (credentials.sessionToken !== null || this.#options.vendsLongLivedBase) return credentials;
     throw new ResolverError(
       "ERR_BASE_LONG_LIVED",
@@ -70,16 +102,18 @@ export class Vending {
     );
   }
 
-  async #roleSession({ roleARN, extras, basis }: RoleGrant): Promise<Credentials> {
+  async #roleSession({ roleARN, extras, basis }: RoleGrant, wanted: Wanted, { isAwaited }: { readonly isAwaited: boolean } = { isAwaited: true }): Promise<Credentials> {
     const request = {
-      ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName, durationSeconds: extras.durationSeconds ?? DURATION_SECONDS,
-      policy: null, policyARNs: [],
+      ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName,
+      // Who wants it shorter is told an earlier end instead, so that one session serves all.
+      durationSeconds: extras.durationSeconds ?? Math.max(wanted.durationSeconds, DURATION_SECONDS),
+      policy: wanted.policy, policyARNs: wanted.policyARNs,
     };
     const { base, sessions } = this.#ports;
     // Who we are is waited for once: what is kept must not depend on whether our identity can be had just now.
     const identity = base.identity ?? (await base.get()).arn;
     const key = sessionKey(request, { identity, region: this.#options.region });
-    return sessions.get({ key, basis, load: (signal) => this.#assume(request, signal) });
+    return sessions.get({ key, basis, isAwaited, load: (signal) => this.#assume(request, signal) });
   }
 
   async #assume(request: SessionRequest, signal: AbortSignal): Promise<Credentials> {

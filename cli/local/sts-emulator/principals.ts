@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseARN } from "../../../shared/decisions/role-arn.ts";
+import { makeKeys } from "../../../sidecar/sts/new-keys.ts";
 import { type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
 /** Who an access key speaks for. */
@@ -52,10 +53,10 @@ export class Principals {
     const accountID = arn?.accountID ?? "";
     // STS states whole seconds.
     const expirationMs = (Math.floor(this.#now() / 1000) + durationSeconds) * 1000;
-    const sessionToken = this.#randomBytes(192).toString("base64");
+    const { accessKeyID, secretAccessKey, sessionToken } = makeKeys(this.#randomBytes);
     const principal = {
-      accessKeyID: `ASIA${this.#letters(16)}`,
-      secretAccessKey: this.#randomBytes(30).toString("base64"),
+      accessKeyID,
+      secretAccessKey,
       tokenDigest: tokenDigest(sessionToken),
       expirationMs,
       arn: `arn:${arn?.partition ?? "aws"}:sts::${accountID}:assumed-role/${roleName}/${sessionName}`,
@@ -71,10 +72,6 @@ export class Principals {
     this.#byAccessKeyID.set(principal.accessKeyID, principal);
   }
 
-  #letters(count: number): string {
-    return Array.from(this.#randomBytes(count), (byte) => KEY_LETTERS.charAt(byte % KEY_LETTERS.length)).join("");
-  }
-
   // An hour of grace, so that a late caller reads ExpiredToken and not InvalidClientTokenId.
   #dropLongExpired(): void {
     const limit = this.#now() - 3_600_000;
@@ -83,8 +80,6 @@ export class Principals {
     }
   }
 }
-
-const KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /** The unique id of a role: stable for an ARN, as IAM's is until the role is made anew. */
 export function roleID(roleARN: string): string {

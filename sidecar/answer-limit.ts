@@ -1,0 +1,15 @@
+import { ResolverError } from "../shared/decisions/errors.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import { within } from "./within.ts";
+
+/** Java gives up on an answer after 1 s, so every one is on its way before 900 ms; the call of STS goes on and the next request finds it. */
+const ANSWER_LIMIT_MS = 850;
+
+/** Settles as `work` does, or rejects with ERR_STS_UNAVAILABLE in time for the client to read it. */
+export function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
+  return within(clock, ANSWER_LIMIT_MS, work, stillWaiting);
+}
+
+function stillWaiting(): ResolverError {
+  return new ResolverError("ERR_STS_UNAVAILABLE", `STS has not answered within ${ANSWER_LIMIT_MS} ms; its answer is waited for, ask again.`);
+}

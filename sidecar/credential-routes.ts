@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
+import { isJsonObject } from "../shared/decisions/json.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import type { InventorySource } from "../shared/inventory/source.ts";
+import { inTime } from "./answer-limit.ts";
+import type { SidecarOptions } from "./app.ts";
+import { checkNamespaceName, readResourceDescription, refuseQuery } from "./credential-query.ts";
+import type { IssuedKind } from "./issued-credentials.ts";
+import { notesOf } from "./request-notes.ts";
+import { sendCredentials } from "./respond.ts";
+import type { Vending } from "./vending.ts";
+
+export interface CredentialRoutePorts {
+  readonly source: Pick<InventorySource, "inventory" | "status">;
+  readonly vending: Vending;
+  readonly clock: Clock;
+}
+
+/** `/v1/credentials` and what is below. `/v1/credentials/identities/KIND/NAME` joins here. */
+export function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
+  const { groups, kinds, scopeNamespace, decisions: settings } = options;
+  app.get("/v1/credentials", (request, reply) => {
+    refuseQuery(request.url);
+    const decide = (): Grant => (scopeNamespace === null ? { verdict: "base" } : decideNamespace(options, ports, scopeNamespace, NOTHING_SAID));
+    return vend(ports, reply, { as: "base", decide });
+  });
+  app.get<{ Params: { namespace: string } }>("/v1/credentials/namespaces/:namespace", (request, reply) => {
+    const namespace = checkNamespaceName(request.params.namespace);
+    const description = readResourceDescription(request.url);
+    return vend(ports, reply, { as: "role", decide: () => decideNamespace(options, ports, namespace, description) });
+  });
+  app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
+    refuseQuery(request.url);
+    const decide = (): Grant => grantSelector(ports.source.inventory, request.params.name, { groups, kinds, settings, scope: scopeNamespace });
+    return vend(ports, reply, { as: "role", decide });
+  });
+}
+
+/** What a request for credentials asks for. Nothing of the query but what is known: what else was sent may be anything. */
+export function askedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
+  const { kind, label } = isJsonObject(query) ? query : {};
+  return { ...(isJsonObject(params) && params), ...(kind !== undefined && { kind }), ...(label !== undefined && { label }) };
+}
+
+/** Throws ERR_NOT_READY: what is not loaded is never taken for empty. */
+export function requireLoaded({ status }: CredentialRoutePorts["source"]): void {
+  if (!status.loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet; ask again.");
+}
+
+const NOTHING_SAID = { kinds: [], labels: null };
+
+function decideNamespace(
+  { groups, kinds, scopeNamespace, unmatched, decisions: settings }: SidecarOptions,
+  { source }: CredentialRoutePorts,
+  namespace: string,
+  said: ReturnType<typeof readResourceDescription>,
+): Grant {
+  if (scopeNamespace !== null && namespace !== scopeNamespace) {
+    const message = `This sidecar answers for namespace ${scopeNamespace} alone (--scope-namespace), not for ${namespace}.`;
+    return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
+  }
+  return grantInNamespace(source.inventory, { namespace, groups, kinds: said.kinds.length > 0 ? said.kinds : kinds, labels: said.labels, unmatched, settings });
+}
+
+interface Question {
+  readonly as: IssuedKind;
+  readonly decide: () => Grant;
+}
+
+/** Decides anew for each request, so that a selector which is gone stops being vended while its session is still kept. */
+async function vend({ source, vending, clock }: CredentialRoutePorts, reply: FastifyReply, { as, decide }: Question): Promise<FastifyReply> {
+  requireLoaded(source);
+  const grant = decide();
+  notesOf(reply.request).grant = grant;
+  return sendCredentials(reply, await inTime(clock, vending.credentialsFor(grant, { as })), clock.now());
+}

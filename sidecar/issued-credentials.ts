@@ -1,0 +1,104 @@
+import type { Clock } from "../shared/inventory/clock.ts";
+import type { Credentials } from "./credential-cache.ts";
+import { IssuedJournal, type IssuedJournalPorts } from "./issued-journal.ts";
+import { UNKNOWN_LIFE_MS } from "./respond.ts";
+import { type Signer, tokenDigest } from "./sts/signature.ts";
+import type { CallerIdentity } from "./sts-client.ts";
+
+/** What the holder is to this sidecar: the controller itself, who may assume roles, or a role, who may not. */
+export type IssuedKind = "base" | "role";
+
+/** Credentials that this sidecar gave out, as far as it takes to know them again. */
+export interface Issued extends Signer, CallerIdentity {
+  readonly accessKeyID: string;
+  readonly kind: IssuedKind;
+  readonly expirationMs: number;
+}
+
+interface Entry {
+  readonly issued: Issued;
+  /** Settles once the journal has it. */
+  readonly kept: Promise<void>;
+}
+
+/** A long-lived key is said to live for 20 minutes at a time, and is known for longer than anybody waits to ask again. */
+const LONG_LIVED_MS = 3 * UNKNOWN_LIFE_MS;
+/** So long after its end a key is still known, so that a late caller reads ExpiredToken. */
+const EXPIRED_KEPT_MS = 15 * 60_000;
+/** Over what 1,000 sessions, renewed at half of their life, leave behind. */
+const LIMIT = 10_000;
+
+/** What this sidecar has issued, by access key id, until it has expired; with a journal, across restarts. */
+export class IssuedCredentials {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #entries = new Map<string, Entry>();
+  #journal: IssuedJournal | null = null;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  /** Null keeps everything in memory. Rejects with ERR_CONFIG_INVALID where the folder cannot be used. */
+  static async open(stateDir: string | null, { clock, ...ports }: IssuedJournalPorts & { readonly clock: Pick<Clock, "now"> }): Promise<IssuedCredentials> {
+    const all = new IssuedCredentials(clock);
+    if (stateDir !== null) all.#journal = await IssuedJournal.open(stateDir, ports, (known) => all.#takeOver(known));
+    return all;
+  }
+
+  /** To be awaited before the credentials are given out. What was issued as base stays so, whatever else it is vended for. */
+  async record(credentials: Credentials, kind: IssuedKind): Promise<void> {
+    const known = this.#entries.get(credentials.accessKeyID);
+    const nowMs = this.#clock.now();
+    if (known !== undefined && stillSays(known.issued, credentials, { kind, nowMs })) return known.kept;
+    this.#makeRoom(nowMs);
+    const { accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID } = credentials;
+    const issued: Issued = {
+      accessKeyID, secretAccessKey, accountID, arn, userID,
+      kind: known?.issued.kind === "base" ? "base" : kind,
+      tokenDigest: sessionToken === null ? null : tokenDigest(sessionToken),
+      expirationMs: credentials.expirationMs ?? nowMs + LONG_LIVED_MS,
+    };
+    const kept = Promise.withResolvers<void>();
+    this.#entries.set(accessKeyID, { issued, kept: kept.promise });
+    kept.resolve(this.#journal?.keep(issued, () => this.#live()));
+    return kept.promise;
+  }
+
+  /** Expired ones as well, for a while. */
+  find(accessKeyID: string): Issued | undefined {
+    return this.#entries.get(accessKeyID)?.issued;
+  }
+
+  async close(): Promise<void> {
+    await this.#journal?.close();
+  }
+
+  *#live(): Iterable<Issued> {
+    for (const { issued } of this.#entries.values()) yield issued;
+  }
+
+  /** Of an access key id that stands there twice the later line counts. */
+  #takeOver(known: readonly Issued[]): Iterable<Issued> {
+    for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, kept: Promise.resolve() });
+    this.#makeRoom(this.#clock.now());
+    return this.#live();
+  }
+
+  /** Roles go before a controller's own identity, which they could otherwise push out. */
+  #makeRoom(nowMs: number): void {
+    for (const [id, { issued }] of this.#entries) if (issued.expirationMs + EXPIRED_KEPT_MS <= nowMs) this.#entries.delete(id);
+    while (this.#entries.size >= LIMIT) {
+      const [first] = this.#entries.keys();
+      const oldest = [...this.#entries.values()].find(({ issued }) => issued.kind === "role")?.issued.accessKeyID ?? first;
+      this.#entries.delete(oldest ?? "");
+    }
+  }
+}
+
+/** Whether what is known covers what is given out now. */
+function stillSays(known: Issued, { secretAccessKey, sessionToken, expirationMs }: Credentials, { kind, nowMs }: { readonly kind: IssuedKind; readonly nowMs: number }): boolean {
+  if (known.kind !== "base" && kind === "base") return false;
+  if (known.expirationMs < (expirationMs ?? nowMs + UNKNOWN_LIFE_MS)) return false;
+  const sameToken = sessionToken === null ? known.tokenDigest === null : known.tokenDigest?.equals(tokenDigest(sessionToken)) === true;
+  return sameToken && known.secretAccessKey === secretAccessKey;
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { inTime } from "../answer-limit.ts";
+import type { SidecarOptions } from "../app.ts";
+import type { Issued } from "../issued-credentials.ts";
+import { notesOf } from "../request-notes.ts";
+import { type Content, renderRefusal, renderResult, STSRefusal } from "./answer.ts";
+import { assumeGranted, type STSQuestion, type STSRoutePorts } from "./assume-granted.ts";
+import { readForm, shown } from "./form.ts";
+import { verifySignature } from "./signature.ts";
+
+/** How far the signer's clock may be off: it is that of this machine. */
+const SKEW_MS = 5 * 60_000;
+/** What callers have no signature for yet. */
+const UNSIGNED_ACTIONS: ReadonlySet<string> = new Set(["AssumeRoleWithWebIdentity"]);
+
+/** STS's query protocol on both paths: an SDK signs the one that it was configured with, or adds a slash first. */
+export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, ports: STSRoutePorts): void {
+  for (const path of ["/sts", "/sts/"]) {
+    app.post(path, async (request, reply) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+      const form = readForm(body);
+      const action = actionOf(form);
+      const find = (accessKeyID: string): Issued | undefined => ports.issued.find(accessKeyID);
+      const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
+      notesOf(request).asked = { action: shown(action), role_arn: shown(form.get("RoleArn") ?? ""), caller: caller.arn };
+      const result = await inTime(ports.clock, answer(action, { form, caller, request, options, ports }));
+      return send(reply, 200, (requestID) => renderResult(action, result, requestID));
+    });
+  }
+}
+
+export function sendSTSRefusal(reply: FastifyReply, refusal: STSRefusal): FastifyReply {
+  return send(reply, refusal.status, (requestID) => renderRefusal(refusal, requestID));
+}
+
+function actionOf(form: URLSearchParams): string {
+  const action = form.get("Action") ?? "";
+  if (action === "") throw new STSRefusal("MissingAction", 400, "The form body names no Action.");
+  if (!UNSIGNED_ACTIONS.has(action)) return action;
+  throw new STSRefusal("AccessDenied", 403, `${action} is not granted here. Take AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE from the controller's container; the sidecar has its identity.`);
+}
+
+async function answer(action: string, question: STSQuestion): Promise<Content> {
+  if (action === "AssumeRole") return assumeGranted(question);
+  const { arn, userID, accountID } = question.caller;
+  if (action === "GetCallerIdentity") return { Arn: arn, UserId: userID, Account: accountID };
+  const version = question.form.get("Version") ?? "NO_VERSION_SPECIFIED";
+  throw new STSRefusal("InvalidAction", 400, `Could not find operation ${shown(action)} for version ${shown(version)}. There are AssumeRole and GetCallerIdentity.`);
+}
+
+function send(reply: FastifyReply, status: number, render: (requestID: string) => string): FastifyReply {
+  const requestID = randomUUID();
+  // fastify appends a charset to the type of strings, and leaves a Buffer's alone.
+  return reply.code(status).headers({ "content-type": "text/xml", "x-amzn-requestid": requestID, "cache-control": "no-store" }).send(Buffer.from(render(requestID)));
+}
