@@ -3,11 +3,11 @@
 import { setUpAssets } from "./apiserver/assets.ts";
 import { readEnvironment } from "./environment.ts";
 import { setUpOracle } from "./oracle/binary.ts";
-import { setUpBotocore } from "./sdks/botocore.ts";
+import { setUpSDKs } from "./sdks/toolchains.ts";
 
 const environment = readEnvironment();
 if (environment.ci) {
   await setUpAssets(environment);
   await setUpOracle(environment);
-  await setUpBotocore(environment);
+  await setUpSDKs(environment);
 }

@@ -1,10 +1,16 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { get, IncomingMessage } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import type { Test } from "tap";
-import { startSTSEmulator, type STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
+import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../../cli/local/sts-emulator/emulator.ts";
+import { field, stringAt } from "../../../shared/decisions/json.ts";
+import type { SteadyClock } from "../../../shared/inventory/clock.ts";
 import { ManifestSource } from "../../../shared/inventory/manifest-source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { readSettings } from "../../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarSettings } from "../../../sidecar/main.ts";
+import type { Refusal } from "./client.ts";
 
 const NAMESPACES = ["team-a", "team-b"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`);
 const SELECTORS = [
@@ -12,7 +18,11 @@ const SELECTORS = [
   ["gold", "arn:aws:iam::222222222222:role/gold", "namespaceSelector: {names: [team-b]}\n  resourceLabelSelector: {matchLabels: {tier: gold}}"],
 ].map(([name, arn, rest]) => `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {name: ${name}}\nspec:\n  arn: ${arn}\n  ${rest}\n`);
 
-const BASE = {
+/** The manifests of two teams in two accounts. */
+export const MANIFESTS: string = [...NAMESPACES, ...SELECTORS].join("---\n");
+
+/** The sidecar's own identity, as STS knows it. */
+export const BASE = {
   accessKeyID: "ASIASIDECARBASE", secretAccessKey: "planted-base-secret", sessionToken: "planted/base+token==",
   arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
 };
@@ -21,17 +31,28 @@ const BASE = {
 export interface Company {
   readonly sts: STSEmulator;
   readonly sidecar: RunningSidecar;
+  /** `http://HOST:PORT` of the sidecar. */
+  readonly endpoint: string;
   readonly tokenFile: string;
   /** An empty folder for clients. */
   readonly home: string;
   /** Every line that the sidecar has logged. */
   readonly logLines: readonly string[];
+  /** The path of every request that the sidecar was sent. */
+  readonly requests: readonly string[];
+  /** How the sidecar refuses `path` to one who has this value of Authorization. */
+  refusal(path: string, authorization: string): Promise<Refusal>;
+}
+
+export interface CompanyPorts {
+  readonly sts?: Partial<STSEmulatorOptions>;
+  readonly clock?: SteadyClock;
 }
 
 /** Starts them on loopback, and stops them with the test. */
-export async function startCompany(t: Test, overrides: Partial<SidecarSettings> = {}): Promise<Company> {
-  const folder = t.testdir({ home: {}, manifests: { "company.yaml": [...NAMESPACES, ...SELECTORS].join("---\n") } });
-  const sts = await startSTSEmulator({ baseCredentials: [BASE] });
+export async function startCompany(t: Test, overrides: Partial<SidecarSettings> = {}, { sts: options, clock }: CompanyPorts = {}): Promise<Company> {
+  const folder = t.testdir({ home: {}, manifests: { "company.yaml": MANIFESTS } });
+  const sts = await startSTSEmulator({ baseCredentials: [BASE], ...options });
   t.teardown(() => sts.close());
   const source = new ManifestSource([join(folder, "manifests")], { runtime: "ack" });
   await source.start();
@@ -40,11 +61,35 @@ export async function startCompany(t: Test, overrides: Partial<SidecarSettings> 
   const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void logLines.push(line) } });
   const tokenFile = join(folder, "token");
   const settings = { ...SETTINGS, stsEndpoint: sts.url, tokenFile, ...overrides };
-  const sidecar = await runSidecar(settings, { source, log, environment: {}, baseProvider: async () => ({ ...BASE, expirationMs: null }) });
+  const runtime = { source, log, environment: {}, baseProvider: async () => ({ ...BASE, expirationMs: null }), ...(clock === undefined ? {} : { clock }) };
+  const sidecar = await runSidecar(settings, runtime);
   t.teardown(() => sidecar.close());
-  return { sts, sidecar, tokenFile, logLines, home: join(folder, "home") };
+  const endpoint = `http://${sidecar.address}`;
+  const requests = recordRequests(t, Number(new URL(endpoint).port));
+  return { sts, sidecar, endpoint, tokenFile, logLines, requests, home: join(folder, "home"), refusal: (path, authorization) => askRefusal(endpoint + path, authorization) };
 }
 
 const SETTINGS: SidecarSettings = {
   ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], tokenFile: "unused" }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
 };
+
+/** Node tells of every request that a server of this process reads: https://nodejs.org/api/diagnostics_channel.html#http */
+function recordRequests(t: Test, port: number): readonly string[] {
+  const requests: string[] = [];
+  const record = (message: unknown): void => {
+    const request = field(message, "request");
+    if (request instanceof IncomingMessage && request.socket.localPort === port) requests.push(request.url ?? "");
+  };
+  subscribe("http.server.request.start", record);
+  t.teardown(() => unsubscribe("http.server.request.start", record));
+  return requests;
+}
+
+async function askRefusal(url: string, authorization: string): Promise<Refusal> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  get(url, { headers: { authorization } }, resolve).once("error", reject);
+  const response = await promise;
+  if (response.statusCode === 200) throw new Error(`${url} is answered, not refused`);
+  const body: unknown = JSON.parse(await text(response));
+  return { code: stringAt(body, "code") ?? "", message: stringAt(body, "message") ?? "", status: response.statusCode ?? 0 };
+}

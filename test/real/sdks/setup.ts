@@ -1,6 +1,6 @@
 import { readEnvironment } from "../environment.ts";
-import { setUpBotocore } from "./botocore.ts";
+import { setUpSDKs } from "./toolchains.ts";
 
-// The entry behind `npm run setup:sdks`: botocore stands in the cache afterwards, whether it did before or not.
-const { folder } = await setUpBotocore(readEnvironment());
-process.stdout.write(`${folder}\n`);
+// The entry behind `npm run setup:sdks`: the SDKs' clients stand in the cache afterwards, whether they did before or not. Those that
+// this machine has a toolchain for are set up alone by their names: `npm run setup:sdks -- go botocore moto`.
+process.stdout.write(`${(await setUpSDKs(readEnvironment(), process.argv.slice(2))).join("\n")}\n`);
