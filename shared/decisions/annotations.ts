@@ -1,8 +1,7 @@
 import { field, isJsonObject, type JsonObject } from "./json.ts";
 import { jsonPointer, type PatchOperation } from "./json-patch.ts";
 import type { Resolution } from "./resolve.ts";
-
-const PREFIX = "ack-role-resolver.io/";
+import { RESOLVER_PREFIX as PREFIX } from "./selector-annotations.ts";
 
 /** The keys that tell a resolution. Nothing ever reads them as input, and a user's own value never survives. */
 export const RESOLUTION_KEYS = ["outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "reason"]

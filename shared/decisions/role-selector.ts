@@ -4,6 +4,9 @@ import type { Runtime } from "./checks/check.ts";
 import { type CheckedFault, isGrantable, isMalformed, selectorFaults } from "./checks/self-faults.ts";
 import { objectMeta } from "./object-meta.ts";
 import { isEmptySelector, isOperator, type LabelRequirement, type Labels, labelsSatisfy, type LabelSelector } from "./label-selector.ts";
+import { REPLACES_ANNOTATION } from "./selector-annotations.ts";
+import { readExtras } from "./session-extras.ts";
+import type { SessionExtras } from "./session.ts";
 import { effectiveEntry, entryHolds, type Origin, type TypeEntry } from "./type-entry.ts";
 
 /** An IAMRoleSelector that takes part, made ready for matching. A part that is null holds for everything. */
@@ -17,6 +20,8 @@ export interface RoleSelector {
   readonly resourceLabels: LabelSelector | null;
   /** The selectors that it says it replaces: an overlap with them is meant, and ends with their removal. */
   readonly replaces: ReadonlySet<string>;
+  /** What it asks of the sessions of its role, with every template filled in but `{group}`. */
+  readonly extras: SessionExtras;
   /** Whether a role may be granted on it: it has no fault but waivable ones. */
   readonly grantable: boolean;
 }
@@ -35,20 +40,17 @@ export function decodeSelector(object: JsonObject, context: { readonly origin: O
   const faults = selectorFaults(object, context);
   const written = readSelector(object);
   const { arn } = written;
-  const says = { replaces: replacedBy(object), grantable: isGrantable(faults) };
+  const says = { replaces: replacedBy(object), extras: readExtras(object, written), grantable: isGrantable(faults) };
   const selector = arn === null || isMalformed(faults, context.runtime) ? null : { ...compile({ ...written, arn }, context), ...says };
   return { selector, name: written.name, roleARN: arn ?? "", faults };
 }
-
-/** `ack-role-resolver.io/replaces: NAME,...` on the selector that takes over. */
-export const REPLACES_ANNOTATION = "ack-role-resolver.io/replaces";
 
 function replacedBy(object: JsonObject): ReadonlySet<string> {
   const names = (objectMeta(object).annotations.get(REPLACES_ANNOTATION) ?? "").split(",");
   return new Set(names.map((name) => name.trim()).filter((name) => name !== ""));
 }
 
-type Parts = Omit<RoleSelector, "replaces" | "grantable">;
+type Parts = Omit<RoleSelector, "replaces" | "extras" | "grantable">;
 
 function compile(written: WrittenSelector & { readonly arn: string }, context: { readonly origin: Origin; readonly runtime: Runtime }): Parts {
   const names = written.namespaceSelector?.names ?? [];

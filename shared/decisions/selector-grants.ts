@@ -1,3 +1,4 @@
+import { listOf } from "./checks/resource-list.ts";
 import { compareText } from "./finding.ts";
 import { formatFieldPath } from "./field-path.ts";
 import { type Answer, type Asker, askedFor, type Grant, type NamespaceQuery, oneForAll, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
@@ -5,7 +6,7 @@ import type { Inventory } from "./inventory.ts";
 import { type Labels, type LabelSelector, labelsSatisfy } from "./label-selector.ts";
 import { quote } from "./quote.ts";
 import type { DecodedSelector, RoleSelector } from "./role-selector.ts";
-import { NO_EXTRAS } from "./session.ts";
+import { differingExtras, fillInGroups, shortName, tagsTooLong } from "./session-extras.ts";
 import { entryHolds, type TypeEntry } from "./type-entry.ts";
 
 /**
@@ -34,11 +35,11 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
     return refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} selects no kind of ${askedFor(query)}, which is what this sidecar grants for.`, [name]);
   }
   const { scope } = query;
-  if (scope === null) return role(selector);
+  if (scope === null) return role(inventory, selector, query);
   const unknown = refusalOfNamespace(inventory, scope);
   if (unknown !== null) return unknown;
   return types.some((type) => isSelectedAlone(inventory, selector, type, scope))
-    ? role(selector)
+    ? role(inventory, selector, query)
     : refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} is not what resolves in namespace ${scope}, the scope of this sidecar.`, [name]);
 }
 
@@ -48,7 +49,7 @@ export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query
   if (unknown !== null) return unknown;
   const having = inventory.selectorsOfRole(roleARN);
   const granting = firstByName(having, (selector) => selector.grantable && grants(inventory, selector, query));
-  if (granting !== null) return role(granting);
+  if (granting !== null) return role(inventory, granting, query);
   const faulty = firstByName(inventory.faultyOfRole(roleARN), () => true);
   return faulty === null ? noneGrants(roleARN, having, query) : malformed(faulty);
 }
@@ -130,7 +131,7 @@ function grantForType(inventory: Inventory, type: TypeEntry, query: NamespaceQue
   const [only] = selecting;
   if (only === undefined) return unmatched(query);
   const faulty = inventory.faulty.get(only.name);
-  return faulty === undefined ? role(only) : malformed(faulty);
+  return faulty === undefined ? role(inventory, only, query) : malformed(faulty);
 }
 
 function unmatched(query: NamespaceQuery): Grant {
@@ -158,8 +159,31 @@ function exampleOf({ matchLabels, matchExpressions }: LabelSelector): Labels {
   return labels;
 }
 
-function role(selector: RoleSelector): Grant {
-  return { verdict: "role", roleARN: selector.roleARN, selectors: [selector.name], extras: NO_EXTRAS, basis: selector };
+/** STS is asked for the role alone, by whichever selector: where they ask for different sessions of it, none of them is served. */
+function role(inventory: Inventory, selector: RoleSelector, { groups }: Asker): Grant {
+  const { name, roleARN } = selector;
+  const having = inventory.selectorsOfRole(roleARN);
+  const differing = new Set<string>();
+  for (const other of having) for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
+  if (differing.size > 0) return extrasDiffer(roleARN, having, differing);
+  const extras = fillInGroups(selector.extras, groups.filter((group) => covers(selector, group)));
+  const [tooLong] = tagsTooLong(extras);
+  if (tooLong === undefined) return { verdict: "role", roleARN, selectors: [name], extras, basis: selector };
+  const message = `IAMRoleSelector ${name} asks for the session tag ${quote(tooLong)}, which with the groups of this sidecar filled in is longer than STS takes. Leave {group} out of it.`;
+  return refused("ERR_SELECTOR_EXTRAS", message, [name]);
+}
+
+function covers({ types }: RoleSelector, group: string): boolean {
+  return types === null || types.some((entry) => entry.group === "" || entry.group === group);
+}
+
+function extrasDiffer(roleARN: string, having: ReadonlySet<RoleSelector>, differing: ReadonlySet<string>): Grant {
+  const names = Array.from(having, ({ name }) => name).toSorted(compareText);
+  return refused(
+    "ERR_SELECTOR_EXTRAS",
+    `IAMRoleSelectors ${listOf(names)} ask for different sessions of ${roleARN} (${[...differing].map(shortName).join(", ")}), so nothing is granted on them. Annotate them alike.`,
+    names,
+  );
 }
 
 function conflict(selecting: readonly RoleSelector[]): Grant {

@@ -9,7 +9,7 @@ export interface SessionExtras {
   readonly externalID: string | null;
   readonly sessionName: string | null;
   readonly sourceIdentity: string | null;
-  /** With every template filled in. */
+  /** In a grant with every template filled in. */
   readonly tags: readonly SessionTag[];
   readonly durationSeconds: number | null;
 }

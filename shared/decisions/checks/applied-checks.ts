@@ -5,6 +5,7 @@ import type { JsonObject } from "../json.ts";
 import { objectMeta } from "../object-meta.ts";
 import { decodeSelector } from "../role-selector.ts";
 import type { DecisionSettings } from "../settings.ts";
+import type { Names } from "../transition.ts";
 import { CONFIG_MAP_CHECKS, KIND_REMOVAL_CHECKS, NAMESPACE_CHECKS, RESOURCE_CHECKS, SELECTOR_CHANGE_CHECKS } from "./catalogue.ts";
 import { applied, type AppliedCheck, type Check, type CheckContext, type Operation, type SelectorChange } from "./check.ts";
 import { configMapChange, isCARMMap } from "./config-map-change.ts";
@@ -38,6 +39,8 @@ function checksOf(input: JudgeInput, settings: DecisionSettings): AppliedCheck[]
   if (isCARMMap(input.object)) return changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings);
   return isResource(input.object) ? resourceChecks(input, settings) : [];
 }
+
+const NOBODY: Names = new Set();
 
 const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];
 
@@ -92,7 +95,7 @@ function selectorChangeChecks(input: JudgeInput, settings: DecisionSettings): Ap
 }
 
 function selectorChange(input: JudgeInput, settings: DecisionSettings, inventory: Inventory): SelectorChange {
-  const { object, old, origin, requester } = input;
+  const { object, old, origin, requester, leaving = NOBODY } = input;
   const operation = operationOf(input);
   const context = { origin, runtime: settings.runtime };
   const decoded = decodeSelector(object, context).selector;
@@ -105,6 +108,7 @@ function selectorChange(input: JudgeInput, settings: DecisionSettings, inventory
     operation, settings, inventory, origin, requester, object,
     written, before, after,
     old: stored === null ? null : readSelector(stored),
-    effects: new SelectorEffects({ inventory, settings, step: { name: written.name, before, after, ...(input.leaving !== undefined && { leaving: input.leaving }) } }),
+    leaving,
+    effects: new SelectorEffects({ inventory, settings, step: { name: written.name, before, after, leaving } }),
   };
 }

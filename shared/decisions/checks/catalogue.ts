@@ -30,13 +30,14 @@ import { IRS_26 } from "./selector-mode.ts";
 import { IRS_19, IRS_20, IRS_21 } from "./selector-moves.ts";
 import { IRS_10, IRS_22 } from "./selector-reach.ts";
 import { IRS_30, IRS_31, IRS_32, IRS_33 } from "./selector-removal.ts";
+import { IRS_40 } from "./selector-shared-role.ts";
 import { IRS_07, IRS_16 } from "./selector-stored.ts";
-import { IRS_24, IRS_25 } from "./selector-trust.ts";
+import { IRS_24, IRS_25, IRS_27 } from "./selector-trust.ts";
 
 /** The checks of a step of an IAMRoleSelector against all that is known. */
 export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_04, IRS_05, IRS_07, IRS_10, IRS_13, IRS_16, IRS_17, IRS_18, IRS_19, IRS_20, IRS_21, IRS_22, IRS_23, IRS_24, IRS_25, IRS_26,
-  IRS_30, IRS_31, IRS_32, IRS_33,
+  IRS_27, IRS_30, IRS_31, IRS_32, IRS_33, IRS_40,
 ];
 
 /** The checks of a step of an ACK resource. */

@@ -5,6 +5,7 @@ import type { Inventory } from "../inventory.ts";
 import type { JsonObject } from "../json.ts";
 import type { RoleSelector } from "../role-selector.ts";
 import type { DecisionSettings } from "../settings.ts";
+import type { Names } from "../transition.ts";
 import type { Origin } from "../type-entry.ts";
 import type { SelectorEffects } from "./selector-effects.ts";
 
@@ -20,7 +21,7 @@ export interface Requester {
 }
 
 /** What a check has to know beside the object: what the input may not hold, or a setting that has no default. */
-export type Need = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | "selectors and namespaces" | "access reviews" | `--${string}`;
+export type Need = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | "selectors and namespaces" | "access reviews" | "STS" | `--${string}`;
 
 /** What an access review said of the verb `use` on an IAMRoleSelector; unknown where it could not be asked. */
 export type Access = "allowed" | "denied" | "unknown";
@@ -77,6 +78,8 @@ export interface SelectorChange extends CheckContext {
   readonly after: RoleSelector | null;
   /** What the step does to the resources there are. */
   readonly effects: SelectorEffects;
+  /** Selectors that are on their way out, which count as gone already. */
+  readonly leaving: Names;
 }
 
 /** A check as documents and severities know it. `reason`, `fix` and `example` are also what docs/checks.md prints. */

@@ -3,6 +3,7 @@ import { compareFindings, compareText, type Finding, type Severity } from "../fi
 import type { Inventory } from "../inventory.ts";
 import type { JsonObject } from "../json.ts";
 import { objectMeta } from "../object-meta.ts";
+import { WAIVER_ANNOTATION } from "../selector-annotations.ts";
 import type { DecisionSettings } from "../settings.ts";
 import { finish, gather, type Steps } from "../steps.ts";
 import type { Names } from "../transition.ts";
@@ -10,9 +11,6 @@ import type { Origin } from "../type-entry.ts";
 import { appliedChecks } from "./applied-checks.ts";
 import type { AccessAnswers, AppliedCheck, CheckEntry, Fault, Operation, Requester } from "./check.ts";
 import { unmetNeeds } from "./needs.ts";
-
-/** `ack-role-resolver.io/allow: IRS-15,IRS-19` waives those checks for the object that carries it. */
-export const WAIVER_ANNOTATION = "ack-role-resolver.io/allow";
 
 export interface JudgeInput {
   /** The object as it is to be, at DELETE as it is. */

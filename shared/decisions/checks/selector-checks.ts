@@ -4,6 +4,7 @@ import { IRS_13B, IRS_14 } from "./selector-kinds.ts";
 import { IRS_11, IRS_35 } from "./selector-labels.ts";
 import { IRS_08, IRS_09 } from "./selector-namespaces.ts";
 import { IRS_01, IRS_02, IRS_03, IRS_06 } from "./selector-role.ts";
+import { IRS_41, IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_46B, IRS_47 } from "./selector-session.ts";
 import { IRS_00 } from "./selector-shape.ts";
 import { IRS_12 } from "./selector-types.ts";
 
@@ -12,5 +13,6 @@ import { IRS_12 } from "./selector-types.ts";
  * which selectors take part, and the rest asks what those decide.
  */
 export const SELECTOR_CHECKS: readonly SelectorCheck[] = [
-  IRS_00, IRS_01, IRS_02, IRS_03, IRS_06, IRS_08, IRS_09, IRS_11, IRS_12, IRS_13B, IRS_14, IRS_15, IRS_15B, IRS_35,
+  IRS_00, IRS_01, IRS_02, IRS_03, IRS_06, IRS_08, IRS_09, IRS_11, IRS_12, IRS_13B, IRS_14, IRS_15, IRS_15B, IRS_35, IRS_41, IRS_42, IRS_43, IRS_44, IRS_45,
+  IRS_46, IRS_46B, IRS_47,
 ];

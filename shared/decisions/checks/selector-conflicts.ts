@@ -1,8 +1,9 @@
 import { compareText } from "../finding.ts";
 import type { Inventory } from "../inventory.ts";
 import { canOverlap } from "../overlap.ts";
-import { REPLACES_ANNOTATION, type RoleSelector, selectsNamespace } from "../role-selector.ts";
+import { type RoleSelector, selectsNamespace } from "../role-selector.ts";
 import { accountOfARN } from "../role-arn.ts";
+import { REPLACES_ANNOTATION } from "../selector-annotations.ts";
 import type { Steps } from "../steps.ts";
 import { accountOf, type Transition } from "../transition.ts";
 import type { Check, Fault, Found, SelectorChange } from "./check.ts";

@@ -1,4 +1,4 @@
-import { REPLACES_ANNOTATION } from "../role-selector.ts";
+import { REPLACES_ANNOTATION } from "../selector-annotations.ts";
 import { accountBy, accountOf, resourceName, type Transition } from "../transition.ts";
 import type { Check, Found, SelectorChange } from "./check.ts";
 import { describe } from "./resource-list.ts";

@@ -2,7 +2,7 @@ import type { FieldPath } from "../field-path.ts";
 import { quote } from "../quote.ts";
 import { isACKController } from "../requesters.ts";
 import { NAME_LABEL } from "../selector-index.ts";
-import type { Check, Fault, SelectorChange } from "./check.ts";
+import type { Check, CheckEntry, Fault, Found, SelectorChange } from "./check.ts";
 
 export const IRS_24: Check<SelectorChange> = {
   id: "IRS-24",
@@ -39,6 +39,18 @@ export const IRS_25: Check<SelectorChange> = {
       if (isTenants(key)) yield { path: [...path, "matchExpressions", i, "key"], message: tenantsMaySet(key) };
     }
   },
+};
+
+/** The sidecar looks at it in its own time, so that no review ever waits for AWS; here it only has its place and its severity. */
+export const IRS_27: CheckEntry & { readonly find: () => Found } = {
+  id: "IRS-27",
+  severity: "off",
+  waivable: false,
+  reason: "Whether a role can be assumed at all is known to STS alone. With this check the sidecar tries each role that it grants, warns in its log and counts in a metric; nothing is ever refused for it.",
+  fix: "have the role's trust policy allow sts:AssumeRole to the sidecar's own identity, with the external ID and the tags that the selector asks for",
+  example: "# with --check IRS-27=warn, a role whose trust policy does not name the controllers\nspec: {arn: 'arn:aws:iam::111122223333:role/nobody-may-assume'}",
+  needs: ["STS"],
+  find: () => [],
 };
 
 function tenantsMaySet(key: string): string {

@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { IRS_27 } from "../../../../shared/decisions/checks/selector-trust.ts";
 import { findingLine } from "../../../../shared/decisions/checks/judge.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 import { changeLines, type Circumstances, findingsOf, needsOf } from "./selector-changes.ts";
@@ -45,5 +46,17 @@ test("IRS-25: labels of namespaces that tenants may set are caught", (t) => {
   t.same(of(undefined), [], "the labels of resources are another matter");
   t.same(changeLines("IRS-25", { arn: ROLE }, { settings: { tenantLabels: ["team"] } }), []);
   t.equal(needsOf("IRS-25", { arn: ROLE }), "--tenant-labels");
+  t.end();
+});
+
+test("IRS-27 is off, once it is on says that STS alone knows, and refuses nothing by itself", (t) => {
+  const spec = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
+  t.equal(needsOf("IRS-27", spec), null, "off by default");
+  for (const severity of ["warn", "deny"] as const) {
+    const settings = { checkSeverities: new Map([["IRS-27", severity]]) };
+    t.equal(needsOf("IRS-27", spec, { settings }), "STS");
+    t.same(changeLines("IRS-27", spec, { settings }), []);
+  }
+  t.same([...IRS_27.find()], []);
   t.end();
 });

@@ -1,0 +1,178 @@
+import { closest } from "./closest.ts";
+import { compareText } from "./finding.ts";
+import type { WrittenSelector } from "./iamroleselector.ts";
+import { type JsonObject, stringAt } from "./json.ts";
+import { quote } from "./quote.ts";
+import { accountOfARN } from "./role-arn.ts";
+import {
+  DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SESSION_NAME_ANNOTATION, SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
+} from "./selector-annotations.ts";
+import { NO_EXTRAS, type SessionExtras, type SessionTag } from "./session.ts";
+
+// Limits: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html there. Lengths count UTF-16 code units,
+// which are never fewer than STS counts.
+export interface TextLimits {
+  readonly least: number;
+  readonly most: number;
+  readonly pattern: RegExp;
+  /** What the pattern takes, as a phrase. */
+  readonly characters: string;
+}
+
+export const EXTERNAL_ID_LIMITS: TextLimits = { least: 2, most: 1224, pattern: /^[\w+=,.@:/-]*$/, characters: "letters, digits and _+=,.@:/-" };
+/** Of a source identity too. */
+export const SESSION_NAME_LIMITS: TextLimits = { least: 2, most: 64, pattern: /^[\w+=,.@-]*$/, characters: "letters, digits and _+=,.@-" };
+const TAG_PATTERN = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
+const TAG_CHARACTERS = "letters, digits, spaces and _.:/=+-@";
+const TAG_KEY_LIMITS: TextLimits = { least: 1, most: 128, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
+const TAG_VALUE_LIMITS: TextLimits = { least: 0, most: 256, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
+const MOST_TAGS = 50;
+export const DURATION_LIMITS = { least: 900, most: 43_200 } as const;
+/** The most that a session which is made from another one may last. */
+export const CHAINED_SECONDS = 3600;
+
+/** A selector's annotation, or null where it has none. */
+export function annotationOf(object: JsonObject, key: string): string | null {
+  return stringAt(object, "metadata", "annotations", key);
+}
+
+/**
+ * What an IAMRoleSelector asks of its sessions, with every template filled in but `{group}`, which is the asker's. What breaks a
+ * limit is read as it stands: that nothing is granted on it is for the checks to see to.
+ */
+export function readExtras(object: JsonObject, written: WrittenSelector): SessionExtras {
+  const read = (annotation: string): string | null => annotationOf(object, annotation);
+  if (FIELDS.every(({ annotation }) => read(annotation) === null)) return NO_EXTRAS;
+  const tags = read(SESSION_TAGS_ANNOTATION);
+  return {
+    externalID: read(EXTERNAL_ID_ANNOTATION),
+    sessionName: read(SESSION_NAME_ANNOTATION),
+    sourceIdentity: read(SOURCE_IDENTITY_ANNOTATION),
+    tags: tags === null ? [] : readTags(tags, written),
+    durationSeconds: readDuration(read(DURATION_SECONDS_ANNOTATION) ?? ""),
+  };
+}
+
+const FIELDS: readonly { readonly annotation: string; readonly valueOf: (extras: SessionExtras) => unknown }[] = [
+  { annotation: EXTERNAL_ID_ANNOTATION, valueOf: ({ externalID }) => externalID },
+  { annotation: SESSION_NAME_ANNOTATION, valueOf: ({ sessionName }) => sessionName },
+  { annotation: SOURCE_IDENTITY_ANNOTATION, valueOf: ({ sourceIdentity }) => sourceIdentity },
+  { annotation: SESSION_TAGS_ANNOTATION, valueOf: ({ tags }) => (tags.length === 0 ? "" : JSON.stringify(tags)) },
+  { annotation: DURATION_SECONDS_ANNOTATION, valueOf: ({ durationSeconds }) => durationSeconds },
+];
+
+const NONE: readonly string[] = [];
+
+/** The annotations by which the sessions that two selectors ask for differ. */
+export function differingExtras(a: SessionExtras, b: SessionExtras): readonly string[] {
+  return a === b ? NONE : FIELDS.filter(({ valueOf }) => valueOf(a) !== valueOf(b)).map(({ annotation }) => annotation);
+}
+
+/** `external-id` of `ack-role-resolver.io/external-id`, which is enough where it can be nothing else. */
+export function shortName(annotation: string): string {
+  return annotation.slice(RESOLVER_PREFIX.length);
+}
+
+/** The extras for an asker that is given the role for these groups. */
+export function fillInGroups(extras: SessionExtras, groups: readonly string[]): SessionExtras {
+  if (!extras.tags.some(({ value }) => value.includes(GROUP))) return extras;
+  const named = groups.toSorted(compareText).join(" ");
+  return { ...extras, tags: extras.tags.map(({ key, value }) => ({ key, value: value.replaceAll(GROUP, named) })) };
+}
+
+/** The tags that break a limit now that the groups are filled in, which no check could know. */
+export function tagsTooLong({ tags }: SessionExtras): string[] {
+  return tags.filter(({ value }) => value.length > TAG_VALUE_LIMITS.most).map(({ key }) => key);
+}
+
+/** Whole seconds, or null where the text is no number of them. */
+export function readDuration(text: string): number | null {
+  return /^[0-9]{1,9}$/.test(text) ? Number(text) : null;
+}
+
+/** Each fault as a phrase that does not hold the text itself, which may be nobody's business. */
+export function textFaults(text: string, { least, most, pattern, characters }: TextLimits): string[] {
+  const faults: string[] = [];
+  if (text.length < least || text.length > most) faults.push(`has ${text.length} character${text.length === 1 ? "" : "s"}, not ${least} to ${most}`);
+  if (!pattern.test(text)) faults.push(`has other characters than ${characters}`);
+  return faults;
+}
+
+/** A tag as it is written; `value` null where there is no `=`. */
+interface WrittenTag {
+  readonly key: string;
+  readonly value: string | null;
+}
+
+function writtenTags(text: string): WrittenTag[] {
+  return text.split(",").map((part) => {
+    const [key = "", ...rest] = part.split("=");
+    return { key: key.trim(), value: rest.length === 0 ? null : rest.join("=").trim() };
+  });
+}
+
+/** In the order of their keys, so that the order of writing them makes no difference. */
+function readTags(text: string, written: WrittenSelector): SessionTag[] {
+  const tags = writtenTags(text).map(({ key, value }) => ({ key, value: fillIn(value ?? "", written) }));
+  return tags.toSorted((a, b) => compareText(a.key, b.key));
+}
+
+/** What keeps `KEY=VALUE,...` from being session tags, a sentence a fault; templates that cannot be filled in aside. */
+export function tagFaults(text: string, written: WrittenSelector): string[] {
+  const tags = writtenTags(text);
+  const faults = tags.flatMap((tag) => faultsOfTag(tag, written));
+  if (tags.length > MOST_TAGS) faults.push(`there are ${tags.length} tags, and a session has at most ${MOST_TAGS}`);
+  const keys = tags.map(({ key }) => key.toLowerCase());
+  const repeated = tags.filter((_, i) => keys.indexOf(keys[i] ?? "") < i);
+  return [...faults, ...repeated.map(({ key }) => `the key ${quote(key)} stands there before, and keys that differ in case alone are the same`)];
+}
+
+function faultsOfTag({ key, value }: WrittenTag, written: WrittenSelector): string[] {
+  if (value === null) return [`${quote(key)} is not KEY=VALUE`];
+  const faults = textFaults(key, TAG_KEY_LIMITS).map((fault) => `the key ${quote(key)} ${fault}`);
+  if (/^aws:/i.test(key)) faults.push(`the key ${quote(key)} starts with aws:, which is kept for AWS`);
+  const filled = fillIn(value, written).replaceAll(GROUP, "");
+  return [...faults, ...textFaults(filled, TAG_VALUE_LIMITS).map((fault) => `the value of ${quote(key)} ${fault}`)];
+}
+
+const GROUP = "{group}";
+const TEMPLATE = /\{([^{}]*)\}/g;
+
+interface Template {
+  readonly valueOf: (written: WrittenSelector) => string | null;
+  /** Why there is no value. */
+  readonly lacks: string;
+}
+
+const TEMPLATES: ReadonlyMap<string, Template> = new Map([
+  ["selector", { valueOf: ({ name }) => name, lacks: "the selector has no name" }],
+  ["account", { valueOf: ({ arn }) => accountOfARN(arn ?? ""), lacks: "spec.arn names no account" }],
+  ["group", { valueOf: () => GROUP, lacks: "" }],
+  ["namespace", { valueOf: namespaceOf, lacks: "spec.namespaceSelector.names does not name exactly one namespace" }],
+  ["kind", { valueOf: kindOf, lacks: "spec.resourceTypeSelector does not name exactly one kind" }],
+]);
+
+function namespaceOf({ namespaceSelector }: WrittenSelector): string | null {
+  const [only, ...others] = namespaceSelector?.names ?? [];
+  return others.length === 0 ? (only ?? null) : null;
+}
+
+function kindOf({ resourceTypeSelector }: WrittenSelector): string | null {
+  const [only = "", ...others] = new Set(resourceTypeSelector?.map(({ kind }) => kind));
+  return others.length === 0 && only !== "" ? only : null;
+}
+
+/** With nothing in place of a template that has no value. */
+function fillIn(text: string, written: WrittenSelector): string {
+  return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(written) ?? "");
+}
+
+/** Each template that cannot be filled in, with the name that was probably meant where there is none of that name. */
+export function templateFaults(text: string, written: WrittenSelector): { readonly message: string; readonly meant: string | null }[] {
+  const names = new Set(Array.from(text.matchAll(TEMPLATE), ([, name = ""]) => name));
+  return [...names].flatMap((name) => {
+    const template = TEMPLATES.get(name);
+    if (template === undefined) return [{ message: `there is no template ${quote(`{${name}}`)}`, meant: closest(name, TEMPLATES.keys()) }];
+    return template.valueOf(written) === null ? [{ message: `{${name}} cannot be filled in: ${template.lacks}`, meant: null }] : [];
+  });
+}
