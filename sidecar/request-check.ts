@@ -8,9 +8,15 @@ import type { TokenCheck } from "./token-check.ts";
 const FOREIGN_HEADER = /^(x-forwarded-.*|forwarded|via|origin|sec-fetch-.*)$/;
 const HTTP_PORT = 80;
 
-/** Whether the request is for STS: exactly these two, as signed, and nothing that only decodes to them. */
+/**
+ * Where STS is asked. SDKs sign the path that they were configured with, some add a slash to it, and that for Java drops it:
+ * https://github.com/aws/aws-sdk-java-v2/issues/3387
+ */
+export const STS_PATHS: readonly string[] = ["/sts", "/sts/", "/"];
+
+/** Whether the request is for STS: exactly these paths, as signed, and nothing that only decodes to them. */
 export function isSTSPath(url: string): boolean {
-  return /^\/sts\/?(\?|$)/.test(url);
+  return STS_PATHS.includes(url.replace(/\?.*$/s, ""));
 }
 
 /**

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { inTime } from "../answer-limit.ts";
 import type { SidecarOptions } from "../app.ts";
 import type { Issued } from "../issued-credentials.ts";
+import { STS_PATHS } from "../request-check.ts";
 import { notesOf } from "../request-notes.ts";
 import { type Content, renderRefusal, renderResult, STSRefusal } from "./answer.ts";
 import { assumeGranted, type STSQuestion, type STSRoutePorts } from "./assume-granted.ts";
@@ -14,9 +15,9 @@ const SKEW_MS = 5 * 60_000;
 /** What callers have no signature for yet. */
 const UNSIGNED_ACTIONS: ReadonlySet<string> = new Set(["AssumeRoleWithWebIdentity"]);
 
-/** STS's query protocol on both paths: an SDK signs the one that it was configured with, or adds a slash first. */
+/** STS's query protocol on each of its paths, whichever an SDK signs. */
 export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, ports: STSRoutePorts): void {
-  for (const path of ["/sts", "/sts/"]) {
+  for (const path of STS_PATHS) {
     app.post(path, async (request, reply) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
       const form = readForm(body);
