@@ -118,7 +118,7 @@ async function readOwn(path: string, folder: string): Promise<string> {
   });
   if (found === null) return "";
   const isOwn = found.isFile() && (found.mode & 0o077) === 0 && found.uid === (process.getuid?.() ?? found.uid);
-  if (!isOwn) throw fault(folder, `holds a ${FILE} that is not this user's alone`);
+  if (!isOwn) throw fault(folder, `holds an ${FILE} that is not this user's alone`);
   return readFile(path, "utf8");
 }
 

@@ -66,9 +66,11 @@ export function createSTS({ endpoint, region, onCall = () => {}, now = Date.now,
     assumeRole: (base, request, signal) =>
       call({ action: "AssumeRole", base, request, signal }, async (client, options) => {
         const latestMs = now() + request.durationSeconds * 1000;
-        const { Credentials: session, AssumedRoleUser: user } = await client.send(new AssumeRoleCommand(assumeRoleInput(request)), options);
+        const { Credentials: session, AssumedRoleUser: user, PackedPolicySize: packedPolicySize } = await client.send(
+          new AssumeRoleCommand(assumeRoleInput(request)), options,
+        );
         const identity = { accountID: accountOfARN(request.roleARN) ?? "", arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
-        return { ...readSession(session, latestMs), ...identity };
+        return { ...readSession(session, latestMs), ...identity, ...(packedPolicySize !== undefined && { packedPolicySize }) };
       }),
     callerIdentity: (base, signal) =>
       call({ action: "GetCallerIdentity", base, request: null, signal }, async (client, options) => {
