@@ -38,7 +38,8 @@ export const SHOWN: Readonly<Record<SDK, (refusal: Refusal) => RegExp>> = {
   botocore: ({ code }) => new RegExp(`"code": ?"${code}"`),
   // It tells that no provider had credentials, and not why.
   javascript: () => /CredentialsProviderError: Could not load credentials from any providers/,
-  java: ({ message }) => new RegExp(literal(message)),
+  // Of a 404 it tells the address alone.
+  java: ({ message, status }) => (status === 404 ? /The requested metadata is not found at http/ : new RegExp(literal(message))),
   rust: ({ status }) => new RegExp(`${status}`),
 };
 
