@@ -6,7 +6,7 @@ export type { BudgetedCall } from "./call-budget.ts";
 
 /** What calls of STS go through. */
 export interface Gate {
-  /** Makes `call` when it may be made. Rejects with CircuitOpen, or with the reason of `unwanted`, where it never was. */
+  /** Makes `call` when it may be made. Rejects with NotAsked, or with the reason of `unwanted`, where it never was. */
   run<T>(call: () => Promise<T>, how: BudgetedCall): Promise<T>;
 }
 

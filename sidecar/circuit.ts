@@ -14,12 +14,14 @@ const FAILURES = 5;
 /** One call is let through in this time, to see whether STS is back. */
 const PROBE_MS = 5_000;
 
-/** ERR_STS_UNAVAILABLE without STS having been asked. */
-export class CircuitOpen extends ResolverError {
+/** ERR_STS_UNAVAILABLE without STS having been asked, so that it says nothing of STS. */
+export class NotAsked extends ResolverError {
   constructor(message: string) {
     super("ERR_STS_UNAVAILABLE", message);
   }
 }
+
+export class CircuitOpen extends NotAsked {}
 
 /**
  * Stops calling an STS that has failed ERR_STS_UNAVAILABLE 5 times in a row (unreachable, throttling, 5xx), so that it can recover and
@@ -45,7 +47,7 @@ export class Circuit {
     return this.#state;
   }
 
-  /** Rejects with CircuitOpen at once, without `call` having been made, while STS is taken to be down. */
+  /** Rejects with NotAsked at once, without `call` having been made, while STS is taken to be down. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     const probes = this.#admit();
     try {
@@ -76,7 +78,7 @@ export class Circuit {
   }
 
   #judge(error: unknown, probes: boolean): void {
-    const code = error instanceof ResolverError && !(error instanceof CircuitOpen) ? error.code : null;
+    const code = error instanceof ResolverError && !(error instanceof NotAsked) ? error.code : null;
     if (code === "ERR_STS_REFUSED") return this.#close();
     if (code === "ERR_STS_UNAVAILABLE" && error instanceof ResolverError) this.#reason = error.message;
     // Closed, if one that was under way for longer has succeeded meanwhile.

@@ -1,6 +1,8 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
+import { type Entry, type Failure, newEntry } from "./cache-entry.ts";
 import { type Gate, OPEN_GATE } from "./call-gate.ts";
+import { NotAsked } from "./circuit.ts";
 import { judgeFailure } from "./failure-memory.ts";
 import { asOf, keep, type KeptSession, leftMs, momentOf } from "./kept-session.ts";
 import { within } from "./within.ts";
@@ -31,6 +33,8 @@ export interface Lookup {
   /** What the session is wanted on. One that STS has not refused yet: somebody has changed it, so that a refusal is no longer remembered. */
   readonly basis: object;
   readonly load: Load;
+  /** Default true; where nobody waits for it, it goes behind those that somebody waits for. */
+  readonly isAwaited?: boolean;
 }
 
 export interface CredentialCacheOptions {
@@ -49,7 +53,7 @@ export interface CredentialCacheOptions {
   readonly onRefresh?: (key: string, error: unknown) => void;
 }
 
-/** A call that takes longer has failed. */
+/** A call that takes longer, from its start, has failed. */
 const LOAD_LIMIT_MS = 5_000;
 /** Credentials with less life than this are not given out: the caller still has to use them. */
 const MIN_LIFE_MS = 60_000;
@@ -57,45 +61,11 @@ const MIN_LIFE_MS = 60_000;
 const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
 /** What the SDKs with the longest window want to be left, 15 minutes, and one: they refresh with less. */
 const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
-/** Between a refresh that failed and the next one. */
-const REFRESH_PAUSE = { leastMs: 10_000, mostMs: 30_000 } as const;
+/** Between a refresh that failed and the next one. With the circuit's 5 s between two trials that is under 30 s after STS is back. */
+const REFRESH_PAUSE = { leastMs: 10_000, mostMs: 25_000 } as const;
 /** How often those are renewed whose end is not known, and how long they are kept for nobody. */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
 const LIMIT = 1_000;
-
-/** A call on its way, or waiting for its turn. */
-interface Pending {
-  readonly credentials: Promise<Credentials>;
-  /** Whether somebody waits for it, and not only for what is kept to be fresh. */
-  readonly waits: { isAwaited: boolean };
-  readonly unwanted: AbortController;
-}
-
-interface Failure {
-  readonly error: unknown;
-  /** On the steady clock. */
-  readonly untilMs: number;
-  readonly refused: boolean;
-}
-
-interface Entry {
-  readonly key: string;
-  basis: object;
-  load: Load;
-  kept: KeptSession | null;
-  /** Life left at which it is refreshed, and when that is by the steady clock. */
-  refresh: { readonly leftMs: number; readonly atMs: number };
-  pending: Pending | null;
-  failure: Failure | null;
-  failuresInRow: number;
-  /** On the steady clock: since when a refresh is due that has not succeeded. */
-  overdueMs: number | null;
-  /** On what STS has refused since it last granted. Selectors of one role share an entry, and each asks on its own. */
-  refusedOn: WeakSet<object>;
-  /** On the steady clock. */
-  lastUsedMs: number;
-  cancelRefresh: (() => void) | null;
-}
 
 /**
  * Credentials by session, each loaded by one call in flight however many ask and whoever hangs up, renewed at half life
@@ -113,7 +83,7 @@ export class CredentialCache {
 
   /** Credentials with at least 60 s to live. Rejects with what `load` rejects with, which is remembered for a while. */
   async get(lookup: Lookup): Promise<Credentials> {
-    const entry = this.#use(lookup);
+    const [entry, { isAwaited = true }] = [this.#use(lookup), lookup];
     const usable = this.#usable(entry);
     if (usable !== null) {
       this.#options.onLookup(entry.failure === null ? "hit" : "stale");
@@ -123,12 +93,12 @@ export class CredentialCache {
     }
     this.#options.onLookup("miss");
     if (entry.pending !== null) {
-      entry.pending.waits.isAwaited = true;
+      entry.pending.waits.isAwaited ||= isAwaited;
       return entry.pending.credentials;
     }
     const failure = this.#remembered(entry);
     if (failure !== null) throw failure.error;
-    return this.#load(entry, { isAwaited: true });
+    return this.#load(entry, { isAwaited });
   }
 
   /** What could be given out now, without counting as use. */
@@ -153,11 +123,8 @@ export class CredentialCache {
   /** For how long the refresh is due that has been failing for the longest, of what somebody still asks for. */
   get refreshLagMs(): number {
     const steadyMs = this.#options.clock.steady();
-    let lagMs = 0;
-    for (const { overdueMs, lastUsedMs } of this.#entries.values()) {
-      if (overdueMs !== null && steadyMs - lastUsedMs < UNKNOWN_LIFE.idleMs) lagMs = Math.max(lagMs, steadyMs - overdueMs);
-    }
-    return lagMs;
+    const isAsked = ({ lastUsedMs }: Entry): boolean => steadyMs - lastUsedMs < UNKNOWN_LIFE.idleMs;
+    return Math.max(0, ...Array.from(this.#entries.values(), (entry) => (isAsked(entry) ? steadyMs - (entry.overdueMs ?? steadyMs) : 0)));
   }
 
   /** Calls under way are given up. */
@@ -181,7 +148,7 @@ export class CredentialCache {
   #drop(entry: Entry): void {
     entry.cancelRefresh?.();
     this.#entries.delete(entry.key);
-    entry.pending?.unwanted.abort(new ResolverError("ERR_STS_UNAVAILABLE", "STS was not asked yet when newer sessions took this one's place; ask again."));
+    entry.pending?.unwanted.abort(new NotAsked("STS was not asked yet when newer sessions took this one's place; ask again."));
   }
 
   #usable({ kept }: Entry): Credentials | null {
@@ -263,7 +230,7 @@ export class CredentialCache {
     if (verdict.counts) entry.failuresInRow += 1;
     entry.failure = { error, untilMs: clock.steady() + verdict.forMs, refused: verdict.refused };
     if (this.#usable(entry) === null) entry.kept = null;
-    if (entry.kept === null) return;
+    if (entry.kept === null) return entry.cancelRefresh?.();
     const pauseMs = REFRESH_PAUSE.leastMs + random() * (REFRESH_PAUSE.mostMs - REFRESH_PAUSE.leastMs);
     this.#scheduleRefresh(entry, { delayMs: Math.max(verdict.forMs, pauseMs), leftMs: 0 });
   }
@@ -282,13 +249,6 @@ export class CredentialCache {
     if (this.#options.clock.steady() - entry.lastUsedMs >= idleMs) this.#drop(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
-}
-
-function newEntry(lookup: Lookup): Entry {
-  return {
-    ...lookup, kept: null, refresh: { leftMs: 0, atMs: Infinity }, pending: null, failure: null, failuresInRow: 0, overdueMs: null,
-    refusedOn: new WeakSet(), lastUsedMs: 0, cancelRefresh: null,
-  };
 }
 
 function tookTooLong(): Error {

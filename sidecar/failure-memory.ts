@@ -1,5 +1,5 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { CircuitOpen } from "./circuit.ts";
+import { NotAsked } from "./circuit.ts";
 import { STSRefused } from "./sts-faults.ts";
 
 /** What one call that failed means for the next one of its session. */
@@ -25,8 +25,8 @@ const BACKOFF = { firstMs: 200, mostMs: 30_000 } as const;
 
 /** `random` in [0, 1). */
 export function judgeFailure(error: unknown, failuresInRow: number, random: number): FailureVerdict {
-  // STS was not asked: the circuit says when it may be.
-  if (error instanceof CircuitOpen) return { forMs: 0, counts: false, endsKept: false, refused: false };
+  // The circuit says when it may be.
+  if (error instanceof NotAsked) return { forMs: 0, counts: false, endsKept: false, refused: false };
   if (error instanceof ResolverError && error.code === "ERR_STS_REFUSED") {
     const code = error instanceof STSRefused ? error.stsCode : "AccessDenied";
     return { forMs: REFUSED_MS[code] ?? 60_000, counts: true, endsKept: DENIALS.has(code), refused: true };

@@ -1,0 +1,90 @@
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import type { Credentials, Load, Lookup } from "../../sidecar/credential-cache.ts";
+import { STSRefused } from "../../sidecar/sts-faults.ts";
+import type { FakeClock } from "./fake-clock.ts";
+
+export const HOUR = 3_600_000;
+export const MINUTE = 60_000;
+export const SECOND = 1_000;
+
+export type Behaviour = "grants" | "is empty" | "is short" | "denies" | "finds it invalid" | "throttles" | "hangs";
+
+export const DENIED = new STSRefused("STS answered AssumeRole with AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 });
+export const INVALID = new STSRefused("STS answered AssumeRole with ValidationError", { stsCode: "ValidationError", stsStatus: 400 });
+export const THROTTLED = new ResolverError("ERR_STS_UNAVAILABLE", "STS answered AssumeRole with Throttling: Rate exceeded");
+
+/** What sessions are wanted on where that never changes. */
+const BASIS = {};
+
+/** An STS on a clock, whose own clock nobody sets: what it is asked when, and what it answers after `latencyMs`. */
+export class FakeSTS {
+  readonly calls: { readonly key: string; readonly atMs: number }[] = [];
+  behaviour: Behaviour = "grants";
+  latencyMs = 0;
+  lifeMs = HOUR;
+  inFlight = 0;
+  mostInFlight = 0;
+  readonly #clock: FakeClock;
+  readonly #startMs: number;
+  /** On the steady clock, by access key. */
+  readonly #ends = new Map<string, number>();
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+    this.#startMs = clock.now() - clock.steady();
+  }
+
+  lookup(key: string, basis: object = BASIS): Lookup {
+    return { key, basis, load: this.load(key) };
+  }
+
+  load(key = "a"): Load {
+    return async (signal) => {
+      this.calls.push({ key, atMs: this.#clock.steady() });
+      this.inFlight += 1;
+      this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
+      try {
+        return await this.#answer(signal);
+      } finally {
+        this.inFlight -= 1;
+      }
+    };
+  }
+
+  /** How long these live in truth. */
+  leftMs({ accessKeyID }: Credentials): number {
+    return (this.#ends.get(accessKeyID) ?? 0) - this.#clock.steady();
+  }
+
+  callsBetween(fromMs: number, toMs: number): number {
+    return this.calls.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).length;
+  }
+
+  /** The most calls in any time of that length that begins with a call. */
+  mostCallsWithin(ms: number): number {
+    return Math.max(0, ...this.calls.map(({ atMs }) => this.callsBetween(atMs, atMs + ms)));
+  }
+
+  async #answer(signal: AbortSignal): Promise<Credentials> {
+    const behaviour = this.behaviour;
+    const askedMs = this.#clock.now();
+    if (behaviour === "hangs") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(THROTTLED)));
+    if (this.latencyMs > 0) await new Promise<void>((resolve) => this.#clock.schedule(this.latencyMs, resolve));
+    if (behaviour === "denies") throw DENIED;
+    if (behaviour === "finds it invalid") throw INVALID;
+    if (behaviour === "throttles") throw THROTTLED;
+    const session = this.#session(behaviour === "is short" ? 59_999 : this.lifeMs, askedMs);
+    return behaviour === "is empty" ? { ...session, secretAccessKey: "" } : session;
+  }
+
+  #session(lifeMs: number, askedMs: number): Credentials {
+    const accessKeyID = `ASIA${this.#ends.size + 1}`;
+    this.#ends.set(accessKeyID, this.#clock.steady() + lifeMs);
+    // As the client of STS has it: by STS's clock, and no later than was asked for by the local one.
+    const expirationMs = Math.min(this.#startMs + this.#clock.steady() + lifeMs, askedMs + lifeMs);
+    return {
+      accessKeyID, secretAccessKey: "secret", sessionToken: "token", accountID: "111122223333", expirationMs,
+      arn: "arn:aws:sts::111122223333:assumed-role/a/session", userID: "AROAA:session",
+    };
+  }
+}
