@@ -54,7 +54,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const provider = runtime.baseProvider ?? chainFor(settings, runtime, bound);
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
-  const services = createServices(settings, { source, log, provider, registry, clock, issued, random: Math.random });
+  const services = createServices(settings, { options, source, log, provider, registry, clock, issued, random: Math.random });
   const token = await openToken(settings, { log, clock, metrics: services.metrics });
   const app = buildSidecar(options, { source, log, token: token.check, clock, issued, listen: () => bound, ...services });
   const closers = [() => app.close(), async () => { token.close(); services.close(); await issued.close(); }];

@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
+import { type Grant, grantSelector } from "../shared/decisions/grants.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/inventory-metrics.ts";
+import type { SidecarOptions } from "./app.ts";
 import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
 import { CallGate } from "./call-gate.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { IdentityOnlyKeys } from "./identity-only.ts";
 import type { IssuedCredentials } from "./issued-credentials.ts";
 import { createSidecarMetrics, type SidecarMetrics } from "./metrics.ts";
+import { RoleCheck } from "./role-check.ts";
 import { roleOfSession } from "./session-key.ts";
 import { StateLog } from "./state-log.ts";
 import { registerSidecarState, type SidecarState } from "./state-metrics.ts";
@@ -27,6 +30,8 @@ export interface Services {
 }
 
 export interface ServicePorts {
+  /** What is granted, for the trials of IRS-27. */
+  readonly options: Pick<SidecarOptions, "groups" | "kinds" | "scopeNamespace" | "decisions">;
   readonly log: Logger;
   readonly source: InventorySource;
   readonly provider: BaseProvider;
@@ -39,7 +44,8 @@ export interface ServicePorts {
 type ServiceSettings = Pick<SettingsFor<"sidecar">, "stsEndpoint" | "region" | "sessionName" | "base" | "scopeNamespace" | "allowedAccounts">;
 
 /** Connects the parts: what is asked of STS, kept, vended, and counted in `registry`. Throws ERR_CONFIG_INVALID for no usable STS endpoint. */
-export function createServices(settings: ServiceSettings, { source, log, provider, registry, clock, random, issued }: ServicePorts): Services {
+export function createServices(settings: ServiceSettings, ports: ServicePorts): Services {
+  const { source, log, provider, registry, clock, random, issued } = ports;
   const now = (): number => clock.now();
   const metrics = createSidecarMetrics(registry);
   const told = new StateLog(log);
@@ -61,23 +67,42 @@ export function createServices(settings: ServiceSettings, { source, log, provide
       identityOnly: settings.base === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
     },
   );
+  const roles = roleCheck(ports, { vending, base, metrics });
   registerInventoryMetrics(registry, source, now);
-  registerSidecarState(registry, stateOf({ sessions, gate, base }), now);
+  registerSidecarState(registry, stateOf({ sessions, gate, base, roles }), now);
   const close = (): void => {
+    roles?.close();
     base.close();
     sessions.close();
   };
   return { metrics, base, sessions, vending, close };
 }
 
-function stateOf({ sessions, gate, base }: { sessions: CredentialCache; gate: CallGate; base: BaseIdentity }): SidecarState {
+/** Null unless `--check IRS-27=...` asks for it. */
+function roleCheck({ options, source, clock, random, log }: ServicePorts, { vending, base, metrics }: Pick<Services, "vending" | "base" | "metrics">): RoleCheck | null {
+  const { groups, kinds, decisions: settings, scopeNamespace: scope } = options;
+  if ((settings.checkSeverities.get("IRS-27") ?? "off") === "off") return null;
+  const grantOf = (name: string): Grant => grantSelector(source.inventory, name, { groups, kinds, settings, scope });
+  const check = new RoleCheck({ source, grantOf, assume: (grant) => vending.tryRole(grant), identity: () => base.identity, clock, random, log, metrics });
+  check.start();
+  return check;
+}
+
+interface Stateful {
+  readonly sessions: CredentialCache;
+  readonly gate: CallGate;
+  readonly base: BaseIdentity;
+  readonly roles: RoleCheck | null;
+}
+
+function stateOf({ sessions, gate, base, roles }: Stateful): SidecarState {
   return {
     get refreshLagMs() { return sessions.refreshLagMs; },
     get circuit() { return gate.circuit; },
     get inFlight() { return gate.inFlight; },
     get waiting() { return gate.waiting; },
     get base() { return base.proved; },
-    failingRoles: 0,
+    get failingRoles() { return roles?.failing ?? 0; },
     *expirations() {
       for (const { key, expirationMs } of sessions.expirations()) yield { role: roleOfSession(key), expirationMs };
     },

@@ -1,66 +1,11 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Test, test } from "tap";
-import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
-import { Inventory } from "../../shared/decisions/inventory.ts";
-import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { readSettings } from "../../shared/server/settings.ts";
-import { type RunningSidecar, runSidecar, type SidecarRuntime, type SidecarSettings } from "../../sidecar/main.ts";
-import { namespaceObject, put } from "../shared/decisions/objects.ts";
-import { TEAM_A } from "./sidecar-under-test.ts";
-
-const BASE = { accessKeyID: "ASIABASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token" };
-const TOKEN = "planted-client-token";
-
-interface Running {
-  readonly sts: STSEmulator;
-  readonly sidecar: RunningSidecar;
-  readonly source: InventorySource & { status: SourceStatus };
-  readonly logLines: readonly string[];
-}
-
-function loadedSource(): InventorySource & { status: SourceStatus } {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" });
-  inventory.apply([namespaceObject("team-a"), TEAM_A].map(put));
-  const status: SourceStatus = { loaded: true, lastSyncMs: Date.now(), fault: null };
-  return { inventory, status, start: () => Promise.resolve(), stop: () => Promise.resolve(), onChange: () => () => {} };
-}
-
-const SETTINGS: SidecarSettings = {
-  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], token: TOKEN }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
-};
-
-type Faults = NonNullable<STSEmulatorOptions["faults"]>;
-
-async function start(t: Test, settings: Partial<SidecarSettings> = {}, runtime: Partial<SidecarRuntime> = {}, faults: Faults = () => null): Promise<Running> {
-  const sts = await startSTSEmulator({ faults, baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }] });
-  t.teardown(() => sts.close());
-  const source = loadedSource();
-  const logLines: string[] = [];
-  const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void logLines.push(line) } });
-  const baseProvider = async (): Promise<typeof BASE & { expirationMs: null }> => ({ ...BASE, expirationMs: null });
-  const sidecar = await runSidecar({ ...SETTINGS, stsEndpoint: sts.url, ...settings }, { source, log, environment: {}, baseProvider, ...runtime });
-  t.teardown(() => sidecar.close());
-  return { sts, sidecar, source, logLines };
-}
-
-interface Answer {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
-}
-
-async function get(address: string, path: string, headers: Readonly<Record<string, string>> = { authorization: TOKEN }): Promise<Answer> {
-  const sent = request(`http://${address}${path}`, { headers, agent: false });
-  sent.end();
-  const response: IncomingMessage = await new Promise((resolve, reject) => sent.once("response", resolve).once("error", reject));
-  const parts = await response.setEncoding("utf8").toArray();
-  return { status: response.statusCode ?? 0, type: response.headers["content-type"] ?? "", body: parts.join("") };
-}
+import { runSidecar } from "../../sidecar/main.ts";
+import { get, loadedSource, SETTINGS, start, TOKEN } from "./running-sidecar.ts";
 
 test("it listens, answers, tells its state apart, and stops", async (t) => {
   const { sidecar, source, sts, logLines } = await start(t);
