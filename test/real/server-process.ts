@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { get } from "node:http";
 import { createInterface } from "node:readline";
 import { isJsonObject } from "../../shared/decisions/json.ts";
 import { until } from "./apiserver/until.ts";
+import { get } from "./loopback-request.ts";
 
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 const READY_LIMIT_MS = 15_000;
@@ -35,7 +35,7 @@ export async function startServer(command: "webhook" | "sidecar", args: readonly
     return child.exitCode;
   };
   const server = { address: String(listening["address"]), healthAddress: String(listening["health_address"]), log, stop };
-  if (await until(async () => (await statusOf(`http://${server.healthAddress}/readyz`)) === 200, READY_LIMIT_MS)) return server;
+  if (await until(async () => (await get(`http://${server.healthAddress}/readyz`)).status === 200, READY_LIMIT_MS)) return server;
   await stop("SIGKILL");
   throw new Error(`${command} did not get ready:\n${log.map((line) => JSON.stringify(line)).join("\n")}`);
 }
@@ -60,10 +60,4 @@ function parseLine(text: string): LogLine | null {
   } catch {
     return null;
   }
-}
-
-async function statusOf(url: string): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  get(url, (response) => resolve(response.resume().statusCode ?? 0)).once("error", reject);
-  return await promise;
 }
