@@ -6,6 +6,7 @@ import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
 import { type Definition, DEFINITIONS } from "../shared/decisions/settings.ts";
 import { environmentName } from "../shared/server/settings.ts";
+import { metricLines } from "./metrics.ts";
 
 const NOTICE = "<!-- Made by `npm run docs`; do not edit. -->";
 
@@ -65,7 +66,7 @@ function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
-const pages = { "settings.md": settingsPage(), "errors.md": errorsPage(), "checks.md": checksPage() };
+const pages = { "settings.md": settingsPage(), "errors.md": errorsPage(), "checks.md": checksPage(), "metrics.md": page("Metrics", metricLines()) };
 for (const [name, content] of Object.entries(pages)) {
   const file = new URL(name, import.meta.url);
   const stale = !existsSync(file) || readFileSync(file, "utf8") !== content;

@@ -2,6 +2,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import { CredentialCache, type Credentials } from "./credential-cache.ts";
 import type { SigningCredentials, STS } from "./sts-client.ts";
+import { STSRefused } from "./sts-faults.ts";
 
 /** Where the sidecar's own credentials come from; asked anew at half of their life. */
 export type BaseProvider = () => Promise<SigningCredentials>;
@@ -91,7 +92,9 @@ export class BaseIdentity {
       this.#proved = { steadyMs: this.#clock.steady(), expirationMs: credentials.expirationMs };
       this.#tell("proven");
       return { ...credentials, ...identity };
-    } catch (error) {
+    } catch (cause) {
+      // Said of the base, it says nothing of the role that somebody waits for.
+      const error = cause instanceof STSRefused ? new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${cause.message}`) : cause;
       this.#fault = error instanceof ResolverError ? error.message : "An unexpected fault; the log of the next request has the details.";
       this.#tell(this.#cache.peek(KEY) === null ? "lost" : "ageing");
       throw error;

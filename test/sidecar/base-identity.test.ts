@@ -2,6 +2,7 @@ import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { BaseIdentity, type BaseProvider } from "../../sidecar/base-identity.ts";
 import type { CallerIdentity, SigningCredentials } from "../../sidecar/sts-client.ts";
+import { STSRefused } from "../../sidecar/sts-faults.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 const MINUTE = 60_000;
@@ -61,6 +62,13 @@ test("credentials that STS does not take are not usable", async (t) => {
   const broken = subject(async () => credentials(), () => Promise.reject(new TypeError("planted detail")));
   await t.rejects(broken.get(), TypeError);
   t.equal(broken.fault, "An unexpected fault; the log of the next request has the details.");
+});
+
+test("a refusal to say whose it is is the base's trouble, and no role's", async (t) => {
+  const refusal = new STSRefused("STS answered GetCallerIdentity with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 });
+  const base = subject(async () => credentials(), () => Promise.reject(refusal));
+  await t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE", message: /^The sidecar's own identity is not accepted\. STS answered GetCallerIdentity/ });
+  t.match(base.fault, /GetCallerIdentity/);
 });
 
 test("what became of each attempt is told, how long ago it was proved, and when it ends", async (t) => {

@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { test } from "tap";
+import { storeCertificates } from "../../certs/store.ts";
+import { describeMetrics } from "../../docs/metrics.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { readSettings } from "../../shared/server/settings.ts";
+import { runWebhook } from "../../webhook/main.ts";
+import { makePairs } from "../certs/pairs.ts";
+import { get, start } from "../sidecar/running-sidecar.ts";
+import { FakeSource, COMPANY } from "../webhook/webhook-under-test.ts";
+
+/** The names of ours that are exposed, also where there is no series yet. */
+async function exposed(healthAddress: string): Promise<string[]> {
+  const { body } = await get(healthAddress, "/metrics");
+  return [...body.matchAll(/^# TYPE (ack_role_resolver_\S+) /gm)].map(([, name = ""]) => name).toSorted();
+}
+
+const names = (metrics: readonly { readonly name: string }[]): string[] => metrics.map(({ name }) => name).toSorted();
+
+test("a running sidecar exposes exactly what docs/metrics.md describes", async (t) => {
+  const { sidecar } = await start(t);
+  t.same(await exposed(sidecar.healthAddress), names(describeMetrics().sidecar));
+});
+
+test("a running webhook does", async (t) => {
+  const [pair] = await makePairs();
+  const tlsDir = t.testdir({});
+  await storeCertificates(tlsDir, pair, { force: false });
+  const settings = readSettings("webhook", { cluster: true, tlsDir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" }, {});
+  const webhook = await runWebhook(settings, { source: new FakeSource(COMPANY), log: createLogger({ name: "webhook", level: "silent" }) });
+  t.teardown(() => webhook.close());
+  t.same(await exposed(webhook.healthAddress), names(describeMetrics().webhook));
+});
+
+test("the page has a row for each metric of either server", async (t) => {
+  const page = await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) \|/gm)].map(([, name]) => `ack_role_resolver_${name}`);
+  const { webhook, sidecar } = describeMetrics();
+  t.same(rows.toSorted(), [...new Set([...names(webhook), ...names(sidecar)])].toSorted());
+});
