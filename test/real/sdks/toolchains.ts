@@ -17,15 +17,16 @@ const TOOLCHAINS: Readonly<Record<string, SetUp>> = {
 };
 
 /**
- * Has the clients of the SDKs and moto stand in the cache, or those named alone; resolves to where. One after the other, as each takes
- * what cores there are.
+ * Has the clients of the SDKs and moto stand in the cache, or those named alone; tells where through `tell`. One after the other, as
+ * each takes what cores there are. Rejects with what every one that could not be set up said, once the others are.
  */
-export async function setUpSDKs(environment: RealEnvironment, names: readonly string[] = []): Promise<readonly string[]> {
+export async function setUpSDKs(environment: RealEnvironment, names: readonly string[] = [], tell: (line: string) => void = () => {}): Promise<void> {
   const unknown = names.filter((name) => TOOLCHAINS[name] === undefined);
   if (unknown.length > 0) throw new Error(`no such client: ${unknown.join(", ")}; there are ${Object.keys(TOOLCHAINS).join(", ")}`);
-  const places: string[] = [];
+  const faults: string[] = [];
   for (const [name, setUp] of Object.entries(TOOLCHAINS)) {
-    if (names.length === 0 || names.includes(name)) places.push(await setUp(environment));
+    if (names.length > 0 && !names.includes(name)) continue;
+    await setUp(environment).then(tell, (error: unknown) => faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`));
   }
-  return places;
+  if (faults.length > 0) throw new Error(faults.join("\n"));
 }
