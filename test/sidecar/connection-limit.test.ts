@@ -8,6 +8,8 @@ import { limitConnections } from "../../sidecar/connection-limit.ts";
 interface Subject {
   readonly open: () => Promise<Socket>;
   readonly ask: (socket: Socket) => Promise<string>;
+  /** Reads an answer and leaves the connection open. */
+  readonly askAndStay: (socket: Socket) => Promise<string>;
 }
 
 async function subject(t: Test): Promise<Subject> {
@@ -28,6 +30,10 @@ async function subject(t: Test): Promise<Subject> {
       socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
       return (await socket.toArray()).join("").split("\r\n\r\n")[1] ?? "";
     },
+    async askAndStay(socket) {
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      return String(await once(socket, "data"));
+    },
   };
 }
 
@@ -38,4 +44,13 @@ test("the one over what is answered is told so, the one over what is accepted is
   t.match(await ask(second), "come back");
   t.match(await ask(first), "served");
   t.match(await ask(await open()), "served");
+});
+
+test("one that only waits for its next request makes room for another", async (t) => {
+  const { open, ask, askAndStay } = await subject(t);
+  const idle = await open();
+  t.match(await askAndStay(idle), "served");
+  const closed = once(idle, "close");
+  t.match(await ask(await open()), "served");
+  await closed;
 });
