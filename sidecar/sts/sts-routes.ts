@@ -24,7 +24,8 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
       const action = actionOf(form);
       const find = (accessKeyID: string): Issued | undefined => ports.issued.find(accessKeyID);
       const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
-      notesOf(request).asked = { action: shown(action), role_arn: shown(form.get("RoleArn") ?? ""), caller: caller.arn };
+      const roleARN = form.get("RoleArn");
+      notesOf(request).asked = { action: shown(action), caller: caller.arn, ...(roleARN !== null && { role_arn: shown(roleARN) }) };
       const result = await inTime(ports.clock, answer(action, { form, caller, request, options, ports }));
       return send(reply, 200, (requestID) => renderResult(action, result, requestID));
     });

@@ -93,6 +93,12 @@ test("what is no request is refused in the same words: too large, too slow, no H
   t.match(await raw(t, sidecar.address, `GET /v1/credentials HTTP/1.1\r\n${host}\r\n`), /^HTTP\/1\.1 408 [^]*"Message":"The headers took longer than 2 s, or the whole request longer than 5 s\."/, "headers that never end");
 });
 
+test("a body that never ends is given 5 s", async (t) => {
+  const { sidecar } = await start(t);
+  const head = `POST /sts HTTP/1.1\r\nHost: ${sidecar.address}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n`;
+  t.match(await raw(t, sidecar.address, `${head}Action=`), /^HTTP\/1\.1 408 [^]*the whole request longer than 5 s\./);
+});
+
 test("connections over 256 are told to come back, and the others go on", async (t) => {
   const { sidecar } = await start(t);
   const ask = `GET /v1/credentials HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n`;
