@@ -62,14 +62,17 @@ export class CallBudget {
   #turn(isAwaited: () => boolean, unwanted: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       unwanted.throwIfAborted();
-      const settled = new AbortController();
       const settle = (how: () => void): void => {
-        settled.abort();
+        unwanted.removeEventListener("abort", leave);
         this.#waiting.delete(waiting);
         how();
       };
+      const leave = (): void => {
+        waiting.refuse(unwanted.reason);
+        this.#giveTurns();
+      };
       const waiting = { isAwaited, start: () => settle(resolve), refuse: (reason: unknown) => settle(() => reject(reason)) };
-      unwanted.addEventListener("abort", () => { waiting.refuse(unwanted.reason); this.#giveTurns(); }, { signal: settled.signal });
+      unwanted.addEventListener("abort", leave);
       this.#waiting.add(waiting);
       this.#giveTurns();
     });

@@ -61,8 +61,8 @@ const MIN_LIFE_MS = 60_000;
 const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
 /** What the SDKs with the longest window want to be left, 15 minutes, and one: they refresh with less. */
 const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
-/** Between a refresh that failed and the next one. With the circuit's 5 s between two trials that is under 30 s after STS is back. */
-const REFRESH_PAUSE = { leastMs: 10_000, mostMs: 25_000 } as const;
+/** Between a refresh that failed and the next one. With a trial of the circuit that hangs for 5 s all are done within 30 s of STS's return. */
+const REFRESH_PAUSE = { leastMs: 10_000, mostMs: 20_000 } as const;
 /** How often those are renewed whose end is not known, and how long they are kept for nobody. */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
 const LIMIT = 1_000;
@@ -177,13 +177,13 @@ export class CredentialCache {
   }
 
   async #settle(entry: Entry, call: Promise<KeptSession>): Promise<Credentials> {
-    const { basis } = entry;
+    const asked = { basis: entry.basis, steadyMs: this.#options.clock.steady() };
     try {
       const kept = await call;
       this.#keep(entry, kept);
       return asOf(kept, momentOf(this.#options.clock));
     } catch (error) {
-      this.#remember(entry, basis, error);
+      this.#remember(entry, error, asked);
       throw error;
     } finally {
       entry.pending = null;
@@ -218,21 +218,26 @@ export class CredentialCache {
   }
 
   /** What is kept is served on to its end, unless STS says that the role is not ours. */
-  #remember(entry: Entry, basis: object, error: unknown): void {
-    const { clock, random, onRefresh } = this.#options;
-    if (entry.kept !== null && entry.overdueMs === null) {
-      entry.overdueMs = clock.steady();
-      onRefresh(entry.key, error);
-    }
+  #remember(entry: Entry, error: unknown, asked: { readonly basis: object; readonly steadyMs: number }): void {
+    const { clock, random } = this.#options;
+    this.#noteOverdue(entry, error);
     const verdict = judgeFailure(error, entry.failuresInRow, random());
     if (verdict.endsKept) entry.kept = null;
-    if (verdict.refused) entry.refusedOn.add(basis);
+    if (verdict.refused) entry.refusedOn.add(asked.basis);
     if (verdict.counts) entry.failuresInRow += 1;
-    entry.failure = { error, untilMs: clock.steady() + verdict.forMs, refused: verdict.refused };
+    // Backing off counts from when STS was asked, so that a call which hung does not make it longer.
+    const untilMs = (verdict.refused ? clock.steady() : asked.steadyMs) + verdict.forMs;
+    entry.failure = { error, untilMs, refused: verdict.refused };
     if (this.#usable(entry) === null) entry.kept = null;
     if (entry.kept === null) return entry.cancelRefresh?.();
     const pauseMs = REFRESH_PAUSE.leastMs + random() * (REFRESH_PAUSE.mostMs - REFRESH_PAUSE.leastMs);
-    this.#scheduleRefresh(entry, { delayMs: Math.max(verdict.forMs, pauseMs), leftMs: 0 });
+    this.#scheduleRefresh(entry, { delayMs: verdict.refused ? verdict.forMs : pauseMs, leftMs: 0 });
+  }
+
+  #noteOverdue(entry: Entry, error: unknown): void {
+    if (entry.kept === null || entry.overdueMs !== null) return;
+    entry.overdueMs = this.#options.clock.steady();
+    this.#options.onRefresh(entry.key, error);
   }
 
   #scheduleRefresh(entry: Entry, { delayMs, leftMs: left }: { readonly delayMs: number; readonly leftMs: number }): void {

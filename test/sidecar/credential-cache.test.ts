@@ -1,8 +1,6 @@
-import * as fc from "fast-check";
 import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { CredentialCache, type CredentialCacheOptions, type Credentials } from "../../sidecar/credential-cache.ts";
-import { parameters } from "../shared/decisions/property.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 const HOUR = 3_600_000;
@@ -249,36 +247,3 @@ test("hits and misses are told, and closing leaves no timer", async (t) => {
   cache.close();
   t.equal(clock.scheduled, 0);
 });
-
-type Step = { readonly waitMs: number; readonly does: "answers" | "is empty" | "is short" | "refuses" | "fails" | "hangs" };
-
-test("whatever STS does, no answer is empty or has under 60 s to live", (t) => {
-  const step = fc.record<Step>({
-    waitMs: fc.integer({ min: 0, max: 20 * MINUTE }),
-    does: fc.constantFrom("answers", "is empty", "is short", "refuses", "fails", "hangs"),
-  });
-  const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.double({ min: 0, max: 0.999, noNaN: true }), async (steps, random) => {
-    const { cache, clock } = subject({ random: () => random });
-    for (const { waitMs, does } of steps) {
-      const load = (): Promise<Credentials> => behave(clock, does);
-      await clock.advance(waitMs);
-      const asked = cache.get({ key: "a", basis, load }).then((one) => isGood(one, clock.now()), () => true);
-      await clock.advance(5_000);
-      if (!(await asked)) return false;
-    }
-    return true;
-  });
-  return fc.assert(property, parameters(t, 300));
-});
-
-function behave(clock: FakeClock, does: Step["does"]): Promise<Credentials> {
-  if (does === "hangs") return new Promise(() => {});
-  if (does === "refuses") return Promise.reject(refusal);
-  if (does === "fails") return Promise.reject(trouble);
-  const whole = session(clock, does === "is short" ? 59_000 : HOUR);
-  return Promise.resolve(does === "is empty" ? { ...whole, secretAccessKey: "" } : whole);
-}
-
-function isGood({ accessKeyID, secretAccessKey, sessionToken, expirationMs }: Credentials, nowMs: number): boolean {
-  return accessKeyID !== "" && secretAccessKey !== "" && sessionToken !== "" && (expirationMs ?? 0) - nowMs >= MINUTE;
-}

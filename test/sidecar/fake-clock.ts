@@ -42,6 +42,8 @@ export class FakeClock implements SteadyClock {
 
   async advance(ms: number): Promise<void> {
     const endMs = this.#steadyMs + ms;
+    // What was started just before must have set its timers from now on, not from the end.
+    await turn();
     for (let task = this.#next(endMs); task !== undefined; task = this.#next(endMs)) {
       this.#tasks.delete(task);
       this.#steadyMs = task.atMs;
