@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { stringAt, type JsonObject } from "../../shared/decisions/json.ts";
-import { bucketObject, kindObject } from "../shared/decisions/objects.ts";
+import { bucketObject, kindObject, namespaceObject } from "../shared/decisions/objects.ts";
 import { FIRST, replacing, selecting } from "../shared/decisions/checks/company.ts";
 import { objectAt, reviewOf } from "./reviews.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
@@ -130,4 +130,31 @@ test("two deletions that are judged at once are not both allowed", async (t) => 
   const webhook = holding(TEAM_A, other, bucketObject());
   const answers = await Promise.all([TEAM_A, other].map((object) => answer(webhook, deletion(object))));
   t.same(answers.map(({ response }) => response["allowed"]), [true, false]);
+});
+
+test("a change of an annotation alone is judged as what its role's sessions are to be like", async (t) => {
+  const annotated = (annotations: JsonObject): JsonObject => selecting("team-a", FIRST, ["team-a"], { annotations });
+  const update = (annotations: JsonObject): JsonObject => reviewOf(annotated(annotations), { operation: "UPDATE", oldObject: TEAM_A });
+  const webhook = holding(TEAM_A, namespaceObject("team-a"), bucketObject());
+  const refused = await answer(webhook, update({ "ack-role-resolver.io/external-id": "planted id" }));
+  t.match(refused.response, { allowed: false, status: { details: { causes: [{ field: "metadata.annotations[ack-role-resolver.io/external-id]", message: /^IRS-42 the external ID has other characters/ }] } } });
+  t.notMatch(refused.text, "planted");
+  t.strictSame((await answer(webhook, update({ "ack-role-resolver.io/external-id": "id-1" }))).response, { uid: "u-1", allowed: true });
+  t.match((await answer(webhook, update({ "ack-role-resolver.io/externalid": "id-1", "ack-role-resolver.io/duration-seconds": "7200" }))).response, {
+    allowed: true, warnings: [/^IRS-46b metadata\.annotations\[ack-role-resolver\.io\/duration-seconds\]: 7200 s/, /^IRS-47 metadata\.annotations\[ack-role-resolver\.io\/externalid\]/],
+  });
+});
+
+test("selectors of one role ask for the same sessions, and no external ID is told", async (t) => {
+  const shared = (name: string, annotations: JsonObject): JsonObject => {
+    const { metadata } = selecting(name, FIRST, [name], { annotations });
+    return { ...TEAM_A, metadata, spec: { arn: `arn:aws:iam::${FIRST}:role/shared`, namespaceSelector: { names: [name] } } };
+  };
+  const webhook = holding(shared("a", { "ack-role-resolver.io/external-id": "planted" }));
+  const { response, text } = await answer(webhook, reviewOf(shared("b", { "ack-role-resolver.io/external-id": "planted-too" })));
+  const message = /^IRS-40 external-id differs from that of a, which has the same role/;
+  t.match(response, { allowed: false, status: { details: { causes: [{ field: "metadata.annotations[ack-role-resolver.io/external-id]", message }] } } });
+  t.notMatch(text, "planted");
+  t.notMatch(webhook.lines, /planted/);
+  t.match((await answer(webhook, reviewOf(shared("b", { "ack-role-resolver.io/external-id": "planted" })))).response, { allowed: true });
 });
