@@ -199,11 +199,13 @@ export class CredentialCache {
       const credentials = await within(clock, LOAD_LIMIT_MS, load(abort.signal), tookTooLong);
       const kept = keep(credentials, asked);
       if (isWhole(credentials) && leftMs(kept, momentOf(clock)) >= MIN_LIFE_MS) return kept;
-    } finally {
+      throw new ResolverError("ERR_STS_UNAVAILABLE", "STS answered with credentials that are incomplete or about to expire.");
+    } catch (error) {
       abort.abort();
+      throw error;
+    } finally {
       this.#calls.delete(abort);
     }
-    throw new ResolverError("ERR_STS_UNAVAILABLE", "STS answered with credentials that are incomplete or about to expire.");
   }
 
   #keep(entry: Entry, kept: KeptSession): void {

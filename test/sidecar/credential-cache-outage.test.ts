@@ -47,15 +47,15 @@ test("STS is dead for 22 minutes after any steady state: no warm session is refu
   });
   const property = fc.asyncProperty(outage, async ({ seed, afterMs, how }) => {
     const one = subject(seed);
-    const names = keys(20);
+    const names = keys(12);
     await warmUp(one, names, afterMs);
     await one.clock.advance(afterMs % (10 * MINUTE));
     one.sts.behaviour = how;
-    for (let second = 0; second < 22 * 60; second += 20) {
+    for (let second = 0; second < 22 * 60; second += 30) {
       const answers = await Promise.all(names.map((name) => one.ask(name)));
       asks += answers.length;
       if (answers.some((answer) => answer !== "ok")) return false;
-      await one.clock.advance(20 * SECOND);
+      await one.clock.advance(30 * SECOND);
     }
     one.sts.behaviour = "grants";
     const backMs = one.clock.steady();
@@ -64,7 +64,7 @@ test("STS is dead for 22 minutes after any steady state: no warm session is refu
     slowestMs = Math.max(slowestMs, one.clock.steady() - backMs);
     return !stale() && one.clock.steady() - backMs <= 30 * SECOND;
   });
-  await fc.assert(property, parameters(t, 40));
+  await fc.assert(property, parameters(t, 25));
   t.comment(`0 refusals of ${asks} answers during 22 min without STS (asked: 0); all renewed ${slowestMs / 1000} s after its return at most (asked: 30)`);
 });
 
@@ -118,9 +118,9 @@ test("STS throttles for 10 min with 200 sessions in use: at most 1 call per 5 s 
     const fromMs = one.clock.steady();
     let openedMs = Infinity;
     let refusals = 0;
-    for (let second = 0; second < 600; second++) {
+    for (let second = 0; second < 600; second += 2) {
       const answers = names.map((name) => one.ask(name));
-      await one.clock.advance(SECOND);
+      await one.clock.advance(2 * SECOND);
       refusals += (await Promise.all(answers)).filter((answer) => answer !== "ok").length;
       if (one.gate.circuit !== "closed") openedMs = Math.min(openedMs, one.clock.steady());
     }
