@@ -11,15 +11,24 @@ const MEDIA_TYPE = "application/json";
 
 /** The answer of the container credentials endpoint: https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html */
 export function sendCredentials(reply: FastifyReply, credentials: Credentials, nowMs: number): FastifyReply {
-  const expirationMs = credentials.expirationMs ?? nowMs + UNKNOWN_LIFE_MS;
-  return send(reply, 200, {
-    AccessKeyId: credentials.accessKeyID,
-    SecretAccessKey: credentials.secretAccessKey,
+  if (credentials.expirationMs === null) return sendBody(reply, 200, bodyOf(credentials, nowMs + UNKNOWN_LIFE_MS));
+  const body = bodies.get(credentials) ?? bodyOf(credentials, credentials.expirationMs);
+  bodies.set(credentials, body);
+  return sendBody(reply, 200, body);
+}
+
+/** A session is written once however often it is given out, for as long as it is kept. */
+const bodies = new WeakMap<Credentials, Buffer>();
+
+function bodyOf({ accessKeyID, secretAccessKey, sessionToken, accountID }: Credentials, expirationMs: number): Buffer {
+  return Buffer.from(JSON.stringify({
+    AccessKeyId: accessKeyID,
+    SecretAccessKey: secretAccessKey,
     // A long-lived key has none, and botocore demands the field.
-    Token: credentials.sessionToken ?? "",
-    AccountId: credentials.accountID,
+    Token: sessionToken ?? "",
+    AccountId: accountID,
     Expiration: formatExpiration(expirationMs),
-  });
+  }));
 }
 
 /** Whole seconds and `Z`, rounded down: the JS and Rust SDKs take no other form. */
@@ -29,14 +38,14 @@ export function formatExpiration(expirationMs: number): string {
 
 /** Both spellings of code and message, since some SDKs read one and some the other. */
 export function sendError(reply: FastifyReply, { code, status, message }: Pick<ResolverError, "code" | "status" | "message">): FastifyReply {
-  return send(reply, status, errorBody(code, message));
+  return sendBody(reply, status, Buffer.from(JSON.stringify(errorBody(code, message))));
 }
 
 export function errorBody(code: string, message: string): Record<string, string> {
   return { code, message, Code: code, Message: message };
 }
 
-function send(reply: FastifyReply, status: number, body: Record<string, string>): FastifyReply {
+function sendBody(reply: FastifyReply, status: number, body: Buffer): FastifyReply {
   // fastify appends a charset to the type of strings and objects, and leaves a Buffer's alone.
-  return reply.code(status).header("content-type", MEDIA_TYPE).header("cache-control", "no-store").send(Buffer.from(JSON.stringify(body)));
+  return reply.code(status).header("content-type", MEDIA_TYPE).header("cache-control", "no-store").send(body);
 }

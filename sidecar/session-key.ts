@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { compareText } from "../shared/decisions/finding.ts";
 import type { SessionRequest } from "../shared/decisions/session.ts";
 
@@ -20,7 +20,7 @@ export function sessionKey(request: SessionRequest, { identity, region }: Asker)
   const distinct = [
     withoutSession(identity), region, sessionName, durationSeconds, externalID, sourceIdentity, sortedTags, policy, policyARNs.toSorted(compareText),
   ];
-  return JSON.stringify([roleARN, createHash("sha256").update(JSON.stringify(distinct)).digest("base64url")]);
+  return JSON.stringify([roleARN, hash("sha256", JSON.stringify(distinct), "base64url")]);
 }
 
 /** The role of a session's key. */

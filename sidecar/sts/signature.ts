@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
@@ -38,7 +38,7 @@ type Headers = ReadonlyMap<string, string>;
 
 /** SHA-256, as a session token is kept and compared. */
 export function tokenDigest(sessionToken: string): Buffer {
-  return createHash("sha256").update(sessionToken).digest();
+  return hash("sha256", sessionToken, "buffer");
 }
 
 /**
