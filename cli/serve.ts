@@ -7,6 +7,8 @@ export interface Serving {
   /** How long requests are still taken after the signal, in ms. */
   readonly drainMs: number;
   readonly close: () => Promise<void>;
+  /** How long `close` may take after that, in ms; default as `stopOnSignals` has it. */
+  readonly closeMs?: number;
 }
 
 /** Serves until a signal ends the process; never resolves. */

@@ -7,6 +7,9 @@ import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { serveUntilStopped } from "./serve.ts";
 import { openSource, startSource } from "./source.ts";
 
+/** What is in flight is answered within 900 ms; clients that dawdle are cut off after 4 s. */
+const CLOSE_MS = 5_000;
+
 export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "sidecar", level: settings.logLevel });
   const source = await openSource("sidecar", settings);
@@ -15,7 +18,7 @@ export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO
   try {
     const sidecar = await runSidecar(settings, { source, environment: io.environment, log });
     const close = async (): Promise<void> => void (await Promise.all([sidecar.close(), source.stop()]));
-    return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
+    return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, closeMs: CLOSE_MS, close });
   } catch (error) {
     await source.stop();
     throw error;

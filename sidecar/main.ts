@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
 import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
-import { type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
+import { type Clock, type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
 import { formatListenAddress, isLoopbackHost, type ListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
@@ -57,7 +57,8 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const services = createServices(settings, { options, source, log, provider, registry, clock, issued, random: Math.random });
   const token = await openToken(settings, { log, clock, metrics: services.metrics });
   const app = buildSidecar(options, { source, log, token: token.check, clock, issued, listen: () => bound, ...services });
-  const closers = [() => app.close(), async () => { token.close(); services.close(); await issued.close(); }];
+  // One after another: what is in flight may still need STS.
+  const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
   try {
     bound = await listenAt(app, bound);
     const ready = (): Readiness =>
@@ -116,6 +117,20 @@ async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<L
   return { host: address.host, port: typeof taken === "object" ? taken.port : address.port };
 }
 
+/** How long clients may dawdle over a request that they have begun, in ms, when the sidecar stops. */
+const DAWDLE_MS = 4_000;
+
+async function closeApp(app: FastifyInstance, clock: Clock): Promise<void> {
+  const cancel = clock.schedule(DAWDLE_MS, () => app.server.closeAllConnections());
+  await app.close().finally(cancel);
+}
+
 async function closeAll(closers: readonly (() => Promise<void>)[]): Promise<void> {
-  await Promise.all(closers.map((close) => close()));
+  const [first, ...others] = closers;
+  if (first === undefined) return;
+  try {
+    await first();
+  } finally {
+    await closeAll(others);
+  }
 }

@@ -1,16 +1,16 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Clock } from "../shared/inventory/clock.ts";
+import type { SteadyClock } from "../shared/inventory/clock.ts";
 
 /** How long the token before the last rotation stays good: clients read the file at their own pace. */
 const PREVIOUS_TOKEN_MS = 60_000;
 
 /** Compares what a client presents with the token, in the same time whatever it presents. */
 export class TokenCheck {
-  readonly #clock: Clock;
+  readonly #clock: SteadyClock;
   #current: Buffer;
-  #previous: { readonly digest: Buffer; readonly untilMs: number } | null = null;
+  #previous: { readonly digest: Buffer; readonly untilSteadyMs: number } | null = null;
 
-  constructor(token: string, clock: Clock) {
+  constructor(token: string, clock: SteadyClock) {
     this.#current = digestOf(token);
     this.#clock = clock;
   }
@@ -20,7 +20,7 @@ export class TokenCheck {
     const digest = digestOf(presented);
     const isCurrent = timingSafeEqual(digest, this.#current);
     const previous = this.#previous;
-    const isPrevious = timingSafeEqual(digest, previous?.digest ?? NONE) && previous !== null && this.#clock.now() < previous.untilMs;
+    const isPrevious = timingSafeEqual(digest, previous?.digest ?? NONE) && previous !== null && this.#clock.steady() < previous.untilSteadyMs;
     return isCurrent || isPrevious;
   }
 
@@ -28,7 +28,7 @@ export class TokenCheck {
   rotate(token: string): boolean {
     const digest = digestOf(token);
     if (digest.equals(this.#current)) return false;
-    this.#previous = { digest: this.#current, untilMs: this.#clock.now() + PREVIOUS_TOKEN_MS };
+    this.#previous = { digest: this.#current, untilSteadyMs: this.#clock.steady() + PREVIOUS_TOKEN_MS };
     this.#current = digest;
     return true;
   }

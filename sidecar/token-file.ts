@@ -3,12 +3,12 @@ import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
+import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import { TokenCheck } from "./token-check.ts";
 
 export interface TokenFilePorts {
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   readonly randomBytes: (size: number) => Buffer;
   readonly log: Logger;
   readonly metrics: Pick<SidecarMetrics, "tokenReloaded" | "tokenReloadFailed">;

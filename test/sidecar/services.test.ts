@@ -82,3 +82,30 @@ test("the base identity is renewed before its end, and its end ends no session t
   t.ok(await moveUntil(lost, { clock, stepMs: 1_000, steps: 60 }), "no base any more");
   t.match(await get(sidecar.address, PATH), { status: 200, body: /"AccountId":"111111111111"/ }, "the role that is kept is vended for longer than the base lived");
 });
+
+test("it listens before STS answers, and is ready and answers as soon as it has", async (t) => {
+  const held = Promise.withResolvers<null>();
+  const { sidecar } = await start(t, {}, {}, () => held.promise);
+  const probes = async (): Promise<number[]> => Promise.all(["/healthz", "/startupz", "/readyz"].map(async (path) => (await get(sidecar.healthAddress, path)).status));
+  t.same(await probes(), [200, 200, 503]);
+  const asked = get(sidecar.address, "/v1/credentials");
+  held.resolve(null);
+  t.equal((await asked).status, 200, "who has asked before is answered then");
+  t.same(await probes(), [200, 200, 200]);
+});
+
+test("a clock that is set 10 minutes forth, and 20 back, costs nobody an answer nor a state its truth", async (t) => {
+  const clock = new FakeClock(Date.now());
+  const baseProvider = async (): Promise<SigningCredentials> => ({ ...BASE, expirationMs: clock.now() + 60 * MINUTE });
+  const { sidecar, source, logLines } = await start(t, {}, { clock, baseProvider });
+  for (const jumpMs of [0, 10 * MINUTE, -20 * MINUTE]) {
+    clock.jump(jumpMs);
+    source.status = { loaded: true, lastSyncMs: clock.now(), fault: null };
+    t.equal((await get(sidecar.address, PATH)).status, 200);
+    t.equal((await get(sidecar.healthAddress, "/readyz")).status, 200);
+    const metrics = (await get(sidecar.healthAddress, "/metrics")).body;
+    t.match(metrics, "ack_role_resolver_sidecar_refresh_lag_seconds 0\n");
+    t.match(metrics, 'circuit_state{state="closed"} 1');
+  }
+  t.same(logLines.filter((line) => line.includes('"warn"')), []);
+});
