@@ -15,6 +15,8 @@ export interface IssuedJournalPorts {
 const FILE = "issued.jsonl";
 /** Others may neither read it, for its secrets, nor write it, for what it grants. */
 const MODE = 0o600;
+/** Of SHA-256. */
+const DIGEST_BYTES = 32;
 /** Written anew, with the live ones alone, once it has grown by so much. */
 const COMPACT_OVER = { lines: 1_000, timesLive: 2 } as const;
 
@@ -129,11 +131,12 @@ function lineOf({ tokenDigest, ...rest }: Issued): string {
 function issuedOf(line: string): Issued[] {
   const object = parsed(line);
   const text = (name: string): string => stringAt(object, name) ?? "";
-  const [kind, expirationMs, digest] = [field(object, "kind"), field(object, "expirationMs"), stringAt(object, "tokenDigest")];
+  const [kind, expirationMs, encoded] = [field(object, "kind"), field(object, "expirationMs"), stringAt(object, "tokenDigest")];
   const issued = { accessKeyID: text("accessKeyID"), secretAccessKey: text("secretAccessKey"), accountID: text("accountID"), arn: text("arn"), userID: text("userID") };
   if (issued.accessKeyID === "" || issued.secretAccessKey === "" || typeof expirationMs !== "number") return [];
   if (kind !== "base" && kind !== "role") return [];
-  return [{ ...issued, kind, expirationMs, tokenDigest: digest === null ? null : Buffer.from(digest, "base64") }];
+  const digest = encoded === null ? null : Buffer.from(encoded, "base64");
+  return digest === null || digest.length === DIGEST_BYTES ? [{ ...issued, kind, expirationMs, tokenDigest: digest }] : [];
 }
 
 function parsed(line: string): unknown {
