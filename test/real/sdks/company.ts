@@ -12,14 +12,18 @@ import { readSettings } from "../../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarSettings } from "../../../sidecar/main.ts";
 import type { Refusal } from "./client.ts";
 
-const NAMESPACES = ["team-a", "team-b"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`);
-const SELECTORS = [
-  ["team-a", "arn:aws:iam::111111111111:role/team-a", "namespaceSelector: {names: [team-a]}"],
-  ["gold", "arn:aws:iam::222222222222:role/gold", "namespaceSelector: {names: [team-b]}\n  resourceLabelSelector: {matchLabels: {tier: gold}}"],
-].map(([name, arn, rest]) => `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {name: ${name}}\nspec:\n  arn: ${arn}\n  ${rest}\n`);
-
 /** The manifests of two teams in two accounts. */
-export const MANIFESTS: string = [...NAMESPACES, ...SELECTORS].join("---\n");
+export const MANIFESTS: string = [
+  ...["team-a", "team-b"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`),
+  selector("team-a", "arn:aws:iam::111111111111:role/team-a", "namespaceSelector: {names: [team-a]}"),
+  selector("gold", "arn:aws:iam::222222222222:role/gold", "namespaceSelector: {names: [team-b]}\n  resourceLabelSelector: {matchLabels: {tier: gold}}"),
+].join("---\n");
+
+/** The manifest of a selector; `rest` is what its spec has beside the ARN. */
+export function selector(name: string, roleARN: string, rest: string, annotations: Readonly<Record<string, string>> = {}): string {
+  const metadata = JSON.stringify({ name, annotations });
+  return `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\nspec:\n  arn: ${roleARN}\n  ${rest}\n`;
+}
 
 /** The sidecar's own identity, as STS knows it. */
 export const BASE = {
@@ -47,11 +51,14 @@ export interface Company {
 export interface CompanyPorts {
   readonly sts?: Partial<STSEmulatorOptions>;
   readonly clock?: SteadyClock;
+  /** Default: MANIFESTS. */
+  readonly manifests?: string;
 }
 
 /** Starts them on loopback, and stops them with the test. */
-export async function startCompany(t: Test, overrides: Partial<SidecarSettings> = {}, { sts: options, clock }: CompanyPorts = {}): Promise<Company> {
-  const folder = t.testdir({ home: {}, manifests: { "company.yaml": MANIFESTS } });
+export async function startCompany(t: Test, overrides: Partial<SidecarSettings> = {}, ports: CompanyPorts = {}): Promise<Company> {
+  const { sts: options, clock, manifests = MANIFESTS } = ports;
+  const folder = t.testdir({ home: {}, manifests: { "company.yaml": manifests } });
   const sts = await startSTSEmulator({ baseCredentials: [BASE], ...options });
   t.teardown(() => sts.close());
   const source = new ManifestSource([join(folder, "manifests")], { runtime: "ack" });

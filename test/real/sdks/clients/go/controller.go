@@ -3,107 +3,159 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"os"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// controller does what the runtime of ACK controllers does (aws-controllers-k8s/runtime, pkg/runtime/config.go and pkg/config/config.go):
-// asks who it is, and dies if nobody says so; then makes for every kind, region and role a provider of its own, without options and
-// so with a session name of its own, and keeps it in a cache without an expiry window.
-func controller(ctx context.Context, cfg aws.Config, args []string) (any, error) {
+// httpTimeout is what controllers are told by their charts, as --http-client-timeout.
+const httpTimeout = 60 * time.Second
+
+// userAgent hides from the SDK that it could share or tune the client beneath, as the controllers' own wrapper does.
+type userAgent struct{ client aws.HTTPClient }
+
+func (u userAgent) Do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("User-Agent", "aws-controllers-k8s "+request.Header.Get("User-Agent"))
+	return u.client.Do(request)
+}
+
+// newAWSConfig does what NewAWSConfig of ACK's runtime does (aws-controllers-k8s/runtime v0.62.0, pkg/runtime/config.go) for every kind,
+// account, region and role: base credentials, connections and the provider of the role are all its own. The provider has no options,
+// and so a session name of its own, and its cache no expiry window.
+func newAWSConfig(ctx context.Context, region, roleARN string) (aws.Config, error) {
+	client := userAgent{awshttp.NewBuildableClient().WithTimeout(httpTimeout)}
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithHTTPClient(client))
+	if err != nil {
+		return cfg, err
+	}
+	if endpoint := os.Getenv("CLIENT_BASE_ENDPOINT"); endpoint != "" {
+		cfg.BaseEndpoint = &endpoint
+	}
+	if roleARN != "" {
+		cfg.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), roleARN))
+	}
+	return cfg, nil
+}
+
+// controller asks who it is, dies if nobody says so, and reconciles a resource of each kind, region and role.
+func controller(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	counts, err := numbers(args[:2])
 	if err != nil {
 		return nil, err
 	}
-	identity, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	own, err := newAWSConfig(ctx, region, "")
+	if err != nil {
+		return nil, err
+	}
+	identity, err := sts.NewFromConfig(own).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return nil, fmt.Errorf("unable to determine the account: %w", err)
 	}
 	tally := newTally(args[2:])
 	var all sync.WaitGroup
 	for range counts[0] {
-		for region := range counts[1] {
-			for _, role := range args[2:] {
-				all.Go(func() { tally.add(role)(roleProvider(inRegion(cfg, region), role).Retrieve(ctx)) })
+		// A kind's reconciler has one worker by default, and takes one resource after the other.
+		all.Go(func() {
+			for n := range counts[1] {
+				for _, role := range args[2:] {
+					tally.add(role)(retrieveRole(ctx, fmt.Sprintf("eu-west-%d", n+1), role))
+				}
 			}
-		}
+		})
 	}
 	all.Wait()
 	return map[string]any{"identity": map[string]any{"account": *identity.Account, "arn": *identity.Arn}, "roles": tally.reports}, nil
 }
 
-// stream has CALLS controllers' providers, AT_ONCE at a time, get their first credentials, each with an AssumeRole of its own.
-func stream(ctx context.Context, cfg aws.Config, args []string) (any, error) {
+func retrieveRole(ctx context.Context, region, roleARN string) (aws.Credentials, error) {
+	cfg, err := newAWSConfig(ctx, region, roleARN)
+	if err != nil {
+		return aws.Credentials{}, err
+	}
+	return cfg.Credentials.Retrieve(ctx)
+}
+
+// stream renews sessions, CALLS of them, AT_ONCE at a time, as the providers of as many configurations do whose sessions have ended: with
+// the base credentials that they have had from the start.
+func stream(ctx context.Context, _ aws.Config, args []string) (any, error) {
+	counts, err := numbers(args[:2])
+	if err != nil {
+		return nil, err
+	}
+	clients := make([]*sts.Client, counts[1])
+	for i := range clients {
+		cfg, err := newAWSConfig(ctx, region, "")
+		if err != nil {
+			return nil, err
+		}
+		clients[i] = sts.NewFromConfig(cfg)
+	}
 	roles := args[2:]
 	tally := newTally(roles)
-	err := atOnce(args[:2], func(call int) {
+	atOnce(counts[0], counts[1], func(worker, call int) {
 		role := roles[call%len(roles)]
-		tally.add(role)(roleProvider(cfg, role).Retrieve(ctx))
+		tally.add(role)(stscreds.NewAssumeRoleProvider(clients[worker], role).Retrieve(ctx))
 	})
-	return map[string]any{"roles": tally.reports}, err
+	return map[string]any{"roles": tally.reports}, nil
 }
 
 // use calls an AWS service CALLS times, AT_ONCE at a time, with one provider for each role, as reconciling does.
-func use(ctx context.Context, cfg aws.Config, args []string) (any, error) {
+func use(ctx context.Context, _ aws.Config, args []string) (any, error) {
+	counts, err := numbers(args[:2])
+	if err != nil {
+		return nil, err
+	}
 	endpoint, roles := args[2], args[3:]
 	tally := newTally(roles)
-	providers := make([]*aws.CredentialsCache, len(roles))
+	configs := make([]aws.Config, len(roles))
 	services := make([]*sts.Client, len(roles))
 	for i, role := range roles {
-		providers[i] = roleProvider(cfg, role)
+		cfg, err := newAWSConfig(ctx, region, role)
+		if err != nil {
+			return nil, err
+		}
+		configs[i] = cfg
 		services[i] = sts.NewFromConfig(cfg, func(o *sts.Options) {
 			o.BaseEndpoint = &endpoint
-			o.Credentials = providers[i]
 			// A request that is refused is to be seen, not repeated.
 			o.Retryer = aws.NopRetryer{}
 		})
 	}
-	err := atOnce(args[:2], func(call int) {
+	atOnce(counts[0], counts[1], func(_, call int) {
 		i := call % len(roles)
 		_, err := services[i].GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 		if err != nil {
 			tally.add(roles[i])(aws.Credentials{}, err)
 			return
 		}
-		tally.add(roles[i])(providers[i].Retrieve(ctx))
+		tally.add(roles[i])(configs[i].Credentials.Retrieve(ctx))
 	})
-	return map[string]any{"roles": tally.reports}, err
+	return map[string]any{"roles": tally.reports}, nil
 }
 
-func inRegion(cfg aws.Config, region int) aws.Config {
-	regional := cfg.Copy()
-	regional.Region = fmt.Sprintf("eu-west-%d", region+1)
-	return regional
-}
-
-func roleProvider(cfg aws.Config, roleARN string) *aws.CredentialsCache {
-	return aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), roleARN))
-}
-
-func atOnce(args []string, work func(call int)) error {
-	counts, err := numbers(args)
-	if err != nil {
-		return err
-	}
+func atOnce(count, workers int, work func(worker, call int)) {
 	calls := make(chan int)
-	var workers sync.WaitGroup
-	for range counts[1] {
-		workers.Go(func() {
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() {
 			for call := range calls {
-				work(call)
+				work(worker, call)
 			}
 		})
 	}
-	for call := range counts[0] {
+	for call := range count {
 		calls <- call
 	}
 	close(calls)
-	workers.Wait()
-	return nil
+	all.Wait()
 }
 
 func numbers(texts []string) ([]int, error) {

@@ -36,9 +36,6 @@ func run(ctx context.Context, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if endpoint := os.Getenv("CLIENT_BASE_ENDPOINT"); endpoint != "" {
-		cfg.BaseEndpoint = &endpoint
-	}
 	for _, mode := range modes {
 		if len(args) > 0 && args[0] == mode.name && len(args)-1 >= mode.arguments {
 			return mode.run(ctx, cfg, args[1:])
