@@ -1,5 +1,8 @@
 import { type Test, test } from "tap";
+import { createLogger } from "../../../shared/server/logger.ts";
+import { IssuedCredentials } from "../../../sidecar/issued-credentials.ts";
 import { namespaceObject, selectorObject } from "../../shared/decisions/objects.ts";
+import { FakeClock } from "../fake-clock.ts";
 import { BASE_IDENTITY, HEADERS, ROLE_A, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 import { assumeBody, FORM, HOST, send, signed, type STSAnswer, type VendedKeys, WHO } from "./signed-request.ts";
 
@@ -118,6 +121,28 @@ test("identity-only: keys of the sidecar's own, in the base identity's name, tha
   t.equal(unmatched.AccessKeyId, answer.AccessKeyId, "the same where no selector selects");
   t.match((await ask(sidecar, answer)).body, `<Arn>${BASE_IDENTITY.arn}</Arn>`);
   t.equal((await ask(sidecar, answer, assumeBody({ RoleArn: ROLE_A }))).code, "ok");
+});
+
+test("an answer waits until what it vends is written down", async (t) => {
+  const [asked, written] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
+  let isOpen = false;
+  const append = async (): Promise<void> => {
+    if (!isOpen) return;
+    asked.resolve(null);
+    await written.promise;
+  };
+  const issued = await IssuedCredentials.open(t.testdir({}), { clock: new FakeClock(), log: createLogger({ name: "x", level: "silent" }), append });
+  t.teardown(() => issued.close());
+  isOpen = true;
+  const sidecar = new SidecarUnderTest({ issued });
+  const answer = sidecar.get("/v1/credentials");
+  await asked.promise;
+  let isAnswered = false;
+  void answer.then(() => (isAnswered = true));
+  for (let i = 0; i < 100; i++) await sidecar.clock.advance(1);
+  t.notOk(isAnswered);
+  written.resolve(null);
+  t.equal((await answer).statusCode, 200);
 });
 
 async function scoped(t: Test): Promise<SidecarUnderTest> {
