@@ -50,7 +50,7 @@ export const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
     alert: 'rate(ack_role_resolver_sidecar_sts_calls_total{code="AccessDenied"}[15m]) > 0',
   },
   sidecar_sts_call_duration_seconds: { labels: { action: STS_ACTION } },
-  sidecar_refusals_total: { labels: { code: ERROR_CODE } },
+  sidecar_refusals_total: { labels: { code: `${ERROR_CODE}, or on \`/sts\` one of STS such as \`AccessDenied\`` } },
   sidecar_auth_failures_total: { labels: { kind: "`token`, `signature`, `host`" }, alert: "rate(ack_role_resolver_sidecar_auth_failures_total[5m]) > 0.1" },
   sidecar_token_reloads_total: { labels: { result: "`ok`, `failed`" }, alert: 'increase(ack_role_resolver_sidecar_token_reloads_total{result="failed"}[10m]) > 0' },
   sidecar_account_refusals_total: { alert: "increase(ack_role_resolver_sidecar_account_refusals_total[10m]) > 0" },

@@ -53,6 +53,7 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   const sessions = new CredentialCache({
     clock, random, gate,
     onLookup: (result) => metrics.lookup(result),
+    onShortLived: (key, lifeMs) => told.shortLived(roleOfSession(key), lifeMs),
     onRefresh: (key, error) => told.refresh({ key, roleARN: roleOfSession(key) }, error),
   });
   const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (...call) => metrics.stsCall(...call) });

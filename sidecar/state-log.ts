@@ -11,6 +11,7 @@ export class StateLog {
   readonly #log: Pick<Logger, "info" | "warn">;
   #circuitIsOpen = false;
   #base: string | null = null;
+  #saidShortLived = false;
   /** Keys of sessions whose refresh was said to fail; at most as many as are kept. */
   readonly #failing = new Set<string>();
 
@@ -34,6 +35,14 @@ export class StateLog {
     if (state.is === "proven") this.#log.info({ base_arn: arn }, "base identity proven with STS");
     else if (state.is === "ageing") this.#log.warn({ base_arn: arn, reason: fault }, "base identity could not be renewed; the one in hand is used to its end");
     else this.#log.warn({ base_arn: arn, reason: fault }, "no base identity: nothing new can be asked of STS");
+  }
+
+  /** Once for the process: it is how the roles are set up, and one is as good as all to see it by. */
+  shortLived(roleARN: string, lifeMs: number): void {
+    if (this.#saidShortLived) return;
+    this.#saidShortLived = true;
+    const fix = "Raise the role's MaxSessionDuration to an hour, and the selector's duration-seconds annotation with it.";
+    this.#log.warn({ role_arn: roleARN, life_seconds: Math.round(lifeMs / 1000), fix }, "sessions live so shortly that SDKs are at times given less than the 16 minutes they want");
   }
 
   /** `error` null: it succeeded again. An open circuit, which has its own line, is not said again for each role. */

@@ -55,6 +55,15 @@ test("a session that cannot be renewed is told, and that it is again, but not wh
   t.end();
 });
 
+test("sessions that live too shortly are told of once, with the fix", (t) => {
+  const { log, lines } = subject();
+  log.shortLived("arn:role", 900_000);
+  log.shortLived("arn:other", 900_000);
+  t.match(lines, [{ level: "warn", role_arn: "arn:role", life_seconds: 900, fix: /MaxSessionDuration/ }]);
+  t.equal(lines.length, 1);
+  t.end();
+});
+
 test("of sessions without number those told longest ago are forgotten", (t) => {
   const { log, lines } = subject();
   for (let i = 0; i <= 1_000; i++) log.refresh({ key: `k${i}`, roleARN: "arn:role" }, new Error("no"));
