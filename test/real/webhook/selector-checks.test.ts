@@ -16,6 +16,7 @@ onCluster("the checks of a selector on a real API server", async (t, cluster) =>
   await cluster.kubectl(["create", "namespace", "team-a"]);
   await t.test("a controller may write no selector, whatever its ClusterRole says", async (tt) => refusesControllers(tt, cluster));
   await t.test("kubectl shows what of a selector does not exist, and where it may not point", async (tt) => warnsOfTheCluster(tt, cluster));
+  await t.test("a change of an annotation alone is judged, and says no external ID", async (tt) => judgesAnnotations(tt, cluster));
   await t.test("the apiVersion form is no loss, since it is rewritten", async (tt) => acceptsRewritten(tt, cluster));
   await t.test("with the CRD of ACK's charts", async (tt) => {
     await cluster.installCRDs([ACK_SELECTOR_CRD]);
@@ -70,6 +71,21 @@ async function warnsOfTheCluster(t: Test, cluster: Cluster): Promise<void> {
   const elsewhere = await apply(cluster, selector("elsewhere", { arn: ROLE.replace("111122223333", "444455556666"), namespaceSelector: { names: ["team-a"] } }), "--dry-run=server");
   t.equal(elsewhere.code, 1);
   t.equal(elsewhere.stderr, 'The IAMRoleSelector "elsewhere" is invalid: spec.arn: IRS-04 account 444455556666 is not an allowed one: 111122223333. Write a role of one of the accounts that --allowed-accounts lists.\n');
+}
+
+async function judgesAnnotations(t: Test, cluster: Cluster): Promise<void> {
+  const annotate = (annotation: string): ReturnType<Cluster["kubectl"]> => cluster.kubectl(["annotate", "--overwrite", "iamroleselector", "assumed", `ack-role-resolver.io/${annotation}`]);
+  t.equal((await cluster.request("POST", SELECTORS, selector("assumed", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }))).status, 201);
+  const refused = await annotate("external-id=planted id");
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, "metadata.annotations[ack-role-resolver.io/external-id]: IRS-42 the external ID has other characters than letters, digits and _+=,.@:/-. ");
+  t.notMatch(refused.stderr, "planted");
+  t.match((await annotate("duration-seconds=7200")).stderr, /^Warning: IRS-46b metadata\.annotations\[ack-role-resolver\.io\/duration-seconds\]: 7200 s is more/m);
+  t.equal((await annotate("external-id=planted-id")).code, 0);
+  const other = await apply(cluster, selector("other", { arn: ROLE, namespaceSelector: { names: ["team-b"] } }), "--dry-run=server");
+  t.match(other.stderr, "metadata.annotations[ack-role-resolver.io/external-id]: IRS-40 external-id differs from that of assumed, which has the same role. ");
+  t.notMatch(other.stderr, "planted");
+  t.equal((await cluster.request("DELETE", `${SELECTORS}/assumed`)).status, 200);
 }
 
 async function acceptsRewritten(t: Test, cluster: Cluster): Promise<void> {
