@@ -18,7 +18,7 @@ export interface BaseState {
 
 export interface BaseIdentityPorts {
   readonly provider: BaseProvider;
-  readonly sts: Pick<STS, "callerIdentity">;
+  readonly sts: Pick<STS, "callerIdentity"> & Partial<Pick<STS, "behindMs">>;
   readonly clock: SteadyClock;
   readonly random: () => number;
   /** After each attempt. */
@@ -31,7 +31,7 @@ const KEY = "base";
 export class BaseIdentity {
   readonly #cache: CredentialCache;
   readonly #provider: BaseProvider;
-  readonly #sts: Pick<STS, "callerIdentity">;
+  readonly #sts: BaseIdentityPorts["sts"];
   #fault: string | null = null;
   #identity: string | null = null;
   #proved: { readonly steadyMs: number; readonly expirationMs: number | null } | null = null;
@@ -85,8 +85,10 @@ export class BaseIdentity {
 
   async #load(signal: AbortSignal): Promise<Credentials> {
     try {
-      const credentials = await this.#provide();
-      const identity = await this.#sts.callerIdentity(credentials, signal);
+      const given = await this.#provide();
+      const identity = await this.#sts.callerIdentity(given, signal);
+      // Their end is by AWS's clock, which STS has just told: where ours is behind they would seem to live on after it.
+      const credentials = { ...given, expirationMs: given.expirationMs === null ? null : given.expirationMs - (this.#sts.behindMs ?? 0) };
       this.#fault = null;
       this.#identity = identity.arn;
       this.#proved = { steadyMs: this.#clock.steady(), expirationMs: credentials.expirationMs };

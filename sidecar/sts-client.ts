@@ -20,6 +20,8 @@ export interface STS {
   assumeRole(base: SigningCredentials, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
   /** Whose the credentials are. */
   callerIdentity(base: SigningCredentials, signal: AbortSignal): Promise<CallerIdentity>;
+  /** By how much this machine's clock is behind STS's, in ms, as its last answer said; 0 where it is not. */
+  readonly behindMs: number;
 }
 
 export interface STSOptions {
@@ -63,6 +65,9 @@ export function createSTS({ endpoint, region, onCall = () => {}, now = Date.now,
     }
   };
   return {
+    get behindMs() {
+      return connection.behindMs;
+    },
     assumeRole: (base, request, signal) =>
       call({ action: "AssumeRole", base, request, signal }, async (client, options) => {
         const latestMs = now() + request.durationSeconds * 1000;

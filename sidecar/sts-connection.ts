@@ -37,6 +37,11 @@ export class STSConnection {
     }
   }
 
+  /** By how much this machine's clock is behind STS's, as its last answer said; 0 where it is not, or is not known. */
+  get behindMs(): number {
+    return Math.max(0, this.#last?.client.config.systemClockOffset ?? 0);
+  }
+
   #clientFor(base: SigningCredentials): STSClient {
     const last = this.#last;
     if (last !== null && last.base.accessKeyID === base.accessKeyID && last.base.sessionToken === base.sessionToken) return last.client;

@@ -40,6 +40,14 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
   base.close();
 });
 
+test("where this machine's clock is behind STS's, the end that AWS stated is taken to be that much nearer", async (t) => {
+  for (const behindMs of [0, 10 * MINUTE]) {
+    const base = new BaseIdentity({ provider: async () => credentials(), sts: { callerIdentity: async () => IDENTITY, behindMs }, clock, random: () => 0.5 });
+    t.equal((await base.get()).expirationMs, clock.now() + 60 * MINUTE - behindMs);
+    base.close();
+  }
+});
+
 test("a provider without credentials is told without what it said", async (t) => {
   const base = subject(() => Promise.reject(new Error("planted detail")));
   await t.rejects(base.get(), {

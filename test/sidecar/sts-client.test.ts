@@ -138,6 +138,7 @@ test("on a machine whose clock is 10 minutes behind STS a session ends here no l
   const { expirationMs } = await sts.assumeRole(BASE, REQUEST, never());
   const sinceMs = (expirationMs ?? 0) - before;
   t.ok(sinceMs <= 60 * MINUTE + 1_000 && sinceMs > 59 * MINUTE, `${sinceMs} ms of 70 minutes that STS's time says`);
+  t.ok(Math.abs(sts.behindMs - 10 * MINUTE) < 5_000, `${sts.behindMs} ms behind`);
 });
 
 test("on a machine whose clock is 10 minutes ahead of STS a session ends early", async (t) => {
@@ -146,6 +147,7 @@ test("on a machine whose clock is 10 minutes ahead of STS a session ends early",
   const { expirationMs } = await sts.assumeRole(BASE, REQUEST, never());
   const sinceMs = (expirationMs ?? 0) - before;
   t.ok(sinceMs <= 50 * MINUTE + 1_000 && sinceMs > 49 * MINUTE - 1_000, `${sinceMs} ms`);
+  t.equal(sts.behindMs, 0);
 });
 
 test("a clock 20 minutes off is told from STS's answer and made up for, for other credentials too", async (t) => {
