@@ -30,7 +30,11 @@ function grantForGroup(inventory: Inventory, group: string, query: Pick<Namespac
   if (answer === null) return unmatched(query);
   if (answer.code !== null) return refused(answer.code, printable(answer.message));
   const map = answer.via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
-  return roleOf(answer.roleARN, { map, key: answer.key, data: inventory.configMap(settings.ackSystemNamespace, map) ?? NO_DATA }, query);
+  return roleOf(answer.roleARN, { map, key: answer.key, data: dataOf(inventory, map, query) }, query);
+}
+
+function dataOf(inventory: Inventory, map: string, { settings }: Pick<Asker, "settings">): MapData {
+  return inventory.configMap(settings.ackSystemNamespace, map) ?? NO_DATA;
 }
 
 const NO_DATA: MapData = new Map();
@@ -79,7 +83,7 @@ function grantAnywhere(inventory: Inventory, roleARN: string, query: RoleQuery):
 /** The entries with the role, in the maps that controllers read. */
 function* entriesOf(inventory: Inventory, roleARN: string, { settings }: Asker): Iterable<Entry> {
   for (const map of settings.teamLevelCARM ? [ACCOUNT_MAP, TEAM_MAP] : [ACCOUNT_MAP]) {
-    const data = inventory.configMap(settings.ackSystemNamespace, map) ?? NO_DATA;
+    const data = dataOf(inventory, map, { settings });
     for (const key of keysByRole(data).get(roleARN)) yield { map, key, data };
   }
 }

@@ -53,19 +53,25 @@ export function readExtras(object: JsonObject, written: WrittenSelector): Sessio
   };
 }
 
-const FIELDS: readonly { readonly annotation: string; readonly valueOf: (extras: SessionExtras) => unknown }[] = [
-  { annotation: EXTERNAL_ID_ANNOTATION, valueOf: ({ externalID }) => externalID },
-  { annotation: SESSION_NAME_ANNOTATION, valueOf: ({ sessionName }) => sessionName },
-  { annotation: SOURCE_IDENTITY_ANNOTATION, valueOf: ({ sourceIdentity }) => sourceIdentity },
-  { annotation: SESSION_TAGS_ANNOTATION, valueOf: ({ tags }) => (tags.length === 0 ? "" : JSON.stringify(tags)) },
-  { annotation: DURATION_SECONDS_ANNOTATION, valueOf: ({ durationSeconds }) => durationSeconds },
+const FIELDS: readonly { readonly annotation: string; readonly isSame: (a: SessionExtras, b: SessionExtras) => boolean }[] = [
+  { annotation: EXTERNAL_ID_ANNOTATION, isSame: (a, b) => a.externalID === b.externalID },
+  { annotation: SESSION_NAME_ANNOTATION, isSame: (a, b) => a.sessionName === b.sessionName },
+  { annotation: SOURCE_IDENTITY_ANNOTATION, isSame: (a, b) => a.sourceIdentity === b.sourceIdentity },
+  { annotation: SESSION_TAGS_ANNOTATION, isSame: (a, b) => sameTags(a.tags, b.tags) },
+  { annotation: DURATION_SECONDS_ANNOTATION, isSame: (a, b) => a.durationSeconds === b.durationSeconds },
 ];
+
+/** Both are in the order of their keys. */
+function sameTags(a: readonly SessionTag[], b: readonly SessionTag[]): boolean {
+  return a.length === b.length && a.every(({ key, value }, i) => key === b[i]?.key && value === b[i].value);
+}
 
 const NONE: readonly string[] = [];
 
 /** The annotations by which the sessions that two selectors ask for differ. */
 export function differingExtras(a: SessionExtras, b: SessionExtras): readonly string[] {
-  return a === b ? NONE : FIELDS.filter(({ valueOf }) => valueOf(a) !== valueOf(b)).map(({ annotation }) => annotation);
+  const isSame = a === b || FIELDS.every((field) => field.isSame(a, b)); // as nearly always
+  return isSame ? NONE : FIELDS.filter((field) => !field.isSame(a, b)).map(({ annotation }) => annotation);
 }
 
 /** `external-id` of `ack-role-resolver.io/external-id`, which is enough where it can be nothing else. */
@@ -123,7 +129,7 @@ export function tagFaults(text: string, written: WrittenSelector): string[] {
   const faults = tags.flatMap((tag) => faultsOfTag(tag, written));
   if (tags.length > MOST_TAGS) faults.push(`there are ${tags.length} tags, and a session has at most ${MOST_TAGS}`);
   const keys = tags.map(({ key }) => key.toLowerCase());
-  const repeated = tags.filter((_, i) => keys.indexOf(keys[i] ?? "") < i);
+  const repeated = tags.filter(({ key }, i) => keys.indexOf(key.toLowerCase()) < i);
   return [...faults, ...repeated.map(({ key }) => `the key ${quote(key)} stands there before, and keys that differ in case alone are the same`)];
 }
 
