@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
@@ -97,4 +97,10 @@ test("every error code and flag that the page names is there", async (t) => {
   for (const [code] of PAGE.matchAll(/ERR_[A-Z_]+/g)) t.ok(Object.hasOwn(ERRORS, code), code);
   const flags = new Set<string>(Object.values(SETTINGS).map(({ flag }) => flag));
   for (const [flag] of PAGE.matchAll(/(?<=[\s`])--[a-z]+(-[a-z]+)*/g)) t.ok(flags.has(flag) || flag === "--explain", flag);
+});
+
+test("every page and metric that the page names is there", async (t) => {
+  for (const [, file = ""] of PAGE.matchAll(/\]\(([^)]+)\)/g)) t.ok(existsSync(path.join(import.meta.dirname, "../docs", file)), file);
+  const metrics = readFileSync(path.join(import.meta.dirname, "../docs/metrics.md"), "utf8");
+  for (const [, name = ""] of PAGE.matchAll(/`ack_role_resolver_(\w+)`/g)) t.match(metrics, `| \`${name}\` |`);
 });
