@@ -207,3 +207,14 @@ test("STS's AccessDenied ends what is kept, and another refusal does not (item 1
   t.equal(INVALID.stsCode, "ValidationError");
 });
 
+
+test("a session that STS denies ahead of its time is asked for no more until somebody wants it (item 12)", async (t) => {
+  const one = subject(10);
+  t.equal(await one.ask("a"), "ok");
+  one.clock.jump(40 * MINUTE);
+  one.sts.behaviour = "denies";
+  t.equal(await one.ask("a"), "ok", "served, and renewed in the background since the clock says that it is due");
+  await one.clock.advance(2 * HOUR);
+  t.equal(one.sts.calls.length, 2);
+  t.equal(one.clock.scheduled, 0);
+});
