@@ -37,6 +37,7 @@ async function answersTheCase(t: Test, client: Client, one: Case, outcome: Outco
   const requests = scene.requests.length - before;
   t.equal(endOf(result), outcome.does, result?.stderr ?? "");
   t.ok(isWithin(requests, outcome.requests), `${requests} requests, expected ${String(outcome.requests)}`);
+  t.notOk(scene.requests.some(({ status }) => status === 429), "429 is never sent, which Java and Rust do not repeat");
   costsNoMore(t, one, scene);
   if (result !== null) await showsWhatItShould(t, client, { scene, outcome, result });
   return `  ${one.name}: ${endOf(result)} after ${requests} requests in ${tookMs} ms`;

@@ -6,14 +6,14 @@ import { accessDenied, type STSEmulatorOptions, THROTTLED } from "../../../cli/l
 import type { SidecarSettings } from "../../../sidecar/main.ts";
 import { until } from "../apiserver/until.ts";
 import { clientVariables, type Refusal, type Variables } from "./client.ts";
-import { type Company, startCompany } from "./company.ts";
+import { type Company, type RecordedRequest, startCompany } from "./company.ts";
 import { everybody, fails, type Outcomes, succeeds } from "./outcome.ts";
 
 /** What answers a client in one case. */
 export interface Scene {
   readonly variables: Variables;
-  /** The targets of the client's requests. */
-  readonly requests: readonly string[];
+  /** The client's requests, and what they were answered with where that is known. */
+  readonly requests: readonly Pick<RecordedRequest, "status">[];
   /** How the sidecar refuses this client; only where it does. */
   refusal?(): Promise<Refusal>;
   /** How often STS has been asked for the role; only behind a sidecar. */
@@ -94,6 +94,11 @@ const TROUBLE: Outcomes = { go: fails(3), botocore: fails(3), javascript: fails(
 export const SIDECAR_CASES: readonly Case[] = [
   { name: "a role's session", expected: everybody(succeeds(1)), assumed: 1, set: sidecar({}) },
   { name: "five retrievals in one process", retrievals: 5, expected: everybody(succeeds(1)), assumed: 1, set: sidecar({}) },
+  {
+    name: "five retrievals of a session of 15 minutes", retrievals: 5, assumed: 1, set: sidecar({ path: "/v1/credentials/selectors/short" }),
+    // Botocore and Java renew from 15 minutes before the end on, and so for each of them; it costs no call of STS.
+    expected: { ...everybody(succeeds(1)), botocore: succeeds([5, 6]), java: succeeds([1, 5]) },
+  },
   { name: "the base identity", expected: everybody(succeeds(1)), assumed: 0, set: sidecar({ path: "/v1/credentials" }) },
   { name: "the host localhost", expected: everybody(succeeds(1)), set: sidecar({ host: "localhost" }) },
   { name: "the host [::1]", expected: everybody(succeeds(1)), set: sidecar({ settings: { listen: "[::1]:0" } }) },

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { get, IncomingMessage } from "node:http";
+import { get, IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Test } from "tap";
@@ -12,11 +12,12 @@ import { readSettings } from "../../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarSettings } from "../../../sidecar/main.ts";
 import type { Refusal } from "./client.ts";
 
-/** The manifests of two teams in two accounts. */
+/** The manifests of teams in two accounts; the sessions of one are short. */
 export const MANIFESTS: string = [
-  ...["team-a", "team-b"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`),
+  ...["team-a", "team-b", "team-c"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`),
   selector("team-a", "arn:aws:iam::111111111111:role/team-a", "namespaceSelector: {names: [team-a]}"),
   selector("gold", "arn:aws:iam::222222222222:role/gold", "namespaceSelector: {names: [team-b]}\n  resourceLabelSelector: {matchLabels: {tier: gold}}"),
+  selector("short", "arn:aws:iam::111111111111:role/short", "namespaceSelector: {names: [team-c]}", { "ack-role-resolver.io/duration-seconds": "900" }),
 ].join("---\n");
 
 /** The manifest of a selector; `rest` is what its spec has beside the ARN. */
@@ -42,10 +43,17 @@ export interface Company {
   readonly home: string;
   /** Every line that the sidecar has logged. */
   readonly logLines: readonly string[];
-  /** The path of every request that the sidecar was sent. */
-  readonly requests: readonly string[];
+  /** Every request that the sidecar was sent. */
+  readonly requests: readonly RecordedRequest[];
   /** How the sidecar refuses `path` to one who has this value of Authorization. */
   refusal(path: string, authorization: string): Promise<Refusal>;
+}
+
+export interface RecordedRequest {
+  /** The target, as it was sent. */
+  readonly path: string;
+  /** Null until it is answered. */
+  status: number | null;
 }
 
 export interface CompanyPorts {
@@ -81,11 +89,14 @@ const SETTINGS: SidecarSettings = {
 };
 
 /** Node tells of every request that a server of this process reads: https://nodejs.org/api/diagnostics_channel.html#http */
-function recordRequests(t: Test, port: number): readonly string[] {
-  const requests: string[] = [];
+function recordRequests(t: Test, port: number): readonly RecordedRequest[] {
+  const requests: RecordedRequest[] = [];
   const record = (message: unknown): void => {
-    const request = field(message, "request");
-    if (request instanceof IncomingMessage && request.socket.localPort === port) requests.push(request.url ?? "");
+    const [request, response] = [field(message, "request"), field(message, "response")];
+    if (!(request instanceof IncomingMessage && response instanceof ServerResponse) || request.socket.localPort !== port) return;
+    const recorded: RecordedRequest = { path: request.url ?? "", status: null };
+    requests.push(recorded);
+    response.once("finish", () => (recorded.status = response.statusCode));
   };
   subscribe("http.server.request.start", record);
   t.teardown(() => unsubscribe("http.server.request.start", record));

@@ -13,15 +13,15 @@ export interface ScriptedAnswer {
 export interface ScriptedEndpoint {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
-  /** The targets of the requests so far. */
-  readonly requests: readonly string[];
+  /** The requests so far. */
+  readonly requests: readonly { readonly status: null }[];
 }
 
 /** Answers as told by the target of a request, or takes it and never answers. Stopped with the test. */
 export async function startScriptedEndpoint(t: Test, answer: (target: string) => ScriptedAnswer | "nothing"): Promise<ScriptedEndpoint> {
-  const requests: string[] = [];
+  const requests: { readonly status: null }[] = [];
   const server = createServer(({ url = "" }, response) => {
-    requests.push(url);
+    requests.push({ status: null });
     const scripted = answer(url);
     if (scripted !== "nothing") send(response, scripted);
   });
