@@ -218,3 +218,33 @@ test("a session that STS denies ahead of its time is asked for no more until som
   t.equal(one.sts.calls.length, 2);
   t.equal(one.clock.scheduled, 0);
 });
+
+/** How long the last of some cold sessions, which were asked for each second of an outage, takes after it. */
+async function recoveryMs(seed: number, how: Behaviour): Promise<number> {
+  const one = subject(seed);
+  const missing = new Set(keys(1 + (seed % 4)));
+  const askAll = (): void => {
+    for (const name of missing) void one.ask(name).then((answer) => answer === "ok" && missing.delete(name));
+  };
+  one.sts.behaviour = how;
+  for (let second = 0; second < 300 + seed; second++) {
+    askAll();
+    await one.clock.advance(SECOND);
+  }
+  one.sts.behaviour = "grants";
+  const backMs = one.clock.steady();
+  while (missing.size > 0 && one.clock.steady() - backMs < MINUTE) {
+    askAll();
+    await one.clock.advance(250);
+  }
+  return one.clock.steady() - backMs;
+}
+
+test("cold sessions that were asked for each second of an outage are given within 30 s of STS's return (item 5)", async (t) => {
+  const taken: number[] = [];
+  for (const how of ["throttles", "hangs"] as const) {
+    for (let seed = 0; seed < 20; seed++) taken.push(await recoveryMs(seed, how));
+  }
+  t.comment(`the slowest of ${taken.length} outages: ${Math.max(...taken) / 1000} s (asked: 30)`);
+  t.ok(Math.max(...taken) <= 30 * SECOND);
+});
