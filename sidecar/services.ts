@@ -64,7 +64,7 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
       allowedAccounts: settings.allowedAccounts,
     },
     {
-      base, sts, sessions, issued, onAccountRefused: () => metrics.accountRefused(),
+      base, sts, sessions, issued, onAccountRefused: () => metrics.accountRefused(), onDurationCapped: (...session) => told.durationCapped(...session),
       identityOnly: settings.base === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
     },
   );

@@ -12,6 +12,7 @@ export class StateLog {
   #circuitIsOpen = false;
   #base: string | null = null;
   #saidShortLived = false;
+  #saidCapped = false;
   /** Keys of sessions whose refresh was said to fail; at most as many as are kept. */
   readonly #failing = new Set<string>();
 
@@ -43,6 +44,14 @@ export class StateLog {
     this.#saidShortLived = true;
     const fix = "Raise the role's MaxSessionDuration to an hour, and the selector's duration-seconds annotation with it.";
     this.#log.warn({ role_arn: roleARN, life_seconds: Math.round(lifeMs / 1000), fix }, "sessions live so shortly that SDKs are at times given less than the 16 minutes they want");
+  }
+
+  /** Once for the process too: IRS-46b has told the selectors' authors, each of their own. */
+  durationCapped(roleARN: string, wantedSeconds: number): void {
+    if (this.#saidCapped) return;
+    this.#saidCapped = true;
+    const fix = "Annotate at most 3600 as duration-seconds: a session that is made from another one lasts an hour at most.";
+    this.#log.warn({ role_arn: roleARN, wanted_seconds: wantedSeconds, fix }, "sessions are asked for an hour instead of the duration that is annotated");
   }
 
   /** `error` null: it succeeded again. An open circuit, which has its own line, is not said again for each role. */

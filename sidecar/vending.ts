@@ -29,6 +29,8 @@ export interface VendingPorts {
   /** What is vended in place of the base identity; null: that itself. */
   readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
   readonly onAccountRefused: () => void;
+  /** A role's session is asked for an hour, since it is made from another session, and not for as long as was wanted. */
+  readonly onDurationCapped?: (roleARN: string, wantedSeconds: number) => void;
 }
 
 /** What of a session its client may decide, to have it shorter or narrower. */
@@ -120,11 +122,17 @@ export class Vending {
     const { base, sts } = this.#ports;
     const credentials = await base.get();
     try {
-      return await sts.assumeRole(credentials, request, signal);
+      return await sts.assumeRole(credentials, this.#capped(request, credentials), signal);
     } catch (error) {
       if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.forget();
       throw error;
     }
+  }
+
+  #capped(request: SessionRequest, { sessionToken }: Pick<Credentials, "sessionToken">): SessionRequest {
+    if (sessionToken === null || request.durationSeconds <= DURATION_SECONDS) return request;
+    this.#ports.onDurationCapped?.(request.roleARN, request.durationSeconds);
+    return { ...request, durationSeconds: DURATION_SECONDS };
   }
 
   // A controller reads its account once at start; a role in another one would make it act where it does not look.

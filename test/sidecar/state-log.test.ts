@@ -72,3 +72,12 @@ test("of sessions without number those told longest ago are forgotten", (t) => {
   t.equal(lines.length, 1_002);
   t.end();
 });
+
+test("that a duration is capped is told of once, with the fix", (t) => {
+  const { log, lines } = subject();
+  log.durationCapped("arn:role", 7200);
+  log.durationCapped("arn:other", 7200);
+  t.match(lines, [{ level: "warn", role_arn: "arn:role", wanted_seconds: 7200, fix: /at most 3600/ }]);
+  t.equal(lines.length, 1);
+  t.end();
+});
