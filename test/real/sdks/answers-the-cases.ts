@@ -39,6 +39,7 @@ async function answersTheCase(t: Test, client: Client, one: Case, outcome: Outco
   t.ok(isWithin(requests, outcome.requests), `${requests} requests, expected ${String(outcome.requests)}`);
   t.notOk(scene.requests.some(({ status }) => status === 429), "429 is never sent, which Java and Rust do not repeat");
   costsNoMore(t, one, scene);
+  keepsSecrets(t, scene);
   if (result !== null) await showsWhatItShould(t, client, { scene, outcome, result });
   return `  ${one.name}: ${endOf(result)} after ${requests} requests in ${tookMs} ms`;
 }
@@ -51,6 +52,11 @@ function endOf(result: ProgramResult | null): Outcome["does"] {
 function costsNoMore(t: Test, { assumed }: Case, scene: Scene): void {
   const calls = scene.assumed?.();
   if (calls !== undefined && assumed !== undefined) t.ok(calls <= assumed, `at most ${assumed} calls of AssumeRole, not ${calls}`);
+}
+
+function keepsSecrets(t: Test, scene: Scene): void {
+  const { text, token } = scene.log?.() ?? { text: "", token: "" };
+  if (token !== "") t.notOk(text.includes(token) || text.includes("planted"), "no secret in the log");
 }
 
 interface Run {

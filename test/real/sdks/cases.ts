@@ -16,6 +16,8 @@ export interface Scene {
   readonly requests: readonly Pick<RecordedRequest, "status">[];
   /** How the sidecar refuses this client; only where it does. */
   refusal?(): Promise<Refusal>;
+  /** What the sidecar has logged, and its token; only behind one. */
+  log?(): { readonly text: string; readonly token: string };
   /** How often STS has been asked for the role; only behind a sidecar. */
   assumed?(): number;
 }
@@ -55,6 +57,7 @@ function sidecar({ path = TEAM_A, settings = {}, faults = () => null, host, pres
       variables: { ...clientVariables(company), AWS_CONTAINER_CREDENTIALS_FULL_URI: origin + path, ...presented },
       requests: company.requests,
       refusal: async () => company.refusal(path, present === fromFile ? token : "wrong"),
+      log: () => ({ text: company.logLines.join(""), token }),
       assumed: () => company.sts.calls.filter(({ action }) => action === "AssumeRole").length,
     };
   };

@@ -1,8 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import type { ProgramResult } from "../apiserver/run-program.ts";
-import { type Client, clientVariables, printed, SHOWN, type Variables } from "./client.ts";
+import { type Client, clientVariables, printed, type Variables } from "./client.ts";
 import { startCompany } from "./company.ts";
 
 const BUCKET = "kind=Bucket.v1alpha1.s3.services.k8s.aws";
@@ -27,19 +26,6 @@ export async function readsTheSidecar(t: Test, client: Client): Promise<void> {
   });
   await t.test("the token from its file", async (tt) => {
     tt.match(printed(await ask("/v1/credentials/selectors/team-a", { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: company.tokenFile })), teamA);
-  });
-  const isRefused = async (tt: Test, path: string, authorization = token): Promise<void> => {
-    const file = join(company.home, "token");
-    await writeFile(file, authorization);
-    const { code, stdout, stderr } = await ask(path, { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file });
-    tt.not(code, 0);
-    tt.equal(stdout, "");
-    tt.match(stderr, SHOWN[client.sdk](await company.refusal(path, authorization)));
-  };
-  await t.test("a wrong token gets nothing", async (tt) => isRefused(tt, "/v1/credentials/selectors/team-a", "wrong"));
-  await t.test("what is not granted gets nothing", async (tt) => {
-    await isRefused(tt, "/v1/credentials/selectors/missing");
-    await isRefused(tt, `/v1/credentials/namespaces/team-b?${BUCKET}`);
   });
   t.notMatch(company.logLines.join(""), token, "no token in the log");
   t.notMatch(company.logLines.join(""), /planted/, "and no secret");

@@ -28,7 +28,7 @@ export async function findWheels(environment: RealEnvironment, wanted: Wheels): 
     if (environment.ci) throw error;
     return null;
   });
-  if (python === null) return { found: false, reason: `no ${PYTHON} here to run ${wanted.name} with; it needs ${wanted.needs}` };
+  if (python === null) return { found: false, reason: `no ${PYTHON} here; with one, install ${wanted.name} with \`npm run setup:sdks\` (needs ${wanted.needs})` };
   const client = await findClient(environment, recipe(wanted, python));
   return client.found ? { found: true, wheels: { python: python.program, folder: client.folder } } : client;
 }
