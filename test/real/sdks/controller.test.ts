@@ -42,7 +42,9 @@ async function costsOneCall(t: Test, run: Controller): Promise<void> {
   t.same(totals(report), { served: KINDS * REGIONS * ROLES.length, errors: {} });
   for (const role of ROLES) t.same(Object.values(report.roles[role]?.sessions ?? {}), [KINDS * REGIONS], `${role}: one session for all`);
   t.equal(assumed(company).length, ROLES.length);
-  t.comment(`${KINDS * REGIONS * ROLES.length} providers, ${assumed(company).length} calls of AssumeRole, ${tookMs} ms`);
+  const refused = company.requests.map(({ status }) => status).filter((status) => status !== 200);
+  t.ok(refused.every((status) => status === 503), "what was not served at once may be asked again");
+  t.comment(`${KINDS * REGIONS * ROLES.length} providers, ${company.requests.length} requests (${refused.length} asked again), ${assumed(company).length} calls of AssumeRole, ${tookMs} ms`);
 }
 
 async function isDeniedOne(t: Test, run: Controller): Promise<void> {
@@ -64,11 +66,11 @@ async function diesUnknown(t: Test, run: Controller): Promise<void> {
 }
 
 /**
- * An hour takes 12 s: the clocks of the sidecar, of STS and of the client go 300 times as fast, for a session's life cannot be waited for.
+ * An hour takes 18 s: the clocks of the sidecar, of STS and of the client go 200 times as fast, for a session's life cannot be waited for.
  * One role's sessions last an hour, the other's 15 minutes; the controller's provider asks for 15 minutes and has no expiry window.
  */
 async function rollsOver(t: Test, run: Controller): Promise<void> {
-  const clock = startFastClock(t, 300);
+  const clock = startFastClock(t, 200);
   const [hour = "", quarter = ""] = ROLES;
   const manifests = [
     selector("hour", hour, "namespaceSelector: {names: [hour]}"),
@@ -77,11 +79,11 @@ async function rollsOver(t: Test, run: Controller): Promise<void> {
   const company = await startCompany(t, {}, { clock, manifests, sts: { now: clock.now } });
   const variables = { ...(await stsVariables(company)), CLIENT_CLOCK: clock.text };
   const startMs = clock.now();
-  const report = readReport(await run(["use", "10000", "8", company.sts.url, hour, quarter], variables));
+  const report = readReport(await run(["use", "10000", "1500", company.sts.url, hour, quarter], variables));
   const minutes = Math.round((clock.now() - startMs) / 60_000);
   t.same(totals(report), { served: 10_000, errors: {} }, "0 ExpiredToken");
   const sessions = Object.keys(report.roles[quarter]?.sessions ?? {}).length;
-  t.ok(sessions > 2, "one session was followed by another, and that by a third");
+  t.ok(sessions > 1, "one session was followed by another");
   t.comment(`10,000 calls in ${minutes} minutes of the fast clock, over ${sessions} sessions of a quarter of an hour`);
 }
 

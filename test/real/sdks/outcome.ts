@@ -11,6 +11,7 @@ export type Outcome =
   /** It has no timeout of its own, and is still there after 4 s. */
   | { readonly does: "waits"; readonly requests: Count };
 
+/** A client that has none is not run. */
 export type Outcomes = Readonly<Partial<Record<SDK, Outcome>>>;
 
 export function succeeds(requests: Count): Outcome {

@@ -107,7 +107,7 @@ func stream(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	return map[string]any{"roles": tally.reports}, nil
 }
 
-// use calls an AWS service CALLS times, AT_ONCE at a time, with one provider for each role, as reconciling does.
+// use calls an AWS service CALLS times, at most PER_SECOND, with one provider for each role, as reconciling does.
 func use(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	counts, err := numbers(args[:2])
 	if err != nil {
@@ -129,7 +129,10 @@ func use(ctx context.Context, _ aws.Config, args []string) (any, error) {
 			o.Retryer = aws.NopRetryer{}
 		})
 	}
-	atOnce(counts[0], counts[1], func(_, call int) {
+	pace := time.NewTicker(time.Second / time.Duration(counts[1]))
+	defer pace.Stop()
+	atOnce(counts[0], 8, func(_, call int) {
+		<-pace.C
 		i := call % len(roles)
 		_, err := services[i].GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 		if err != nil {

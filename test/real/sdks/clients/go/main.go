@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) (any, error) {
 		}
 	}
 	return nil, fmt.Errorf("usage: whoami STS_ENDPOINT | retrieve N | assume ROLE_ARN SESSION_NAME | " +
-		"controller KINDS REGIONS ROLE_ARN... | stream CALLS AT_ONCE ROLE_ARN... | use CALLS AT_ONCE STS_ENDPOINT ROLE_ARN...")
+		"controller KINDS REGIONS ROLE_ARN... | stream CALLS AT_ONCE ROLE_ARN... | use CALLS PER_SECOND STS_ENDPOINT ROLE_ARN...")
 }
 
 var modes = []struct {
