@@ -17,16 +17,25 @@ const TOOLCHAINS: Readonly<Record<string, SetUp>> = {
 };
 
 /**
- * Has the clients of the SDKs and moto stand in the cache, or those named alone; tells where through `tell`. One after the other, as
- * each takes what cores there are. Rejects with what every one that could not be set up said, once the others are.
+ * Has the clients of the SDKs and moto stand in the cache, or those named alone; resolves to where. One after the other, as each takes
+ * what cores there are. Rejects with all that could not be set up, once the others are.
  */
-export async function setUpSDKs(environment: RealEnvironment, names: readonly string[] = [], tell: (line: string) => void = () => {}): Promise<void> {
-  const unknown = names.filter((name) => TOOLCHAINS[name] === undefined);
-  if (unknown.length > 0) throw new Error(`no such client: ${unknown.join(", ")}; there are ${Object.keys(TOOLCHAINS).join(", ")}`);
+export async function setUpSDKs(environment: RealEnvironment, names: readonly string[] = Object.keys(TOOLCHAINS)): Promise<readonly string[]> {
+  const places: string[] = [];
   const faults: string[] = [];
-  for (const [name, setUp] of Object.entries(TOOLCHAINS)) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    await setUp(environment).then(tell, (error: unknown) => faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`));
+  for (const name of names) {
+    try {
+      places.push(await setUpOne(name, environment));
+    } catch (error) {
+      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
-  if (faults.length > 0) throw new Error(faults.join("\n"));
+  if (faults.length === 0) return places;
+  throw new Error(`not set up:\n${faults.join("\n")}\nThe tests of the others run without; name those alone to leave one out: npm run setup:sdks -- go moto`);
+}
+
+async function setUpOne(name: string, environment: RealEnvironment): Promise<string> {
+  const setUp = TOOLCHAINS[name];
+  if (setUp === undefined) throw new Error(`there is no such client; there are ${Object.keys(TOOLCHAINS).join(", ")}`);
+  return setUp(environment);
 }
