@@ -27,6 +27,8 @@ export interface RefusalLogPorts {
 const AGAIN_MS = 10 * 60_000;
 /** As many are told apart; beyond them those of one code and path are one. */
 const LIMIT = 1_000;
+/** So often within that time for another reason: STS's words change a few times on its way down, a client may vary its own without end. */
+const REASONS = 5;
 const BELIEF: Readonly<Record<string, AuthFailure>> = {
   ERR_TOKEN_INVALID: "token", ERR_REQUEST_HOST: "host",
   SignatureDoesNotMatch: "signature", InvalidClientTokenId: "signature", IncompleteSignature: "signature", MissingAuthenticationToken: "signature",
@@ -35,12 +37,15 @@ const BELIEF: Readonly<Record<string, AuthFailure>> = {
 interface Told {
   readonly untilMs: number;
   readonly reason: string;
+  /** How many reasons have been told in a row. */
+  readonly reasons: number;
   leftOut: number;
 }
 
 /**
  * Counts every refusal, and logs each once: an SDK asks 3 to 5 times, and a controller in every loop. The same one (code, path, what was
- * asked, on which selectors) is logged again when its reason has changed, or after 10 minutes with a count of those in between.
+ * asked, on which selectors) is logged again when its reason has changed, up to 5 times, or after 10 minutes with a count of those in
+ * between.
  */
 export class RefusalLog {
   readonly #ports: RefusalLogPorts;
@@ -68,14 +73,20 @@ export class RefusalLog {
     const own = digestOf([error.code, path, selectors, asked]);
     const isOneOfMany = asked === null || (this.#told.size >= LIMIT && !this.#told.has(own));
     const key = isOneOfMany ? digestOf([error.code, path]) : own;
+    return this.#countUnder(key, { nowMs, reason: error.message, isOneOfMany });
+  }
+
+  #countUnder(key: string, { nowMs, reason, isOneOfMany }: { readonly nowMs: number; readonly reason: string; readonly isOneOfMany: boolean }): number | null {
     const told = this.#told.get(key);
+    const isRecent = told !== undefined && nowMs < told.untilMs;
     // Whoever may vary the words without end could fill the log.
-    if (told !== undefined && nowMs < told.untilMs && (isOneOfMany || told.reason === error.message)) {
+    if (isRecent && (told.reason === reason || told.reasons >= REASONS)) {
       told.leftOut += 1;
       return null;
     }
     this.#told.delete(key);
-    this.#told.set(key, { untilMs: nowMs + AGAIN_MS, reason: error.message, leftOut: 0 });
+    const reasons = isOneOfMany ? REASONS : 1;
+    this.#told.set(key, { untilMs: nowMs + AGAIN_MS, reason, reasons: isRecent ? told.reasons + reasons : reasons, leftOut: 0 });
     return told?.leftOut ?? 0;
   }
 
