@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { KindArgument } from "../shared/decisions/kind-argument.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { limitConnections } from "./connection-limit.ts";
@@ -51,7 +52,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     // Timeouts are looked after at this interval; node's own is 30 s.
     http: { maxHeaderSize: LIMITS.headerBytes, headersTimeout: LIMITS.headersMs, connectionsCheckingInterval: 500 },
     routerOptions: { maxParamLength: LIMITS.headerBytes },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, ports.clock),
     frameworkErrors: (error, request, reply) => void refuse(refusals, error, request, reply),
   });
   const isExcess = limitConnections(app.server, CONNECTIONS);
@@ -108,12 +109,17 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** What node refuses before there is a request: bytes that are no HTTP, headers that are too large or too slow. */
-function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket, clock: Clock): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
   const [status, reason] = BROKEN[error.code ?? ""] ?? ["400 Bad Request", "The request is not HTTP/1.1."];
   const body = JSON.stringify(errorBody("ERR_REQUEST_MALFORMED", reason));
   socket.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  // Closed at once it would be reset, and the answer lost with it; left open, it stays among those that are served until its client closes it.
+  socket.once("close", clock.schedule(LINGER_MS, () => socket.destroy()));
 }
+
+/** For a client to read why it is closed. */
+const LINGER_MS = 500;
 
 const BROKEN: Readonly<Record<string, readonly [status: string, reason: string]>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", `The headers are larger than ${LIMITS.headerBytes} bytes.`],

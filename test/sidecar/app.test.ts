@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { promisify } from "node:util";
 import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
+import { boundAddress } from "../../shared/server/listen-address.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import type { Credentials } from "../../sidecar/credential-cache.ts";
 import { BASE_SECRET, HEADERS, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A, TOKEN } from "./sidecar-under-test.ts";
@@ -276,4 +280,19 @@ test("no planted secret is in any log line, metric or refusal", async (t) => {
   t.equal(refusals.length, 4);
   const told = [...sidecar.logLines, await sidecar.registry.metrics(), ...refusals].join("\n");
   for (const secret of [TOKEN, BASE_SECRET, ROLE_SECRET]) t.notMatch(told, secret);
+});
+
+test("a connection that was told to go is closed, although its client keeps it", async (t) => {
+  const { app, clock } = new SidecarUnderTest();
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  t.teardown(() => app.close());
+  const open = promisify(app.server.getConnections.bind(app.server));
+  const socket = connect({ host: "127.0.0.1", port: boundAddress(app.server).port, allowHalfOpen: true }).resume();
+  t.teardown(() => socket.destroy());
+  socket.write("hello\r\n\r\n");
+  await once(socket, "end");
+  t.equal(await open(), 1, "while it may still be read");
+  await clock.advance(500);
+  for (let i = 0; i < 100 && (await open()) > 0; i++) await clock.advance(0);
+  t.equal(await open(), 0);
 });
