@@ -1,14 +1,26 @@
-import { get as httpGet, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 
 export interface LoopbackAnswer {
   readonly status: number;
   readonly body: string;
 }
 
+export interface LoopbackRequest {
+  /** Default GET. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 /** Over node:http, as SDKs do; fetch sends headers that the sidecar refuses. */
 export async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<LoopbackAnswer> {
+  return send(url, { headers });
+}
+
+/** The same with any method and body, on a connection of its own. */
+export async function send(url: string, { method = "GET", headers = {}, body }: LoopbackRequest): Promise<LoopbackAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  httpGet(url, { headers, agent: false }, resolve).once("error", reject);
+  request(url, { method, headers, agent: false }, resolve).once("error", reject).end(body);
   const response = await promise;
   const parts = await response.setEncoding("utf8").toArray();
   return { status: response.statusCode ?? 0, body: parts.join("") };

@@ -8,7 +8,7 @@ import { get } from "./loopback-request.ts";
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 const READY_LIMIT_MS = 15_000;
 
-/** A JSON line that a server logged. */
+/** A JSON line that a server logged, or `{text}` for another line on its standard error. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /** `ack-role-resolver COMMAND` as a process of its own, as it runs in a Pod. */
@@ -43,21 +43,19 @@ export async function startServer(command: "webhook" | "sidecar", args: readonly
 async function firstListening(child: ChildProcess, log: LogLine[]): Promise<LogLine> {
   const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
   if (child.stderr === null) throw new Error("the process has no standard error");
-  const others: string[] = [];
   createInterface(child.stderr).on("line", (text) => {
     const line = parseLine(text);
-    if (line === null) others.push(text);
-    else log.push(line);
-    if (String(line?.["msg"]).endsWith(" listening")) resolve(line ?? {});
-  }).once("close", () => reject(new Error(`it ended before it listened:\n${[...others, ...log.map((line) => JSON.stringify(line))].join("\n")}`)));
+    log.push(line);
+    if (String(line["msg"]).endsWith(" listening")) resolve(line);
+  }).once("close", () => reject(new Error(`it ended before it listened:\n${log.map((line) => JSON.stringify(line)).join("\n")}`)));
   return await promise;
 }
 
-function parseLine(text: string): LogLine | null {
+function parseLine(text: string): LogLine {
   try {
     const line: unknown = JSON.parse(text);
-    return isJsonObject(line) ? line : null;
+    return isJsonObject(line) ? line : { text };
   } catch {
-    return null;
+    return { text };
   }
 }
