@@ -74,5 +74,5 @@ async function vend({ source, vending, clock }: CredentialRoutePorts, reply: Fas
   requireLoaded(source);
   const grant = decide();
   notesOf(reply.request).grant = grant;
-  return sendCredentials(reply, await inTime(clock, vending.credentialsFor(grant, { as })), clock.now());
+  return sendCredentials(reply, await inTime(clock, (isLate) => vending.credentialsFor(grant, { as, isLate })), clock.now());
 }

@@ -69,6 +69,12 @@ export class IssuedCredentials {
     return this.#entries.get(accessKeyID)?.issued;
   }
 
+  /** The account of what was given out last and has not expired; null where there is nothing. */
+  get accountID(): string | null {
+    const nowMs = this.#clock.now();
+    return [...this.#live()].findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
+  }
+
   async close(): Promise<void> {
     await this.#journal?.close();
   }

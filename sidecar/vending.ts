@@ -25,12 +25,21 @@ export interface VendingPorts {
   readonly base: BaseIdentity;
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
-  readonly issued: Pick<IssuedCredentials, "record">;
+  readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
   /** What is vended in place of the base identity; null: that itself. */
   readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
   readonly onAccountRefused: () => void;
   /** A role's session is asked for an hour, since it is made from another session, and not for as long as was wanted. */
   readonly onDurationCapped?: (roleARN: string, wantedSeconds: number) => void;
+}
+
+/** How credentials are wanted. */
+export interface Asked {
+  /** What their holder is to `/sts`. The base identity is the controller's wherever it is given. */
+  readonly as: IssuedKind;
+  readonly wanted?: Wanted;
+  /** Whether nobody waits for them any more. */
+  readonly isLate?: () => boolean;
 }
 
 /** What of a session its client may decide, to have it shorter or narrower. */
@@ -48,24 +57,26 @@ const NOTHING_WANTED: Wanted = { durationSeconds: DURATION_SECONDS, policy: null
 export class Vending {
   readonly #options: VendingOptions;
   readonly #ports: VendingPorts;
-  #account: string | null = null;
+  /** The account that was answered first. */
+  #account: string | null;
 
   constructor(options: VendingOptions, ports: VendingPorts) {
     this.#options = options;
     this.#ports = ports;
+    // The controller lives on when the sidecar is killed, and does not look a second time.
+    this.#account = options.pinsAccount ? ports.issued.accountID : null;
   }
 
-  /**
-   * What is granted, known to `/sts` as `as`: as the controller itself where a controller asks who it is, else as a role. The base identity is
-   * the controller's wherever it is given. Rejects with the refusal of the grant, or with what STS trouble there was.
-   */
-  async credentialsFor(grant: Grant, { as, wanted = NOTHING_WANTED }: { readonly as: IssuedKind; readonly wanted?: Wanted }): Promise<Credentials> {
+  /** What is granted, known to `/sts` from now on. Rejects with the refusal of the grant, or with what STS trouble there was. */
+  async credentialsFor(grant: Grant, { as, wanted = NOTHING_WANTED, isLate = () => false }: Asked): Promise<Credentials> {
     if (grant.verdict === "refused") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") {
       this.#checkAllowed(grant);
       this.#checkAccount(accountOfARN(grant.roleARN));
     }
     const credentials = await (grant.verdict === "role" ? this.#roleSession(grant, wanted) : this.#baseSession());
+    // What nobody is given is no answer.
+    if (isLate()) return credentials;
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
     await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : as);

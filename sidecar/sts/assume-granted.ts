@@ -22,12 +22,14 @@ export interface STSQuestion {
   readonly request: FastifyRequest;
   readonly options: SidecarOptions;
   readonly ports: STSRoutePorts;
+  /** Whether nobody waits for the answer any more. */
+  readonly isLate: () => boolean;
 }
 
 const HOUR_SECONDS = 3600;
 
 /** AssumeRole: checked as STS does, decided as on the credential paths, and only then got from the cache or from STS. */
-export async function assumeGranted({ form, caller, request, options, ports }: STSQuestion): Promise<Content> {
+export async function assumeGranted({ form, caller, request, options, ports, isLate }: STSQuestion): Promise<Content> {
   const asked = readAssumeRole(form);
   const { source, vending, clock } = ports;
   if (asked.durationSeconds > HOUR_SECONDS && (await vending.chains())) refuseLongChaining(asked);
@@ -38,7 +40,7 @@ export async function assumeGranted({ form, caller, request, options, ports }: S
   const grant = grantRole(source.inventory, asked.roleARN, { groups, kinds, scope, settings });
   notesOf(request).grant = grant;
   if (grant.verdict === "role") refuseOtherExtras(asked, grant.extras);
-  const credentials = await vending.credentialsFor(grant, { as: "role", wanted: asked });
+  const credentials = await vending.credentialsFor(grant, { as: "role", wanted: asked, isLate });
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
   return contentOf(credentials, { sourceIdentity, untilMs: clock.now() + asked.durationSeconds * 1000, nowMs: clock.now() });
 }

@@ -26,7 +26,7 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
       const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
       const roleARN = form.get("RoleArn");
       notesOf(request).asked = { action: shown(action), caller: caller.arn, ...(roleARN !== null && { role_arn: shown(roleARN) }) };
-      const result = await inTime(ports.clock, answer(action, { form, caller, request, options, ports }));
+      const result = await inTime(ports.clock, (isLate) => answer(action, { form, caller, request, options, ports, isLate }));
       return send(reply, 200, (requestID) => renderResult(action, result, requestID));
     });
   }
