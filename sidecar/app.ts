@@ -22,7 +22,7 @@ import type { TokenCheck } from "./token-check.ts";
 /** What the sidecar answers for. */
 export interface SidecarOptions {
   readonly groups: readonly string[];
-  /** Narrows `/v1/credentials` and requests that name no kind; [] is every kind. */
+  /** The only kinds that anything is granted for; [] is every kind. */
   readonly kinds: readonly KindArgument[];
   readonly scopeNamespace: string | null;
   readonly unmatched: "base" | "deny";

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
 import { isJsonObject } from "../shared/decisions/json.ts";
+import type { KindArgument } from "../shared/decisions/kind-argument.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { inTime } from "./answer-limit.ts";
@@ -61,7 +62,21 @@ function decideNamespace(
     const message = `This sidecar answers for namespace ${scopeNamespace} alone (--scope-namespace), not for ${namespace}.`;
     return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
   }
-  return grantInNamespace(source.inventory, { namespace, groups, kinds: said.kinds.length > 0 ? said.kinds : kinds, labels: said.labels, unmatched, settings });
+  const asked = said.kinds.flatMap((one) => withinServed(one, kinds));
+  if (asked.length < said.kinds.length) {
+    const message = `That kind is not served here; --kind allows ${kinds.map(({ kind }) => kind).join(", ")}.`;
+    return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
+  }
+  return grantInNamespace(source.inventory, { namespace, groups, kinds: asked.length > 0 ? asked : kinds, labels: said.labels, unmatched, settings });
+}
+
+/** What of an asked kind the controller manages. */
+function withinServed(asked: KindArgument, served: readonly KindArgument[]): readonly KindArgument[] {
+  if (served.length === 0) return [asked];
+  const covering = served.filter(({ kind, version, group }) => (
+    kind === asked.kind && (group ?? asked.group) === asked.group && (asked.version ?? version) === (version ?? asked.version)
+  ));
+  return covering.map(({ version }) => ({ ...asked, version: asked.version ?? version }));
 }
 
 interface Question {

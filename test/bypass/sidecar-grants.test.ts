@@ -76,3 +76,17 @@ test("a wider session is asked for after a narrow one, and a narrow one gives no
   t.equal(await keyOf(narrow), await keyOf(narrow));
   t.match(both.sidecar.stsCalls, [{ policy: '{"Statement":[]}' }, { policy: null }]);
 });
+
+test("a kind is asked for that the controller does not manage, by the one path that takes a kind", async (t) => {
+  const topic = selectorObject("topic", { arn: OTHER_ROLE, namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ group: "s3.services.k8s.aws", kind: "Vault" }] });
+  const bucket = selectorObject("bucket", { arn: ROLE_A, namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ group: "s3.services.k8s.aws", kind: "Bucket" }] });
+  const narrowed = new Attack({ objects: [namespaceObject("team-a"), topic, bucket], kinds: [{ kind: "Bucket", version: "v1alpha1", group: null }] });
+  t.equal((await narrowed.get("/v1/credentials/selectors/topic")).statusCode, 403);
+  t.equal(await narrowed.after(() => ({}), { body: assumeBody({ RoleArn: OTHER_ROLE }) }), "AccessDenied");
+  for (const kind of ["Vault.s3.services.k8s.aws", "Vault.v1alpha1.s3.services.k8s.aws", "Bucket.v2.s3.services.k8s.aws"]) {
+    t.match(await narrowed.get(`/v1/credentials/namespaces/team-a?kind=${kind}`).then((answer) => [answer.statusCode, answer.json()]), [403, { code: "ERR_SELECTOR_NOT_GRANTED" }], kind);
+  }
+  for (const kind of ["Bucket.s3.services.k8s.aws", "Bucket.v1alpha1.s3.services.k8s.aws"]) {
+    t.match((await narrowed.get(`/v1/credentials/namespaces/team-a?kind=${kind}`)).json(), { AccountId: "111111111111" }, kind);
+  }
+});
