@@ -9,7 +9,13 @@ export interface MetricNote {
 const ERROR_CODE = "a code of [errors](errors.md)";
 const ADMISSION_PATH = "the admission path, such as `/validate/iamroleselectors`";
 const SIDECAR_PATH = "a route's pattern, such as `/v1/credentials/selectors/:name` or `/sts`; `unknown` for what is no path";
+const UNPARSED_PATH = "`unparsed` for what was no request: no HTTP, or headers or a body that were too large or too slow";
 const STS_ACTION = "`AssumeRole`, `GetCallerIdentity`";
+
+const STS_CODES = [
+  "AccessDenied", "ExpiredToken", "IncompleteSignature", "InvalidAction", "InvalidClientTokenId", "MalformedHttpRequest", "MalformedPolicyDocument",
+  "MissingAction", "MissingAuthenticationToken", "SignatureDoesNotMatch", "ValidationError",
+].map((code) => `\`${code}\``).join(", ");
 
 /** By name, without the common prefix. */
 export const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
@@ -38,7 +44,7 @@ export const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
     labels: { outcome: "`ok`, `fault`" }, alert: 'increase(ack_role_resolver_webhook_certificate_reloads_total{outcome="fault"}[1h]) > 0',
   },
   sidecar_requests_total: {
-    labels: { path: SIDECAR_PATH, code: "the HTTP status" }, alert: 'rate(ack_role_resolver_sidecar_requests_total{code=~"5.."}[5m]) > 0',
+    labels: { path: `${SIDECAR_PATH}, ${UNPARSED_PATH}`, code: "the HTTP status" }, alert: 'rate(ack_role_resolver_sidecar_requests_total{code=~"5.."}[5m]) > 0',
   },
   sidecar_request_duration_seconds: {
     labels: { path: SIDECAR_PATH },
@@ -50,7 +56,7 @@ export const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
     alert: 'rate(ack_role_resolver_sidecar_sts_calls_total{code="AccessDenied"}[15m]) > 0',
   },
   sidecar_sts_call_duration_seconds: { labels: { action: STS_ACTION } },
-  sidecar_refusals_total: { labels: { code: `${ERROR_CODE}, or on \`/sts\` one of STS such as \`AccessDenied\`` } },
+  sidecar_refusals_total: { labels: { code: `${ERROR_CODE}, at \`/sts\` too whatever STS's word for it is; or where \`/sts\` refuses as STS itself would, STS's own code: ${STS_CODES}` } },
   sidecar_auth_failures_total: { labels: { kind: "`token`, `signature`, `host`" }, alert: "rate(ack_role_resolver_sidecar_auth_failures_total[5m]) > 0.1" },
   sidecar_token_reloads_total: { labels: { result: "`ok`, `failed`" }, alert: 'increase(ack_role_resolver_sidecar_token_reloads_total{result="failed"}[10m]) > 0' },
   sidecar_account_refusals_total: { alert: "increase(ack_role_resolver_sidecar_account_refusals_total[10m]) > 0" },

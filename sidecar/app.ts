@@ -43,6 +43,10 @@ const CONNECTIONS = { answered: 256, accepted: 1_024 } as const;
 /** The credentials and STS server, not yet listening. */
 export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): FastifyInstance {
   const refusals = new RefusalLog(ports);
+  const tellUnparsed = (status: number, message: string): void => {
+    ports.metrics.unparsed(status);
+    refusals.tell({ error: { code: "ERR_REQUEST_MALFORMED", status, message }, path: "unparsed", asked: null, selectors: [] });
+  };
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -52,7 +56,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     // Timeouts are looked after at this interval; node's own is 30 s.
     http: { maxHeaderSize: LIMITS.headerBytes, headersTimeout: LIMITS.headersMs, connectionsCheckingInterval: 500 },
     routerOptions: { maxParamLength: LIMITS.headerBytes },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, ports.clock),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { clock: ports.clock, tell: tellUnparsed }),
     frameworkErrors: (error, request, reply) => void refuse(refusals, error, request, reply),
   });
   const isExcess = limitConnections(app.server, CONNECTIONS);
@@ -109,9 +113,14 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** What node refuses before there is a request: bytes that are no HTTP, headers that are too large or too slow. */
-function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket, clock: Clock): void {
+function answerBrokenRequest(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  { clock, tell }: { readonly clock: Clock; readonly tell: (status: number, reason: string) => void },
+): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
   const [status, reason] = BROKEN[error.code ?? ""] ?? ["400 Bad Request", "The request is not HTTP/1.1."];
+  tell(Number.parseInt(status, 10), reason);
   const body = JSON.stringify(errorBody("ERR_REQUEST_MALFORMED", reason));
   socket.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
   // Closed at once it would be reset, and the answer lost with it; left open, it stays among those that are served until its client closes it.

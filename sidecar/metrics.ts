@@ -8,6 +8,8 @@ export type AuthFailure = "token" | "signature" | "host";
 export interface SidecarMetrics {
   /** `path` is the route's pattern, never the path that was asked. */
   request(path: string, status: number, seconds: number): void;
+  /** What node refused before it was a request of any path. */
+  unparsed(status: number): void;
   /** `stale`: served on after a refresh failed. */
   lookup(result: "hit" | "miss" | "stale"): void;
   /** `code` is `ok`, STS's own code where it is a documented one, `other` or `unreachable`. */
@@ -54,6 +56,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
       requests.inc({ path, code: status });
       duration.observe({ path }, seconds);
     },
+    unparsed: (status) => requests.inc({ path: "unparsed", code: status }),
     lookup: (result) => lookups.inc({ result }),
     stsCall(action, code, seconds) {
       calls.inc({ action, code });

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { test } from "tap";
 import { storeCertificates } from "../../certs/store.ts";
 import { describeMetrics } from "../../docs/metrics.ts";
@@ -37,4 +37,13 @@ test("the page has a row for each metric of either server", async (t) => {
   const rows = [...page.matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) \|/gm)].map(([, name]) => `ack_role_resolver_${name}`);
   const { webhook, sidecar } = describeMetrics();
   t.same(rows.toSorted(), [...new Set([...names(webhook), ...names(sidecar)])].toSorted());
+});
+
+test("the page names each code of STS's that refusals are counted by", async (t) => {
+  const folder = new URL("../../sidecar/sts/", import.meta.url);
+  const sources = await Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), "utf8")));
+  const codes = new Set(sources.flatMap((source) => [...source.matchAll(/new STSRefusal\(\s*"(\w+)"/g)].map(([, code]) => code)));
+  t.ok(codes.size > 5);
+  const row = (await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8")).split("\n").find((line) => line.includes("`sidecar_refusals_total` | counter")) ?? "";
+  for (const code of codes) t.match(row, `\`${code}\``);
 });
