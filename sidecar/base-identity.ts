@@ -16,6 +16,13 @@ export interface BaseState {
   readonly fault: string | null;
 }
 
+/** What sessions of roles depend on. */
+export interface KnownBase {
+  readonly arn: string;
+  /** A role that is assumed from a session is one of a chain. */
+  readonly isSession: boolean;
+}
+
 export interface BaseIdentityPorts {
   readonly provider: BaseProvider;
   readonly sts: Pick<STS, "callerIdentity"> & Partial<Pick<STS, "behindMs">>;
@@ -33,7 +40,7 @@ export class BaseIdentity {
   readonly #provider: BaseProvider;
   readonly #sts: BaseIdentityPorts["sts"];
   #fault: string | null = null;
-  #identity: string | null = null;
+  #known: KnownBase | null = null;
   #proved: { readonly steadyMs: number; readonly expirationMs: number | null } | null = null;
   readonly #clock: SteadyClock;
   readonly #onAttempt: (state: BaseState) => void;
@@ -58,9 +65,14 @@ export class BaseIdentity {
     return this.#cache.peek(KEY) !== null;
   }
 
-  /** The ARN that STS named last, whether or not the credentials can be had now; null when it never has. */
-  get identity(): string | null {
-    return this.#identity;
+  /** Whom STS named last, whether or not the credentials can be had now; null when it never has. */
+  get known(): KnownBase | null {
+    return this.#known;
+  }
+
+  /** The same, waited for where STS never has yet. Rejects as `get` does. */
+  async whenKnown(): Promise<KnownBase> {
+    return this.#known ?? knownFrom(await this.get());
   }
 
   /** Why the last attempt to get it failed; null when it did not. */
@@ -90,7 +102,7 @@ export class BaseIdentity {
       // Their end is by AWS's clock, which STS has just told: where ours is behind they would seem to live on after it.
       const credentials = { ...given, expirationMs: given.expirationMs === null ? null : given.expirationMs - (this.#sts.behindMs ?? 0) };
       this.#fault = null;
-      this.#identity = identity.arn;
+      this.#known = knownFrom({ ...given, ...identity });
       this.#proved = { steadyMs: this.#clock.steady(), expirationMs: credentials.expirationMs };
       this.#tell("proven");
       return { ...credentials, ...identity };
@@ -104,7 +116,7 @@ export class BaseIdentity {
   }
 
   #tell(is: BaseState["is"]): void {
-    this.#onAttempt({ is, arn: this.#identity, fault: this.#fault });
+    this.#onAttempt({ is, arn: this.#known?.arn ?? null, fault: this.#fault });
   }
 
   async #provide(): Promise<SigningCredentials> {
@@ -119,4 +131,8 @@ export class BaseIdentity {
       );
     }
   }
+}
+
+function knownFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionToken">): KnownBase {
+  return { arn, isSession: sessionToken !== null };
 }

@@ -84,7 +84,7 @@ function roleCheck({ options, source, clock, random, log }: ServicePorts, { vend
   const { groups, kinds, decisions: settings, scopeNamespace: scope } = options;
   if ((settings.checkSeverities.get("IRS-27") ?? "off") === "off") return null;
   const grantOf = (name: string): Grant => grantSelector(source.inventory, name, { groups, kinds, settings, scope });
-  const check = new RoleCheck({ source, grantOf, assume: (grant) => vending.tryRole(grant), identity: () => base.identity, clock, random, log, metrics });
+  const check = new RoleCheck({ source, grantOf, assume: (grant) => vending.tryRole(grant), identity: () => base.known?.arn ?? null, clock, random, log, metrics });
   check.start();
   return check;
 }

@@ -91,7 +91,7 @@ export class Vending {
 
   /** Whether STS would take a role assumed from here for one of a chain, which lasts an hour at most. */
   async chains(): Promise<boolean> {
-    return (await this.#ports.base.get()).sessionToken !== null;
+    return (await this.#ports.base.whenKnown()).isSession;
   }
 
   /** Whatever selects it: the webhook refuses a selector of another account (IRS-04), but one may be older than the setting. */
@@ -115,35 +115,35 @@ export class Vending {
     );
   }
 
-  async #roleSession({ roleARN, extras, basis }: RoleGrant, wanted: Wanted, { isAwaited }: { readonly isAwaited: boolean } = { isAwaited: true }): Promise<Credentials> {
-    const request = {
-      ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName,
-      // Who wants it shorter is told an earlier end instead, so that one session serves all.
-      durationSeconds: extras.durationSeconds ?? Math.max(wanted.durationSeconds, DURATION_SECONDS),
-      policy: wanted.policy, policyARNs: wanted.policyARNs,
-    };
+  async #roleSession(grant: RoleGrant, wanted: Wanted, { isAwaited }: { readonly isAwaited: boolean } = { isAwaited: true }): Promise<Credentials> {
     const { base, sessions } = this.#ports;
     // Who we are is waited for once: what is kept must not depend on whether our identity can be had just now.
-    const identity = base.identity ?? (await base.get()).arn;
-    const key = sessionKey(request, { identity, region: this.#options.region });
-    return sessions.get({ key, basis, isAwaited, load: (signal) => this.#assume(request, signal) });
+    const { arn, isSession } = base.known ?? (await base.whenKnown());
+    const request = this.#requestFor(grant, wanted, isSession);
+    const key = sessionKey(request, { identity: arn, region: this.#options.region });
+    return sessions.get({ key, basis: grant.basis, isAwaited, load: (signal) => this.#assume(request, signal) });
+  }
+
+  #requestFor({ roleARN, extras }: RoleGrant, wanted: Wanted, isChained: boolean): SessionRequest {
+    // Who wants it shorter is told an earlier end instead, so that one session serves all.
+    const wantedSeconds = extras.durationSeconds ?? Math.max(wanted.durationSeconds, DURATION_SECONDS);
+    const isCapped = isChained && wantedSeconds > DURATION_SECONDS;
+    if (isCapped) this.#ports.onDurationCapped?.(roleARN, wantedSeconds);
+    return {
+      ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName,
+      durationSeconds: isCapped ? DURATION_SECONDS : wantedSeconds, policy: wanted.policy, policyARNs: wanted.policyARNs,
+    };
   }
 
   async #assume(request: SessionRequest, signal: AbortSignal): Promise<Credentials> {
     const { base, sts } = this.#ports;
     const credentials = await base.get();
     try {
-      return await sts.assumeRole(credentials, this.#capped(request, credentials), signal);
+      return await sts.assumeRole(credentials, request, signal);
     } catch (error) {
       if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.forget();
       throw error;
     }
-  }
-
-  #capped(request: SessionRequest, { sessionToken }: Pick<Credentials, "sessionToken">): SessionRequest {
-    if (sessionToken === null || request.durationSeconds <= DURATION_SECONDS) return request;
-    this.#ports.onDurationCapped?.(request.roleARN, request.durationSeconds);
-    return { ...request, durationSeconds: DURATION_SECONDS };
   }
 
   // A controller reads its account once at start; a role in another one would make it act where it does not look.

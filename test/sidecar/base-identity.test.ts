@@ -24,7 +24,7 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
     return credentials();
   });
   t.equal(base.usable, false, "not asked yet, but asked for from now on");
-  t.equal(base.identity, null);
+  t.equal(base.known, null);
   await clock.advance(0);
   t.equal(base.usable, true);
   t.equal(base.fault, null);
@@ -34,7 +34,7 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
   t.equal(calls, 2);
   base.forget();
   t.equal(base.usable, false);
-  t.equal(base.identity, IDENTITY.arn, "who it is stays known while its credentials are had anew");
+  t.same(base.known, { arn: IDENTITY.arn, isSession: true }, "who it is stays known while its credentials are had anew");
   await clock.advance(0);
   t.equal(calls, 3);
   base.close();

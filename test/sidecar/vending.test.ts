@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
 import { BASE_SECRET, ROLE_A, SidecarUnderTest } from "./sidecar-under-test.ts";
 
 test("what is annotated on a selector reaches STS, and from a session no longer one than an hour is asked for", async (t) => {
@@ -13,6 +13,9 @@ test("what is annotated on a selector reaches STS, and from a session no longer 
   for (const path of ["selectors/team-a", "namespaces/team-a"]) t.equal((await chained.get(`/v1/credentials/${path}`)).statusCode, 200);
   t.match(chained.stsCalls, [{ roleARN: ROLE_A, ...extras, durationSeconds: 3600 }]);
   t.equal(chained.stsCalls.length, 1, "one session for both paths");
+  chained.inventory.apply([put(selectorObject("team-a", { arn: ROLE_A, namespaceSelector: { names: ["team-a"] } }, { annotations: { ...annotations, "ack-role-resolver.io/duration-seconds": "43200" } }))]);
+  t.equal((await chained.get("/v1/credentials/selectors/team-a")).statusCode, 200);
+  t.equal(chained.stsCalls.length, 1, "and one for whatever is cut to the same");
   const longLived = new SidecarUnderTest({ objects, base: async () => ({ accessKeyID: "AKIA", secretAccessKey: BASE_SECRET, sessionToken: null, expirationMs: null }) });
   t.equal((await longLived.get("/v1/credentials/selectors/team-a")).statusCode, 200);
   t.match(longLived.stsCalls, [{ ...extras, durationSeconds: 7200 }]);
