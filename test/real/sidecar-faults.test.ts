@@ -26,6 +26,8 @@ interface Row {
   readonly aheadMs?: number;
   /** Nobody listens where STS was. */
   readonly gone?: true;
+  /** It is about the sidecar itself, which is then not ready. */
+  readonly unready?: true;
   /** What mends it beside the end of the fault. */
   readonly mend?: (sidecar: PlantedSidecar, names: readonly string[]) => Promise<unknown>;
 }
@@ -33,10 +35,10 @@ interface Row {
 const GRANTED: Expected = ["200 ok", "200 ok"];
 const UNAVAILABLE: Expected = ["503 ERR_STS_UNAVAILABLE", "503 ServiceUnavailable"];
 
-/** STS quotes what it was sent. */
-function refuse(code: string, status: number): Fault {
-  const quoted = `key ${BASE.secretAccessKey}, token ${BASE.sessionToken}, value '${PLANTED}-external-id' at 'externalId', '${PLANTED}-tag-value' at 'tags'`;
-  return { do: "refuse", code, status, message: `No: ${quoted}.` };
+/** STS quotes what it was sent: of AssumeRole that is what the selector says, too. */
+function refuse({ action }: STSCall, code: string, status: number): Fault {
+  const extras = action === "AssumeRole" ? `, value '${PLANTED}-external-id' at 'externalId', '${PLANTED}-tag-value' at 'tags'` : "";
+  return { do: "refuse", code, status, message: `No: key ${BASE.secretAccessKey}, token ${BASE.sessionToken}${extras}.` };
 }
 
 /** A refusal is remembered for a minute, and forgotten as soon as the selector is another. */
@@ -50,14 +52,17 @@ const ROWS: readonly Row[] = [
   { name: "takes requests and never answers", fault: () => ({ do: "hang" }), expected: UNAVAILABLE },
   { name: "answers a character each 20 ms", fault: () => ({ do: "drip" }), expected: UNAVAILABLE },
   { name: "throttles, with 400", fault: () => THROTTLED, expected: UNAVAILABLE },
-  { name: "answers 500", fault: () => refuse("InternalFailure", 500), expected: UNAVAILABLE },
+  { name: "answers 500", fault: (call) => refuse(call, "InternalFailure", 500), expected: UNAVAILABLE },
   { name: "answers half a document", fault: () => ({ do: "truncate" }), expected: UNAVAILABLE },
   { name: "points elsewhere", fault: () => ({ do: "redirect", location: "http://127.0.0.1:1/" }), expected: UNAVAILABLE },
   {
-    name: "denies the role, with 403", fault: ({ action }) => (action === "AssumeRole" ? refuse("AccessDenied", 403) : null), mend: rewriteSelectors,
+    name: "denies the role, with 403", fault: (call) => (call.action === "AssumeRole" ? refuse(call, "AccessDenied", 403) : null), mend: rewriteSelectors,
     expected: ["503 ERR_STS_REFUSED", "403 AccessDenied"],
   },
-  { name: "says that the sidecar's own token has expired", fault: () => refuse("ExpiredToken", 403), expected: ["503 ERR_BASE_UNAVAILABLE", "503 ServiceUnavailable"] },
+  {
+    name: "says that the sidecar's own token has expired", fault: (call) => refuse(call, "ExpiredToken", 403), unready: true,
+    expected: ["503 ERR_BASE_UNAVAILABLE", "503 ServiceUnavailable"],
+  },
   { name: "has a clock 10 minutes ahead", aheadMs: 10 * MINUTE_MS, expected: GRANTED },
   { name: "has a clock 10 minutes behind", aheadMs: -10 * MINUTE_MS, expected: GRANTED },
 ];
@@ -67,18 +72,22 @@ function coldNames(row: number): readonly [path: string, sts: string] {
   return [`cold-${row}-path`, `cold-${row}-sts`];
 }
 
+const CROWD = 200;
+/** With what it takes to make that many connections at once; it is where the SDK for Java gives up. */
+const CROWD_LIMIT_MS = 1_000;
 const OUTAGE = Array.from({ length: 8 }, (_, i) => `outage-${i}`);
 
 root.setTimeout(120_000);
 
 test("a sidecar process whose STS goes through every fault", async (t) => {
   t.setTimeout(120_000);
-  const sidecar = await PlantedSidecar.start(t, ["warm", ...ROWS.flatMap((_, i) => coldNames(i)), ...OUTAGE]);
+  const sidecar = await PlantedSidecar.start(t, ["warm", ...ROWS.flatMap((_, i) => coldNames(i)), "crowd", ...OUTAGE]);
   const keys = await sidecar.keys();
   t.same(await warm(sidecar, keys), HEALTHY, "before any");
   for (const [i, row] of ROWS.entries()) {
     await t.test(`STS ${row.name}`, async (tt) => outlives(tt, { sidecar, keys }, row, coldNames(i)));
   }
+  await t.test("STS hangs, and 200 ask for one role at once and again", async (tt) => answersACrowd(tt, sidecar));
   await t.test("STS is dead for long: after 5 failures it is left alone but for a trial each 5 s", async (tt) => leavesAlone(tt, sidecar));
   t.ok(sidecar.refusals.length > 2 * OUTAGE.length, `${sidecar.refusals.length} refusals were read`);
   t.same(await sidecar.leaks(), [], "no secret is in any line of the log, metric or refusal");
@@ -102,6 +111,7 @@ async function outlives(t: Test, { sidecar, keys }: Subject, row: Row, names: re
   for (const { ms } of cold) t.ok(ms < ANSWER_LIMIT_MS, `answered in ${Math.round(ms)} ms`);
   for (const answer of cold) t.ok(answer.status !== 200 || endOf(answer) <= askedMs + HOUR_MS + 1_000, "nothing is said to live for longer than was asked");
   t.same(await warm(sidecar, keys), HEALTHY, "what is warm goes on, and it is alive");
+  t.equal((await sidecar.health("/readyz")).status, row.unready === true ? 503 : 200, "readiness");
   sidecar.aheadMs = 0;
   sidecar.faults = () => null;
   if (row.gone === true) await sidecar.startSTS();
@@ -109,7 +119,7 @@ async function outlives(t: Test, { sidecar, keys }: Subject, row: Row, names: re
   const mendedMs = performance.now();
   const mended = await until(async () => (await ask()).every(({ status }) => status === 200), RECOVERY_LIMIT_MS);
   t.ok(mended, `mended within ${Math.round(performance.now() - mendedMs)} ms`);
-  t.equal((await sidecar.health("/readyz")).status, 200, "ready");
+  t.equal((await sidecar.health("/readyz")).status, 200, "ready again");
 }
 
 const HEALTHY = ["200 ok", "200 ok", "200 ok", "200"];
@@ -118,6 +128,22 @@ const HEALTHY = ["200 ok", "200 ok", "200 ok", "200"];
 async function warm(sidecar: PlantedSidecar, keys: VendedKeys): Promise<readonly string[]> {
   const answers = await Promise.all([sidecar.credentials("warm"), sidecar.assume(keys, "warm"), sidecar.askSTS(keys, { body: WHO })]);
   return [...answers.map((answer) => (answer.ms < ANSWER_LIMIT_MS ? told(answer) : `${told(answer)} in ${answer.ms} ms`)), String((await sidecar.health("/healthz")).status)];
+}
+
+/** Item 3: two rounds in 10 s, of callers that are told in time, and at most 3 calls. */
+async function answersACrowd(t: Test, sidecar: PlantedSidecar): Promise<void> {
+  sidecar.faults = () => ({ do: "hang" });
+  const calls = sidecar.sts.calls.length;
+  const slowest: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    const answers = await Promise.all(Array.from({ length: CROWD }, () => sidecar.credentials("crowd")));
+    t.same([...new Set(answers.map(told))], [UNAVAILABLE[0]]);
+    slowest.push(Math.max(...answers.map(({ ms }) => Math.round(ms))));
+  }
+  t.ok(Math.max(...slowest) < CROWD_LIMIT_MS, `the slowest of each round was answered in ${slowest.join(" and ")} ms (asked: ${ANSWER_LIMIT_MS})`);
+  t.ok(sidecar.sts.calls.length - calls <= 3, `${sidecar.sts.calls.length - calls} calls of STS`);
+  sidecar.faults = () => null;
+  t.ok(await until(async () => (await sidecar.credentials("crowd")).status === 200, RECOVERY_LIMIT_MS), "and given once STS is back");
 }
 
 async function leavesAlone(t: Test, sidecar: PlantedSidecar): Promise<void> {

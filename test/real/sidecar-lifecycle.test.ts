@@ -15,6 +15,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 const BASE = { accessKeyID: "ASIASIDECARBASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token" };
 const PATH = "/v1/credentials/selectors/team-a";
 const DRAIN_LIMIT_MS = 5_000;
+const ANSWER_LIMIT_MS = 900;
 /** From its listening on; how long the built command takes to come there is measured by bench/. */
 const READY_LIMIT_MS = 1_000;
 
@@ -160,4 +161,23 @@ test("once it listens it is ready within a second", async (t) => {
   const readyMs = at("base identity proven") - at("sidecar listening");
   t.ok(readyMs < READY_LIMIT_MS, `${readyMs} ms`);
   t.same(sidecar.log.filter(({ level }) => level !== "info"), [], "and says nothing worse than info");
+});
+
+test("while STS says nothing it listens and is alive, and refuses in time; once STS has spoken it is ready and answers", async (t) => {
+  const held = Promise.withResolvers<null>();
+  const { start, tokenFile } = await subject(t, () => held.promise);
+  const [listen, health] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const starting = start("--listen", listen, "--health-listen", health);
+  const status = async (path: string): Promise<number> => get(`http://${health}${path}`).then((answer) => answer.status, () => 0);
+  t.ok(await until(async () => (await status("/startupz")) === 200, 10_000), "it has started");
+  t.same(await Promise.all(["/healthz", "/readyz"].map(status)), [200, 503]);
+  const askedMs = Date.now();
+  const headers = { authorization: await readFile(tokenFile, "utf8") };
+  t.match(await get(`http://${listen}/v1/credentials`, headers), { status: 503, body: /"code":"ERR_STS_UNAVAILABLE"/ });
+  t.ok(Date.now() - askedMs < ANSWER_LIMIT_MS, `refused in ${Date.now() - askedMs} ms`);
+  const waiting = get(`http://${listen}/v1/credentials`, headers);
+  held.resolve(null);
+  t.equal((await waiting).status, 200, "who asks just then is answered by the same call");
+  t.equal(await status("/readyz"), 200);
+  await (await starting).stop();
 });
