@@ -38,6 +38,11 @@ const REQUIRED: ReadonlySet<string> = new Set(["RoleArn", "RoleSessionName"]);
 /** Not repeated in a message: a message is logged. */
 const NOT_SHOWN: ReadonlySet<string> = new Set(["ExternalId", "Policy", "SerialNumber", "TokenCode"]);
 const DURATION = { min: 900, max: 43_200, default: 3600, chained: 3600 } as const;
+const NUMBER_LIMITS: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
+  DurationSeconds: DURATION,
+  // Looked at and not passed on: it makes a token longer and nothing else, and a session is kept for all who ask, with the token that it has.
+  MinimumSessionTokenSize: { min: 0, max: 4096 },
+};
 const TAG_TEXT = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 const TAG_KEY: TextLimit = { min: 1, max: 128, pattern: TAG_TEXT };
 /** Of inline and managed session policies together. */
@@ -58,12 +63,12 @@ type Lists = Readonly<Record<ListName, Members>>;
 
 const MEMBER = /^(PolicyArns|Tags|TransitiveTagKeys|ProvidedContexts)\.member\.([1-9]\d{0,4})(?:\.(\w+))?$/;
 /** Those without a limit of ours. An empty list is sent as `Tags=`. */
-const OTHER_PARAMETERS: ReadonlySet<string> = new Set(["Action", "Version", "DurationSeconds", "MinimumSessionTokenSize"]);
+const OTHER_PARAMETERS: ReadonlySet<string> = new Set(["Action", "Version"]);
 
 /** Reads and checks the form of an AssumeRole request; throws ValidationError with every fault of the parameters at once. */
 export function readAssumeRole(form: URLSearchParams): AssumeRoleForm {
   const lists = readLists(form);
-  const faults = [...unknownFaults(form), ...textFaults(form), ...durationFaults(form), ...listFaults(lists), ...policyFaults(form, lists)];
+  const faults = [...unknownFaults(form), ...textFaults(form), ...numberFaults(form), ...listFaults(lists), ...policyFaults(form, lists)];
   if (faults.length > 0) throw invalid(`${faults.length === 1 ? "1 validation error" : `${faults.length} validation errors`} detected: ${listed(faults)}`);
   const request = {
     roleARN: form.get("RoleArn") ?? "",
@@ -104,7 +109,7 @@ function unknownFaults(form: URLSearchParams): string[] {
 }
 
 function isKnown(name: string, value: string): boolean {
-  if (OTHER_PARAMETERS.has(name) || Object.hasOwn(TEXT_LIMITS, name)) return true;
+  if (OTHER_PARAMETERS.has(name) || Object.hasOwn(TEXT_LIMITS, name) || Object.hasOwn(NUMBER_LIMITS, name)) return true;
   if (isListName(name)) return value === "";
   const [, list = "", , part = ""] = MEMBER.exec(name) ?? [];
   return isListName(list) && Object.hasOwn(LISTS[list].parts, part);
@@ -150,12 +155,13 @@ function limitFaults(name: string, value: string, { min, max, pattern }: TextLim
   return faults;
 }
 
-function durationFaults(form: URLSearchParams): string[] {
-  const text = form.get("DurationSeconds");
-  if (text === null) return [];
-  const seconds = Number(text);
-  if (!/^\d+$/.test(text) || seconds < DURATION.min) return [fault("DurationSeconds", text, `Member must have value greater than or equal to ${DURATION.min}`)];
-  return seconds > DURATION.max ? [fault("DurationSeconds", text, `Member must have value less than or equal to ${DURATION.max}`)] : [];
+function numberFaults(form: URLSearchParams): string[] {
+  return Object.entries(NUMBER_LIMITS).flatMap(([name, { min, max }]) => {
+    const text = form.get(name);
+    if (text === null) return [];
+    if (!/^\d+$/.test(text) || Number(text) < min) return [fault(name, text, `Member must have value greater than or equal to ${min}`)];
+    return Number(text) > max ? [fault(name, text, `Member must have value less than or equal to ${max}`)] : [];
+  });
 }
 
 function listFaults(lists: Lists): string[] {

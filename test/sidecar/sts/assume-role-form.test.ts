@@ -1,3 +1,4 @@
+import type { AssumeRoleCommandInput } from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
 import { readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/form.ts";
@@ -61,6 +62,24 @@ test("what is not known is refused, so that no restriction gets lost", (t) => {
     refused(t, { [name]: "x" }, new RegExp(`Parameter '${name.replaceAll(".", "\\.")}' is not known`));
   }
   refused(t, { Tags: "x" }, /Parameter 'Tags' is not known/);
+  t.end();
+});
+
+/** A new release of the SDK that sends something else does not compile here, so that somebody decides on it. */
+const EVERYTHING_SENT: Record<keyof AssumeRoleCommandInput, Record<string, string>> = {
+  RoleArn: { RoleArn: ROLE }, RoleSessionName: { RoleSessionName: "ab" }, DurationSeconds: { DurationSeconds: "900" }, Policy: { Policy: "{}" }, PolicyArns: managed(1, 50),
+  ExternalId: { ExternalId: "ext" }, SourceIdentity: { SourceIdentity: "alice" }, Tags: { "Tags.member.1.Key": "a", "Tags.member.1.Value": "b" },
+  TransitiveTagKeys: { "TransitiveTagKeys.member.1": "a" }, SerialNumber: { SerialNumber: "GAHT12345678" }, TokenCode: { TokenCode: "123456" },
+  ProvidedContexts: { "ProvidedContexts.member.1.ProviderArn": "x".repeat(20), "ProvidedContexts.member.1.ContextAssertion": "x".repeat(4) },
+  MinimumSessionTokenSize: { MinimumSessionTokenSize: "4096" },
+};
+
+test("everything that the SDK can send is known, and a session token's size is looked at though it changes nothing", (t) => {
+  for (const [name, parameters] of Object.entries(EVERYTHING_SENT)) t.doesNotThrow(() => readAssumeRole(form(parameters)), name);
+  const plain = readAssumeRole(form({}));
+  for (const size of ["0", "1", "4096"]) t.same(readAssumeRole(form({ MinimumSessionTokenSize: size })), plain, size);
+  for (const size of ["", "-1", "x", "1e3"]) refused(t, { MinimumSessionTokenSize: size }, `1 validation error detected: Value '${size}' at 'minimumSessionTokenSize' failed to satisfy constraint: Member must have value greater than or equal to 0`);
+  refused(t, { MinimumSessionTokenSize: "4097" }, /'minimumSessionTokenSize' .* less than or equal to 4096$/);
   t.end();
 });
 
