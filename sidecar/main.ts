@@ -92,6 +92,8 @@ function sidecarOptions(settings: SidecarSettings): SidecarOptions {
 
 function loopbackAddress(listen: string): ListenAddress {
   const address = parseListenAddress(listen, "--listen");
+  // One address, since fastify makes a server of its own for each that a name has, and limits and ends the first alone. A client tries all.
+  if (address.host.toLowerCase() === "localhost") return { ...address, host: "127.0.0.1" };
   if (isLoopbackHost(address.host)) return address;
   throw new ResolverError(
     "ERR_CONFIG_ADDRESS",

@@ -36,6 +36,12 @@ test("without an identity of its own it is not ready, and says why", async (t) =
   t.match(await get(sidecar.address, "/v1/credentials"), { status: 503, body: /ERR_BASE_UNAVAILABLE/ });
 });
 
+test("localhost is one address: where it has two, the limits and the orderly end would hold for the first alone", async (t) => {
+  const { sidecar } = await start(t, { listen: "LocalHost:0" });
+  t.match(sidecar.address, /^127\.0\.0\.1:\d+$/);
+  t.equal((await get(sidecar.address, "/v1/credentials", { authorization: TOKEN, host: sidecar.address.replace("127.0.0.1", "localhost") })).status, 200);
+});
+
 test("a token file is made and taken", async (t) => {
   const tokenFile = join(t.testdir({}), "token");
   const { sidecar } = await start(t, { token: null, tokenFile });
