@@ -111,7 +111,10 @@ test("a folder of manifests that changes under a sidecar", async (t) => {
     await write("team-a.json", "{")();
     tt.ok(await until(async () => logged(subject, "inventory is not current; the last good view stays in force"), EFFECT_MS));
     tt.same(await answers(subject), GRANTED);
+    const isFaulty = async (): Promise<boolean> => (await get(`http://${subject.sidecar.healthAddress}/metrics`)).body.includes("inventory_faulty 1\n");
+    tt.ok(await isFaulty());
     await write("team-a.json", TEAM_A)();
+    tt.ok(await until(async () => !(await isFaulty()), EFFECT_MS), "and that it is good again");
   });
   notInLog(t, subject);
 });
