@@ -29,6 +29,8 @@ interface Subject {
   readonly sidecar: ServerProcess;
   readonly sts: STSEmulator;
   readonly token: string;
+  /** The bodies of all refusals. */
+  readonly refusals: string[];
 }
 
 async function startSubject(t: Test, folder: string, inventoryFlags: readonly string[]): Promise<Subject> {
@@ -39,11 +41,12 @@ async function startSubject(t: Test, folder: string, inventoryFlags: readonly st
     AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken,
   });
   t.teardown(() => sidecar.stop());
-  return { sidecar, sts, token: await readFile(tokenFile, "utf8") };
+  return { sidecar, sts, token: await readFile(tokenFile, "utf8"), refusals: [] };
 }
 
-async function ask({ sidecar, token }: Subject, path: string): Promise<{ readonly status: number; readonly body: JsonObject }> {
+async function ask({ sidecar, token, refusals }: Subject, path: string): Promise<{ readonly status: number; readonly body: JsonObject }> {
   const { status, body } = await get(`http://${sidecar.address}${path}`, { authorization: token });
+  if (status !== 200) refusals.push(body);
   const read: unknown = JSON.parse(body);
   return { status, body: isJsonObject(read) ? read : {} };
 }
@@ -63,8 +66,9 @@ async function assume(subject: Subject): Promise<string> {
     await client.send(new AssumeRoleCommand({ RoleArn: ROLE, RoleSessionName: "aws-go-sdk-1", DurationSeconds: 900 }));
     return "ok";
   } catch (error) {
-    if (error instanceof STSServiceException) return error.name;
-    throw error;
+    if (!(error instanceof STSServiceException)) throw error;
+    subject.refusals.push(error.message);
+    return error.name;
   } finally {
     client.destroy();
   }
@@ -116,7 +120,7 @@ test("a folder of manifests that changes under a sidecar", async (t) => {
     await write("team-a.json", TEAM_A)();
     tt.ok(await until(async () => !(await isFaulty()), EFFECT_MS), "and that it is good again");
   });
-  notInLog(t, subject);
+  await tellsNoSecret(t, subject);
 });
 
 onCluster("a cluster that changes under a sidecar", async (t, cluster) => {
@@ -138,7 +142,7 @@ onCluster("a cluster that changes under a sidecar", async (t, cluster) => {
     await takesEffect(tt, subject, remove("team-b"), GRANTED);
   });
   await t.test("a lost API server takes no role away, and its return is noticed", async (tt) => outlives(tt, subject, cluster));
-  notInLog(t, subject);
+  await tellsNoSecret(t, subject);
 });
 
 async function outlives(t: Test, subject: Subject, cluster: Cluster): Promise<void> {
@@ -154,8 +158,11 @@ function logged({ sidecar }: Subject, sentence: string): boolean {
   return sidecar.log.some(({ msg }) => msg === sentence);
 }
 
-function notInLog(t: Test, { sidecar, token }: Subject): void {
-  const log = JSON.stringify(sidecar.log);
-  t.notMatch(log, /planted/);
-  t.notOk(log.includes(token));
+async function tellsNoSecret(t: Test, { sidecar, token, refusals }: Subject): Promise<void> {
+  const { body: metrics } = await get(`http://${sidecar.healthAddress}/metrics`);
+  for (const [where, text] of Object.entries({ log: JSON.stringify(sidecar.log), metrics, refusals: refusals.join("\n") })) {
+    t.ok(text.length > 0, where);
+    t.notMatch(text, /planted/, where);
+    t.notOk(text.includes(token), where);
+  }
 }
