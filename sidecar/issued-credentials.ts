@@ -32,6 +32,8 @@ const LIMIT = 10_000;
 export class IssuedCredentials {
   readonly #clock: Pick<Clock, "now">;
   readonly #entries = new Map<string, Entry>();
+  /** What covers credentials that are given out as one object many times, so that they are looked into once. */
+  readonly #seen = new WeakMap<Credentials, Entry>();
   #journal: IssuedJournal | null = null;
 
   constructor(clock: Pick<Clock, "now">) {
@@ -49,19 +51,22 @@ export class IssuedCredentials {
   async record(credentials: Credentials, kind: IssuedKind): Promise<void> {
     const known = this.#entries.get(credentials.accessKeyID);
     const nowMs = this.#clock.now();
-    if (known !== undefined && stillSays(known.issued, credentials, { kind, nowMs })) return known.kept;
+    if (known !== undefined && this.#covers(known, credentials, { kind, nowMs })) return known.kept;
     this.#makeRoom(nowMs);
-    const { accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID } = credentials;
-    const issued: Issued = {
-      accessKeyID, secretAccessKey, accountID, arn, userID,
-      kind: known?.issued.kind === "base" ? "base" : kind,
-      tokenDigest: sessionToken === null ? null : tokenDigest(sessionToken),
-      expirationMs: credentials.expirationMs ?? nowMs + LONG_LIVED_MS,
-    };
+    const issued = issuedOf(credentials, { kind: known?.issued.kind === "base" ? "base" : kind, nowMs });
     const kept = Promise.withResolvers<void>();
-    this.#entries.set(accessKeyID, { issued, kept: kept.promise });
+    this.#entries.set(issued.accessKeyID, { issued, kept: kept.promise });
     kept.resolve(this.#journal?.keep(issued, () => this.#live()));
     return kept.promise;
+  }
+
+  #covers(known: Entry, credentials: Credentials, { kind, nowMs }: { readonly kind: IssuedKind; readonly nowMs: number }): boolean {
+    if (known.issued.kind !== "base" && kind === "base") return false;
+    if (this.#seen.get(credentials) === known) return true;
+    if (!stillSays(known.issued, credentials, nowMs)) return false;
+    // Of a long-lived key the end that is remembered moves on.
+    if (credentials.expirationMs !== null) this.#seen.set(credentials, known);
+    return true;
   }
 
   /** Expired ones as well, for a while. */
@@ -101,9 +106,16 @@ export class IssuedCredentials {
   }
 }
 
-/** Whether what is known covers what is given out now. */
-function stillSays(known: Issued, { secretAccessKey, sessionToken, expirationMs }: Credentials, { kind, nowMs }: { readonly kind: IssuedKind; readonly nowMs: number }): boolean {
-  if (known.kind !== "base" && kind === "base") return false;
+function issuedOf(credentials: Credentials, { kind, nowMs }: { readonly kind: IssuedKind; readonly nowMs: number }): Issued {
+  const { accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID, expirationMs } = credentials;
+  return {
+    accessKeyID, secretAccessKey, accountID, arn, userID, kind, expirationMs: expirationMs ?? nowMs + LONG_LIVED_MS,
+    tokenDigest: sessionToken === null ? null : tokenDigest(sessionToken),
+  };
+}
+
+/** Whether what is known says of these credentials what is given out now. */
+function stillSays(known: Issued, { secretAccessKey, sessionToken, expirationMs }: Credentials, nowMs: number): boolean {
   if (known.expirationMs < (expirationMs ?? nowMs + UNKNOWN_LIFE_MS)) return false;
   const sameToken = sessionToken === null ? known.tokenDigest === null : known.tokenDigest?.equals(tokenDigest(sessionToken)) === true;
   return sameToken && known.secretAccessKey === secretAccessKey;

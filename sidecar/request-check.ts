@@ -5,7 +5,7 @@ import { isFormType, shown } from "./sts/form.ts";
 import type { TokenCheck } from "./token-check.ts";
 
 /** Headers that a proxy or a browser adds, and no SDK: https://www.rfc-editor.org/rfc/rfc7239, https://www.w3.org/TR/fetch-metadata/ */
-const FOREIGN_HEADER = /^(x-forwarded-.*|forwarded|via|origin|sec-fetch-.*)$/;
+const FOREIGN_HEADER = /^(?:x-forwarded-|sec-fetch-|(?:forwarded|via|origin)$)/;
 const HTTP_PORT = 80;
 
 /**
@@ -16,7 +16,8 @@ export const STS_PATHS: readonly string[] = ["/sts", "/sts/", "/"];
 
 /** Whether the request is for STS: exactly these paths, as signed, and nothing that only decodes to them. */
 export function isSTSPath(url: string): boolean {
-  return STS_PATHS.includes(url.replace(/\?.*$/s, ""));
+  const end = url.indexOf("?");
+  return STS_PATHS.includes(end < 0 ? url : url.slice(0, end));
 }
 
 /**
@@ -29,7 +30,7 @@ export function checkRequest(request: IncomingMessage, { listen, token }: { read
   if (isSTS) checkSTSForm(request);
   else if (request.method !== "GET") throw new ResolverError("ERR_REQUEST_METHOD", `Credentials are read with GET, not ${request.method ?? "none"}.`);
   checkHost(request, listen);
-  const foreign = Object.keys(request.headers).find((name) => FOREIGN_HEADER.test(name));
+  const foreign = foreignHeader(request);
   if (foreign !== undefined) {
     const message = `The request carries ${foreign}, which proxies and browsers send (and fetch of Node.js, unlike node:http); ask this address directly.`;
     throw new ResolverError("ERR_REQUEST_HOST", message);
@@ -55,16 +56,34 @@ function checkSTSForm({ method, url = "", headers }: IncomingMessage): void {
   }
 }
 
-function checkHost(request: IncomingMessage, listen: ListenAddress): void {
-  // Node keeps the first of several Host headers; another server on the way might have kept the last.
-  const given = request.rawHeaders.filter((_, i, all) => i % 2 === 1 && all[i - 1]?.toLowerCase() === "host");
-  const isOriginForm = request.url?.startsWith("/") === true;
-  const [host] = given;
-  if (isOriginForm && given.length === 1 && host !== undefined && loopbackHosts(listen).has(host.toLowerCase())) return;
+function foreignHeader({ headers }: IncomingMessage): string | undefined {
+  for (const name in headers) if (FOREIGN_HEADER.test(name)) return name;
+  return undefined;
+}
+
+function checkHost({ url, headers, rawHeaders }: IncomingMessage, listen: ListenAddress): void {
+  const isOriginForm = url?.startsWith("/") === true;
+  if (isOriginForm && hostsOf(listen).has(headers.host?.toLowerCase() ?? "") && hasOneHost(rawHeaders)) return;
   throw new ResolverError(
     "ERR_REQUEST_HOST",
     `The request must be for this listener itself, with Host: ${formatListenAddress(listen)}.`,
   );
+}
+
+/** Node keeps the first of several Host headers; another server on the way might have kept the last. */
+function hasOneHost(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
+  return hosts === 1;
+}
+
+/** By the address, which stays one object while the server listens. */
+const HOSTS = new WeakMap<ListenAddress, ReadonlySet<string>>();
+
+function hostsOf(listen: ListenAddress): ReadonlySet<string> {
+  const known = HOSTS.get(listen) ?? loopbackHosts(listen);
+  HOSTS.set(listen, known);
+  return known;
 }
 
 function loopbackHosts({ host, port }: ListenAddress): ReadonlySet<string> {

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 
 /** How long the token before the last rotation stays good: clients read the file at their own pace. */
@@ -37,5 +37,5 @@ export class TokenCheck {
 const NONE = Buffer.alloc(32);
 
 function digestOf(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
 }
