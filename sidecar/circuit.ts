@@ -1,5 +1,6 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
+import { UnknownRefusal } from "./sts-faults.ts";
 
 /** `closed`: calls go through; `open`: none does; `half-open`: one does, to see whether STS is back. */
 export type CircuitState = "closed" | "open" | "half-open";
@@ -78,13 +79,14 @@ export class Circuit {
   }
 
   #judge(error: unknown, probes: boolean): void {
-    const code = error instanceof ResolverError && !(error instanceof NotAsked) ? error.code : null;
-    if (code === "ERR_STS_REFUSED") return this.#close();
-    if (code === "ERR_STS_UNAVAILABLE" && error instanceof ResolverError) this.#reason = error.message;
+    const told = error instanceof ResolverError && !(error instanceof NotAsked) ? error : null;
+    if (told?.code === "ERR_STS_REFUSED" || error instanceof UnknownRefusal) return this.#close();
+    const isDown = told?.code === "ERR_STS_UNAVAILABLE";
+    if (isDown) this.#reason = told.message;
     // Closed, if one that was under way for longer has succeeded meanwhile.
     if (probes && this.#state === "half-open") return this.#become("open");
     // One that was under way when the circuit opened says nothing new.
-    if (code === "ERR_STS_UNAVAILABLE" && this.#state === "closed") this.#countFailure();
+    if (isDown && this.#state === "closed") this.#countFailure();
   }
 
   #countFailure(): void {

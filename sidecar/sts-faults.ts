@@ -15,6 +15,13 @@ export class STSRefused extends ResolverError {
   }
 }
 
+/** ERR_STS_UNAVAILABLE: STS refused the request by a code that is not known here, which says that STS is there. */
+export class UnknownRefusal extends ResolverError {
+  constructor(message: string) {
+    super("ERR_STS_UNAVAILABLE", message);
+  }
+}
+
 /** What STS says about the role that was asked for; it stays true until somebody changes the role. */
 const REFUSALS: ReadonlySet<string> = new Set([
   "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge", "RegionDisabledException",
@@ -42,7 +49,7 @@ export function explain(action: string, error: unknown, secrets: readonly string
   const code = codeOf(error);
   const said = printable(without(secrets, `STS answered ${action} with ${code}: ${error.message}`).slice(0, MESSAGE_LENGTH));
   if (BASE_FAULTS.has(code)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
-  if (!REFUSALS.has(code)) return new ResolverError("ERR_STS_UNAVAILABLE", said);
+  if (!REFUSALS.has(code)) return isTrouble(error, code) ? new ResolverError("ERR_STS_UNAVAILABLE", said) : new UnknownRefusal(said);
   return new STSRefused(said, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
 }
 
@@ -59,6 +66,12 @@ export function boundedCode(error: unknown): string {
   if (!(error instanceof STSServiceException) || !isAnswer(error)) return "unreachable";
   const code = codeOf(error);
   return [REFUSALS, BASE_FAULTS, TROUBLES].some((codes) => codes.has(code)) ? code : "other";
+}
+
+/** Of STS itself, or of whatever stands before it; what may be is taken to be. */
+function isTrouble(error: STSServiceException, code: string): boolean {
+  const { httpStatusCode: status = 500 } = error.$metadata;
+  return status >= 500 || status === 408 || status === 429 || !("Code" in error) || /throttl|limit|slow|toomany|timeout/i.test(code);
 }
 
 /** As it stands in the answer. The SDK names some errors otherwise, such as MalformedPolicyDocumentException. */

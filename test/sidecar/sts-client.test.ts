@@ -4,7 +4,9 @@ import { NO_EXTRAS, type SessionRequest } from "../../shared/decisions/session.t
 import {
   accessDenied, type BaseCredentials, type Fault, startSTSEmulator, type STSEmulator, type STSEmulatorOptions, THROTTLED,
 } from "../../cli/local/sts-emulator/emulator.ts";
+import { Circuit } from "../../sidecar/circuit.ts";
 import { createSTS, type SigningCredentials, type STS, type STSOptions } from "../../sidecar/sts-client.ts";
+import { FakeClock } from "./fake-clock.ts";
 
 const KNOWN: BaseCredentials = {
   accessKeyID: "ASIABASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
@@ -90,6 +92,19 @@ for (const [fault, code, counted] of FAULTS) {
     t.equal(emulator.calls.length, 1, "one attempt");
   });
 }
+
+test("what STS refuses a role by in words that are not known here opens no circuit for the others, and what may be trouble does", async (t) => {
+  const answers: readonly (readonly [code: string, status: number, state: string])[] = [
+    ["InvalidParameterValue", 400, "closed"], ["OptInRequired", 403, "closed"],
+    ["RequestLimitExceeded", 400, "open"], ["TooManyRequestsException", 429, "open"], ["RequestTimeout", 408, "open"], ["SomethingNew", 500, "open"], ["Throttling", 400, "open"],
+  ];
+  for (const [code, status, state] of answers) {
+    const { sts } = await start(t, { faults: () => ({ do: "refuse", code, status, message: "x" }) });
+    const circuit = new Circuit({ clock: new FakeClock() });
+    for (let i = 0; i < 5; i++) await t.rejects(circuit.run(() => sts.assumeRole(BASE, REQUEST, never())), { code: "ERR_STS_UNAVAILABLE" });
+    t.equal(circuit.state, state, code);
+  }
+});
 
 test("a truncated answer never gives a session, nor any of it in the error", async (t) => {
   const { sts } = await start(t, { faults: () => ({ do: "truncate" }) });
