@@ -79,14 +79,13 @@ export class Circuit {
   }
 
   #judge(error: unknown, probes: boolean): void {
-    const told = error instanceof ResolverError && !(error instanceof NotAsked) ? error : null;
-    if (told?.code === "ERR_STS_REFUSED" || error instanceof UnknownRefusal) return this.#close();
-    const isDown = told?.code === "ERR_STS_UNAVAILABLE";
-    if (isDown) this.#reason = told.message;
+    const said = saidOf(error);
+    if (said.is === "there") return this.#close();
+    if (said.is === "down") this.#reason = said.reason;
     // Closed, if one that was under way for longer has succeeded meanwhile.
     if (probes && this.#state === "half-open") return this.#become("open");
     // One that was under way when the circuit opened says nothing new.
-    if (isDown && this.#state === "closed") this.#countFailure();
+    if (said.is === "down" && this.#state === "closed") this.#countFailure();
   }
 
   #countFailure(): void {
@@ -107,4 +106,11 @@ export class Circuit {
     this.#state = state;
     this.#onChange(state);
   }
+}
+
+/** What a failure says of STS. */
+function saidOf(error: unknown): { readonly is: "there" | "unknown" } | { readonly is: "down"; readonly reason: string } {
+  if (!(error instanceof ResolverError) || error instanceof NotAsked) return { is: "unknown" };
+  if (error.code === "ERR_STS_REFUSED" || error instanceof UnknownRefusal) return { is: "there" };
+  return error.code === "ERR_STS_UNAVAILABLE" ? { is: "down", reason: error.message } : { is: "unknown" };
 }
