@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "tap";
 import { storeCertificates } from "../../certs/store.ts";
-import { describeMetrics } from "../../docs/metrics.ts";
+import { describeMetrics, metricLines } from "../../docs/metrics.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { runWebhook } from "../../webhook/main.ts";
@@ -37,6 +37,11 @@ test("the page has a row for each metric of either server", async (t) => {
   const rows = [...page.matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) \|/gm)].map(([, name]) => `ack_role_resolver_${name}`);
   const { webhook, sidecar } = describeMetrics();
   t.same(rows.toSorted(), [...new Set([...names(webhook), ...names(sidecar)])].toSorted());
+});
+
+test("the page is what the registries and their notes say now", async (t) => {
+  const page = await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8");
+  t.ok(page.endsWith(`${metricLines().join("\n")}\n`));
 });
 
 test("the page names each code of STS's that refusals are counted by", async (t) => {
