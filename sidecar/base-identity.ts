@@ -3,6 +3,7 @@ import type { SteadyClock } from "../shared/inventory/clock.ts";
 import { CredentialCache, type Credentials } from "./credential-cache.ts";
 import type { SigningCredentials, STS } from "./sts-client.ts";
 import { STSRefused } from "./sts-faults.ts";
+import { within } from "./within.ts";
 
 /** Where the sidecar's own credentials come from; asked anew at half of their life. */
 export type BaseProvider = () => Promise<SigningCredentials>;
@@ -33,6 +34,8 @@ export interface BaseIdentityPorts {
 }
 
 const KEY = "base";
+/** Less than a call may take as a whole: what is late is the provider, and not STS. */
+const PROVIDER_LIMIT_MS = 4_900;
 
 /** Who the sidecar itself is: the credentials of its provider, once STS has said whose they are. */
 export class BaseIdentity {
@@ -86,9 +89,10 @@ export class BaseIdentity {
     return proved === null ? null : { ageMs: this.#clock.steady() - proved.steadyMs, expirationMs: proved.expirationMs };
   }
 
-  /** After STS has refused these credentials. */
-  forget(): void {
-    this.#cache.forget(KEY);
+  /** After STS has refused these credentials. Where others are here by now, or on their way, those are not forgotten. */
+  forget({ accessKeyID, sessionToken }: Pick<Credentials, "accessKeyID" | "sessionToken">): void {
+    const kept = this.#cache.peek(KEY);
+    if (kept?.accessKeyID === accessKeyID && kept.sessionToken === sessionToken) this.#cache.forget(KEY);
   }
 
   close(): void {
@@ -121,18 +125,18 @@ export class BaseIdentity {
 
   async #provide(): Promise<SigningCredentials> {
     try {
-      return await this.#provider();
+      return await within(this.#clock, PROVIDER_LIMIT_MS, this.#provider(), () => none(`no answer within ${PROVIDER_LIMIT_MS / 1000} s`));
     } catch (cause) {
       if (cause instanceof ResolverError) throw cause;
-      const reason = cause instanceof Error ? cause.name : "unknown";
-      throw new ResolverError(
-        "ERR_BASE_UNAVAILABLE",
-        `No credentials for the sidecar itself (${reason}). Give it an identity: web identity, Pod Identity, a profile or an instance role.`,
-      );
+      throw none(cause instanceof Error ? cause.name : "unknown");
     }
   }
 }
 
 function knownFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionToken">): KnownBase {
   return { arn, isSession: sessionToken !== null };
+}
+
+function none(reason: string): ResolverError {
+  return new ResolverError("ERR_BASE_UNAVAILABLE", `No credentials for the sidecar itself (${reason}). Give it an identity: web identity, Pod Identity, a profile or an instance role.`);
 }

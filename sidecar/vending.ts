@@ -141,7 +141,7 @@ export class Vending {
     try {
       return await sts.assumeRole(credentials, request, signal);
     } catch (error) {
-      if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.forget();
+      if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.forget(credentials);
       throw error;
     }
   }

@@ -32,7 +32,7 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
   t.equal(calls, 1);
   await clock.advance(30 * MINUTE);
   t.equal(calls, 2);
-  base.forget();
+  base.forget(await base.get());
   t.equal(base.usable, false);
   t.same(base.known, { arn: IDENTITY.arn, isSession: true }, "who it is stays known while its credentials are had anew");
   await clock.advance(0);
@@ -46,6 +46,33 @@ test("where this machine's clock is behind STS's, the end that AWS stated is tak
     t.equal((await base.get()).expirationMs, clock.now() + 60 * MINUTE - behindMs);
     base.close();
   }
+});
+
+test("a provider that hangs is the base's trouble, not one of STS that would stop the calls for it", async (t) => {
+  const own = new FakeClock();
+  const base = new BaseIdentity({ provider: () => new Promise(() => {}), sts: { callerIdentity: async () => IDENTITY }, clock: own, random: () => 0.5 });
+  const failed = t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE", message: /^No credentials for the sidecar itself \(no answer within 4\.9 s\)\. / });
+  await own.advance(5_000);
+  await failed;
+  t.match(base.fault, /no answer within 4\.9 s/, "and it is not ready for that reason");
+  base.close();
+});
+
+test("of several calls that STS refused with one identity, the first makes it forgotten and the others leave the next one alone", async (t) => {
+  let made = 0;
+  const base = subject(async () => {
+    made += 1;
+    return { ...credentials(), accessKeyID: `ASIA${made}` };
+  });
+  const first = await base.get();
+  base.forget(first);
+  t.equal(base.usable, false);
+  base.forget(first);
+  const next = await base.get();
+  base.forget(first);
+  t.equal((await base.get()).accessKeyID, next.accessKeyID);
+  t.equal(made, 2);
+  base.close();
 });
 
 test("a provider without credentials is told without what it said", async (t) => {
