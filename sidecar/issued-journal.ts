@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, lstat, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { constants, type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { field, stringAt } from "../shared/decisions/json.ts";
@@ -114,14 +114,33 @@ export class IssuedJournal {
 
 /** "" where there is none yet. Whoever else could write the file could make itself credentials in it. */
 async function readOwn(path: string, folder: string): Promise<string> {
-  const found = await lstat(path).catch((cause: unknown) => {
+  const file = await openItself(path, folder);
+  if (file === null) return "";
+  try {
+    // Of what is open, so that nobody puts another in its place between the look and the reading.
+    const found = await file.stat();
+    const isOwn = found.isFile() && (found.mode & 0o077) === 0 && found.uid === (process.getuid?.() ?? found.uid);
+    if (!isOwn) throw notOwn(folder);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+async function openItself(path: string, folder: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, READ_ITSELF);
+  } catch (cause) {
     if (codeOf(cause) === "ENOENT") return null;
-    throw cause;
-  });
-  if (found === null) return "";
-  const isOwn = found.isFile() && (found.mode & 0o077) === 0 && found.uid === (process.getuid?.() ?? found.uid);
-  if (!isOwn) throw fault(folder, `holds an ${FILE} that is not this user's alone`);
-  return readFile(path, "utf8");
+    throw codeOf(cause) === "ELOOP" ? notOwn(folder) : cause;
+  }
+}
+
+/** No link's target, and without waiting for the other end of a pipe. */
+const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+function notOwn(folder: string): ResolverError {
+  return fault(folder, `holds an ${FILE} that is not this user's alone`);
 }
 
 function lineOf({ tokenDigest, ...rest }: Issued): string {
