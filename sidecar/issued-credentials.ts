@@ -41,8 +41,8 @@ export class IssuedCredentials {
   }
 
   /** Null keeps everything in memory. Rejects with ERR_CONFIG_INVALID where the folder cannot be used. */
-  static async open(stateDir: string | null, { clock, ...ports }: IssuedJournalPorts & { readonly clock: Pick<Clock, "now"> }): Promise<IssuedCredentials> {
-    const all = new IssuedCredentials(clock);
+  static async open(stateDir: string | null, ports: IssuedJournalPorts & { readonly clock: Pick<Clock, "now"> }): Promise<IssuedCredentials> {
+    const all = new IssuedCredentials(ports.clock);
     if (stateDir !== null) all.#journal = await IssuedJournal.open(stateDir, ports, (known) => all.#takeOver(known));
     return all;
   }

@@ -3,11 +3,14 @@ import { constants, type FileHandle, open, rename, rm, stat } from "node:fs/prom
 import { join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { field, stringAt } from "../shared/decisions/json.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Issued } from "./issued-credentials.ts";
+import { within } from "./within.ts";
 
 export interface IssuedJournalPorts {
   readonly log: Pick<Logger, "info" | "warn" | "error">;
+  readonly clock: Pick<Clock, "schedule">;
   /** Default: appends to the open file. */
   readonly append?: (file: FileHandle, text: string) => Promise<void>;
 }
@@ -17,6 +20,8 @@ const FILE = "issued.jsonl";
 const MODE = 0o600;
 /** Of SHA-256. */
 const DIGEST_BYTES = 32;
+/** What a write may take of the 900 ms that an answer has. */
+const WRITE_LIMIT_MS = 300;
 /** Written anew, with the live ones alone, once it has grown by so much. */
 const COMPACT_OVER = { lines: 1_000, timesLive: 2 } as const;
 
@@ -24,7 +29,7 @@ const COMPACT_OVER = { lines: 1_000, timesLive: 2 } as const;
  * The memory of what was issued, for the sidecar's next life: JSON lines in `--state-dir`, each written before the answer that it
  * stands for. A process that is killed loses nothing that was written, so no fsync.
  *
- * Where a line cannot be written later on (a full volume), the answer goes out all the same, with one line in the log, and the whole
+ * Where a line cannot be written later on (a full volume, one that hangs), the answer goes out all the same, with one line in the log, and the whole
  * file is written anew with the next: nothing is granted by an answer that the journal lacks, whereas holding it back would turn off
  * every client now, for one that a restart could refuse until it asks again.
  */
@@ -34,6 +39,8 @@ export class IssuedJournal {
   #file: FileHandle | null = null;
   #lines = 0;
   #failing = false;
+  /** A write takes too long; no other is begun before it ends. */
+  #hangs = false;
   #last: Promise<void> = Promise.resolve();
 
   private constructor(path: string, ports: IssuedJournalPorts) {
@@ -61,13 +68,15 @@ export class IssuedJournal {
 
   async close(): Promise<void> {
     await this.#last;
-    await this.#file?.close();
+    // Closing would wait for the write that hangs.
+    if (!this.#hangs) await this.#file?.close();
     this.#file = null;
   }
 
   async #write(issued: Issued, live: () => Iterable<Issued>): Promise<void> {
+    if (this.#hangs) return;
     try {
-      await this.#append(issued, [...live()]);
+      await this.#inTime(this.#append(issued, [...live()]));
       if (this.#failing) this.#ports.log.info({ file: this.#path }, "journal of issued credentials is written again");
       this.#failing = false;
     } catch (cause) {
@@ -75,6 +84,15 @@ export class IssuedJournal {
       if (!this.#failing) this.#ports.log.error({ file: this.#path, reason: codeOf(cause) }, words);
       this.#failing = true;
     }
+  }
+
+  async #inTime(work: Promise<void>): Promise<void> {
+    await within(this.#ports.clock, WRITE_LIMIT_MS, work, () => {
+      this.#hangs = true;
+      const ended = (): void => void (this.#hangs = false);
+      work.then(ended, ended);
+      return new Hanging();
+    });
   }
 
   async #append(issued: Issued, live: readonly Issued[]): Promise<void> {
@@ -110,6 +128,10 @@ export class IssuedJournal {
     if (known.length < lines.length) this.#ports.log.warn({ file: this.#path, lines: lines.length - known.length }, "lines of the journal of issued credentials left out, which are none of ours");
     return known;
   }
+}
+
+class Hanging extends Error {
+  readonly code = `no answer within ${WRITE_LIMIT_MS} ms`;
 }
 
 /** "" where there is none yet. Whoever else could write the file could make itself credentials in it. */

@@ -178,3 +178,35 @@ test("where a line cannot be written the answer goes out, told once, and the nex
   t.notMatch(subject.lines.join(""), "planted");
   t.same(await readdir(subject.folder), ["issued.jsonl"]);
 });
+
+test("a disk that hangs holds up one answer for 300 ms, the others and the end not at all, and is written to when it answers again", async (t) => {
+  const subject = new Subject(t);
+  const { clock } = subject;
+  let hangs = Promise.withResolvers<null>();
+  hangs.resolve(null);
+  const issued = await subject.open(async (file, text) => {
+    await hangs.promise;
+    return file.appendFile(text);
+  });
+  hangs = Promise.withResolvers<null>();
+  const first = issued.record(subject.credentials("ASIA1"), "base");
+  const second = issued.record(subject.credentials("ASIA2"), "role");
+  await clock.advance(300);
+  await Promise.all([first, second]);
+  await issued.record(subject.credentials("ASIA3"), "role");
+  t.match(subject.lines.map((line) => JSON.parse(line)), [{ level: "error", reason: "no answer within 300 ms" }]);
+  t.equal(subject.lines.length, 1);
+  t.not(issued.find("ASIA3"), undefined);
+  hangs.resolve(null);
+  // The write that hung takes its own time, which no clock of ours knows.
+  while (!(await readFile(subject.file, "utf8")).includes("ASIA1")) await clock.advance(1);
+  await clock.advance(1);
+  await issued.record(subject.credentials("ASIA4"), "role");
+  t.match(await readFile(subject.file, "utf8"), /ASIA1[^]*ASIA2[^]*ASIA3[^]*ASIA4/);
+  hangs = Promise.withResolvers<null>();
+  const last = issued.record(subject.credentials("ASIA5"), "role");
+  const closed = issued.close();
+  await clock.advance(300);
+  await Promise.all([last, closed]);
+  hangs.resolve(null);
+});
