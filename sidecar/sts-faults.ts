@@ -79,7 +79,7 @@ function codeOf(error: STSServiceException): string {
   return "Code" in error && typeof error.Code === "string" ? error.Code : error.name;
 }
 
-/** Whether STS itself said it, with a status of an error. */
-function isAnswer({ $metadata }: STSServiceException): boolean {
-  return ($metadata.httpStatusCode ?? 0) >= 400;
+/** Whether STS itself said it, with a status of an error, which is passed on. */
+function isAnswer({ $metadata: { httpStatusCode: status = 0 } }: STSServiceException): boolean {
+  return status >= 400 && status < 600;
 }

@@ -76,6 +76,7 @@ const FAULTS: readonly (readonly [fault: Fault, code: string, counted: string])[
   [{ do: "refuse", code: "InternalFailure", status: 500, message: "x" }, "ERR_STS_UNAVAILABLE", "InternalFailure"],
   [{ do: "refuse", code: "ServiceUnavailable", status: 503, message: "x" }, "ERR_STS_UNAVAILABLE", "ServiceUnavailable"],
   [{ do: "refuse", code: "SomethingNew", status: 400, message: "x" }, "ERR_STS_UNAVAILABLE", "other"],
+  [{ do: "refuse", code: "AccessDenied", status: 700, message: "x" }, "ERR_STS_UNAVAILABLE", "unreachable"],
   [{ do: "reset" }, "ERR_STS_UNAVAILABLE", "unreachable"],
   [{ do: "hang" }, "ERR_STS_UNAVAILABLE", "unreachable"],
   [{ do: "drip" }, "ERR_STS_UNAVAILABLE", "unreachable"],
