@@ -120,14 +120,20 @@ export class ManifestSource implements InventorySource {
     this.#fingerprint = fingerprint;
     this.#faults = faults;
     if (faults.length > 0) {
-      this.#status = { ...this.#status, fault: inputError(faults).message };
-      this.#listeners.notify();
+      this.#turnBad(inputError(faults).message);
       return;
     }
     const changed = this.#apply(manifests);
     const recovered = this.#status.fault !== null || !this.#status.loaded;
     this.#status = { loaded: true, lastSyncMs: this.#clock.now(), fault: null };
     if (changed || recovered) this.#listeners.notify();
+  }
+
+  /** Told once: a notice of something else in the folder around makes the same files be read again. */
+  #turnBad(fault: string): void {
+    if (fault === this.#status.fault) return;
+    this.#status = { ...this.#status, fault };
+    this.#listeners.notify();
   }
 
   #apply(manifests: readonly Manifest[]): boolean {

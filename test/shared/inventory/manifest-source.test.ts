@@ -110,6 +110,14 @@ test("a folder that turns bad keeps the last good view, says why, and recovers",
   await clock.scheduled(() => true);
   t.equal(source.status.lastSyncMs, before, "a bad folder is not current, however often it is looked at");
 
+  let told = 0;
+  const end = source.onChange(() => void told++);
+  notice();
+  clock.advance(50);
+  await clock.scheduled(() => true);
+  t.equal(told, 0, "a notice that changes nothing about the fault is told to nobody");
+  end();
+
   await rm(`${folder}/b.yaml`);
   await writeFile(`${folder}/a.yaml`, selector("a"));
   changed = change(source, () => source.status.fault === null);
