@@ -11,6 +11,7 @@ type Settings = SettingsFor<"local">;
 export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, settings: Settings): string[] {
   const { webhook, sidecar, sts, caFile, tokenFile } = addresses;
   const from = settings.from.join(" ");
+  const region = settings.region ?? "eu-west-1";
   const role = `http://${sidecar.address}/v1/credentials/selectors/${exampleSelector(source.inventory)}`;
   return [
     ...rolesLines(source, settings),
@@ -22,9 +23,11 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     "For an AWS SDK to be one of those roles:",
     `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${role}`,
     `  export AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=${tokenFile}`,
-    `  export AWS_ENDPOINT_URL_STS=${sts.url} AWS_REGION=${settings.region ?? "eu-west-1"}`,
+    // botocore, and with it the AWS CLI before version 2, reads the region from AWS_DEFAULT_REGION alone.
+    `  export AWS_ENDPOINT_URL_STS=${sts.url} AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
     "To be a controller instead, which assumes those roles itself, of the sidecar in STS's place:",
     `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=http://${sidecar.address}/v1/credentials AWS_ENDPOINT_URL_STS=http://${sidecar.address}/sts`,
+    "SDKs prefer AWS_ACCESS_KEY_ID, AWS_PROFILE and ~/.aws/credentials to both: see that there are none.",
     "",
     "Try, in another terminal:",
     `  curl -H "Authorization: $(cat ${tokenFile})" ${role}`,

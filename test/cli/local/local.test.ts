@@ -78,6 +78,7 @@ test("it prints who gets which role, serves what it says it does, and follows ch
   const [, webhookHealth = ""] = /metrics: (\S+)\)/.exec(await local.line(/^ {2}webhook /)) ?? [];
   const [, tokenFile = "", sidecarHealth = ""] = /token: (\S+); health and metrics: (\S+)\)/.exec(await local.line(/^ {2}sidecar /)) ?? [];
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
+  t.match(await local.line(/AWS_ENDPOINT_URL_STS/), / AWS_REGION=eu-west-1 AWS_DEFAULT_REGION=eu-west-1$/, "botocore reads the latter alone");
   await local.line(/Ctrl-C stops/);
 
   t.equal((await fetch(`${webhookHealth}/readyz`)).status, 200);
