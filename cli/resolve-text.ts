@@ -44,7 +44,7 @@ function selectorLines({ selector, selects, malformed, parts, message }: Selecto
 export function faultySelectorLines(inventory: Inventory): string[] {
   const sorted = [...inventory.faulty].toSorted(([a], [b]) => compareText(a, b));
   return sorted.flatMap(([name, { faults }]) => {
-    const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but the webhook would refuse it";
+    const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but no session is granted on it, and the webhook would refuse it";
     const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
     return [
       `IAMRoleSelector ${printable(name)} ${effect}:`,

@@ -72,7 +72,7 @@ test("a selector that only the webhook refuses takes part as in a controller, an
   const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
   t.equal(status, 1);
   t.match(JSON.parse(stdout), [{ outcome: "selected", roleARN: "arn:aws:iam::111122223333:user/jane" }]);
-  t.match(stderr, /^IAMRoleSelector team-a takes part, but the webhook would refuse it:\n {2}IRS-03 /);
+  t.match(stderr, /^IAMRoleSelector team-a takes part, but no session is granted on it, and the webhook would refuse it:\n {2}IRS-03 /);
 });
 
 test("unreadable input prints nothing but the faults and exits 2", async (t) => {
