@@ -1,6 +1,6 @@
 import { readGroupedKind, readLabels } from "../shared/decisions/asked-resource.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { field, stringAt } from "../shared/decisions/json.ts";
+import { field, parseJSON, stringAt } from "../shared/decisions/json.ts";
 import { printable } from "../shared/decisions/quote.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { statedExpirationMs } from "../shared/decisions/stated-expiry.ts";
@@ -102,7 +102,7 @@ function reasonOf(error: unknown): string {
 const FIELDS = ["AccessKeyId", "SecretAccessKey", "Token", "Expiration", "AccountId"] as const;
 
 function readOutput({ status, body }: SidecarAnswer, nowMs: number): { readonly output: object } | Fault {
-  const answer = parsed(body);
+  const answer = parseJSON(body);
   if (status !== 200) return { fault: refusal(status, answer) };
   const read = new Map(FIELDS.map((name) => [name, stringAt(answer, name) ?? ""]));
   const missing = FIELDS.filter((name) => read.get(name) === "");
@@ -126,12 +126,4 @@ function refusal(status: number, answer: unknown): string {
   const [code, message] = [field(answer, "code"), field(answer, "message")];
   if (typeof code === "string" && typeof message === "string") return `${code}: ${message}`;
   return `It answered with status ${status} and no code; see that --endpoint is a sidecar of ack-role-resolver.`;
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants, type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { field, stringAt } from "../shared/decisions/json.ts";
+import { field, parseJSON, stringAt } from "../shared/decisions/json.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Issued } from "./issued-credentials.ts";
@@ -170,7 +170,7 @@ function lineOf({ tokenDigest, ...rest }: Issued): string {
 }
 
 function issuedOf(line: string): Issued[] {
-  const object = parsed(line);
+  const object = parseJSON(line);
   const text = (name: string): string => stringAt(object, name) ?? "";
   const [kind, expirationMs, encoded] = [field(object, "kind"), field(object, "expirationMs"), stringAt(object, "tokenDigest")];
   const issued = { accessKeyID: text("accessKeyID"), secretAccessKey: text("secretAccessKey"), accountID: text("accountID"), arn: text("arn"), userID: text("userID") };
@@ -178,14 +178,6 @@ function issuedOf(line: string): Issued[] {
   if (kind !== "base" && kind !== "role") return [];
   const digest = encoded === null ? null : Buffer.from(encoded, "base64");
   return digest === null || digest.length === DIGEST_BYTES ? [{ ...issued, kind, expirationMs, tokenDigest: digest }] : [];
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }
 
 function fault(folder: string, what: string, cause?: unknown): ResolverError {

@@ -5,6 +5,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Undefined for what is not JSON. */
+export function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The own field `key`, so that `constructor` or `__proto__` never answer from the prototype. */
 export function field(object: unknown, key: string): unknown {
   return isJsonObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;

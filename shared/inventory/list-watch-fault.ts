@@ -1,6 +1,6 @@
 import { ACK_GROUPS } from "../decisions/ack-groups.ts";
 import { isACKGroup } from "../decisions/ack-resource.ts";
-import { field, stringAt } from "../decisions/json.ts";
+import { field, parseJSON, stringAt } from "../decisions/json.ts";
 import { collectionPath, placeName, resourceName, type WatchedKind } from "./watched-kind.ts";
 
 /** How the next attempt begins: from the version reached, or from a new list. */
@@ -84,13 +84,4 @@ const MAX_SAID = 300;
 function serverSaid(body: string): string {
   const message = stringAt(parseJSON(body), "message");
   return message === null || message === "" ? "" : `; the API server said: ${message.slice(0, MAX_SAID)}`;
-}
-
-/** Undefined for what is not JSON. */
-export function parseJSON(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
-import { field, stringAt } from "../decisions/json.ts";
-import { ListWatchFault, parseJSON } from "./list-watch-fault.ts";
+import { field, parseJSON, stringAt } from "../decisions/json.ts";
+import { ListWatchFault } from "./list-watch-fault.ts";
 import { keepObject, type KeptObject, resourceName, type WatchedKind } from "./watched-kind.ts";
 
 /** A page of a list; `continuation` asks for the next, "" on the last. */

@@ -1,5 +1,5 @@
 import { rewriteTypeEntries } from "../decisions/type-entry.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../decisions/json.ts";
+import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../decisions/json.ts";
 import { objectMeta } from "../decisions/object-meta.ts";
 import type { Origin } from "../decisions/type-entry.ts";
 import { identityKey, identityOf } from "./duplicates.ts";
@@ -87,14 +87,9 @@ function mergeMaps(stored: unknown, manifest: unknown, last: unknown): unknown {
   return Object.fromEntries([...kept, ...Object.entries(isJsonObject(manifest) ? manifest : {})]);
 }
 
-/** Where kubectl apply keeps what it applied (k8s.io/api core/v1 LastAppliedConfigAnnotation); null when another tool did. */
+/** Where kubectl apply keeps what it applied (k8s.io/api core/v1 LastAppliedConfigAnnotation); undefined when another tool did. */
 function lastApplied(stored: JsonObject): unknown {
-  const text = objectMeta(stored).annotations.get("kubectl.kubernetes.io/last-applied-configuration");
-  try {
-    return text === undefined ? null : JSON.parse(text);
-  } catch {
-    return null;
-  }
+  return parseJSON(objectMeta(stored).annotations.get("kubectl.kubernetes.io/last-applied-configuration") ?? "");
 }
 
 function objectAt(object: JsonObject, key: string): JsonObject {

@@ -1,3 +1,4 @@
+import { parseJSON } from "../../shared/decisions/json.ts";
 import { parseRoleARN } from "../../shared/decisions/role-arn.ts";
 import type { SessionTag } from "../../shared/decisions/session.ts";
 import { STSRefusal } from "./answer.ts";
@@ -194,10 +195,6 @@ function fault(name: string, value: string | null, constraint: string): string {
 }
 
 function isJsonDocument(text: string): boolean {
-  try {
-    const document: unknown = JSON.parse(text);
-    return typeof document === "object" && document !== null;
-  } catch {
-    return false;
-  }
+  const document = parseJSON(text);
+  return typeof document === "object" && document !== null;
 }

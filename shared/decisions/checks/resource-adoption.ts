@@ -1,7 +1,7 @@
 import { ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION } from "../ack-annotations.ts";
 import { closest } from "../closest.ts";
 import { annotationPath } from "../field-path.ts";
-import { isJsonObject, type JsonObject, stringAt } from "../json.ts";
+import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../json.ts";
 import { accountOfARN } from "../role-arn.ts";
 import { quote } from "../quote.ts";
 import type { Check, Fault } from "./check.ts";
@@ -49,12 +49,8 @@ function* fieldsFaults(text: string): Iterable<Fault> {
 }
 
 function parsedFields(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJSON(text);
+  return isJsonObject(value) ? value : null;
 }
 
 export const ACK_17: Check<ResourceChange> = {

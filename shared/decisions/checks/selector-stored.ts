@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject, parseJSON } from "../json.ts";
 import { droppedFields, objectFields } from "../known-fields.ts";
 import { SELECTOR_SPEC_SCHEMA } from "../iamroleselector-schema.ts";
 import { readSelector, type WrittenSelector } from "../iamroleselector.ts";
@@ -48,14 +48,9 @@ export const IRS_16: Check<SelectorChange> = {
 };
 
 function lastApplied(object: JsonObject): JsonObject | null {
-  const text = objectMeta(object).annotations.get(LAST_APPLIED);
-  if (text === undefined) return null;
-  try {
-    const applied: unknown = JSON.parse(text);
-    return isJsonObject(applied) ? applied : null;
-  } catch {
-    return null; // a user's own text, which says nothing
-  }
+  // A user's own text, which is no JSON, says nothing.
+  const applied = parseJSON(objectMeta(object).annotations.get(LAST_APPLIED) ?? "");
+  return isJsonObject(applied) ? applied : null;
 }
 
 /** The `apiVersion` of entries that stand in the object as admission rewrites them. */
