@@ -3,6 +3,7 @@ import { logInventory } from "../shared/server/inventory-log.ts";
 import { createLogger } from "../shared/server/logger.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { runSidecar } from "../sidecar/main.ts";
+import { checkSidecarSettings } from "../sidecar/settings-check.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { serveUntilStopped } from "./serve.ts";
 import { openSource, startSource } from "./source.ts";
@@ -12,6 +13,8 @@ const CLOSE_MS = 5_000;
 
 export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "sidecar", level: settings.logLevel });
+  // Before manifests are read, so that nothing is said of those first.
+  checkSidecarSettings(settings, io.environment);
   const source = await openSource("sidecar", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
   logInventory(source, log);

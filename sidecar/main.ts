@@ -1,20 +1,19 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
-import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import type { decisionSettings, SettingsFor } from "../shared/decisions/settings.ts";
 import { type Clock, type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
-import { formatListenAddress, isLoopbackHost, type ListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
+import { formatListenAddress, type ListenAddress, listening } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
-import { buildSidecar, type SidecarOptions } from "./app.ts";
-import { defaultProviderChain, refuseOwnAddress } from "./base-credentials.ts";
+import { buildSidecar } from "./app.ts";
+import { defaultProviderChain } from "./base-credentials.ts";
 import type { BaseProvider } from "./base-identity.ts";
 import { IssuedCredentials } from "./issued-credentials.ts";
 import { readiness } from "./readiness.ts";
 import { createServices } from "./services.ts";
+import { checkSidecarSettings, loopbackAddress, sidecarOptions } from "./settings-check.ts";
 import { TokenCheck } from "./token-check.ts";
 import { TokenFile, type TokenFilePorts } from "./token-file.ts";
 
@@ -49,9 +48,10 @@ export interface RunningSidecar {
  */
 export async function runSidecar(settings: SidecarSettings, runtime: SidecarRuntime): Promise<RunningSidecar> {
   const { source, log, clock = systemClock } = runtime;
+  checkSidecarSettings(settings, runtime.environment);
   const options = sidecarOptions(settings);
   let bound = loopbackAddress(settings.listen);
-  const provider = runtime.baseProvider ?? chainFor(settings, runtime, bound);
+  const provider = runtime.baseProvider ?? defaultProviderChain({ region: settings.region, endpoint: settings.stsEndpoint });
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
   const services = createServices(settings, { options, source, log, provider, registry, clock, issued, random: Math.random });
@@ -74,36 +74,6 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     await closeAll(closers);
     throw error;
   }
-}
-
-function sidecarOptions(settings: SidecarSettings): SidecarOptions {
-  const { group, kind, scopeNamespace, unmatched } = settings;
-  const faults: string[] = [];
-  const kinds = kind.flatMap((text): KindArgument[] => {
-    const read = parseKindArgument(text);
-    if (read === null) faults.push(`--kind: ${JSON.stringify(text)} is not KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);
-    else if (read.group !== null && !group.includes(read.group)) faults.push(`--kind: ${text} is of no --group (${group.join(", ")})`);
-    return read === null ? [] : [read];
-  });
-  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const decisions = decisionSettings(settings);
-  return { groups: group, kinds, scopeNamespace, decisions, unmatched: unmatched ?? (scopeNamespace === null ? "base" : "deny") };
-}
-
-function loopbackAddress(listen: string): ListenAddress {
-  const address = parseListenAddress(listen, "--listen");
-  // One address, since fastify makes a server of its own for each that a name has, and limits and ends the first alone. A client tries all.
-  if (address.host.toLowerCase() === "localhost") return { ...address, host: "127.0.0.1" };
-  if (isLoopbackHost(address.host)) return address;
-  throw new ResolverError(
-    "ERR_CONFIG_ADDRESS",
-    `--listen ${listen}: the sidecar hands out credentials and listens on loopback alone; give 127.0.0.1:PORT, [::1]:PORT or localhost:PORT`,
-  );
-}
-
-function chainFor({ region, stsEndpoint }: SidecarSettings, { environment }: SidecarRuntime, listen: ListenAddress): BaseProvider {
-  refuseOwnAddress(environment, listen);
-  return defaultProviderChain({ region, endpoint: stsEndpoint });
 }
 
 type OpenToken = { readonly check: TokenCheck; close(): void };

@@ -4,7 +4,7 @@ import type { SessionRequest, SessionTag } from "../shared/decisions/session.ts"
 import { accountOfARN } from "../shared/decisions/role-arn.ts";
 import type { Credentials } from "./credential-cache.ts";
 import { STSConnection } from "./sts-connection.ts";
-import { parseSTSEndpoint } from "./sts-endpoint.ts";
+import { readSTSEndpoint } from "./sts-endpoint.ts";
 import { boundedCode, explain } from "./sts-faults.ts";
 
 export { STSRefused } from "./sts-faults.ts";
@@ -46,10 +46,7 @@ const ANY_REGION = "us-east-1";
  * none), no more than 5 s and 64 KiB, and no endpoint from AWS_ENDPOINT_URL* or a profile, which may well be this sidecar's own.
  */
 export function createSTS({ endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS }: STSOptions): STS {
-  if (endpoint === null && region === null) {
-    throw new ResolverError("ERR_CONFIG_INVALID", "--region is needed for the regional STS endpoint; give it, or an endpoint with --sts-endpoint.");
-  }
-  const url = endpoint === null ? null : parseSTSEndpoint(endpoint).href;
+  const url = readSTSEndpoint({ endpoint, region })?.href ?? null;
   const connection = new STSConnection({ endpoint: url, region: region ?? ANY_REGION });
   const call = async <T>({ action, base, request, signal }: Call, send: (client: STSClient, options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> => {
     const startedMs = performance.now();

@@ -33,7 +33,7 @@ async function readConfig({ kubeconfig, context }: ClusterChoice): Promise<KubeC
     if (kubeconfig === null) config.loadFromDefault();
     else config.loadFromFile(kubeconfig);
   } catch (error) {
-    throw unusable(`${kubeconfig ?? "the kubeconfig"} cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw unusable(`${kubeconfig === null ? "the kubeconfig" : `--kubeconfig ${kubeconfig}`} cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
   }
   if (context !== null) config.setCurrentContext(context);
   checkContext(config);

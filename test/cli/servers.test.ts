@@ -79,7 +79,7 @@ test("a kubeconfig that cannot be read stops each server with exit 2, naming it"
   for (const argv of [["webhook", ...tls, ...FREE, ...cluster], [...SIDECAR, ...FREE, ...cluster]]) {
     const { status, stderr } = await runCommand(argv);
     t.equal(status, 2);
-    t.ok(stderr.startsWith("ack-role-resolver: ") && stderr.includes(kubeconfig), stderr);
+    t.ok(stderr.startsWith(`ack-role-resolver: --kubeconfig ${kubeconfig} cannot be read: `), stderr);
   }
 });
 
@@ -88,6 +88,14 @@ test("a sidecar that would listen beyond this machine does not start", async (t)
   const { status, stderr } = await runCommand([...SIDECAR, "--from", dir, "--listen", "0.0.0.0:0"]);
   t.equal(status, 2);
   t.equal(stderr, "ack-role-resolver: --listen 0.0.0.0:0: the sidecar hands out credentials and listens on loopback alone; give 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n");
+});
+
+test("a sidecar names every fault of its settings at once, before it reads manifests", async (t) => {
+  const wrong = ["--from", "nowhere", "--kind", "B@d", "--listen", "0.0.0.0:0", "--health-listen", "127.0.0.1:70000", "--sts-endpoint", "http://sts.example"];
+  const { status, stdout, stderr } = await runCommand([...SIDECAR, ...wrong]);
+  t.equal(status, 2);
+  t.equal(stdout, "");
+  t.same(stderr.trim().split("\n").map((line) => line.split(/[: ]+/).slice(0, 2)), ["kind", "listen", "health-listen", "sts-endpoint"].map((flag) => ["ack-role-resolver", `--${flag}`]));
 });
 
 test("a check that asks who may use a selector stops a webhook without a cluster to ask", async (t) => {

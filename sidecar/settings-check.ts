@@ -1,0 +1,62 @@
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
+import { decisionSettings } from "../shared/decisions/settings.ts";
+import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
+import type { SidecarOptions } from "./app.ts";
+import { refuseOwnAddress } from "./base-credentials.ts";
+import type { SidecarSettings } from "./main.ts";
+import { readSTSEndpoint } from "./sts-endpoint.ts";
+
+/**
+ * Looks at everything that can be told of the settings before anything is read, made or listens. Throws what is wrong: of one fault its
+ * ERR_CONFIG_* code, of several ERR_CONFIG_INVALID that lists them, a line each.
+ */
+export function checkSidecarSettings(settings: SidecarSettings, environment: Readonly<Record<string, string | undefined>>): void {
+  const { stsEndpoint: endpoint, region } = settings;
+  const faults = [
+    () => sidecarOptions(settings),
+    () => refuseOwnAddress(environment, loopbackAddress(settings.listen)),
+    () => parseListenAddress(settings.healthListen, "--health-listen"),
+    () => readSTSEndpoint({ endpoint, region }),
+  ].flatMap(faultOf);
+  const [first] = faults;
+  if (first === undefined) return;
+  throw faults.length === 1 ? first : new ResolverError("ERR_CONFIG_INVALID", faults.map(({ message }) => message).join("\n"));
+}
+
+function faultOf(look: () => unknown): ResolverError[] {
+  try {
+    look();
+    return [];
+  } catch (error) {
+    if (error instanceof ResolverError) return [error];
+    throw error;
+  }
+}
+
+/** Throws ERR_CONFIG_INVALID naming every --kind that is none, or of none of the groups. */
+export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
+  const { group, kind, scopeNamespace, unmatched } = settings;
+  const faults: string[] = [];
+  const kinds = kind.flatMap((text): KindArgument[] => {
+    const read = parseKindArgument(text);
+    if (read === null) faults.push(`--kind: ${JSON.stringify(text)} is not KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);
+    else if (read.group !== null && !group.includes(read.group)) faults.push(`--kind: ${text} is of no --group (${group.join(", ")})`);
+    return read === null ? [] : [read];
+  });
+  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
+  const decisions = decisionSettings(settings);
+  return { groups: group, kinds, scopeNamespace, decisions, unmatched: unmatched ?? (scopeNamespace === null ? "base" : "deny") };
+}
+
+/** Throws ERR_CONFIG_ADDRESS for what is no address, or not of this machine alone. */
+export function loopbackAddress(listen: string): ListenAddress {
+  const address = parseListenAddress(listen, "--listen");
+  // One address, since fastify makes a server of its own for each that a name has, and limits and ends the first alone. A client tries all.
+  if (address.host.toLowerCase() === "localhost") return { ...address, host: "127.0.0.1" };
+  if (isLoopbackHost(address.host)) return address;
+  throw new ResolverError(
+    "ERR_CONFIG_ADDRESS",
+    `--listen ${listen}: the sidecar hands out credentials and listens on loopback alone; give 127.0.0.1:PORT, [::1]:PORT or localhost:PORT`,
+  );
+}
