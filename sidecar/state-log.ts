@@ -1,7 +1,8 @@
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { CHAINED_SECONDS } from "../shared/decisions/session-limits.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base-identity.ts";
 import { CircuitOpen, type CircuitState } from "./circuit.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
 
 /**
  * A line for each change of what the sidecar stands on, and none for what stays: STS asked or not, its own identity, and whether a role's
@@ -50,7 +51,7 @@ export class StateLog {
   durationCapped(roleARN: string, wantedSeconds: number): void {
     if (this.#saidCapped) return;
     this.#saidCapped = true;
-    const fix = "Annotate at most 3600 as duration-seconds: a session that is made from another one lasts an hour at most.";
+    const fix = `Annotate at most ${CHAINED_SECONDS} as duration-seconds: a session that is made from another one lasts an hour at most.`;
     this.#log.warn({ role_arn: roleARN, wanted_seconds: wantedSeconds, fix }, "sessions are asked for an hour instead of the duration that is annotated");
   }
 

@@ -2,6 +2,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Grant, RoleGrant } from "../shared/decisions/grants.ts";
 import { accountOfARN } from "../shared/decisions/role-arn.ts";
 import type { SessionRequest } from "../shared/decisions/session.ts";
+import { CHAINED_SECONDS } from "../shared/decisions/session-limits.ts";
 import type { BaseIdentity } from "./base-identity.ts";
 import type { CredentialCache, Credentials } from "./credential-cache.ts";
 import type { IdentityOnlyKeys } from "./identity-only.ts";
@@ -49,8 +50,8 @@ export interface Wanted {
   readonly policyARNs: readonly string[];
 }
 
-/** The most that one chained session may last, and what every role allows. https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-const DURATION_SECONDS = 3600;
+/** Where nothing else is wanted: what every role allows, also to a session. */
+const DURATION_SECONDS = CHAINED_SECONDS;
 const NOTHING_WANTED: Wanted = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
 /** Turns a grant into credentials. Nothing that was not granted reaches STS. */
@@ -127,11 +128,11 @@ export class Vending {
   #requestFor({ roleARN, extras }: RoleGrant, wanted: Wanted, isChained: boolean): SessionRequest {
     // Who wants it shorter is told an earlier end instead, so that one session serves all.
     const wantedSeconds = extras.durationSeconds ?? Math.max(wanted.durationSeconds, DURATION_SECONDS);
-    const isCapped = isChained && wantedSeconds > DURATION_SECONDS;
+    const isCapped = isChained && wantedSeconds > CHAINED_SECONDS;
     if (isCapped) this.#ports.onDurationCapped?.(roleARN, wantedSeconds);
     return {
       ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName,
-      durationSeconds: isCapped ? DURATION_SECONDS : wantedSeconds, policy: wanted.policy, policyARNs: wanted.policyARNs,
+      durationSeconds: isCapped ? CHAINED_SECONDS : wantedSeconds, policy: wanted.policy, policyARNs: wanted.policyARNs,
     };
   }
 

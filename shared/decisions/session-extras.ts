@@ -8,28 +8,7 @@ import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SESSION_NAME_ANNOTATION, SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
 } from "./selector-annotations.ts";
 import { NO_EXTRAS, type SessionExtras, type SessionTag } from "./session.ts";
-
-// Limits: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html there. Lengths count UTF-16 code units,
-// which are never fewer than STS counts.
-export interface TextLimits {
-  readonly least: number;
-  readonly most: number;
-  readonly pattern: RegExp;
-  /** What the pattern takes, as a phrase. */
-  readonly characters: string;
-}
-
-export const EXTERNAL_ID_LIMITS: TextLimits = { least: 2, most: 1224, pattern: /^[\w+=,.@:/-]*$/, characters: "letters, digits and _+=,.@:/-" };
-/** Of a source identity too. */
-export const SESSION_NAME_LIMITS: TextLimits = { least: 2, most: 64, pattern: /^[\w+=,.@-]*$/, characters: "letters, digits and _+=,.@-" };
-const TAG_PATTERN = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
-const TAG_CHARACTERS = "letters, digits, spaces and _.:/=+-@";
-const TAG_KEY_LIMITS: TextLimits = { least: 1, most: 128, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
-const TAG_VALUE_LIMITS: TextLimits = { least: 0, most: 256, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
-const MOST_TAGS = 50;
-export const DURATION_LIMITS = { least: 900, most: 43_200 } as const;
-/** The most that a session which is made from another one may last. */
-export const CHAINED_SECONDS = 3600;
+import { MOST_TAGS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits } from "./session-limits.ts";
 
 /** A selector's annotation, or null where it has none. */
 export function annotationOf(object: JsonObject, key: string): string | null {

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { grantRole } from "../../shared/decisions/grants.ts";
 import type { SessionExtras, SessionTag } from "../../shared/decisions/session.ts";
+import { CHAINED_SECONDS } from "../../shared/decisions/session-limits.ts";
 import { statedExpirationMs } from "../../shared/decisions/stated-expiry.ts";
 import type { SidecarOptions } from "../app.ts";
 import type { Credentials } from "../credential-cache.ts";
@@ -9,7 +10,7 @@ import type { Issued, IssuedCredentials } from "../issued-credentials.ts";
 import { notesOf } from "../request-notes.ts";
 import { formatExpiration } from "../respond.ts";
 import { type Content, STSRefusal } from "./answer.ts";
-import { type AssumeRoleForm, readAssumeRole, refuseLongChaining } from "./assume-role-form.ts";
+import { type AssumeRoleForm, longChaining, readAssumeRole } from "./assume-role-form.ts";
 
 export interface STSRoutePorts extends CredentialRoutePorts {
   readonly issued: Pick<IssuedCredentials, "find">;
@@ -26,13 +27,11 @@ export interface STSQuestion {
   readonly isLate: () => boolean;
 }
 
-const HOUR_SECONDS = 3600;
-
 /** AssumeRole: checked as STS does, decided as on the credential paths, and only then got from the cache or from STS. */
 export async function assumeGranted({ form, caller, request, options, ports, isLate }: STSQuestion): Promise<Content> {
   const asked = readAssumeRole(form);
   const { source, vending, clock } = ports;
-  if (asked.durationSeconds > HOUR_SECONDS && (await vending.chains())) refuseLongChaining(asked);
+  if (asked.durationSeconds > CHAINED_SECONDS && (await vending.chains())) throw longChaining();
   if (caller.kind !== "base") throw denied(`Role chaining is not granted: ${caller.arn} is a role already. Ask with the credentials of GET /v1/credentials.`);
   if (asked.proofs.length > 0) throw denied(`${asked.proofs.join(", ")}: the sidecar asks STS with its own identity, which these prove nothing of. Leave them out.`);
   requireLoaded(source);

@@ -1,6 +1,9 @@
 import { parseJSON } from "../../shared/decisions/json.ts";
 import { parseRoleARN } from "../../shared/decisions/role-arn.ts";
 import type { SessionTag } from "../../shared/decisions/session.ts";
+import {
+  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MOST_TAGS, SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
+} from "../../shared/decisions/session-limits.ts";
 import { STSRefusal } from "./answer.ts";
 import { invalid, listed, shown } from "./form.ts";
 
@@ -19,43 +22,38 @@ export interface AssumeRoleForm {
   readonly proofs: readonly string[];
 }
 
-interface TextLimit {
-  readonly min: number;
-  readonly max: number;
-  readonly pattern?: RegExp;
-}
+type TextLimit = Pick<TextLimits, "least" | "most"> & Partial<Pick<TextLimits, "pattern">>;
 
 // https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
 const TEXT_LIMITS: Readonly<Record<string, TextLimit>> = {
-  RoleArn: { min: 20, max: 2048 },
-  RoleSessionName: { min: 2, max: 64, pattern: /^[\w+=,.@-]*$/ },
-  ExternalId: { min: 2, max: 1224, pattern: /^[\w+=,.@:/-]*$/ },
-  SourceIdentity: { min: 2, max: 64, pattern: /^(?!aws:)[\w+=,.@-]*$/ },
-  Policy: { min: 1, max: 2048 },
-  SerialNumber: { min: 9, max: 256, pattern: /^[\w+=/:,.@-]*$/ },
-  TokenCode: { min: 6, max: 6, pattern: /^\d*$/ },
+  RoleArn: { least: 20, most: 2048 },
+  RoleSessionName: SESSION_NAME_LIMITS,
+  ExternalId: EXTERNAL_ID_LIMITS,
+  SourceIdentity: { ...SESSION_NAME_LIMITS, pattern: /^(?!aws:)[\w+=,.@-]*$/ },
+  Policy: { least: 1, most: 2048 },
+  SerialNumber: { least: 9, most: 256, pattern: /^[\w+=/:,.@-]*$/ },
+  TokenCode: { least: 6, most: 6, pattern: /^\d*$/ },
 };
 const REQUIRED: ReadonlySet<string> = new Set(["RoleArn", "RoleSessionName"]);
 /** Not repeated in a message: a message is logged. */
 const NOT_SHOWN: ReadonlySet<string> = new Set(["ExternalId", "Policy", "SerialNumber", "TokenCode"]);
-const DURATION = { min: 900, max: 43_200, default: 3600, chained: 3600 } as const;
-const NUMBER_LIMITS: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
-  DurationSeconds: DURATION,
+/** Where none is asked for. */
+const DEFAULT_SECONDS = 3600;
+const NUMBER_LIMITS: Readonly<Record<string, { readonly least: number; readonly most: number }>> = {
+  DurationSeconds: DURATION_LIMITS,
   // Looked at and not passed on: it makes a token longer and nothing else, and a session is kept for all who ask, with the token that it has.
-  MinimumSessionTokenSize: { min: 0, max: 4096 },
+  MinimumSessionTokenSize: { least: 0, most: 4096 },
 };
-const TAG_TEXT = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
-const TAG_KEY: TextLimit = { min: 1, max: 128, pattern: TAG_TEXT };
 /** Of inline and managed session policies together. */
 const POLICY_CHARACTERS = 2048;
 
 /** Each list with the limit of each part of a member; "" where a member is a text itself. */
 const LISTS = {
-  PolicyArns: { max: 10, parts: { arn: { min: 20, max: 2048 } } },
-  Tags: { max: 50, parts: { Key: TAG_KEY, Value: { min: 0, max: 256, pattern: TAG_TEXT } } },
-  TransitiveTagKeys: { max: 50, parts: { "": TAG_KEY } },
-  ProvidedContexts: { max: 5, parts: { ProviderArn: { min: 20, max: 2048 }, ContextAssertion: { min: 4, max: 2048 } } },
-} as const satisfies Record<string, { readonly max: number; readonly parts: Readonly<Record<string, TextLimit>> }>;
+  PolicyArns: { most: 10, parts: { arn: { least: 20, most: 2048 } } },
+  Tags: { most: MOST_TAGS, parts: { Key: TAG_KEY_LIMITS, Value: TAG_VALUE_LIMITS } },
+  TransitiveTagKeys: { most: MOST_TAGS, parts: { "": TAG_KEY_LIMITS } },
+  ProvidedContexts: { most: 5, parts: { ProviderArn: { least: 20, most: 2048 }, ContextAssertion: { least: 4, most: 2048 } } },
+} as const satisfies Record<string, { readonly most: number; readonly parts: Readonly<Record<string, TextLimit>> }>;
 
 type ListName = keyof typeof LISTS;
 /** A list's members in order, each by its parts. */
@@ -74,7 +72,7 @@ export function readAssumeRole(form: URLSearchParams): AssumeRoleForm {
   const request = {
     roleARN: form.get("RoleArn") ?? "",
     sessionName: form.get("RoleSessionName") ?? "",
-    durationSeconds: Number(form.get("DurationSeconds") ?? DURATION.default),
+    durationSeconds: Number(form.get("DurationSeconds") ?? DEFAULT_SECONDS),
     externalID: form.get("ExternalId"),
     sourceIdentity: form.get("SourceIdentity"),
     policy: form.get("Policy"),
@@ -87,10 +85,9 @@ export function readAssumeRole(form: URLSearchParams): AssumeRoleForm {
   return request;
 }
 
-/** Throws STS's refusal of role chaining for over an hour, which only holds for one who calls with a session. */
-export function refuseLongChaining({ durationSeconds }: Pick<AssumeRoleForm, "durationSeconds">): void {
-  if (durationSeconds <= DURATION.chained) return;
-  throw invalid("The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining.");
+/** STS's refusal of more than CHAINED_SECONDS to one who calls with a session. */
+export function longChaining(): STSRefusal {
+  return invalid("The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining.");
 }
 
 function refuseWhatLimitsAllow({ roleARN, tags, policy }: AssumeRoleForm): void {
@@ -146,10 +143,10 @@ function textFaults(form: URLSearchParams): string[] {
   });
 }
 
-function limitFaults(name: string, value: string, { min, max, pattern }: TextLimit): string[] {
+function limitFaults(name: string, value: string, { least, most, pattern }: TextLimit): string[] {
   const faults: string[] = [];
-  if (value.length < min) faults.push(fault(name, value, `Member must have length greater than or equal to ${min}`));
-  if (value.length > max) faults.push(fault(name, value, `Member must have length less than or equal to ${max}`));
+  if (value.length < least) faults.push(fault(name, value, `Member must have length greater than or equal to ${least}`));
+  if (value.length > most) faults.push(fault(name, value, `Member must have length less than or equal to ${most}`));
   if (pattern?.test(value) === false) {
     faults.push(fault(name, value, `Member must satisfy regular expression pattern: ${pattern.source.slice(1, -1)}`));
   }
@@ -157,18 +154,18 @@ function limitFaults(name: string, value: string, { min, max, pattern }: TextLim
 }
 
 function numberFaults(form: URLSearchParams): string[] {
-  return Object.entries(NUMBER_LIMITS).flatMap(([name, { min, max }]) => {
+  return Object.entries(NUMBER_LIMITS).flatMap(([name, { least, most }]) => {
     const text = form.get(name);
     if (text === null) return [];
-    if (!/^\d+$/.test(text) || Number(text) < min) return [fault(name, text, `Member must have value greater than or equal to ${min}`)];
-    return Number(text) > max ? [fault(name, text, `Member must have value less than or equal to ${max}`)] : [];
+    if (!/^\d+$/.test(text) || Number(text) < least) return [fault(name, text, `Member must have value greater than or equal to ${least}`)];
+    return Number(text) > most ? [fault(name, text, `Member must have value less than or equal to ${most}`)] : [];
   });
 }
 
 function listFaults(lists: Lists): string[] {
-  return Object.entries(LISTS).flatMap(([name, { max, parts }]) => {
+  return Object.entries(LISTS).flatMap(([name, { most, parts }]) => {
     const members = isListName(name) ? lists[name] : [];
-    if (members.length > max) return [fault(name, `${members.length} members`, `Member must have length less than or equal to ${max}`)];
+    if (members.length > most) return [fault(name, `${members.length} members`, `Member must have length less than or equal to ${most}`)];
     return members.flatMap((member, i) => memberFaults(`${name}.member.${i + 1}`, member, parts));
   });
 }

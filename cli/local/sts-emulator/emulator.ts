@@ -2,8 +2,9 @@ import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
+import { CHAINED_SECONDS } from "../../../shared/decisions/session-limits.ts";
 import { type Content, renderRefusal, renderResult, STSRefusal } from "../../../sidecar/sts/answer.ts";
-import { type AssumeRoleForm, readAssumeRole, refuseLongChaining } from "../../../sidecar/sts/assume-role-form.ts";
+import { type AssumeRoleForm, longChaining, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/form.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type Fault, faultyBody } from "./faults.ts";
@@ -118,7 +119,7 @@ class Emulator {
 
   #assumeRole(form: URLSearchParams, caller: Principal): Content {
     const request = readAssumeRole(form);
-    if (caller.isRoleSession) refuseLongChaining(request);
+    if (caller.isRoleSession && request.durationSeconds > CHAINED_SECONDS) throw longChaining();
     const session = this.#principals.assume(request);
     return {
       AssumedRoleUser: { AssumedRoleId: `${roleID(request.roleARN)}:${request.sessionName}`, Arn: session.arn },

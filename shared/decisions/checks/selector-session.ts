@@ -6,10 +6,8 @@ import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SESSION_NAME_ANNOTATION, SESSION_TAGS_ANNOTATION,
   SOURCE_IDENTITY_ANNOTATION,
 } from "../selector-annotations.ts";
-import {
-  annotationOf, CHAINED_SECONDS, DURATION_LIMITS, EXTERNAL_ID_LIMITS, readDuration, SESSION_NAME_LIMITS, shortName, tagFaults, templateFaults, textFaults,
-  type TextLimits,
-} from "../session-extras.ts";
+import { annotationOf, readDuration, shortName, tagFaults, templateFaults, textFaults } from "../session-extras.ts";
+import { CHAINED_SECONDS, DURATION_LIMITS, EXTERNAL_ID_LIMITS, SESSION_NAME_LIMITS, type TextLimits } from "../session-limits.ts";
 import type { Fault, SelectorCheck } from "./check.ts";
 
 const TAGS_PATH = annotationPath(SESSION_TAGS_ANNOTATION);
