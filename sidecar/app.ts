@@ -1,8 +1,8 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { KindArgument } from "../shared/decisions/kind-argument.ts";
-import type { DecisionSettings } from "../shared/decisions/settings.ts";
+import type { NamespaceQuery, RoleQuery } from "../shared/decisions/grants.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -19,15 +19,8 @@ import { inWordsOfSTS } from "./sts/refusals.ts";
 import { addSTSRoutes, sendSTSRefusal } from "./sts/sts-routes.ts";
 import type { TokenCheck } from "./token-check.ts";
 
-/** What the sidecar answers for. */
-export interface SidecarOptions {
-  readonly groups: readonly string[];
-  /** The only kinds that anything is granted for; [] is every kind. */
-  readonly kinds: readonly KindArgument[];
-  readonly scopeNamespace: string | null;
-  readonly unmatched: "base" | "deny";
-  readonly decisions: DecisionSettings;
-}
+/** What the sidecar answers for, to whoever asks: its controller's groups and kinds, in its scope. */
+export type SidecarOptions = RoleQuery & Pick<NamespaceQuery, "unmatched">;
 
 export interface SidecarPorts extends STSRoutePorts {
   readonly token: TokenCheck;
@@ -57,15 +50,25 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     http: { maxHeaderSize: LIMITS.headerBytes, headersTimeout: LIMITS.headersMs, connectionsCheckingInterval: 500 },
     routerOptions: { maxParamLength: LIMITS.headerBytes },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { clock: ports.clock, tell: tellUnparsed }),
-    frameworkErrors: (error, request, reply) => void refuse(refusals, error, request, reply),
+    // No hook is run for a path that does not decode.
+    frameworkErrors(error, request, reply) {
+      refuse(refusals, faultOf(() => check(request, reply)) ?? error, request, reply);
+      count(request, reply);
+    },
   });
   const isExcess = limitConnections(app.server, CONNECTIONS);
-  app.addHook("onRequest", async (request, reply) => {
+  const check = (request: FastifyRequest, reply: FastifyReply): void => {
     if (isExcess(request.raw.socket)) throw tooMany(reply);
     checkRequest(request.raw, { listen: ports.listen(), token: ports.token });
+  };
+  const count = (request: FastifyRequest, reply: FastifyReply): void => ports.metrics.request(pathOf(request), reply.statusCode, reply.elapsedTime / 1000);
+  app.addHook("onRequest", async (request, reply) => {
+    check(request, reply);
     if (!isSTSPath(request.raw.url ?? "")) notesOf(request).asked = askedOf(request);
   });
-  app.addHook("onResponse", async (request, reply) => ports.metrics.request(pathOf(request), reply.statusCode, reply.elapsedTime / 1000));
+  app.addHook("onResponse", async (request, reply) => count(request, reply));
+  // What else a client expects is nothing to us; node would answer it itself, before any check.
+  app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => app.server.emit("request", request, response));
   app.setErrorHandler((error, request, reply) => refuse(refusals, error, request, reply));
   app.setNotFoundHandler(() => {
     throw new ResolverError(
@@ -79,6 +82,15 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   addCredentialRoutes(app, options, ports);
   addSTSRoutes(app, options, ports);
   return app;
+}
+
+function faultOf(check: () => void): unknown {
+  try {
+    check();
+    return null;
+  } catch (fault) {
+    return fault;
+  }
 }
 
 function tooMany(reply: FastifyReply): ResolverError {

@@ -47,6 +47,14 @@ test("the path is written in a form that only decodes to it", async (t) => {
   t.same(wire.sidecar.stsCalls.length, 1);
 });
 
+test("the path does not decode, so that it is refused before anything is looked at", async (t) => {
+  const { sidecar } = new Attack();
+  for (const [headers, status] of [[{ ...HEADERS, host: "evil.example" }, 403], [{ ...HEADERS, authorization: "guess" }, 401], [HEADERS, 400]] as const) {
+    t.equal((await sidecar.get("/v1/credentials/%zz", headers)).statusCode, status);
+    t.match(await sidecar.registry.metrics(), `ack_role_resolver_sidecar_requests_total{path="unknown",code="${status}"} 1`, "and each is counted");
+  }
+});
+
 test("a traversal in a name or namespace reaches for another route", async (t) => {
   const wire = new Attack();
   const names = ["selectors/..%2f..%2fcredentials", "namespaces/team-a%2f..", "selectors/%00", "selectors/team-a%0d%0ax", "namespaces/../../credentials", "selectors/../selectors/team-a", "./selectors/team-a", "selectors//team-a"];

@@ -97,6 +97,7 @@ test("what is no request is refused in the same words: too large, too slow, no H
   t.match(await ask("GET /v1/credentials HTTP/1.1", host, "Host: evil.example", authorization), /^HTTP\/1\.1 40[03] /, "two hosts");
   t.match(await ask(`GET http://${sidecar.address}/v1/credentials HTTP/1.1`, host, authorization), /^HTTP\/1\.1 403 /, "a proxy's form of the path");
   t.match(await raw(t, sidecar.address, `GET /v1/credentials HTTP/1.1\r\n${host}\r\n`), /^HTTP\/1\.1 408 [^]*"Message":"The headers took longer than 2 s, or the whole request longer than 5 s\."/, "headers that never end");
+  t.match(await ask("GET /v1/credentials HTTP/1.1", host, "Expect: a-miracle"), /^HTTP\/1\.1 401 /, "an expectation is no way round the token");
   const metrics = (await get(sidecar.healthAddress, "/metrics")).body;
   for (const code of [400, 408, 431]) t.match(metrics, new RegExp(`ack_role_resolver_sidecar_requests_total\\{path="unparsed",code="${code}"\\} [1-9]`), `${code} is counted`);
 });
