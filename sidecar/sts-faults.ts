@@ -1,5 +1,6 @@
 import { STSServiceException } from "@aws-sdk/client-sts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { stringAt } from "../shared/decisions/json.ts";
 import { printable } from "../shared/decisions/quote.ts";
 
 /** ERR_STS_REFUSED: what STS itself said about the role that was asked for, as `/sts` passes it on. */
@@ -44,13 +45,22 @@ export function explain(action: string, error: unknown, secrets: readonly string
   if (error instanceof ResolverError) return error;
   // Anything but STS's own words may quote the answer, and an answer holds a secret.
   if (!(error instanceof STSServiceException) || !isAnswer(error)) {
-    return new ResolverError("ERR_STS_UNAVAILABLE", `STS could not be asked (${action}: ${error instanceof Error ? error.name : "unknown"}); ask again.`);
+    return new ResolverError("ERR_STS_UNAVAILABLE", `STS could not be asked (${action}: ${reasonOf(error)}); ask again.`);
   }
   const code = codeOf(error);
   const said = printable(without(secrets, `STS answered ${action} with ${code}: ${error.message}`).slice(0, MESSAGE_LENGTH));
   if (BASE_FAULTS.has(code)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
   if (!REFUSALS.has(code)) return isTrouble(error, code) ? new ResolverError("ERR_STS_UNAVAILABLE", said) : new UnknownRefusal(said);
   return new STSRefused(said, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
+}
+
+/** The name of node's code, such as ECONNREFUSED or CERT_HAS_EXPIRED, which quotes nothing; else that of the error. */
+const SYSTEM_CODE = /^[A-Z][A-Z0-9_]{2,49}$/;
+
+function reasonOf(error: unknown): string {
+  const code = stringAt(error, "code") ?? "";
+  if (SYSTEM_CODE.test(code)) return code;
+  return error instanceof Error ? error.name : "unknown";
 }
 
 /** The longest first: one may be a part of another. What is as short as a word's part is taken out only where it stands alone, in quotes. */

@@ -119,7 +119,7 @@ test("a truncated answer never gives a session, nor any of it in the error", asy
 test("a refused connection is trouble", async (t) => {
   const { sts, emulator } = await start(t);
   await emulator.close();
-  await t.rejects(sts.callerIdentity(BASE, never()), { code: "ERR_STS_UNAVAILABLE", message: /^STS could not be asked \(GetCallerIdentity: \w*\); ask again\.$/ });
+  await t.rejects(sts.callerIdentity(BASE, never()), { code: "ERR_STS_UNAVAILABLE", message: "STS could not be asked (GetCallerIdentity: ECONNREFUSED); ask again." });
 });
 
 test("no secret stands in what is told, although STS repeats it", async (t) => {
