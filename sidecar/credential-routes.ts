@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { refused } from "../shared/decisions/grant.ts";
 import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
 import { isJsonObject } from "../shared/decisions/json.ts";
 import type { KindArgument } from "../shared/decisions/kind-argument.ts";
@@ -7,7 +8,7 @@ import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { inTime } from "./answer-limit.ts";
 import type { SidecarOptions } from "./app.ts";
-import { checkNamespaceName, readResourceDescription, refuseQuery } from "./credential-query.ts";
+import { checkNamespaceName, readResourceDescription, refuseQuery, type ResourceDescription } from "./credential-query.ts";
 import type { IssuedKind } from "./issued-credentials.ts";
 import { notesOf } from "./request-notes.ts";
 import { sendCredentials } from "./respond.ts";
@@ -21,10 +22,10 @@ export interface CredentialRoutePorts {
 
 /** `/v1/credentials` and what is below. `/v1/credentials/identities/KIND/NAME` joins here. */
 export function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
-  const { groups, kinds, scopeNamespace, decisions: settings } = options;
+  const { scope } = options;
   app.get("/v1/credentials", (request, reply) => {
     refuseQuery(request.url);
-    const decide = (): Grant => (scopeNamespace === null ? { verdict: "base" } : decideNamespace(options, ports, scopeNamespace, NOTHING_SAID));
+    const decide = (): Grant => (scope === null ? { verdict: "base" } : decideNamespace(options, ports, scope, NOTHING_SAID));
     return vend(ports, reply, { as: "base", decide });
   });
   app.get<{ Params: { namespace: string } }>("/v1/credentials/namespaces/:namespace", (request, reply) => {
@@ -34,7 +35,7 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
   });
   app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
     refuseQuery(request.url);
-    const decide = (): Grant => grantSelector(ports.source.inventory, request.params.name, { groups, kinds, settings, scope: scopeNamespace });
+    const decide = (): Grant => grantSelector(ports.source.inventory, request.params.name, options);
     return vend(ports, reply, { as: "role", decide });
   });
 }
@@ -50,24 +51,18 @@ export function requireLoaded({ status }: CredentialRoutePorts["source"]): void 
   if (!status.loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet; ask again.");
 }
 
-const NOTHING_SAID = { kinds: [], labels: null };
+const NOTHING_SAID: ResourceDescription = { kinds: [], labels: null };
 
-function decideNamespace(
-  { groups, kinds, scopeNamespace, unmatched, decisions: settings }: SidecarOptions,
-  { source }: CredentialRoutePorts,
-  namespace: string,
-  said: ReturnType<typeof readResourceDescription>,
-): Grant {
-  if (scopeNamespace !== null && namespace !== scopeNamespace) {
-    const message = `This sidecar answers for namespace ${scopeNamespace} alone (--scope-namespace), not for ${namespace}.`;
-    return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
+function decideNamespace(options: SidecarOptions, { source }: CredentialRoutePorts, namespace: string, said: ResourceDescription): Grant {
+  const { kinds, scope } = options;
+  if (scope !== null && namespace !== scope) {
+    return refused("ERR_SELECTOR_NOT_GRANTED", `This sidecar answers for namespace ${scope} alone (--scope-namespace), not for ${namespace}.`);
   }
   const asked = said.kinds.flatMap((one) => withinServed(one, kinds));
   if (asked.length < said.kinds.length) {
-    const message = `That kind is not served here; --kind allows ${kinds.map(({ kind }) => kind).join(", ")}.`;
-    return { verdict: "refused", code: "ERR_SELECTOR_NOT_GRANTED", message, selectors: [] };
+    return refused("ERR_SELECTOR_NOT_GRANTED", `That kind is not served here; --kind allows ${kinds.map(({ kind }) => kind).join(", ")}.`);
   }
-  return grantInNamespace(source.inventory, { namespace, groups, kinds: asked.length > 0 ? asked : kinds, labels: said.labels, unmatched, settings });
+  return grantInNamespace(source.inventory, { ...options, namespace, kinds: asked.length > 0 ? asked : kinds, labels: said.labels });
 }
 
 /** What of an asked kind the controller manages. */

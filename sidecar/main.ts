@@ -4,7 +4,7 @@ import type { decisionSettings, SettingsFor } from "../shared/decisions/settings
 import { type Clock, type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
-import { formatListenAddress, type ListenAddress, listening } from "../shared/server/listen-address.ts";
+import { boundAddress, formatListenAddress, type ListenAddress, listening } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
 import { buildSidecar } from "./app.ts";
@@ -68,7 +68,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     // Asked for once at the start, so that the first client does not wait for it.
     ready();
     const address = formatListenAddress(bound);
-    log.info({ address, health_address: health.address, groups: options.groups, scope_namespace: options.scopeNamespace }, "sidecar listening");
+    log.info({ address, health_address: health.address, groups: options.groups, scope_namespace: options.scope }, "sidecar listening");
     return { address, healthAddress: health.address, close: () => closeAll(closers) };
   } catch (error) {
     await closeAll(closers);
@@ -85,8 +85,7 @@ async function openToken({ token, tokenFile }: SidecarSettings, ports: Omit<Toke
 
 async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<ListenAddress> {
   await listening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
-  const [taken] = app.addresses();
-  return { host: address.host, port: typeof taken === "object" ? taken.port : address.port };
+  return { host: address.host, port: boundAddress(app.server).port };
 }
 
 /** How long clients may dawdle over a request that they have begun, in ms, when the sidecar stops. */

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
-import { type Grant, grantSelector } from "../shared/decisions/grants.ts";
+import { type Grant, grantSelector, type RoleQuery } from "../shared/decisions/grants.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/inventory-metrics.ts";
-import type { SidecarOptions } from "./app.ts";
 import { BaseIdentity, type BaseProvider } from "./base-identity.ts";
 import { CallGate } from "./call-gate.ts";
 import { CredentialCache } from "./credential-cache.ts";
@@ -31,7 +30,7 @@ export interface Services {
 
 export interface ServicePorts {
   /** What is granted, for the trials of IRS-27. */
-  readonly options: Pick<SidecarOptions, "groups" | "kinds" | "scopeNamespace" | "decisions">;
+  readonly options: RoleQuery;
   readonly log: Logger;
   readonly source: InventorySource;
   readonly provider: BaseProvider;
@@ -81,9 +80,8 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
 
 /** Null unless `--check IRS-27=...` asks for it. */
 function roleCheck({ options, source, clock, random, log }: ServicePorts, { vending, base, metrics }: Pick<Services, "vending" | "base" | "metrics">): RoleCheck | null {
-  const { groups, kinds, decisions: settings, scopeNamespace: scope } = options;
-  if ((settings.checkSeverities.get("IRS-27") ?? "off") === "off") return null;
-  const grantOf = (name: string): Grant => grantSelector(source.inventory, name, { groups, kinds, settings, scope });
+  if ((options.settings.checkSeverities.get("IRS-27") ?? "off") === "off") return null;
+  const grantOf = (name: string): Grant => grantSelector(source.inventory, name, options);
   const check = new RoleCheck({ source, grantOf, assume: (grant) => vending.tryRole(grant), identity: () => base.known?.arn ?? null, clock, random, log, metrics });
   check.start();
   return check;

@@ -36,7 +36,7 @@ function faultOf(look: () => unknown): ResolverError[] {
 
 /** Throws ERR_CONFIG_INVALID naming every --kind that is none, or of none of the groups. */
 export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
-  const { group, kind, scopeNamespace, unmatched } = settings;
+  const { group, kind, scopeNamespace: scope, unmatched } = settings;
   const faults: string[] = [];
   const kinds = kind.flatMap((text): KindArgument[] => {
     const read = parseKindArgument(text);
@@ -45,8 +45,7 @@ export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
     return read === null ? [] : [read];
   });
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const decisions = decisionSettings(settings);
-  return { groups: group, kinds, scopeNamespace, decisions, unmatched: unmatched ?? (scopeNamespace === null ? "base" : "deny") };
+  return { groups: group, kinds, scope, settings: decisionSettings(settings), unmatched: unmatched ?? (scope === null ? "base" : "deny") };
 }
 
 /** Throws ERR_CONFIG_ADDRESS for what is no address, or not of this machine alone. */

@@ -35,8 +35,7 @@ export async function assumeGranted({ form, caller, request, options, ports, isL
   if (caller.kind !== "base") throw denied(`Role chaining is not granted: ${caller.arn} is a role already. Ask with the credentials of GET /v1/credentials.`);
   if (asked.proofs.length > 0) throw denied(`${asked.proofs.join(", ")}: the sidecar asks STS with its own identity, which these prove nothing of. Leave them out.`);
   requireLoaded(source);
-  const { groups, kinds, scopeNamespace: scope, decisions: settings } = options;
-  const grant = grantRole(source.inventory, asked.roleARN, { groups, kinds, scope, settings });
+  const grant = grantRole(source.inventory, asked.roleARN, options);
   notesOf(request).grant = grant;
   if (grant.verdict === "role") refuseOtherExtras(asked, grant.extras);
   const credentials = await vending.credentialsFor(grant, { as: "role", wanted: asked, isLate });

@@ -129,11 +129,11 @@ test("within a scope the role that resolves there, and nothing else", async (t) 
 test("in mode carm the maps decide, and the allowed accounts hold for them too", async (t) => {
   const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" }, data: { "111111111111": ROLE_A } };
   const objects = [namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111111111111" }), map, TEAM_A];
-  const decisions = { ...SETTINGS_BY_DEFAULT, mode: "carm" } as const;
-  const sidecar = new SidecarUnderTest({ objects, decisions });
+  const settings = { ...SETTINGS_BY_DEFAULT, mode: "carm" } as const;
+  const sidecar = new SidecarUnderTest({ objects, settings });
   t.match((await sidecar.get("/v1/credentials/namespaces/team-a")).json(), { AccountId: "111111111111" });
   t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), { code: "ERR_SELECTOR_NOT_GRANTED", message: /^With --mode carm/ });
-  const strict = new SidecarUnderTest({ objects, decisions, allowedAccounts: ["222222222222"] });
+  const strict = new SidecarUnderTest({ objects, settings, allowedAccounts: ["222222222222"] });
   t.match((await strict.get("/v1/credentials/namespaces/team-a")).json(), { message: "The role of a CARM map is in account 111111111111, which is none of --allowed-accounts." });
 });
 

@@ -100,8 +100,8 @@ export const ROLE_A = "arn:aws:iam::111111111111:role/a";
 export const TEAM_A = selectorObject("team-a", { arn: ROLE_A, namespaceSelector: { names: ["team-a"] } });
 
 const DEFAULTS = {
-  groups: ["s3.services.k8s.aws"], kinds: [], scopeNamespace: null, unmatched: "base", objects: [namespaceObject("team-a"), TEAM_A],
-  decisions: SETTINGS_BY_DEFAULT, sessionName: "ack-role-resolver", region: null, vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [],
+  groups: ["s3.services.k8s.aws"], kinds: [], scope: null, unmatched: "base", objects: [namespaceObject("team-a"), TEAM_A],
+  settings: SETTINGS_BY_DEFAULT, sessionName: "ack-role-resolver", region: null, vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [],
 } as const;
 /** What --scope-namespace team-a brings with it. */
-export const SCOPED = { scopeNamespace: "team-a", unmatched: "deny", pinsAccount: true } as const;
+export const SCOPED = { scope: "team-a", unmatched: "deny", pinsAccount: true } as const;

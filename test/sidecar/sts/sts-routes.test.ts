@@ -3,7 +3,7 @@ import { createLogger } from "../../../shared/server/logger.ts";
 import { IssuedCredentials } from "../../../sidecar/issued-credentials.ts";
 import { namespaceObject, selectorObject } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { BASE_IDENTITY, HEADERS, ROLE_A, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
+import { BASE_IDENTITY, HEADERS, ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 import { assumeBody, FORM, HOST, send, signed, type STSAnswer, type VendedKeys, WHO } from "./signed-request.ts";
 
 const MINUTE = 60_000;
@@ -147,7 +147,7 @@ test("an answer waits until what it vends is written down", async (t) => {
 
 async function scoped(t: Test): Promise<SidecarUnderTest> {
   const other = selectorObject("other", { arn: "arn:aws:iam::222222222222:role/o", namespaceSelector: { names: ["other"] } });
-  const sidecar = new SidecarUnderTest({ objects: [namespaceObject("team-a"), namespaceObject("other"), TEAM_A, other], scopeNamespace: "team-a", unmatched: "deny", pinsAccount: true });
+  const sidecar = new SidecarUnderTest({ objects: [namespaceObject("team-a"), namespaceObject("other"), TEAM_A, other], ...SCOPED });
   t.teardown(() => sidecar.app.close());
   return sidecar;
 }
