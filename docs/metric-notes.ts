@@ -62,11 +62,14 @@ export const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   sidecar_account_refusals_total: { alert: "increase(ack_role_resolver_sidecar_account_refusals_total[10m]) > 0" },
   sidecar_role_checks_total: { labels: { result: "`ok`, `refused`, `skipped` (STS could not be asked, or the role is refused before it)" } },
   sidecar_failing_roles: { alert: "ack_role_resolver_sidecar_failing_roles > 0" },
-  sidecar_credentials_expiry_seconds: { labels: { role: "the role's ARN; at most the 1,000 that are kept" }, alert: "min(ack_role_resolver_sidecar_credentials_expiry_seconds) < 300" },
+  sidecar_credentials_expiry_seconds: { labels: { role: "the role's ARN; at most the 1,000 that are kept" }, alert: "ack_role_resolver_sidecar_credentials_expiry_seconds < 300" },
   sidecar_circuit_state: { labels: { state: "`closed`, `open`, `half-open`" }, alert: 'ack_role_resolver_sidecar_circuit_state{state="closed"} == 0' },
   sidecar_refresh_lag_seconds: { alert: "ack_role_resolver_sidecar_refresh_lag_seconds > 300" },
   sidecar_sts_calls_in_flight: {},
   sidecar_sts_calls_waiting: {},
-  sidecar_base_identity_age_seconds: { alert: "absent(ack_role_resolver_sidecar_base_identity_age_seconds)" },
+  // absent() would be silent while any other sidecar has one.
+  sidecar_base_identity_age_seconds: {
+    alert: 'ack_role_resolver_build_info{component="sidecar"} unless on (job, instance) ack_role_resolver_sidecar_base_identity_age_seconds',
+  },
   sidecar_base_identity_expiry_seconds: { alert: "ack_role_resolver_sidecar_base_identity_expiry_seconds < 240" },
 };

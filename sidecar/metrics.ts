@@ -51,6 +51,10 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   const reloads = counter("token_reloads", "Tokens taken over from --token-file (ok), and times that the file turned unusable (failed).", "result");
   const accounts = counter("account_refusals", "Roles refused for being in another account than the first answer's.");
   const checks = counter("role_checks", "Trial AssumeRole calls of --check IRS-27=warn by result.", "result");
+  // A counter that first appears at 1 has had no increase by Prometheus' reckoning, so the alerts of docs/metrics.md would miss a first event.
+  for (const result of ["ok", "failed"]) reloads.inc({ result }, 0);
+  for (const kind of ["token", "signature", "host"] as const satisfies readonly AuthFailure[]) authFailures.inc({ kind }, 0);
+  calls.inc({ action: "AssumeRole", code: "AccessDenied" }, 0);
   return {
     request(path, status, seconds) {
       requests.inc({ path, code: status });
