@@ -1,18 +1,17 @@
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import { findingLine } from "../shared/decisions/checks/judge.ts";
 import type { Finding } from "../shared/decisions/finding.ts";
+import { UNPRINTABLE } from "../shared/decisions/quote.ts";
 
 /** What the Kubernetes documentation advises; the API server itself cuts at 256 once all together pass 4,096. */
 const WARNING_LENGTH = 120;
 const WARNINGS = 5;
 
-// A control character would make the API server drop the whole warning, a format character could turn a terminal's line round.
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
-
 const DENYING: ReadonlySet<string> = new Set(CATALOGUE.filter((check) => check.severity === "deny").map((check) => check.id));
 
 /** One line that a terminal can print, id first, of at most 120 characters. */
 export function warningLine(text: string): string {
+  // A control character would make the API server drop the whole warning, a format character could turn a terminal's line round.
   const characters = Array.from(text.replaceAll(UNPRINTABLE, " "));
   return characters.length <= WARNING_LENGTH ? characters.join("") : `${characters.slice(0, WARNING_LENGTH - 1).join("")}…`;
 }
