@@ -5,6 +5,7 @@ import { printable } from "../shared/decisions/quote.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { statedExpirationMs } from "../shared/decisions/stated-expiry.ts";
 import { type Clock, systemClock } from "../shared/inventory/clock.ts";
+import { formatExpiration } from "../sidecar/respond.ts";
 import { readToken } from "../sidecar/token-file.ts";
 import { within } from "../sidecar/within.ts";
 import { type AskSidecar, askSidecar, type SidecarAnswer } from "./ask-sidecar.ts";
@@ -115,8 +116,7 @@ function readOutput({ status, body }: SidecarAnswer, nowMs: number): { readonly 
       AccessKeyId: read.get("AccessKeyId"),
       SecretAccessKey: read.get("SecretAccessKey"),
       SessionToken: read.get("Token"),
-      // Whole seconds and `Z`, rounded down: the JS and Rust SDKs take no other form.
-      Expiration: `${new Date(statedExpirationMs(trueMs, nowMs)).toISOString().slice(0, 19)}Z`,
+      Expiration: formatExpiration(statedExpirationMs(trueMs, nowMs)),
       AccountId: read.get("AccountId"),
     },
   };

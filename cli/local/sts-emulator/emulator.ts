@@ -1,8 +1,10 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { CHAINED_SECONDS } from "../../../shared/decisions/session-limits.ts";
+import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
+import { formatExpiration } from "../../../sidecar/respond.ts";
 import { type Content, renderRefusal, renderResult, STSRefusal } from "../../../sidecar/sts/answer.ts";
 import { type AssumeRoleForm, longChaining, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/form.ts";
@@ -51,10 +53,10 @@ const SKEW_MS = 15 * 60_000;
 export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STSEmulator> {
   const emulator = new Emulator(options);
   const server = createServer((request, response) => void emulator.serve(request, response));
-  const host = options.host ?? "127.0.0.1";
-  const port = await listen(server, options.port ?? 0, host);
+  server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
+  await once(server, "listening");
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url: `http://${formatListenAddress(boundAddress(server))}`,
     calls: emulator.calls,
     close: () =>
       new Promise((resolve) => {
@@ -127,7 +129,7 @@ class Emulator {
         AccessKeyId: session.accessKeyID,
         SecretAccessKey: session.secretAccessKey,
         SessionToken: session.sessionToken,
-        Expiration: new Date(session.expirationMs).toISOString().replace(".000Z", "Z"),
+        Expiration: formatExpiration(session.expirationMs),
       },
       PackedPolicySize: packedPolicySize(request),
       SourceIdentity: request.sourceIdentity ?? undefined,
@@ -171,12 +173,4 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);
-}
-
-/** Resolves to the port that was taken. */
-async function listen(server: Server, port: number, host: string): Promise<number> {
-  server.listen(port, host);
-  await once(server, "listening");
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : port;
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { parseARN } from "../../../shared/decisions/role-arn.ts";
 import { makeKeys } from "../../../sidecar/sts/new-keys.ts";
 import { type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
@@ -81,9 +81,14 @@ export class Principals {
   }
 }
 
-/** The unique id of a role: stable for an ARN, as IAM's is until the role is made anew. */
+/** Stable for an ARN, as IAM's is until what it names is made anew. */
+function uniqueID(prefix: "AROA" | "AIDA", arn: string): string {
+  return prefix + hash("sha256", arn).slice(0, 17).toUpperCase();
+}
+
+/** The unique id of a role. */
 export function roleID(roleARN: string): string {
-  return `AROA${createHash("sha256").update(roleARN).digest("hex").slice(0, 17).toUpperCase()}`;
+  return uniqueID("AROA", roleARN);
 }
 
 function basePrincipal(credentials: BaseCredentials): Principal {
@@ -94,7 +99,7 @@ function basePrincipal(credentials: BaseCredentials): Principal {
     tokenDigest: credentials.sessionToken === undefined ? null : tokenDigest(credentials.sessionToken),
     expirationMs: credentials.expirationMs ?? null,
     arn: credentials.arn,
-    userID: `AIDA${createHash("sha256").update(credentials.arn).digest("hex").slice(0, 17).toUpperCase()}`,
+    userID: uniqueID("AIDA", credentials.arn),
     accountID,
     // A base session stands for what web identity or an instance profile gives: assuming a role with it is chaining too.
     isRoleSession: credentials.arn.includes(":assumed-role/"),
