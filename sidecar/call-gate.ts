@@ -2,8 +2,6 @@ import type { SteadyClock } from "../shared/inventory/clock.ts";
 import { type BudgetedCall, CallBudget } from "./call-budget.ts";
 import { Circuit, type CircuitState } from "./circuit.ts";
 
-export type { BudgetedCall } from "./call-budget.ts";
-
 /** What calls of STS go through. */
 export interface Gate {
   /** Makes `call` when it may be made. Rejects with NotAsked, or with the reason of `unwanted`, where it never was. */

@@ -186,5 +186,5 @@ function fault(folder: string, what: string, cause?: unknown): ResolverError {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
+  return stringAt(error, "code") ?? "unknown";
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { AuthFailure, SidecarMetrics } from "./metrics.ts";
@@ -107,7 +107,7 @@ export class RefusalLog {
 }
 
 function digestOf(parts: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+  return hash("sha256", JSON.stringify(parts), "base64url");
 }
 
 /** Where an unexpected error arose. Its message is left out, since nobody has looked at what it may quote. */

@@ -7,8 +7,6 @@ import { STSConnection } from "./sts-connection.ts";
 import { readSTSEndpoint } from "./sts-endpoint.ts";
 import { boundedCode, explain } from "./sts-faults.ts";
 
-export { STSRefused } from "./sts-faults.ts";
-
 /** Whom GetCallerIdentity names. */
 export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { stringAt } from "../shared/decisions/json.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { SidecarMetrics } from "./metrics.ts";
@@ -82,7 +83,7 @@ export async function readToken(path: string): Promise<string | null> {
   try {
     text = await readFile(path, "utf8");
   } catch (cause) {
-    if (isAbsent(cause)) return null;
+    if (stringAt(cause, "code") === "ENOENT") return null;
     throw new ResolverError("ERR_CONFIG_INVALID", `--token-file ${path}: cannot be read (${reasonOf(cause)}); give a file that this user may read.`, { cause });
   }
   const token = text.replace(/\r?\n$/, "");
@@ -108,13 +109,8 @@ async function makeToken(path: string, randomBytes: (size: number) => Buffer): P
   return token;
 }
 
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
-}
-
 /** A system error's code, or the words of ours: never the file's content, which no such message holds. */
 function reasonOf(error: unknown): string {
   if (error instanceof ResolverError) return error.message;
-  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
-  return error instanceof Error ? error.message : "unknown";
+  return stringAt(error, "code") ?? (error instanceof Error ? error.message : "unknown");
 }

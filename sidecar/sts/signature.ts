@@ -1,4 +1,4 @@
-import { createHash, hash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
@@ -119,7 +119,7 @@ function carriesToken(headers: Headers, signer: Signer): boolean {
 /** A signed digest of the body stands for it in the signature, so it has to be that of this body (and never UNSIGNED-PAYLOAD). */
 function coversBody(headers: Headers, { signedHeaders }: Claim, body: Buffer): boolean {
   if (!signedHeaders.includes("x-amz-content-sha256")) return true;
-  return headers.get("x-amz-content-sha256") === createHash("sha256").update(body).digest("hex");
+  return headers.get("x-amz-content-sha256") === hash("sha256", body);
 }
 
 interface Signing {
