@@ -22,17 +22,25 @@ export function defaultProviderChain(options: ProviderChainOptions): BaseProvide
 /** Where the chain asks for credentials by HTTP. What it asks STS goes to the sidecar's own STS endpoint, whatever AWS_ENDPOINT_URL* say. */
 const ENDPOINTS = ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT"] as const;
 
+const OWN_STS =
+  "--sts-endpoint names this sidecar's own address (--listen), which is for controllers. Leave it out for the endpoint of --region, or name the STS that the sidecar is to ask.";
+
+/** Whom the sidecar would ask, beside what it is told in files. */
+export interface Asked {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of --sts-endpoint. */
+  readonly stsEndpoint: string | null;
+}
+
 /**
  * Throws ERR_CONFIG_INVALID where the provider chain would ask this very sidecar for the sidecar's identity, which happens
- * when a Pod's every container gets the controller's environment.
+ * when a Pod's every container gets the controller's environment, and where the sidecar would ask itself in STS's place.
  */
-export function refuseOwnAddress(environment: Readonly<Record<string, string | undefined>>, listen: ListenAddress): void {
+export function refuseOwnAddress({ environment, stsEndpoint }: Asked, listen: ListenAddress): void {
   const own = ENDPOINTS.filter((name) => isOwn(environment[name] ?? "", listen));
-  if (own.length === 0) return;
-  throw new ResolverError(
-    "ERR_CONFIG_INVALID",
-    own.map((name) => `${name} names this sidecar's own address (--listen). Set it for the controller's container only; the sidecar needs an identity of its own.`).join("\n"),
-  );
+  const faults = own.map((name) => `${name} names this sidecar's own address (--listen). Set it for the controller's container only; the sidecar needs an identity of its own.`);
+  if (isOwn(stsEndpoint ?? "", listen)) faults.push(OWN_STS);
+  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
 }
 
 function isOwn(text: string, listen: ListenAddress): boolean {

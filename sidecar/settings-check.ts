@@ -15,7 +15,7 @@ export function checkSidecarSettings(settings: SidecarSettings, environment: Rea
   const { stsEndpoint: endpoint, region } = settings;
   const faults = [
     () => sidecarOptions(settings),
-    () => refuseOwnAddress(environment, loopbackAddress(settings.listen)),
+    () => refuseOwnAddress({ environment, stsEndpoint: endpoint }, loopbackAddress(settings.listen)),
     () => parseListenAddress(settings.healthListen, "--health-listen"),
     () => readSTSEndpoint({ endpoint, region }),
   ].flatMap(faultOf);

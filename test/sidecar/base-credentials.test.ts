@@ -16,14 +16,14 @@ test("no endpoint of the chain may be this sidecar itself, under any of its name
       }, host);
     }
     for (const url of [undefined, "", "no url", "https://localhost/v1", ...others.map((host) => `http://${host}`)]) {
-      t.doesNotThrow(() => refuseOwnAddress({ [name]: url }, LISTEN), String(url));
+      t.doesNotThrow(() => refuseOwnAddress({ environment: { [name]: url }, stsEndpoint: null }, LISTEN), String(url));
     }
-    t.throws(() => refuseOwnAddress({ [name]: "http://localhost/" }, { host: "127.0.0.1", port: 80 }), { code: "ERR_CONFIG_INVALID" });
-    t.throws(() => refuseOwnAddress({ [name]: "https://localhost/" }, { host: "127.0.0.1", port: 443 }), { code: "ERR_CONFIG_INVALID" });
+    t.throws(() => refuseOwnAddress({ environment: { [name]: "http://localhost/" }, stsEndpoint: null }, { host: "127.0.0.1", port: 80 }), { code: "ERR_CONFIG_INVALID" });
+    t.throws(() => refuseOwnAddress({ environment: { [name]: "https://localhost/" }, stsEndpoint: null }, { host: "127.0.0.1", port: 443 }), { code: "ERR_CONFIG_INVALID" });
   }
   const both = Object.fromEntries(ENDPOINTS.map((name) => [name, "http://127.0.0.1:9780"]));
-  t.throws(() => refuseOwnAddress(both, LISTEN), { message: /^AWS_CONTAINER_[^\n]*\nAWS_EC2_METADATA_/ }, "all faults at once");
-  t.doesNotThrow(() => refuseOwnAddress({ AWS_ENDPOINT_URL_STS: "http://127.0.0.1:9780/sts", AWS_ENDPOINT_URL: "http://127.0.0.1:9780" }, LISTEN), "never asked");
+  t.throws(() => refuseOwnAddress({ environment: both, stsEndpoint: null }, LISTEN), { message: /^AWS_CONTAINER_[^\n]*\nAWS_EC2_METADATA_/ }, "all faults at once");
+  t.doesNotThrow(() => refuseOwnAddress({ environment: { AWS_ENDPOINT_URL_STS: "http://127.0.0.1:9780/sts", AWS_ENDPOINT_URL: "http://127.0.0.1:9780" }, stsEndpoint: null }, LISTEN), "never asked");
 });
 
 test("the SDK's default chain is asked, anew each time", async (t) => {
@@ -52,4 +52,11 @@ test("web identity is proved to the sidecar's STS, whatever AWS_ENDPOINT_URL* sa
   await t.rejects(defaultProviderChain({ region: "eu-west-1", endpoint: right.url })());
   t.match(right.calls, [{ action: "AssumeRoleWithWebIdentity", roleARN: env.AWS_ROLE_ARN }]);
   t.same(trap.calls, []);
+});
+
+test("an STS endpoint that is the sidecar's own is refused; another port, host or none is not", async (t) => {
+  for (const endpoint of ["http://127.0.0.1:9780/sts", "http://localhost:9780", "http://[::1]:9780/"]) {
+    t.throws(() => refuseOwnAddress({ environment: {}, stsEndpoint: endpoint }, LISTEN), { code: "ERR_CONFIG_INVALID", message: /^--sts-endpoint names this sidecar's own address/ }, endpoint);
+  }
+  for (const endpoint of ["http://127.0.0.1:9782", "https://sts.eu-west-1.amazonaws.com", null]) t.doesNotThrow(() => refuseOwnAddress({ environment: {}, stsEndpoint: endpoint }, LISTEN), String(endpoint));
 });
