@@ -11,7 +11,7 @@ test("no endpoint of the chain may be this sidecar itself, under any of its name
   const others = ["169.254.170.23/v1/credentials", "127.0.0.1:9781/v1/credentials", "localhost/v1", "example:9780/", "[fd00:ec2::254]:9780", "[::ffff:10.0.0.1]:9780", "localhost.example:9780"];
   for (const name of ENDPOINTS) {
     for (const host of own) {
-      t.throws(() => refuseOwnAddress({ [name]: `http://${host}/v1/credentials` }, LISTEN), {
+      t.throws(() => refuseOwnAddress({ environment: { [name]: `http://${host}/v1/credentials` }, stsEndpoint: null }, LISTEN), {
         code: "ERR_CONFIG_INVALID", message: new RegExp(`^${name} names this sidecar's own address \\(--listen\\)\\. `),
       }, host);
     }
