@@ -1,3 +1,4 @@
+import { listOf } from "../checks/resource-list.ts";
 import { namespaceNameFaults } from "../kubernetes-names.ts";
 import { quote } from "../quote.ts";
 import type { Difference, Side } from "./proof.ts";
@@ -22,7 +23,7 @@ export function explain(explained: Explained): Pick<Difference, "message" | "fix
 function whatDiffers({ namespace, groups, resources }: Explained["difference"]): string {
   const where = `in namespace ${quote(namespace)}`;
   if (groups[0] === "*") return `every resource ${where}`;
-  return groups.length > 0 ? `resources of ${listed(groups)} ${where}` : `${listed(resources.map(({ kind, name }) => `${kind} ${quote(name)}`))} ${where}`;
+  return groups.length > 0 ? `resources of ${listOf(groups)} ${where}` : `${listOf(resources.map(({ kind, name }) => `${kind} ${quote(name)}`))} ${where}`;
 }
 
 function sideText({ outcome, roleARN }: Side): string {
@@ -54,12 +55,4 @@ const FIXES: Readonly<Record<string, string>> = {
 /** Without its full stop. */
 function sentencePart(sentence: string): string {
   return sentence.replace(/\.$/, "");
-}
-
-const SHOWN = 3;
-
-/** The first few of them, and how many more. */
-export function listed(texts: readonly string[]): string {
-  const more = texts.length - SHOWN;
-  return texts.slice(0, SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -1,10 +1,10 @@
 import { IGNORED_NAMESPACES, TEAM_ANNOTATION } from "../carm.ts";
+import { listOf } from "../checks/resource-list.ts";
 import { compareText } from "../finding.ts";
 import type { JsonObject } from "../json.ts";
 import { objectMeta } from "../object-meta.ts";
 import { quote } from "../quote.ts";
 import type { CARMKey, MigrationInput } from "./carm-keys.ts";
-import { listed } from "./difference-text.ts";
 import { mapsLeftOut } from "./maps-left-out.ts";
 import type { WholeProof } from "./proof.ts";
 
@@ -35,7 +35,7 @@ export function inexpressibleOf(input: MigrationInput, outcome: Outcome): readon
 
 function foundByStatus({ proof }: Outcome): Inexpressible[] {
   return proof.differences.filter(({ groups }) => groups.length === 0).map(({ namespace, resources, fix }) => ({
-    subject: listed(resources.map(({ kind, name }) => `${kind} ${quote(`${namespace}/${name}`)}`)),
+    subject: listOf(resources.map(({ kind, name }) => `${kind} ${quote(`${namespace}/${name}`)}`)),
     reason: "CARM finds the account in status.ackResourceMetadata.ownerAccountID, and no selector reads the status",
     fix,
   }));
@@ -102,7 +102,7 @@ function otherSelectors({ stored, selectors }: Outcome): Inexpressible[] {
   const others = stored.filter((name) => !generated.has(name)).toSorted(compareText);
   if (others.length === 0) return [];
   return [{
-    subject: `IAMRoleSelector ${listed(others)}`,
+    subject: `IAMRoleSelector ${listOf(others)}`,
     reason: "already there, and no part of the proof: with CARM off it takes part too, and conflicts wherever it selects what a generated one selects",
     fix: "delete it, or check both together with `ack-role-resolver impact`",
   }];
@@ -124,9 +124,9 @@ function unknownNamespaces({ inventory }: MigrationInput): Inexpressible[] {
 function unlistedKinds({ inventory }: MigrationInput): Inexpressible[] {
   const unlisted = [...inventory.unlisted("resources")].toSorted(compareText);
   if (unlisted.length === 0) return [];
-  return [{ subject: listed(unlisted), reason: "the resources of these kinds could not be listed, so the proof does not cover those that are found by their status", fix: "allow the kinds to be listed and run this again" }];
+  return [{ subject: listOf(unlisted), reason: "the resources of these kinds could not be listed, so the proof does not cover those that are found by their status", fix: "allow the kinds to be listed and run this again" }];
 }
 
 function namespaces(names: readonly string[]): string {
-  return `${names.length === 1 ? "namespace" : "namespaces"} ${listed(names.map(quote))}`;
+  return `${names.length === 1 ? "namespace" : "namespaces"} ${listOf(names.map(quote))}`;
 }

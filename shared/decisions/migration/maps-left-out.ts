@@ -1,8 +1,8 @@
 import { ACCOUNT_MAP, type MapAnswer, serviceOf, TEAM_MAP } from "../carm.ts";
+import { listOf } from "../checks/resource-list.ts";
 import { compareText } from "../finding.ts";
 import { quote } from "../quote.ts";
 import type { CARMKey, MigrationInput } from "./carm-keys.ts";
-import { listed } from "./difference-text.ts";
 import type { Inexpressible } from "./inexpressible.ts";
 import { isRoleARN } from "./selectors.ts";
 
@@ -44,7 +44,7 @@ function keysLeftOut({ where, data, used }: MapInUse, { settings: { serviceLevel
     const why = used.has(key) ? null : whyLeft(splitKey(key), { used, services, serviceLevelCARM });
     if (why !== null) left.set(why, [...(left.get(why) ?? []), key]);
   }
-  return [...left].map(([why, keys]) => ({ subject: `${where}, ${keys.length === 1 ? "key" : "keys"} ${listed(keys.map(quote))}`, ...LEFT[why] }));
+  return [...left].map(([why, keys]) => ({ subject: `${where}, ${keys.length === 1 ? "key" : "keys"} ${listOf(keys.map(quote))}`, ...LEFT[why] }));
 }
 
 type Left = "unused" | "gate" | "service";
@@ -74,7 +74,7 @@ function otherCopies(name: string, data: ReadonlyMap<string, string>, { inventor
     const differing = differingKeys(data, new Map(inventory.configMap(namespace, name)));
     return {
       subject: `ConfigMap ${namespace}/${name}`,
-      reason: `controllers in that namespace read this map, and selectors hold for every controller; it ${differing.length === 0 ? "says the same" : `differs under ${listed(differing.map(quote))}`}`,
+      reason: `controllers in that namespace read this map, and selectors hold for every controller; it ${differing.length === 0 ? "says the same" : `differs under ${listOf(differing.map(quote))}`}`,
       fix: differing.length === 0 ? "nothing" : `make the maps the same, or compare with what this prints with --ack-system-namespace ${namespace}`,
     };
   });

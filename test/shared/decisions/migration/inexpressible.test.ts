@@ -29,7 +29,7 @@ test("namespaces that come later are named wherever selectors name namespaces", 
 test("resources that are found by their account alone", (t) => {
   t.same(told([mapObject("account", { "111122223333": A }), namespaceObject("n"), bucketIn("n", "111122223333"), bucketIn("n", "111122223333", "b2")]), [
     'ConfigMap ack-system/ack-role-account-map, key "111122223333": no namespace names it, so there is nothing for a selector to select',
-  ].toSpliced(0, 0, 'Bucket "n/b1", Bucket "n/b2": CARM finds the account in status.ackResourceMetadata.ownerAccountID, and no selector reads the status'));
+  ].toSpliced(0, 0, 'Bucket "n/b1" and Bucket "n/b2": CARM finds the account in status.ackResourceMetadata.ownerAccountID, and no selector reads the status'));
   t.end();
 });
 
@@ -37,7 +37,7 @@ test("values that are no role's ARN, used or not, and empty ones only where they
   t.same(told([mapObject("account", { blue: A, root: "arn:aws:iam::111122223333:root", spaced: `${A} `, empty: "" }), ownedNamespace("a", "blue"), ownedNamespace("b", "root")]), [
     'ConfigMap ack-system/ack-role-account-map, key "root": "arn:aws:iam::111122223333:root" is not the ARN of an IAM role, so no selector may name it',
     `ConfigMap ack-system/ack-role-account-map, key "spaced": "${A} " is not the ARN of an IAM role, so no selector may name it`,
-    'ConfigMap ack-system/ack-role-account-map, keys "empty", "spaced": no namespace names it, so there is nothing for a selector to select',
+    'ConfigMap ack-system/ack-role-account-map, keys "empty" and "spaced": no namespace names it, so there is nothing for a selector to select',
   ]);
   t.end();
 });
@@ -46,7 +46,7 @@ test("keys of a service: without the gate, of a service that nobody knows, of a 
   const objects = [mapObject("account", { "blue": A, "s3.blue": B, "nosuch.blue": B, "s3.green": B }), ownedNamespace("a", "blue")];
   const where = "ConfigMap ack-system/ack-role-account-map";
   const unused = `${where}, key "s3.green": no namespace names it, so there is nothing for a selector to select`;
-  t.same(told(objects), [`${where}, keys "nosuch.blue", "s3.blue": without the feature gate ServiceLevelCARM controllers do not read the keys of a service`, unused]);
+  t.same(told(objects), [`${where}, keys "nosuch.blue" and "s3.blue": without the feature gate ServiceLevelCARM controllers do not read the keys of a service`, unused]);
   t.same(told(objects, { serviceLevelCARM: true }), [
     `${where}, key "nosuch.blue": no ACK group of that service is installed or known to this release`, unused,
     'ACK groups that are neither installed nor known to this release, in namespace "a": beside a key of one service every other group has to be listed, since selectors have no "all but"; one that is not listed would get the controller\'s own role',
@@ -57,7 +57,7 @@ test("keys of a service: without the gate, of a service that nobody knows, of a 
 
 test("maps in other namespaces, which other controllers read", (t) => {
   t.same(told([...BLUE, mapObject("account", { blue: A }, "ack-s3"), mapObject("account", { blue: B, red: B }, "ack-rds"), mapObject("team", { red: B }, "ack-rds")]), [
-    'ConfigMap ack-rds/ack-role-account-map: controllers in that namespace read this map, and selectors hold for every controller; it differs under "blue", "red"',
+    'ConfigMap ack-rds/ack-role-account-map: controllers in that namespace read this map, and selectors hold for every controller; it differs under "blue" and "red"',
     "ConfigMap ack-s3/ack-role-account-map: controllers in that namespace read this map, and selectors hold for every controller; it says the same",
     'ConfigMap ack-rds/ack-role-team-map: controllers in that namespace read this map, and selectors hold for every controller; it differs under "red"',
   ]);
@@ -74,7 +74,7 @@ test("annotations on the namespaces that CARM ignores", (t) => {
 
 test("teams that are not read without their gate", (t) => {
   const teams = [...BLUE, ownedNamespace("c", null, "green"), ownedNamespace("b", "blue", "green"), mapObject("team", { green: B })];
-  t.match(told(teams), [/^ConfigMap ack-system\/ack-role-team-map, key "green": no namespace names it/, 'services.k8s.aws/team-id on namespaces "b", "c": without the feature gate TeamLevelCARM controllers do not read it']);
+  t.match(told(teams), [/^ConfigMap ack-system\/ack-role-team-map, key "green": no namespace names it/, 'services.k8s.aws/team-id on namespaces "b" and "c": without the feature gate TeamLevelCARM controllers do not read it']);
   t.same(told(teams, { teamLevelCARM: true }), []);
   t.end();
 });
@@ -88,7 +88,7 @@ test("controllers that watch one namespace do not start CARM, those that watch m
 test("selectors that are there already and are none of the generated", (t) => {
   const other = selectorObject("other", { arn: B, namespaceSelector: { names: ["z"] } });
   t.same(told([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [
-    "IAMRoleSelector bad, other: already there, and no part of the proof: with CARM off it takes part too, and conflicts wherever it selects what a generated one selects",
+    "IAMRoleSelector bad and other: already there, and no part of the proof: with CARM off it takes part too, and conflicts wherever it selects what a generated one selects",
   ]);
   t.end();
 });

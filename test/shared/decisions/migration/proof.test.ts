@@ -66,7 +66,7 @@ test("a resource that is found by its account alone differs by itself, unless th
   t.match(proof, { resources: 4, differences: [
     {
       namespace: "a", groups: [], resources: [{ name: "b1" }, { name: "b2" }], before: { outcome: "selected", roleARN: A }, after: DEFAULT,
-      message: `Bucket "b1", Bucket "b2" in namespace "a": "${A}" before, the controller's own role after: found by status.ackResourceMetadata.ownerAccountID "111122223333" alone, which no selector reads`,
+      message: `Bucket "b1" and Bucket "b2" in namespace "a": "${A}" before, the controller's own role after: found by status.ackResourceMetadata.ownerAccountID "111122223333" alone, which no selector reads`,
     },
     {
       resources: [{ name: "b3" }], before: { outcome: "refused" },
