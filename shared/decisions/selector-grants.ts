@@ -19,7 +19,8 @@ export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQ
 
 function* answersOf(inventory: Inventory, query: NamespaceQuery): Iterable<Answer> {
   const types = typesInQuestion(inventory, query, (group) => selectorsFor(inventory, query.namespace, group));
-  for (const type of types) yield { what: describeType(type), grant: grantForType(inventory, type, query) };
+  const versioned = new Set(types.flatMap(({ group, kind, version }) => (version === "" ? [] : [`${kind}.${group}`])));
+  for (const type of types) yield { what: describeType(type, versioned), grant: grantForType(inventory, type, query) };
 }
 
 /** `scope`: only if the selector alone is selected there, for a resource that carries just the labels which it wants. */
@@ -208,7 +209,9 @@ function labelsDecide(namespace: string, open: readonly RoleSelector[]): Grant {
   );
 }
 
-function describeType({ group, version, kind }: TypeEntry): string {
+/** Without a version it is every other one, where the kind is among those with one, `KIND.GROUP`. */
+function describeType({ group, version, kind }: TypeEntry, versioned: ReadonlySet<string>): string {
   const named = version === "" ? group : `${version}.${group}`;
-  return kind === "" ? `any other kind of ${named}` : `${kind}.${named}`;
+  if (kind === "") return `any other kind of ${named}`;
+  return `${version === "" && versioned.has(`${kind}.${group}`) ? "any other version of " : ""}${kind}.${named}`;
 }
