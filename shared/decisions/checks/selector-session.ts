@@ -126,7 +126,7 @@ export const IRS_47: SelectorCheck = {
   severity: "warn",
   waivable: false,
   reason: "An annotation that nothing reads does nothing: with a typo in its key the role is assumed without what was asked for.",
-  fix: "leave it out",
+  fix: "correct its key, or leave it out",
   example: `metadata: {annotations: {${RESOLVER_PREFIX}externalid: 'X'}}`,
   *find({ object }): Iterable<Fault> {
     for (const key of stringMap(field(field(object, "metadata"), "annotations")).keys()) {

@@ -109,7 +109,7 @@ test("IRS-47: an annotation of ours that nothing reads is told, with what was pr
   const meant = (name: string): string => `Write ${OURS}${name}, if that was meant, or leave it out`;
   t.same(said("IRS-47", "externalid", "x"), line("externalid", meant("external-id")));
   t.same(said("IRS-47", "Session-Tags", "x"), line("Session-Tags", meant("session-tags")));
-  t.same(said("IRS-47", "role-arn", "x"), line("role-arn", "Leave it out"));
+  t.same(said("IRS-47", "role-arn", "x"), line("role-arn", "Correct its key, or leave it out"));
   for (const known of ["allow", "replaces", "external-id", "session-name", "source-identity", "session-tags", "duration-seconds"]) t.same(said("IRS-47", known, "x"), [], known);
   t.same(lines("IRS-47", selectorObject("team-a", { arn: ROLE }, { annotations: { "example.com/externalid": "x", externalid: "x" } })), []);
   t.end();
