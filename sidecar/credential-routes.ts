@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { refused } from "../shared/decisions/grant.ts";
+import { askedFor, refused } from "../shared/decisions/grant.ts";
 import { type Grant, grantInNamespace, grantSelector } from "../shared/decisions/grants.ts";
 import { isJsonObject } from "../shared/decisions/json.ts";
 import type { KindArgument } from "../shared/decisions/kind-argument.ts";
@@ -43,7 +43,9 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
 /** What a request for credentials asks for. Nothing of the query but what is known: what else was sent may be anything. */
 export function askedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
   const { kind, label } = isJsonObject(query) ? query : {};
-  return { ...(isJsonObject(params) && params), ...(kind !== undefined && { kind }), ...(label !== undefined && { label }) };
+  // fastify's name for what no route takes.
+  const { "*": unknown, ...named } = isJsonObject(params) ? params : {};
+  return { ...named, ...(typeof unknown === "string" && { path: `/${unknown}` }), ...(kind !== undefined && { kind }), ...(label !== undefined && { label }) };
 }
 
 /** Throws ERR_NOT_READY: what is not loaded is never taken for empty. */
@@ -60,7 +62,7 @@ function decideNamespace(options: SidecarOptions, { source }: CredentialRoutePor
   }
   const asked = said.kinds.flatMap((one) => withinServed(one, kinds));
   if (asked.length < said.kinds.length) {
-    return refused("ERR_SELECTOR_NOT_GRANTED", `That kind is not served here; --kind allows ${kinds.map(({ kind }) => kind).join(", ")}.`);
+    return refused("ERR_SELECTOR_NOT_GRANTED", `That kind is not served here; --kind allows ${askedFor({ groups: [], kinds })}.`);
   }
   return grantInNamespace(source.inventory, { ...options, namespace, kinds: asked.length > 0 ? asked : kinds, labels: said.labels });
 }

@@ -38,8 +38,8 @@ export function checkRequest(request: IncomingMessage, { listen, token }: { read
   if (!isSTS && !token.accepts(request.headers.authorization ?? "")) {
     throw new ResolverError(
       "ERR_TOKEN_INVALID",
-      "The Authorization header does not carry the token. Set AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE to the sidecar's token file, " +
-        "or AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
+      "The Authorization header does not carry the token. Have the client read the sidecar's --token-file: an SDK by AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, " +
+        "credential-process by its own --token-file; or set AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
     );
   }
 }

@@ -84,7 +84,7 @@ test("a kind is asked for that the controller does not manage, by the one path t
   t.equal((await narrowed.get("/v1/credentials/selectors/topic")).statusCode, 403);
   t.equal(await narrowed.after(() => ({}), { body: assumeBody({ RoleArn: OTHER_ROLE }) }), "AccessDenied");
   for (const kind of ["Vault.s3.services.k8s.aws", "Vault.v1alpha1.s3.services.k8s.aws", "Bucket.v2.s3.services.k8s.aws"]) {
-    t.match(await narrowed.get(`/v1/credentials/namespaces/team-a?kind=${kind}`).then((answer) => [answer.statusCode, answer.json()]), [403, { code: "ERR_SELECTOR_NOT_GRANTED" }], kind);
+    t.match(await narrowed.get(`/v1/credentials/namespaces/team-a?kind=${kind}`).then((answer) => [answer.statusCode, answer.json()]), [403, { code: "ERR_SELECTOR_NOT_GRANTED", message: "That kind is not served here; --kind allows Bucket.v1alpha1." }], kind);
   }
   for (const kind of ["Bucket.s3.services.k8s.aws", "Bucket.v1alpha1.s3.services.k8s.aws"]) {
     t.match((await narrowed.get(`/v1/credentials/namespaces/team-a?kind=${kind}`)).json(), { AccountId: "111111111111" }, kind);
