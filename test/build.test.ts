@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -14,6 +13,7 @@ import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
 import { stringAt } from "../shared/decisions/json.ts";
 import { type Command, COMMANDS, DEFINITIONS } from "../shared/decisions/settings.ts";
 import { runCommand } from "./cli/run-command.ts";
+import { get } from "./loopback-request.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
@@ -106,9 +106,6 @@ async function addressOf(log: Readable): Promise<string> {
 
 /** Asks anew where the first answer is that STS is waited for, as SDKs do. */
 async function credentials(url: string, tries = 5): Promise<unknown> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  get(url, { headers: { authorization: "t" } }, resolve).on("error", reject);
-  const response = await promise;
-  const answer: unknown = JSON.parse(await text(response));
-  return response.statusCode === 503 && tries > 1 ? await credentials(url, tries - 1) : answer;
+  const { status, body } = await get(url, { authorization: "t" });
+  return status === 503 && tries > 1 ? await credentials(url, tries - 1) : JSON.parse(body);
 }

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
 import { isJsonObject, stringAt } from "../../shared/decisions/json.ts";
+import { get, type LoopbackAnswer, type LoopbackRequest, send } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { assumeBody, elementOf, signed, type Signing, type VendedKeys } from "../sidecar/sts/signed-request.ts";
-import { get, type LoopbackAnswer, type LoopbackRequest, send } from "./loopback-request.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** Stands in everything that is a secret here, and in nothing else. */
@@ -20,7 +20,7 @@ const EXTRAS = {
 };
 
 /** `ok` or the code that stands in the body, as clients read it, and how long it took. */
-export interface Answer extends LoopbackAnswer {
+export interface Answer extends Omit<LoopbackAnswer, "headers"> {
   readonly code: string;
   readonly ms: number;
 }
@@ -152,9 +152,9 @@ export class PlantedSidecar {
     return [...this.server.log.map((line) => JSON.stringify(line)), ...probes.flatMap((body) => body.split("\n")), ...this.refusals].filter((text) => text.includes(PLANTED));
   }
 
-  #noted(answer: LoopbackAnswer, ms: number): Answer {
-    if (answer.status !== 200) this.refusals.push(answer.body);
-    return { ...answer, ms, code: answer.status === 200 ? "ok" : codeOf(answer.body) };
+  #noted({ status, body }: Omit<LoopbackAnswer, "headers">, ms: number): Answer {
+    if (status !== 200) this.refusals.push(body);
+    return { status, body, ms, code: status === 200 ? "ok" : codeOf(body) };
   }
 }
 

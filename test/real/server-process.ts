@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { isJsonObject } from "../../shared/decisions/json.ts";
+import { get } from "../loopback-request.ts";
 import { until } from "./apiserver/until.ts";
-import { get } from "./loopback-request.ts";
 
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 const READY_LIMIT_MS = 15_000;

@@ -6,11 +6,11 @@ import { startSTSEmulator, type STSEmulator } from "../../cli/local/sts-emulator
 import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/json.ts";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
+import { get } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
-import { get } from "./loopback-request.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 const S3 = "s3.services.k8s.aws";

@@ -7,9 +7,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Test, test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
+import { get } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { until } from "./apiserver/until.ts";
-import { get } from "./loopback-request.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 const BASE = { accessKeyID: "ASIASIDECARBASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token" };

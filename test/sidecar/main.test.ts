@@ -10,7 +10,7 @@ import { get, loadedSource, SETTINGS, start, TOKEN } from "./running-sidecar.ts"
 test("it listens, answers, tells its state apart, and stops", async (t) => {
   const { sidecar, source, sts, logLines } = await start(t);
   const answer = await get(sidecar.address, "/v1/credentials/selectors/team-a");
-  t.match(answer, { status: 200, type: "application/json", body: /"AccountId":"111111111111"/ });
+  t.match(answer, { status: 200, headers: { "content-type": "application/json" }, body: /"AccountId":"111111111111"/ });
   t.equal((await get(sidecar.healthAddress, "/readyz")).status, 200);
   t.match((await get(sidecar.healthAddress, "/metrics")).body, 'ack_role_resolver_sidecar_sts_calls_total{action="AssumeRole",code="ok"} 1');
   t.match(await get(sidecar.address, "/v1/credentials", { authorization: TOKEN, host: "evil.example" }), { status: 403 });

@@ -1,4 +1,3 @@
-import { type IncomingMessage, request } from "node:http";
 import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
 import { Inventory } from "../../shared/decisions/inventory.ts";
@@ -6,6 +5,7 @@ import type { InventorySource, SourceStatus } from "../../shared/inventory/sourc
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarRuntime, type SidecarSettings } from "../../sidecar/main.ts";
+import { get as getURL, type LoopbackAnswer } from "../loopback-request.ts";
 import { namespaceObject, put } from "../shared/decisions/objects.ts";
 import { TEAM_A } from "./sidecar-under-test.ts";
 
@@ -45,16 +45,6 @@ export async function start(t: Test, settings: Partial<SidecarSettings> = {}, ru
   return { sts, sidecar, source, logLines };
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
-}
-
-export async function get(address: string, path: string, headers: Readonly<Record<string, string>> = { authorization: TOKEN }): Promise<Answer> {
-  const sent = request(`http://${address}${path}`, { headers, agent: false });
-  sent.end();
-  const response: IncomingMessage = await new Promise((resolve, reject) => sent.once("response", resolve).once("error", reject));
-  const parts = await response.setEncoding("utf8").toArray();
-  return { status: response.statusCode ?? 0, type: response.headers["content-type"] ?? "", body: parts.join("") };
+export function get(address: string, path: string, headers: Readonly<Record<string, string>> = { authorization: TOKEN }): Promise<LoopbackAnswer> {
+  return getURL(`http://${address}${path}`, headers);
 }

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer, get, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { json } from "node:stream/consumers";
 import { test, type Test } from "tap";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
+import { get } from "../../loopback-request.ts";
 
 const ROOT = path.join(import.meta.dirname, "../../..");
 const LISTENERS = ["webhook", "webhook-health", "sidecar", "sidecar-health", "sts"];
@@ -62,13 +62,9 @@ class Local {
   }
 }
 
-/** As an SDK asks; fetch would send sec-fetch-mode, by which the sidecar knows a browser. */
-async function credentials(uri: string, tokenFile: string): Promise<{ readonly status: number | undefined; readonly body: unknown }> {
-  const authorization = await readFile(tokenFile, "utf8");
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  get(uri, { headers: { authorization } }, resolve).once("error", reject);
-  const response = await promise;
-  return { status: response.statusCode, body: await json(response) };
+async function credentials(uri: string, tokenFile: string): Promise<{ readonly status: number; readonly body: unknown }> {
+  const { status, body } = await get(uri, { authorization: await readFile(tokenFile, "utf8") });
+  return { status, body: JSON.parse(body) };
 }
 
 test("it prints who gets which role, serves what it says it does, and follows changes", async (t) => {

@@ -1,7 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { get, IncomingMessage, ServerResponse } from "node:http";
+import { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../../cli/local/sts-emulator/emulator.ts";
 import { field, stringAt } from "../../../shared/decisions/json.ts";
@@ -10,6 +9,7 @@ import { ManifestSource } from "../../../shared/inventory/manifest-source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { readSettings } from "../../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarSettings } from "../../../sidecar/main.ts";
+import { get } from "../../loopback-request.ts";
 import type { Refusal } from "./client.ts";
 
 /** The manifests of teams in two accounts; the sessions of one are short. */
@@ -104,10 +104,8 @@ function recordRequests(t: Test, port: number): readonly RecordedRequest[] {
 }
 
 async function askRefusal(url: string, authorization: string): Promise<Refusal> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  get(url, { headers: { authorization } }, resolve).once("error", reject);
-  const response = await promise;
-  if (response.statusCode === 200) throw new Error(`${url} is answered, not refused`);
-  const body: unknown = JSON.parse(await text(response));
-  return { code: stringAt(body, "code") ?? "", message: stringAt(body, "message") ?? "", status: response.statusCode ?? 0 };
+  const { status, body } = await get(url, { authorization });
+  if (status === 200) throw new Error(`${url} is answered, not refused`);
+  const refusal: unknown = JSON.parse(body);
+  return { code: stringAt(refusal, "code") ?? "", message: stringAt(refusal, "message") ?? "", status };
 }

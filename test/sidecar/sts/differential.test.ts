@@ -1,9 +1,9 @@
 // The same requests to an STS and through the sidecar: what STS refuses is refused alike, and what it takes is refused only for a documented reason.
-import { request as httpRequest } from "node:http";
 import { array, assert, asyncProperty, constantFrom, oneof, string, tuple } from "fast-check";
 import { test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import { createSTS } from "../../../sidecar/sts-client.ts";
+import { send as sendTo } from "../../loopback-request.ts";
 import { BASE_IDENTITY, BASE_SECRET, ROLE_A, SidecarUnderTest } from "../sidecar-under-test.ts";
 import { elementOf, send, signed, type SignedRequest, type VendedKeys } from "./signed-request.ts";
 
@@ -55,13 +55,9 @@ function isDocumentedDenial(form: URLSearchParams): boolean {
   return form.get("RoleArn") !== ROLE_A || names.some((name) => /^(ExternalId|SourceIdentity|SerialNumber|TokenCode|(Tags|TransitiveTagKeys|ProvidedContexts)\.)/.test(name));
 }
 
-function post(base: string, { url, headers, payload }: SignedRequest): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const sent = httpRequest(`${base}${url}`, { method: "POST", headers }, (response) => {
-      response.setEncoding("utf8").toArray().then((parts) => resolve(response.statusCode === 200 ? "ok" : (elementOf(parts.join(""), "Code") ?? "no XML")), reject);
-    });
-    sent.on("error", reject).end(payload);
-  });
+async function post(base: string, { method, url, headers, payload }: SignedRequest): Promise<string> {
+  const { status, body: xml } = await sendTo(`${base}${url}`, { method, headers, body: payload });
+  return status === 200 ? "ok" : (elementOf(xml, "Code") ?? "no XML");
 }
 
 test(`${REQUESTS} AssumeRole requests have one verdict at STS and here, but for what is documented; what is denied asks STS nothing`, async (t) => {

@@ -1,7 +1,7 @@
-import { request } from "node:http";
 import { AssumeRoleCommand, type AssumeRoleCommandInput, GetCallerIdentityCommand, GetSessionTokenCommand, STSClient } from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
 import { accessDenied, type BaseCredentials, type Fault, startSTSEmulator, type STSEmulator, type STSEmulatorOptions, THROTTLED } from "../../../../cli/local/sts-emulator/emulator.ts";
+import { get, type LoopbackAnswer, send } from "../../../loopback-request.ts";
 
 const USER: BaseCredentials = { accessKeyID: "AKIAUSER", secretAccessKey: "user-secret", arn: "arn:aws:iam::999999999999:user/ops" };
 const SESSION: BaseCredentials = {
@@ -179,21 +179,8 @@ test("faults on demand: refusals, throttling, silence, a reset, half a document,
   await t.rejects(hanging, { name: "AbortError" });
 });
 
-interface RawAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
-}
-
-function post(url: string, body: string, headers: Readonly<Record<string, string>> = {}, method = "POST"): Promise<RawAnswer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => (text += part));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
-    });
-    sent.on("error", reject).end(body);
-  });
+function post(url: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<LoopbackAnswer> {
+  return send(url, { method: "POST", headers, body });
 }
 
 test("the wire: XML in STS's namespace, a request id, and refusals before a signature is looked at", async (t) => {
@@ -217,7 +204,7 @@ test("the wire: XML in STS's namespace, a request id, and refusals before a sign
   t.equal(await authorized(`${scope}, SignedHeaders=host;x-amz-date, ${signature}`), "SignatureDoesNotMatch");
 
   t.match(await post(url, "Version=2011-06-15"), { status: 400, body: /<Code>MissingAction<\/Code>/ });
-  t.match(await post(`${url}/?${body}`, "", {}, "GET"), { status: 400, body: /<Code>MissingAction<\/Code>/ });
+  t.match(await get(`${url}/?${body}`), { status: 400, body: /<Code>MissingAction<\/Code>/ });
   t.match(await post(url, `Action=${"x".repeat(65 * 1024)}`), { status: 413 });
   t.match(await post(url, "Action=A%3Cb%3E%26c"), { body: /MissingAuthenticationToken/ });
 });

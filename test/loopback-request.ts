@@ -1,7 +1,8 @@
-import { type IncomingMessage, request } from "node:http";
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 
 export interface LoopbackAnswer {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
@@ -23,5 +24,5 @@ export async function send(url: string, { method = "GET", headers = {}, body }: 
   request(url, { method, headers, agent: false }, resolve).once("error", reject).end(body);
   const response = await promise;
   const parts = await response.setEncoding("utf8").toArray();
-  return { status: response.statusCode ?? 0, body: parts.join("") };
+  return { status: response.statusCode ?? 0, headers: response.headers, body: parts.join("") };
 }
