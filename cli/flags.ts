@@ -13,7 +13,8 @@ export function addCommand(parent: Commander, command: Command, description: str
 
 /** Values stay text here: the schema of the settings judges flags and environment alike. */
 function optionOf(definition: Definition, command: Command): Option {
-  const { flag, short, type, help } = definition;
+  const { flag, short, type } = definition;
+  const help = definition.helpFor?.[command] ?? definition.help;
   const choices = choicesOf(definition, command);
   const value = type === "boolean" ? "" : ` <${definition.value ?? choices?.join("|") ?? "VALUE"}>`;
   const option = new Option(`${short === undefined ? "" : `${short}, `}${flag}${value}`, help + hint(definition, command));

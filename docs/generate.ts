@@ -22,12 +22,13 @@ function settingsPage(): string {
 }
 
 function settingRow(definition: Definition): string[] {
-  const { flag, short, type, choices, value, commands, help, defaults } = definition;
+  const { flag, short, type, choices, value, commands, help, helpFor, defaults } = definition;
+  const helps = [help, ...Object.entries(helpFor ?? {}).map(([command, text]) => `${command}: ${text}`)];
   const own = Object.entries(defaults ?? {}).map(([command, standard]) => `${shown(type, standard) || "none"} (${command})`);
   return [
     code(short === undefined ? flag : `${short}, ${flag}`), code(environmentName(flag)), cell(choices?.join(", ") ?? value ?? type),
     [shown(type, definition.default), ...own].filter((text) => text !== "").join(", "),
-    commands.join(", "), type === "strings" ? "yes" : "no", cell(help),
+    commands.join(", "), type === "strings" ? "yes" : "no", cell(helps.join("; ")),
   ];
 }
 

@@ -28,6 +28,8 @@ export interface Definition {
   readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
   readonly commands: readonly Command[];
   readonly help: string;
+  /** Where it means something else to a command. */
+  readonly helpFor?: Partial<Readonly<Record<Command, string>>>;
 }
 
 const SERVERS = ["webhook", "sidecar"] as const;
@@ -43,7 +45,7 @@ const GROUP = { regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a
 
 /** Every setting: the one table that flags, environment, help and docs/settings.md are made from. */
 export const SETTINGS = {
-  from: { flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] }, commands: DECIDERS, help: "read manifests from a file, a folder or - (standard input); impact: those that there are" },
+  from: { flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] }, commands: DECIDERS, help: "read manifests from a file, a folder or - (standard input)", helpFor: { impact: "read the manifests that there are from a file, a folder or - (standard input)" } },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS, help: "read a live cluster instead of manifests" },
   kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: READERS, help: "the kubeconfig of --cluster (default: KUBECONFIG, ~/.kube/config, the Pod's own account)" },
   context: { flag: "--context", type: "string", value: "NAME", default: null, commands: READERS, help: "the kubeconfig's context to use" },
@@ -61,23 +63,23 @@ export const SETTINGS = {
   allowedEndpointHosts: { flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: DECIDERS, help: "the only hosts that a namespace's endpoint-url may name" },
   watchNamespace: { flag: "--watch-namespace", type: "strings", value: "NS", pattern: NAMESPACE, default: [], commands: DECIDERS, help: "the only namespaces that the controllers watch" },
   watchSelectors: { flag: "--watch-selectors", type: "string", value: "SELECTOR", pattern: { regexp: LABEL_SELECTOR_TEXT, meaning: "a label selector, such as team=a,tier in (gold,silver)" }, default: null, commands: DECIDERS, help: "the only resources that the controllers watch, by label" },
-  check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: DECIDERS, help: "change the severity of a check" },
+  check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: { regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`, meaning: `ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}` }, default: [], commands: DECIDERS, help: "change the severity of a check", helpFor: { sidecar: "IRS-27=warn: try each role that is granted, and warn of those that STS refuses; no other check changes what is granted" } },
   waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"], help: "who may waive checks by annotation" },
   waiverGroups: { flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"], commands: ["webhook", "local"], help: "whose members may waive checks by annotation" },
-  output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], choicesFor: { lint: ["text", "json", "sarif"] }, default: "text", commands: ["lint", "resolve", "audit", "impact", "migrate carm"], help: "for people, or stable JSON; lint: SARIF 2.1.0 too" },
+  output: { flag: "--output", short: "-o", type: "string", choices: ["text", "json"], choicesFor: { lint: ["text", "json", "sarif"] }, default: "text", commands: ["lint", "resolve", "audit", "impact", "migrate carm"], help: "for people, or stable JSON", helpFor: { lint: "for people, stable JSON, or SARIF 2.1.0 for code scanners" } },
   failOn: { flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint", "audit"], help: "the least severity that makes the exit status 1" },
-  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default", defaults: { manifests: "ack-role-resolver", "credential-process": null }, commands: ["resolve", "manifests", "credential-process"], help: "resolve: the namespace of resources that name none, and of --kind; manifests: the one to install into; credential-process: the one whose role is wanted" },
+  namespace: { flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default", defaults: { manifests: "ack-role-resolver", "credential-process": null }, commands: ["resolve", "manifests", "credential-process"], help: "the namespace of resources that name none, and of --kind", helpFor: { manifests: "the namespace to install into", "credential-process": "the namespace of the resource whose role is wanted, with --kind" } },
   label: { flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [], commands: ["resolve", "credential-process"], help: "with --kind: a label that the resource is to carry" },
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"], help: "say of every selector why it does or does not select" },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"], help: "the manifests are to be deleted instead of applied" },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"], help: "the folder of tls.crt and tls.key; they are reloaded when they change" },
-  listen: { flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" }, commands: [...SERVERS], help: "where to serve (sidecar: loopback only)" },
+  listen: { flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" }, commands: [...SERVERS], help: "where to serve", helpFor: { sidecar: "where to serve, on loopback alone" } },
   healthListen: { flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781" }, commands: [...SERVERS], help: "where to serve /healthz, /readyz and /metrics" },
-  group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"], help: "the API groups of the controller beside this sidecar" },
-  kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar", "resolve", "credential-process"], help: "sidecar: the only kinds that the controller manages; resolve, credential-process: the kind to ask for, such as Bucket.s3.services.k8s.aws, which need not be there yet" },
+  group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"], help: "the API groups of the controller beside this sidecar, such as s3.services.k8s.aws" },
+  kind: { flag: "--kind", type: "strings", value: "KIND", default: [], commands: ["sidecar", "resolve", "credential-process"], help: "the kind to ask for, such as Bucket.s3.services.k8s.aws, which need not be there yet", helpFor: { sidecar: "the only kinds that the controller manages, such as Bucket.s3.services.k8s.aws" } },
   scopeNamespace: { flag: "--scope-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null, commands: ["sidecar"], help: "grant only what resolves in this namespace" },
   token: { flag: "--token", type: "string", value: "TOKEN", default: null, commands: ["sidecar"], help: "the clients' token, for local use" },
-  tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local", "credential-process"], help: "the file of the clients' token; the sidecar makes it when absent or empty, and re-reads it when it changes" },
+  tokenFile: { flag: "--token-file", type: "string", value: "FILE", default: null, commands: ["sidecar", "local", "credential-process"], help: "the file of the clients' token; the sidecar makes it when absent or empty, and re-reads it when it changes", helpFor: { "credential-process": "the file that the sidecar was given with its own --token-file" } },
   endpoint: { flag: "--endpoint", type: "string", value: "URL", pattern: LOOPBACK_URL, default: null, commands: ["credential-process"], help: "the address of a running sidecar, such as http://127.0.0.1:9780" },
   selector: { flag: "--selector", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null, commands: ["credential-process"], help: "the IAMRoleSelector whose role is wanted" },
   stateDir: { flag: "--state-dir", type: "string", value: "DIR", default: null, commands: ["sidecar"], help: "a folder in memory, for the sidecar alone, where what it has vended stays verifiable across a restart" },

@@ -9,7 +9,9 @@ test("help is data, exits 0 and names every command", async (t) => {
 });
 
 test("each command shows its flags with what stands for their values and their defaults", async (t) => {
-  t.match((await runCommand(["webhook", "--help"])).stdout, /--listen <HOST:PORT> +where to serve \(sidecar: loopback only\)\s+\(default: 0\.0\.0\.0:9443\)/);
+  t.match((await runCommand(["webhook", "--help"])).stdout, /--listen <HOST:PORT> +where to serve\s+\(default: 0\.0\.0\.0:9443\)/);
+  t.match((await runCommand(["sidecar", "--help"])).stdout, /--listen <HOST:PORT> +where to serve, on loopback alone\s+\(default: 127\.0\.0\.1:9780\)/);
+  t.notMatch((await runCommand(["credential-process", "--help"])).stdout, /manifests|resolve:|sidecar:/, "nothing of other commands");
   t.match((await runCommand(["sidecar", "--help"])).stdout, /--max-staleness <DURATION>[^]*default: 300s/);
   t.match((await runCommand(["certs", "make", "--help"])).stdout, /--host <NAME>[^]*\(repeatable\)/);
 });
