@@ -1,4 +1,3 @@
-import { exemptionOf } from "../shared/decisions/admission-scope.ts";
 import { definedKind, isKindDefinition } from "../shared/decisions/checks/kind-removal.ts";
 import { judge } from "../shared/decisions/checks/judge.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
@@ -10,7 +9,8 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import { judgeInSlices, type ReviewTime } from "./judge-in-slices.ts";
 import type { LeavingSelectors } from "./leaving-selectors.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
-import { NO_OBJECT, NOT_OURS, type Verdict } from "./verdict.ts";
+import { verdictOf, whereOurs } from "./validation.ts";
+import type { Verdict } from "./verdict.ts";
 
 export interface SelectorContext extends ReviewTime {
   readonly source: Pick<InventorySource, "inventory" | "status">;
@@ -23,12 +23,9 @@ export interface SelectorContext extends ReviewTime {
  * ERR_NOT_READY while that was never loaded, unless the object alone is a reason to refuse it.
  */
 export async function validateIAMRoleSelectors(request: AdmissionRequest, context: SelectorContext): Promise<Verdict> {
-  const object = request.operation === "DELETE" ? request.oldObject : request.object;
-  if (object === null) return NO_OBJECT;
-  if (!isOurs(object, request.operation)) return NOT_OURS;
-  const reason = exemptionOf(request);
-  if (reason !== null) return { outcome: "skipped", reason };
-  return context.source.status.loaded ? judgeAgainstAll(request, object, context) : judgeAlone(request, object, context);
+  return whereOurs(request, (object) => isOurs(object, request.operation), async (object) => (
+    context.source.status.loaded ? judgeAgainstAll(request, object, context) : judgeAlone(request, object, context)
+  ));
 }
 
 /** What the cluster itself cleans up is warned about, never refused. */
@@ -40,10 +37,10 @@ async function judgeAgainstAll(request: AdmissionRequest, object: JsonObject, co
   const isLeaving = operation === "DELETE" && isSelector(object) && !dryRun;
   if (isLeaving) leaving.add(name);
   const input = { object, old, requester, origin: "cluster", inventory, lenient, leaving, ...(operation === "DELETE" && { operation }) } as const;
-  const { findings, denied } = await judgeInSlices(input, settings, context);
+  const judgement = await judgeInSlices(input, settings, context);
   // One that is refused stays, and one that is written is there again.
-  if (denied === isLeaving && !dryRun) leaving.delete(name);
-  return { outcome: denied ? "denied" : "allowed", findings };
+  if (judgement.denied === isLeaving && !dryRun) leaving.delete(name);
+  return verdictOf(judgement);
 }
 
 /** Its author reads what is wrong with the object itself at once; that nothing else is wrong would be a guess. */

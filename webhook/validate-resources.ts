@@ -1,11 +1,8 @@
 import { asksFor, selectorsInQuestion } from "../shared/decisions/access-questions.ts";
 import { isACKGroup } from "../shared/decisions/ack-resource.ts";
-import { exemptionOf } from "../shared/decisions/admission-scope.ts";
 import type { AccessAnswers } from "../shared/decisions/checks/check.ts";
-import type { JudgeInput } from "../shared/decisions/checks/judge.ts";
 import { definedKind, isKindDefinition } from "../shared/decisions/checks/kind-removal.ts";
 import { ACK_09 } from "../shared/decisions/checks/resource-selection.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
 import { field, isJsonObject, type JsonObject } from "../shared/decisions/json.ts";
 import { isACKController, isCleanUp } from "../shared/decisions/requesters.ts";
 import type { DecisionSettings } from "../shared/decisions/settings.ts";
@@ -13,7 +10,8 @@ import { askAll, type AskAccess } from "./access-review.ts";
 import { judgeInSlices, type ReviewTime } from "./judge-in-slices.ts";
 import { type NamespaceWait, whenKnown } from "./known-namespace.ts";
 import type { AdmissionRequest } from "./review-decode.ts";
-import { NO_OBJECT, NOT_OURS, type Verdict } from "./verdict.ts";
+import { judgeInputOf, requireLoaded, verdictOf, whereOurs } from "./validation.ts";
+import type { Verdict } from "./verdict.ts";
 
 export interface ResourceJudgement extends NamespaceWait, ReviewTime {
   readonly settings: DecisionSettings;
@@ -23,22 +21,17 @@ export interface ResourceJudgement extends NamespaceWait, ReviewTime {
 
 /** Judges a step of an ACK resource, its deletion too, and the removal of its definition. Throws ERR_NOT_READY from a view that was never loaded. */
 export async function validateResources(request: AdmissionRequest, context: ResourceJudgement): Promise<Verdict> {
-  const { namespace } = request;
-  const sent = request.operation === "DELETE" ? request.oldObject : request.object;
-  if (sent === null) return NO_OBJECT;
-  if (!isResource(request) && !isRemovalOfKind(request, sent)) return NOT_OURS;
-  const reason = exemptionOf(request);
-  if (reason !== null) return { outcome: "skipped", reason };
-  const { source, settings } = context;
-  if (!source.status.loaded) {
-    throw new ResolverError("ERR_NOT_READY", "the inventory has not been loaded yet, so the resource cannot be judged; try again in a moment");
-  }
-  // The annotations of a namespace count in any case. One that stays unknown leaves out the checks that need it.
-  if (namespace !== "") await whenKnown(() => source.inventory.hasNamespace(namespace), context);
-  const object = namespace === "" ? sent : inNamespace(sent, namespace);
-  const access = await accessTo(object, request, context);
-  const { findings, denied } = await judgeInSlices({ ...inputOf(request, object, context), access }, settings, context);
-  return { outcome: denied ? "denied" : "allowed", findings };
+  return whereOurs(request, (sent) => isResource(request) || isRemovalOfKind(request, sent), async (sent) => {
+    const { namespace, requester } = request;
+    const { source, settings } = context;
+    requireLoaded(source.status, "resource");
+    // The annotations of a namespace count in any case. One that stays unknown leaves out the checks that need it.
+    if (namespace !== "") await whenKnown(() => source.inventory.hasNamespace(namespace), context);
+    const object = namespace === "" ? sent : inNamespace(sent, namespace);
+    const access = await accessTo(object, request, context);
+    const lenient = isACKController(requester, settings) || isCleanUp(request, source.inventory);
+    return verdictOf(await judgeInSlices({ ...judgeInputOf(request, object, source.inventory), access, lenient }, settings, context));
+  });
 }
 
 function isResource({ kind, namespace }: AdmissionRequest): boolean {
@@ -53,17 +46,6 @@ function inNamespace(object: JsonObject, namespace: string): JsonObject {
 
 function isRemovalOfKind({ operation }: AdmissionRequest, object: JsonObject): boolean {
   return operation === "DELETE" && isKindDefinition(object) && isACKGroup(definedKind(object).group);
-}
-
-function inputOf(request: AdmissionRequest, object: JsonObject, { source, settings }: ResourceJudgement): JudgeInput {
-  const { operation, oldObject, requester } = request;
-  const { inventory } = source;
-  return {
-    object, requester, inventory, origin: "cluster",
-    old: operation === "UPDATE" ? oldObject : null,
-    ...(operation !== "CONNECT" && { operation }),
-    lenient: isACKController(requester, settings) || isCleanUp(request, inventory),
-  };
 }
 
 /** Null where no check asks. A deletion gives nobody a role. */
