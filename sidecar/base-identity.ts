@@ -26,7 +26,7 @@ export interface KnownBase {
 
 export interface BaseIdentityPorts {
   readonly provider: BaseProvider;
-  readonly sts: Pick<STS, "callerIdentity"> & Partial<Pick<STS, "behindMs">>;
+  readonly sts: Pick<STS, "callerIdentity" | "behindMs">;
   readonly clock: SteadyClock;
   readonly random: () => number;
   /** After each attempt. */
@@ -104,7 +104,7 @@ export class BaseIdentity {
       const given = await this.#provide();
       const identity = await this.#sts.callerIdentity(given, signal);
       // Their end is by AWS's clock, which STS has just told: where ours is behind they would seem to live on after it.
-      const credentials = { ...given, expirationMs: given.expirationMs === null ? null : given.expirationMs - (this.#sts.behindMs ?? 0) };
+      const credentials = { ...given, expirationMs: given.expirationMs === null ? null : given.expirationMs - this.#sts.behindMs };
       this.#fault = null;
       this.#known = knownFrom({ ...given, ...identity });
       this.#proved = { steadyMs: this.#clock.steady(), expirationMs: credentials.expirationMs };

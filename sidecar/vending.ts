@@ -119,7 +119,7 @@ export class Vending {
   async #roleSession(grant: RoleGrant, wanted: Wanted, { isAwaited }: { readonly isAwaited: boolean } = { isAwaited: true }): Promise<Credentials> {
     const { base, sessions } = this.#ports;
     // Who we are is waited for once: what is kept must not depend on whether our identity can be had just now.
-    const { arn, isSession } = base.known ?? (await base.whenKnown());
+    const { arn, isSession } = await base.whenKnown();
     const request = this.#requestFor(grant, wanted, isSession);
     const key = sessionKey(request, { identity: arn, region: this.#options.region });
     return sessions.get({ key, basis: grant.basis, isAwaited, load: (signal) => this.#assume(request, signal) });

@@ -14,7 +14,7 @@ function credentials(): SigningCredentials {
 }
 
 function subject(provider: BaseProvider, callerIdentity: () => Promise<CallerIdentity> = async () => IDENTITY): BaseIdentity {
-  return new BaseIdentity({ provider, sts: { callerIdentity }, clock, random: () => 0.5 });
+  return new BaseIdentity({ provider, sts: { callerIdentity, behindMs: 0 }, clock, random: () => 0.5 });
 }
 
 test("it is usable once STS has said whose it is, and is renewed at half life", async (t) => {
@@ -50,7 +50,7 @@ test("where this machine's clock is behind STS's, the end that AWS stated is tak
 
 test("a provider that hangs is the base's trouble, not one of STS that would stop the calls for it", async (t) => {
   const own = new FakeClock();
-  const base = new BaseIdentity({ provider: () => new Promise(() => {}), sts: { callerIdentity: async () => IDENTITY }, clock: own, random: () => 0.5 });
+  const base = new BaseIdentity({ provider: () => new Promise(() => {}), sts: { callerIdentity: async () => IDENTITY, behindMs: 0 }, clock: own, random: () => 0.5 });
   const failed = t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE", message: /^No credentials for the sidecar itself \(no answer within 4\.9 s\)\. / });
   await own.advance(5_000);
   await failed;
@@ -114,7 +114,7 @@ test("what became of each attempt is told, how long ago it was proved, and when 
     if (fails) throw new Error("none");
     return { ...credentials(), expirationMs: own.now() + 60 * MINUTE };
   };
-  const base = new BaseIdentity({ provider, sts: { callerIdentity: async () => IDENTITY }, clock: own, random: () => 0.5, onAttempt: ({ is }) => told.push(is) });
+  const base = new BaseIdentity({ provider, sts: { callerIdentity: async () => IDENTITY, behindMs: 0 }, clock: own, random: () => 0.5, onAttempt: ({ is }) => told.push(is) });
   t.equal(base.proved, null);
   await base.get();
   t.same(base.proved, { ageMs: 0, expirationMs: own.now() + 60 * MINUTE });

@@ -87,7 +87,7 @@ export class SidecarUnderTest {
     const session = async (): Promise<SigningCredentials> => ({
       accessKeyID: "ASIABASE", secretAccessKey: BASE_SECRET, sessionToken: `${BASE_SECRET}-token`, expirationMs: this.clock.now() + 3_600_500,
     });
-    return new BaseIdentity({ provider: base ?? session, sts: { callerIdentity: async () => BASE_IDENTITY }, clock: this.clock, random: () => 0.5 });
+    return new BaseIdentity({ provider: base ?? session, sts: { callerIdentity: async () => BASE_IDENTITY, behindMs: 0 }, clock: this.clock, random: () => 0.5 });
   }
 
   #assumeRole({ assumeRole }: Setup, request: SessionRequest): Promise<Credentials> {

@@ -37,7 +37,7 @@ function sidecar(): Sidecar {
     return { accessKeyID: "ASIABASE", secretAccessKey: "secret", sessionToken: "token", expirationMs: clock.now() + HOUR };
   };
   const callerIdentity = async (): Promise<CallerIdentity> => ({ accountID: "999999999999", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod", userID: "AROA:pod" });
-  const base = new BaseIdentity({ provider, sts: { callerIdentity }, clock, random, onAttempt: () => {} });
+  const base = new BaseIdentity({ provider, sts: { callerIdentity, behindMs: 0 }, clock, random, onAttempt: () => {} });
   const sessions = new CredentialCache({ clock, random, gate: new CallGate({ clock }), onLookup: (result) => (lookups[result] += 1) });
   const vending = new Vending(
     { sessionName: "ack-role-resolver", region: "eu-west-1", vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [] },
