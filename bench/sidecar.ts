@@ -101,7 +101,7 @@ async function measureCredentialProcess({ folder, command }: Stage, { port }: Pr
 }
 
 async function measureCluster(stage: Stage): Promise<Result[]> {
-  const cluster = await startFakeCluster(stage.folder, 10);
+  const cluster = await startFakeCluster(stage.folder);
   const idle = await sidecar(stage, ["--cluster", "--kubeconfig", cluster.kubeconfig]);
   await sleep(SETTLE_MS);
   const [bareMB, idleMB] = [await residentMB(stage.bare), await residentMB(idle)];

@@ -10,9 +10,12 @@ export interface FakeCluster {
   close(): void;
 }
 
-/** An API server that lists `selectors` selectors of as many namespaces, over TLS as a real one, and where nothing ever changes. */
-export async function startFakeCluster(folder: string, selectors: number): Promise<FakeCluster> {
-  const numbers = Array.from({ length: selectors }, (_, i) => i);
+/** As many as there are namespaces. */
+const SELECTORS = 10;
+
+/** An API server that lists a few selectors, over TLS as a real one, and where nothing ever changes. Writes a kubeconfig into `folder`. */
+export async function startFakeCluster(folder: string): Promise<FakeCluster> {
+  const numbers = Array.from({ length: SELECTORS }, (_, i) => i);
   const collections = new Map<string, readonly object[]>([
     ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", numbers.map((i) => ({
       metadata: { name: `s-${i}`, uid: `s-${i}`, resourceVersion: "1" },

@@ -1,6 +1,7 @@
 import { labelsSatisfy } from "../label-selector.ts";
 import type { Resolution } from "../resolve.ts";
 import { quote } from "../quote.ts";
+import { RESOLVER_PREFIX } from "../selector-annotations.ts";
 import type { Check, Fault } from "./check.ts";
 import { RESOLUTION, type ResolvedResource, type ResourceChange } from "./resource-change.ts";
 import { listOf } from "./resource-list.ts";
@@ -8,7 +9,7 @@ import { listOf } from "./resource-list.ts";
 const METADATA = ["metadata"] as const;
 
 /** Marks a namespace whose resources may not fall to the controller's own role. */
-export const SELECTOR_REQUIRED_ANNOTATION = "ack-role-resolver.io/selector-required";
+const SELECTOR_REQUIRED_ANNOTATION = `${RESOLVER_PREFIX}selector-required`;
 
 export const ACK_03: Check<ResourceChange> = {
   id: "ACK-03",

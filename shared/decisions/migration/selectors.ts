@@ -52,7 +52,7 @@ export function changesTo(selectors: readonly JsonObject[], stored: readonly str
 }
 
 /** The roles under a key, each with its groups. Where one role is for everything, so is its selector: groups that come later too. */
-export function sharesOf({ via, key, answers, rest }: CARMKey): readonly RoleShare[] {
+function sharesOf({ via, key, answers, rest }: CARMKey): readonly RoleShare[] {
   const byRole = new Map<string, [string, ...string[]]>();
   for (const [group, { roleARN }] of answers) {
     const groups = roleARN === null ? undefined : byRole.get(roleARN);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { Test } from "tap";
+import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
 
 /** An answer of no sidecar: the fields of the body, and what else differs from 200 `application/json`. */
 export interface ScriptedAnswer {
@@ -31,8 +32,7 @@ export async function startScriptedEndpoint(t: Test, answer: (target: string) =>
     server.close();
     server.closeAllConnections();
   });
-  const address = server.address();
-  return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`, requests };
+  return { url: `http://${formatListenAddress(boundAddress(server))}`, requests };
 }
 
 function send(response: ServerResponse, { status = 200, type = "application/json", headers = {}, body }: ScriptedAnswer): void {
