@@ -13,7 +13,7 @@ import type { BaseProvider } from "./base-identity.ts";
 import { IssuedCredentials } from "./issued-credentials.ts";
 import { readiness } from "./readiness.ts";
 import { createServices } from "./services.ts";
-import { checkSidecarSettings, loopbackAddress, sidecarOptions } from "./settings-check.ts";
+import { checkSidecarSettings, loopbackAddress, sidecarOptions, unknownGroups } from "./settings-check.ts";
 import { TokenCheck } from "./token-check.ts";
 import { TokenFile, type TokenFilePorts } from "./token-file.ts";
 
@@ -69,6 +69,8 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     ready();
     const address = formatListenAddress(bound);
     log.info({ address, health_address: health.address, groups: options.groups, scope_namespace: options.scope }, "sidecar listening");
+    // No fault, since there are controllers that are newer than this release; but a typo would leave one with the base identity alone.
+    for (const unknown of unknownGroups(options.groups)) log.warn(unknown, "no ACK controller is known to serve this --group; unless one does, no role is granted for it");
     return { address, healthAddress: health.address, close: () => closeAll(closers) };
   } catch (error) {
     await closeAll(closers);

@@ -1,3 +1,5 @@
+import { ACK_GROUPS } from "../shared/decisions/ack-groups.ts";
+import { closest } from "../shared/decisions/closest.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { type KindArgument, parseKindArgument } from "../shared/decisions/kind-argument.ts";
 import { decisionSettings } from "../shared/decisions/settings.ts";
@@ -46,6 +48,17 @@ export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
   });
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
   return { groups: group, kinds, scope, settings: decisionSettings(settings), unmatched: unmatched ?? (scope === null ? "base" : "deny") };
+}
+
+/** Groups that no controller of this release's list serves, each with the one that was probably meant. */
+export function unknownGroups(groups: readonly string[]): { readonly group: string; readonly meant: string | null }[] {
+  const byService = new Map(ACK_GROUPS.map((group) => [serviceOf(group), group]));
+  return groups.filter((group) => !ACK_GROUPS.includes(group)).map((group) => ({ group, meant: byService.get(closest(serviceOf(group), byService.keys()) ?? "") ?? null }));
+}
+
+/** Without what they all end in, which would make any two look alike. */
+function serviceOf(group: string): string {
+  return group.split(".")[0] ?? group;
 }
 
 /** Throws ERR_CONFIG_ADDRESS for what is no address, or not of this machine alone. */

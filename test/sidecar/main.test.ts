@@ -30,6 +30,15 @@ test("it listens, answers, tells its state apart, and stops", async (t) => {
   await t.rejects(get(sidecar.address, "/v1/credentials"), { code: "ECONNREFUSED" });
 });
 
+test("a group that no controller is known to serve is told at the start, with what was probably meant", async (t) => {
+  const { logLines } = await start(t, { group: ["s3.services.k8s.aws", "dynamobd.services.k8s.aws", "s3.service.k8s.aws", "new.example.com"] });
+  const told = logLines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ level }) => level === "warn");
+  t.match(told, [
+    { group: "dynamobd.services.k8s.aws", meant: "dynamodb.services.k8s.aws" }, { group: "s3.service.k8s.aws", meant: "s3.services.k8s.aws" }, { group: "new.example.com" },
+  ]);
+  t.equal(told.length, 3);
+});
+
 test("without an identity of its own it is not ready, and says why", async (t) => {
   const { sidecar } = await start(t, {}, { baseProvider: () => Promise.reject(new Error("none")) });
   t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: /^No credentials for the sidecar itself \(Error\)\. / });
