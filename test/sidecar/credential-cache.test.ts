@@ -42,19 +42,6 @@ function subject(options: Partial<CredentialCacheOptions> = {}): { clock: FakeCl
 const refusal = new ResolverError("ERR_STS_REFUSED", "STS answered AssumeRole with AccessDenied");
 const trouble = new ResolverError("ERR_STS_UNAVAILABLE", "STS could not be asked");
 
-test("200 cold requests for one session make one call, and 200 over 50 sessions make 50", async (t) => {
-  const { cache, clock, loader } = subject();
-  const asked = Array.from({ length: 200 }, () => cache.get({ key: "a", basis, load: loader.load }));
-  t.equal(loader.calls, 1);
-  loader.answer(session(clock, HOUR));
-  t.equal(new Set((await Promise.all(asked)).map((one) => one.accessKeyID)).size, 1);
-
-  const many = Array.from({ length: 200 }, (_, i) => cache.get({ key: `key ${i % 50}`, basis, load: loader.load }));
-  t.equal(loader.calls, 51);
-  for (let i = 0; i < 50; i++) loader.answer(session(clock, HOUR));
-  await Promise.all(many);
-});
-
 test("the answer is kept although nobody waits for it any longer", async (t) => {
   const { cache, clock, loader } = subject();
   const hungUp = cache.get({ key: "a", basis, load: loader.load });
@@ -156,18 +143,6 @@ test("a refusal ends what is kept, and is remembered for 60 s", async (t) => {
   t.equal(loader.calls, 3);
   loader.answer(session(clock, HOUR, 3));
   t.equal((await again).accessKeyID, "ASIA3");
-});
-
-test("a refusal is forgotten at once when what was granted on has changed", async (t) => {
-  const { cache, clock, loader } = subject();
-  const refused = cache.get({ key: "a", basis, load: loader.load });
-  loader.fail(refusal);
-  await t.rejects(refused, refusal);
-  await t.rejects(cache.get({ key: "a", basis, load: loader.load }), refusal, "the same one still refuses");
-  const changed = cache.get({ key: "a", basis: {}, load: loader.load });
-  t.equal(loader.calls, 2);
-  loader.answer(session(clock, HOUR, 2));
-  t.equal((await changed).accessKeyID, "ASIA2");
 });
 
 test("a call that hangs has failed after 5 s, is aborted, and is repeated at most 3 times in 10 s", async (t) => {
