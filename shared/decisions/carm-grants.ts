@@ -2,7 +2,7 @@ import { ACK_GROUPS } from "./ack-groups.ts";
 import type { ResourceStatus } from "./ack-resource.ts";
 import { ACCOUNT_MAP, lookUpIn, lookUpMaps, type MapEntry, serviceOf, TEAM_MAP } from "./carm.ts";
 import {
-  type Answer, type Asker, askedFor, type Grant, groupsInQuestion, type NamespaceQuery, oneForAll, refusalOfNamespace, refused, type RoleQuery,
+  type Answer, type Asker, askedFor, type Grant, groupsInQuestion, inScope, type NamespaceQuery, oneForAll, refusalOfNamespace, refused, type RoleQuery,
 } from "./grant.ts";
 import type { Inventory } from "./inventory.ts";
 import { printable, quote } from "./quote.ts";
@@ -127,9 +127,8 @@ const SERVICES: ReadonlySet<string> = new Set(ACK_GROUPS.map(serviceOf));
 function notGranted(roleARN: string, query: RoleQuery): Grant {
   const { ackSystemNamespace, teamLevelCARM } = query.settings;
   const maps = teamLevelCARM ? `ConfigMaps ${ackSystemNamespace}/${ACCOUNT_MAP} and ${TEAM_MAP}` : `ConfigMap ${ackSystemNamespace}/${ACCOUNT_MAP}`;
-  const where = query.scope === null ? "" : ` in namespace ${query.scope}, the scope of this sidecar`;
   return refused(
     "ERR_SELECTOR_NOT_GRANTED",
-    `No entry of ${maps} gives ${quote(roleARN)} to ${askedFor(query)}${where}. Add one for the account or team that the role is for, or ask for another role.`,
+    `No entry of ${maps} gives ${quote(roleARN)} to ${askedFor(query)}${inScope(query)}. Add one for the account or team that the role is for, or ask for another role.`,
   );
 }

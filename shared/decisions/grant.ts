@@ -70,6 +70,11 @@ export function askedFor({ groups, kinds }: Pick<Asker, "groups" | "kinds">): st
   return kinds.map(({ kind, version, group }) => [kind, version, group].filter((part) => part !== null).join(".")).join(", ");
 }
 
+/** To follow what is asked for; nothing where any namespace will do. */
+export function inScope({ scope }: Pick<RoleQuery, "scope">): string {
+  return scope === null ? "" : ` in namespace ${scope}, the scope of this sidecar`;
+}
+
 /** The groups of which a kind is in question. */
 export function groupsInQuestion({ groups, kinds }: Pick<Asker, "groups" | "kinds">): readonly string[] {
   return kinds.length === 0 ? groups : groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));

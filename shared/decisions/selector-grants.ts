@@ -1,7 +1,7 @@
 import { listOf } from "./checks/resource-list.ts";
 import { compareText } from "./finding.ts";
 import { formatFieldPath } from "./field-path.ts";
-import { type Answer, type Asker, askedFor, type Grant, type NamespaceQuery, oneForAll, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
+import { type Answer, type Asker, askedFor, type Grant, inScope, type NamespaceQuery, oneForAll, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
 import type { Inventory } from "./inventory.ts";
 import { type Labels, type LabelSelector, labelsSatisfy } from "./label-selector.ts";
 import { quote } from "./quote.ts";
@@ -69,11 +69,10 @@ function grants(inventory: Inventory, selector: RoleSelector, query: RoleQuery):
 
 function noneGrants(roleARN: string, having: ReadonlySet<RoleSelector>, query: RoleQuery): Grant {
   const names = Array.from(having, ({ name }) => name).toSorted(compareText);
-  const where = query.scope === null ? "" : ` in namespace ${query.scope}, the scope of this sidecar`;
   const which = names.length === 0 ? "There is none with that role" : `Those with that role: ${names.join(", ")}`;
   return refused(
     "ERR_SELECTOR_NOT_GRANTED",
-    `No IAMRoleSelector grants ${quote(roleARN)} to ${askedFor(query)}${where}. ${which}. Have one with this spec.arn select what the role is for, or ask for another role.`,
+    `No IAMRoleSelector grants ${quote(roleARN)} to ${askedFor(query)}${inScope(query)}. ${which}. Have one with this spec.arn select what the role is for, or ask for another role.`,
     names,
   );
 }
