@@ -70,7 +70,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     const address = formatListenAddress(bound);
     log.info({ address, health_address: health.address, groups: options.groups, scope_namespace: options.scope }, "sidecar listening");
     // No fault, since there are controllers that are newer than this release; but a typo would leave one with the base identity alone.
-    for (const unknown of unknownGroups(options.groups)) log.warn(unknown, "no ACK controller is known to serve this --group; unless one does, no role is granted for it");
+    for (const unknown of unknownGroups(options.groups)) log.warn(unknown, "no ACK controller is known to serve this --group; if it is a typo, nothing is granted for the one that was meant");
     return { address, healthAddress: health.address, close: () => closeAll(closers) };
   } catch (error) {
     await closeAll(closers);
