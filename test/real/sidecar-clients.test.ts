@@ -11,7 +11,7 @@ import { until } from "./apiserver/until.ts";
 import { type Answer, PLANTED, PlantedSidecar, roleARN } from "./planted-sidecar.ts";
 
 const ANSWER_LIMIT_MS = 900;
-/** Item 14. */
+/** After a token file has changed; it is read each second. */
 const ROTATION_LIMIT_MS = 2_000;
 /** Headers are given 2 s, which is looked after each 0.5 s, and a client another 0.5 s to go. */
 const HEADERS_LIMIT_MS = 4_000;

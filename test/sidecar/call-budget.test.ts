@@ -30,7 +30,7 @@ function subject(): Subject {
   return { clock, budget, started, startedAtMs, running, ask };
 }
 
-test("at most 8 calls are in flight, and who waits longest goes next (item 11)", async (t) => {
+test("at most 8 calls are in flight, and who waits longest goes next", async (t) => {
   const { budget, clock, started, running, ask } = subject();
   const asked = Array.from({ length: 12 }, (_, i) => ask(`${i}`));
   await clock.advance(10_000);
@@ -49,7 +49,7 @@ test("at most 8 calls are in flight, and who waits longest goes next (item 11)",
   t.equal(clock.scheduled, 0, "no timer is left behind");
 });
 
-test("25 calls start at once after a quiet time, then 10 a second (item 11)", async (t) => {
+test("25 calls start at once after a quiet time, then 10 a second", async (t) => {
   const { clock, startedAtMs, ask } = subject();
   const asked = Array.from({ length: 100 }, (_, i) => ask(`${i}`, { endsAtOnce: true }));
   await clock.advance(0);

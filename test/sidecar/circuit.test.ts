@@ -34,7 +34,7 @@ async function failFiveTimes({ ask }: Subject): Promise<void> {
   for (let i = 0; i < 5; i++) await ask(THROTTLED);
 }
 
-test("it opens after 5 failures in a row, and says since when and why (item 11)", async (t) => {
+test("it opens after 5 failures in a row, and says since when and why", async (t) => {
   const one = subject();
   for (let i = 0; i < 4; i++) await one.ask(THROTTLED);
   t.equal(one.circuit.state, "closed", "4 are not enough");

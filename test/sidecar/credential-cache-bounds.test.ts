@@ -12,7 +12,7 @@ function subject(seed: number, gated = true): { clock: FakeClock; sts: FakeSTS; 
   return { clock, gate, cache, sts: new FakeSTS(clock) };
 }
 
-test("1,000 concurrent cold requests for one session make 1 call of an STS that takes 300 ms (item 1)", async (t) => {
+test("1,000 concurrent cold requests for one session make 1 call of an STS that takes 300 ms", async (t) => {
   const { clock, sts, cache } = subject(1);
   sts.latencyMs = 300;
   const asked = Array.from({ length: 1_000 }, () => cache.get(sts.lookup("a")));
@@ -22,7 +22,7 @@ test("1,000 concurrent cold requests for one session make 1 call of an STS that 
   t.equal(sts.calls.length, 1);
 });
 
-test("1,000 concurrent cold requests over 50 sessions make 50 calls, 8 at a time, 25 at once and then 10/s (items 1, 11)", async (t) => {
+test("1,000 concurrent cold requests over 50 sessions make 50 calls, 8 at a time, 25 at once and then 10/s", async (t) => {
   const { clock, sts, cache } = subject(2);
   sts.latencyMs = 100;
   const asked = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i % 50}`)));
@@ -34,7 +34,7 @@ test("1,000 concurrent cold requests over 50 sessions make 50 calls, 8 at a time
   t.ok(sts.mostCallsWithin(SECOND) <= 35);
 });
 
-test("the first caller leaves, and the 50 behind it are answered by its call (item 2)", async (t) => {
+test("the first caller leaves, and the 50 behind it are answered by its call", async (t) => {
   const { clock, sts, cache } = subject(3);
   sts.latencyMs = 500;
   // One who hangs up no longer looks at its promise; nothing of it reaches the call.
@@ -46,7 +46,7 @@ test("the first caller leaves, and the 50 behind it are answered by its call (it
   t.equal(sts.calls.length, 1);
 });
 
-test("the renewals of 1,000 sessions that were made in one moment are spread: no second holds over 2% (item 11)", async (t) => {
+test("the renewals of 1,000 sessions that were made in one moment are spread: no second holds over 2%", async (t) => {
   for (const gated of [false, true]) {
     const { clock, sts, cache } = subject(4, gated);
     const asked = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i}`)));
@@ -65,7 +65,7 @@ test("the renewals of 1,000 sessions that were made in one moment are spread: no
   }
 });
 
-test("5,000 cold sessions pass through a cache of 1,000, and neither they, their timers nor their calls pile up (item 13)", async (t) => {
+test("5,000 cold sessions pass through a cache of 1,000, and neither they, their timers nor their calls pile up", async (t) => {
   const { clock, sts, gate, cache } = subject(5);
   const ends = { given: 0, refused: 0 };
   let mostKept = 0;
@@ -89,7 +89,7 @@ test("5,000 cold sessions pass through a cache of 1,000, and neither they, their
   t.equal(clock.scheduled, 0);
 });
 
-test("100,000 sessions pass through a cache of 1,000, and the one in use all along stays (item 13)", async (t) => {
+test("100,000 sessions pass through a cache of 1,000, and the one in use all along stays", async (t) => {
   const { clock, sts, cache } = subject(6, false);
   const used = await cache.get(sts.lookup("used"));
   for (let i = 0; i < 100_000; i++) {

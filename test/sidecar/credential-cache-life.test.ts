@@ -31,7 +31,7 @@ interface Step {
   readonly latencyMs: number;
 }
 
-test("whatever STS and the clock do, none of 10^5 answers is empty or has under 60 s to live (item 4)", async (t) => {
+test("whatever STS and the clock do, none of 10^5 answers is empty or has under 60 s to live", async (t) => {
   const step = fc.record<Step>({
     waitMs: fc.oneof(fc.integer({ min: 0, max: MINUTE }), fc.integer({ min: 0, max: 20 * MINUTE })),
     jumpMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: -10 * MINUTE, max: 10 * MINUTE }) }),
@@ -75,7 +75,7 @@ test("whatever STS and the clock do, none of 10^5 answers is empty or has under 
 });
 
 for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
-  test(`a clock that is put ${jumpMs > 0 ? "forward" : "back"} by 10 minutes while it runs never makes an expired session of a good one (item 21)`, async (t) => {
+  test(`a clock that is put ${jumpMs > 0 ? "forward" : "back"} by 10 minutes while it runs never makes an expired session of a good one`, async (t) => {
     for (let atMs = 0; atMs <= HOUR; atMs += 5 * MINUTE) {
       const { clock, sts, cache } = subject();
       t.equal(fault(sts, clock, await cache.get(sts.lookup("a"))), null);
@@ -109,7 +109,7 @@ test("a session that a jump of the clock has made due is renewed in the backgrou
   t.equal(sts.calls.length, 2);
 });
 
-test("while STS is healthy no answer has under 16 minutes left (item 6)", async (t) => {
+test("while STS is healthy no answer has under 16 minutes left", async (t) => {
   const random = randomFrom(1);
   const clock = new FakeClock();
   const sts = new FakeSTS(clock);
@@ -130,7 +130,7 @@ test("while STS is healthy no answer has under 16 minutes left (item 6)", async 
   t.ok(leastMs >= 16 * MINUTE);
 });
 
-test("sessions of 900 s are told of once for each and still take one call per 7.5 minutes (item 6)", async (t) => {
+test("sessions of 900 s are told of once for each and still take one call per 7.5 minutes", async (t) => {
   const told: [string, number][] = [];
   const { clock, sts, cache } = subject({ random: randomFrom(2), onShortLived: (...short) => told.push(short) });
   sts.lifeMs = 900 * SECOND;

@@ -39,7 +39,7 @@ async function warmUp({ clock, ask }: Subject, names: readonly string[], forMs: 
   }
 }
 
-test("STS is dead for 22 minutes after any steady state: no warm session is refused, and each is renewed within 30 s of its return (item 5)", async (t) => {
+test("STS is dead for 22 minutes after any steady state: no warm session is refused, and each is renewed within 30 s of its return", async (t) => {
   let asks = 0;
   let slowestMs = 0;
   const outage = fc.record({
@@ -68,7 +68,7 @@ test("STS is dead for 22 minutes after any steady state: no warm session is refu
   t.comment(`0 refusals of ${asks} answers during 22 min without STS (asked: 0); all renewed ${slowestMs / 1000} s after its return at most (asked: 30)`);
 });
 
-test("while STS is down what is valid is served to 60 s before its end, and again within 30 s of its return (item 5)", async (t) => {
+test("while STS is down what is valid is served to 60 s before its end, and again within 30 s of its return", async (t) => {
   const one = subject(1);
   const asked = one.cache.get(one.sts.lookup("a"));
   const session = await asked;
@@ -93,7 +93,7 @@ test("while STS is down what is valid is served to 60 s before its end, and agai
   t.ok(one.clock.steady() - backMs <= 30 * SECOND);
 });
 
-test("STS hangs: 200 cold callers of one session make at most 3 calls in 10 s (item 3)", async (t) => {
+test("STS hangs: 200 cold callers of one session make at most 3 calls in 10 s", async (t) => {
   const one = subject(2);
   one.sts.behaviour = "hangs";
   const refused: Promise<string>[] = [];
@@ -108,7 +108,7 @@ test("STS hangs: 200 cold callers of one session make at most 3 calls in 10 s (i
   t.equal(one.gate.inFlight, 0, "calls that were given up hold no place");
 });
 
-test("STS throttles for 10 min with 200 sessions in use: at most 1 call per 5 s once the circuit is open (item 11)", async (t) => {
+test("STS throttles for 10 min with 200 sessions in use: at most 1 call per 5 s once the circuit is open", async (t) => {
   for (const warm of [true, false]) {
     const one = subject(3);
     const names = keys(200);
@@ -133,7 +133,7 @@ test("STS throttles for 10 min with 200 sessions in use: at most 1 call per 5 s 
   }
 });
 
-test("a caller is refused at once while the circuit is open, told since when and why (item 11)", async (t) => {
+test("a caller is refused at once while the circuit is open, told since when and why", async (t) => {
   const one = subject(4);
   one.sts.behaviour = "throttles";
   await Promise.all(keys(5).map((name) => one.ask(name)));
@@ -142,7 +142,7 @@ test("a caller is refused at once while the circuit is open, told since when and
   t.equal(one.sts.calls.length, calls);
 });
 
-test("a broken trust policy costs at most 60 calls an hour when it is asked for each 5 s, an invalid request 12 (item 12)", async (t) => {
+test("a broken trust policy costs at most 60 calls an hour when it is asked for each 5 s, an invalid request 12", async (t) => {
   for (const [how, most] of [["denies", 60], ["finds it invalid", 12]] as const) {
     const one = subject(5);
     one.sts.behaviour = how;
@@ -157,7 +157,7 @@ test("a broken trust policy costs at most 60 calls an hour when it is asked for 
   }
 });
 
-test("the tries of botocore and of the JavaScript SDK make one call (item 12)", async (t) => {
+test("the tries of botocore and of the JavaScript SDK make one call", async (t) => {
   for (const tries of [3, 5]) {
     const one = subject(6);
     one.sts.behaviour = "denies";
@@ -169,7 +169,7 @@ test("the tries of botocore and of the JavaScript SDK make one call (item 12)", 
   }
 });
 
-test("a refusal is forgotten at once when what was granted on has changed, and trouble is not (item 12)", async (t) => {
+test("a refusal is forgotten at once when what was granted on has changed, and trouble is not", async (t) => {
   const one = subject(7);
   one.sts.behaviour = "denies";
   t.equal(await one.ask("a"), "ERR_STS_REFUSED");
@@ -181,7 +181,7 @@ test("a refusal is forgotten at once when what was granted on has changed, and t
   t.equal(one.sts.callsBetween(0, Infinity), 3, "one for b: a change of its selector makes STS no healthier");
 });
 
-test("two selectors of one role ask once each while STS refuses it, not at every turn (item 12)", async (t) => {
+test("two selectors of one role ask once each while STS refuses it, not at every turn", async (t) => {
   const one = subject(8);
   const selectors = [{ name: "a" }, { name: "b" }] as const;
   one.sts.behaviour = "denies";
@@ -192,7 +192,7 @@ test("two selectors of one role ask once each while STS refuses it, not at every
   t.ok(one.sts.calls.length <= 61, `${one.sts.calls.length} calls in an hour`);
 });
 
-test("STS's AccessDenied ends what is kept, and another refusal does not (item 12)", async (t) => {
+test("STS's AccessDenied ends what is kept, and another refusal does not", async (t) => {
   for (const [how, kept] of [["denies", false], ["finds it invalid", true]] as const) {
     const one = subject(9);
     t.equal(await one.ask("a"), "ok");
@@ -208,7 +208,7 @@ test("STS's AccessDenied ends what is kept, and another refusal does not (item 1
 });
 
 
-test("a session that STS denies ahead of its time is asked for no more until somebody wants it (item 12)", async (t) => {
+test("a session that STS denies ahead of its time is asked for no more until somebody wants it", async (t) => {
   const one = subject(10);
   t.equal(await one.ask("a"), "ok");
   one.clock.jump(40 * MINUTE);
@@ -240,7 +240,7 @@ async function recoveryMs(seed: number, how: Behaviour): Promise<number> {
   return one.clock.steady() - backMs;
 }
 
-test("cold sessions that were asked for each second of an outage are given within 30 s of STS's return (item 5)", async (t) => {
+test("cold sessions that were asked for each second of an outage are given within 30 s of STS's return", async (t) => {
   const taken: number[] = [];
   for (const how of ["throttles", "hangs"] as const) {
     for (let seed = 0; seed < 20; seed++) taken.push(await recoveryMs(seed, how));

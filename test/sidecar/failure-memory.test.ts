@@ -5,7 +5,7 @@ import { judgeFailure } from "../../sidecar/failure-memory.ts";
 import { STSRefused } from "../../sidecar/sts-faults.ts";
 import { THROTTLED } from "./fake-sts.ts";
 
-test("what STS says of a role is remembered for a minute, what it says of a request for five, and only a denial ends what is kept (item 12)", (t) => {
+test("what STS says of a role is remembered for a minute, what it says of a request for five, and only a denial ends what is kept", (t) => {
   const table = [
     ["AccessDenied", 60_000, true], ["AccessDeniedException", 60_000, true], ["RegionDisabledException", 60_000, false],
     ["ValidationError", 300_000, false], ["MalformedPolicyDocument", 300_000, false], ["PackedPolicyTooLarge", 300_000, false],
@@ -17,7 +17,7 @@ test("what STS says of a role is remembered for a minute, what it says of a requ
   t.end();
 });
 
-test("trouble is backed off from with full jitter, from 200 ms to 30 s (item 11)", (t) => {
+test("trouble is backed off from with full jitter, from 200 ms to 30 s", (t) => {
   const mostMs = Array.from({ length: 12 }, (_, failures) => judgeFailure(THROTTLED, failures, 1).forMs);
   t.same(mostMs, [200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000, 30_000, 30_000]);
   t.equal(judgeFailure(THROTTLED, 5, 0).forMs, 0);

@@ -34,7 +34,7 @@ function distinct({ request: { tags: all, policyARNs, ...rest }, asker: who }: W
   return JSON.stringify([who.identity, who.region, Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)), sorted]);
 }
 
-test("no two requests that differ in anything share a session (item 13)", (t) => {
+test("no two requests that differ in anything share a session", (t) => {
   // One field of the first is put into the second, so that they mostly differ in one or two.
   const fields = ["roleARN", "sessionName", "durationSeconds", "externalID", "sourceIdentity", "tags", "policy", "policyARNs", "identity", "region"] as const;
   const pair = fc.tuple(wanted, wanted, fc.constantFrom(...fields)).map(([one, other, field]): [Wanted, Wanted] => {

@@ -69,7 +69,7 @@ function startProviders({ clock, vending }: Sidecar, random: () => number, start
   return { asked: () => asked, failed: () => failed };
 }
 
-test("16 kinds in 3 Regions with 50 roles for 3 hours: at most 2.2 AssumeRole calls an hour for each session, after a burst of 25 and 10/s (item 18)", async (t) => {
+test("16 kinds in 3 Regions with 50 roles for 3 hours: at most 2.2 AssumeRole calls an hour for each session, after a burst of 25 and 10/s", async (t) => {
   const one = sidecar();
   // All at once, as when every controller starts anew.
   const providers = startProviders(one, randomFrom(1), () => 0);
@@ -88,7 +88,7 @@ test("16 kinds in 3 Regions with 50 roles for 3 hours: at most 2.2 AssumeRole ca
   t.ok(one.sts.mostInFlight <= 8);
 });
 
-test("10,000 calls of ACK's providers, which name a session anew each time, are answered from what is kept in 99 of 100 (item 13)", async (t) => {
+test("10,000 calls of ACK's providers, which name a session anew each time, are answered from what is kept in 99 of 100", async (t) => {
   const one = sidecar();
   // Controllers come to their resources one after another.
   const providers = startProviders(one, randomFrom(2), ((random) => () => random() * 5 * MINUTE)(randomFrom(3)));
@@ -100,7 +100,7 @@ test("10,000 calls of ACK's providers, which name a session anew each time, are 
   t.equal(providers.failed(), 0);
 });
 
-test("what is warm is vended while the base identity cannot be had, also once that has ended, and renewed within 30 s of its return (item 5)", async (t) => {
+test("what is warm is vended while the base identity cannot be had, also once that has ended, and renewed within 30 s of its return", async (t) => {
   const one = sidecar();
   const ask = async (): Promise<string> => {
     const answer = Promise.all(GRANTS.slice(0, 1).map((grant) => one.vending.credentialsFor(grant, { as: "role" }))).then(() => "ok", (error: Error & { code: string }) => error.code);
