@@ -13,7 +13,12 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** Stands in everything that is a secret here, and in nothing else. */
 export const PLANTED = "planted";
-export const BASE = { accessKeyID: "ASIASIDECARBASE", secretAccessKey: `${PLANTED}-base-secret`, sessionToken: `${PLANTED}-base-token` };
+/** The sidecar's own identity, as STS knows it, and as a process is given it. */
+export const BASE = {
+  accessKeyID: "ASIASIDECARBASE", secretAccessKey: `${PLANTED}-base-secret`, sessionToken: `${PLANTED}-base-token`,
+  arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
+};
+export const ENVIRONMENT = { AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken };
 const TOKEN = `${PLANTED}-client-token-0123456789abcdef`;
 const EXTRAS = {
   "ack-role-resolver.io/external-id": `${PLANTED}-external-id`, "ack-role-resolver.io/session-tags": `team=${PLANTED}-tag-value`,
@@ -53,8 +58,7 @@ export class PlantedSidecar {
     await Promise.all(selectors.map((name) => sidecar.writeSelector(name)));
     const from = ["--from", join(sidecar.folder, "manifests"), "--group", "s3.services.k8s.aws", "--log-level", "debug"];
     const own = ["--token-file", sidecar.tokenFile, "--state-dir", join(sidecar.folder, "state"), "--sts-endpoint", sidecar.sts.url];
-    const environment = { AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken };
-    const server = await startServer("sidecar", [...from, ...own], environment);
+    const server = await startServer("sidecar", [...from, ...own], ENVIRONMENT);
     t.teardown(() => server.stop());
     sidecar.#server = server;
     return sidecar;
@@ -82,7 +86,7 @@ export class PlantedSidecar {
   async startSTS(): Promise<void> {
     this.#sts = await startSTSEmulator({
       port: this.#sts === null ? 0 : Number(new URL(this.#sts.url).port),
-      baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }],
+      baseCredentials: [BASE],
       now: () => Date.now() + this.aheadMs, randomBytes: plantedBytes, faults: (call) => this.faults(call),
     });
   }

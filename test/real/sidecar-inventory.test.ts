@@ -11,12 +11,12 @@ import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts"
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
+import { BASE, ENVIRONMENT } from "./planted-sidecar.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 const S3 = "s3.services.k8s.aws";
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const ROLE = "arn:aws:iam::111111111111:role/team-a";
-const BASE = { accessKeyID: "ASIASIDECARBASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token" };
 /** What design.md gives a change of the inventory to take effect. */
 const EFFECT_MS = 2_000;
 
@@ -34,12 +34,10 @@ interface Subject {
 }
 
 async function startSubject(t: Test, folder: string, inventoryFlags: readonly string[]): Promise<Subject> {
-  const sts = await startSTSEmulator({ baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }] });
+  const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
   const tokenFile = join(folder, "token");
-  const sidecar = await startServer("sidecar", [...inventoryFlags, "--group", S3, "--sts-endpoint", sts.url, "--token-file", tokenFile], {
-    AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken,
-  });
+  const sidecar = await startServer("sidecar", [...inventoryFlags, "--group", S3, "--sts-endpoint", sts.url, "--token-file", tokenFile], ENVIRONMENT);
   t.teardown(() => sidecar.stop());
   return { sidecar, sts, token: await readFile(tokenFile, "utf8"), refusals: [] };
 }

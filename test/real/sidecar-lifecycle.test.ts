@@ -10,9 +10,9 @@ import { boundAddress } from "../../shared/server/listen-address.ts";
 import { get } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { until } from "./apiserver/until.ts";
+import { BASE, ENVIRONMENT } from "./planted-sidecar.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
-const BASE = { accessKeyID: "ASIASIDECARBASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token" };
 const PATH = "/v1/credentials/selectors/team-a";
 const DRAIN_LIMIT_MS = 5_000;
 const ANSWER_LIMIT_MS = 900;
@@ -26,15 +26,14 @@ interface Subject {
 }
 
 async function subject(t: Test, faults: NonNullable<STSEmulatorOptions["faults"]> = () => null): Promise<Subject> {
-  const sts = await startSTSEmulator({ faults, baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }] });
+  const sts = await startSTSEmulator({ faults, baseCredentials: [BASE] });
   t.teardown(() => sts.close());
   const folder = t.testdir({ manifests: {} });
   const selector = selectorObject("team-a", { arn: "arn:aws:iam::111111111111:role/team-a", namespaceSelector: { names: ["team-a"] } });
   await writeFile(join(folder, "manifests", "list.json"), JSON.stringify({ apiVersion: "v1", kind: "List", items: [namespaceObject("team-a"), selector] }));
   const tokenFile = join(folder, "token");
   const own = ["--from", join(folder, "manifests"), "--group", "s3.services.k8s.aws", "--sts-endpoint", sts.url, "--token-file", tokenFile];
-  const environment = { AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken };
-  return { sts, tokenFile, start: (...flags) => startServer("sidecar", [...own, ...flags], environment) };
+  return { sts, tokenFile, start: (...flags) => startServer("sidecar", [...own, ...flags], ENVIRONMENT) };
 }
 
 async function freePort(): Promise<number> {
