@@ -4,6 +4,7 @@ import type { ManifestSource } from "../../shared/inventory/manifest-source.ts";
 import { resolveAll } from "../resolve.ts";
 import { faultySelectorLines, resolutionTable } from "../resolve-text.ts";
 import type { LocalAddresses } from "./local.ts";
+import { namedGroups } from "./served-groups.ts";
 
 type Settings = SettingsFor<"local">;
 
@@ -12,7 +13,8 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
   const { webhook, sidecar, sts, caFile, tokenFile } = addresses;
   const from = settings.from.join(" ");
   const region = settings.region ?? "eu-west-1";
-  const role = `http://${sidecar.address}/v1/credentials/selectors/${exampleSelector(source.inventory)}`;
+  const role = `http://${sidecar.address}/v1/credentials/${examplePath(source.inventory, settings)}`;
+  const mode = settings.mode === "carm" ? " --mode carm" : "";
   return [
     ...rolesLines(source, settings),
     "Listening, on this machine alone:",
@@ -31,8 +33,8 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     "",
     "Try, in another terminal:",
     `  curl -H "Authorization: $(cat ${tokenFile})" ${role}`,
-    `  npx ack-role-resolver lint ${from}`,
-    `  npx ack-role-resolver resolve ${from} -o json`,
+    `  npx ack-role-resolver lint ${from}${mode}`,
+    `  npx ack-role-resolver resolve ${from}${mode} -o json`,
     "",
     `Change a file under ${from} and the roles are printed anew. Ctrl-C stops.`,
   ];
@@ -53,7 +55,15 @@ export function rolesLines(source: ManifestSource, settings: Settings): string[]
   ];
 }
 
-function exampleSelector({ selectors }: Inventory): string {
+/** Nothing where the sidecar grants for each group that the input names. */
+export function laterGroupLines(source: ManifestSource, served: readonly string[]): string[] {
+  const later = namedGroups(source).filter((group) => !served.includes(group));
+  return later.length === 0 ? [] : [`The sidecar grants for the groups that were there at its start; start anew for ${later.join(", ")}.`, ""];
+}
+
+/** The maps of CARM give a role to a namespace, and selectors have one each. */
+function examplePath({ selectors, namespacesOfCARM }: Inventory, { mode }: Settings): string {
+  if (mode === "carm") return `namespaces/${[...namespacesOfCARM].toSorted()[0] ?? "NAMESPACE"}`;
   const [name] = [...selectors.values()].filter(({ grantable }) => grantable).map((selector) => selector.name).toSorted();
-  return name ?? "NAME";
+  return `selectors/${name ?? "NAME"}`;
 }

@@ -6,10 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeCertificates } from "../../certs/make.ts";
 import { storeCertificates } from "../../certs/store.ts";
-import { isACKGroup } from "../../shared/decisions/ack-resource.ts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import { compareText } from "../../shared/decisions/finding.ts";
-import { objectMeta } from "../../shared/decisions/object-meta.ts";
 import { SETTINGS, type SettingsFor } from "../../shared/decisions/settings.ts";
 import { ManifestSource } from "../../shared/inventory/manifest-source.ts";
 import { listening, parseListenAddress } from "../../shared/server/listen-address.ts";
@@ -20,7 +17,8 @@ import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
 import { serveUntilStopped } from "../serve.ts";
 import { startSource } from "../source.ts";
-import { rolesLines, welcomeLines } from "./local-text.ts";
+import { laterGroupLines, rolesLines, welcomeLines } from "./local-text.ts";
+import { servedGroups } from "./served-groups.ts";
 import { type BaseCredentials, startSTSEmulator, type STSEmulator } from "./sts-emulator/emulator.ts";
 
 type Settings = SettingsFor<"local">;
@@ -49,9 +47,10 @@ export async function runLocal(given: Settings, io: IO): Promise<ExitStatus> {
   const close = async (): Promise<void> => void (await Promise.all(closers.map((one) => one())));
   const log = createLogger({ name: "local", level: settings.logLevel });
   try {
-    const addresses = await startAll(settings, { source, folder, closers });
+    const groups = servedGroups(source);
+    const addresses = await startAll(settings, { source, groups, folder, closers });
     writeLines(io.stdout, welcomeLines(addresses, source, settings));
-    source.onChange(() => writeLines(io.stdout, rolesLines(source, settings)));
+    source.onChange(() => writeLines(io.stdout, [...rolesLines(source, settings), ...laterGroupLines(source, groups)]));
     return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
   } catch (error) {
     await close();
@@ -69,12 +68,13 @@ function exampleFolder(path: string): string {
 
 interface Parts {
   readonly source: ManifestSource;
+  readonly groups: readonly string[];
   readonly folder: string;
   /** What is to be closed; each part adds itself as it starts. */
   readonly closers: (() => Promise<void>)[];
 }
 
-async function startAll(settings: Settings, { source, folder, closers }: Parts): Promise<LocalAddresses> {
+async function startAll(settings: Settings, { source, groups, folder, closers }: Parts): Promise<LocalAddresses> {
   const base = localIdentity(settings);
   const stsAddress = parseListenAddress(settings.stsListen, "--sts-listen");
   const sts = await listening("--sts-listen", stsAddress, () => startSTSEmulator({ ...stsAddress, baseCredentials: [base] }));
@@ -86,7 +86,7 @@ async function startAll(settings: Settings, { source, folder, closers }: Parts):
   closers.push(() => webhook.close());
 
   const tokenFile = settings.tokenFile ?? join(folder, "token");
-  const sidecar = await namingFlags("sidecar", () => runSidecar(sidecarSettings(settings, source, sts.url, tokenFile), {
+  const sidecar = await namingFlags("sidecar", () => runSidecar(sidecarSettings(settings, groups, sts.url, tokenFile), {
     source, environment: {}, log: createLogger({ name: "sidecar", level: settings.logLevel }), baseProvider: async () => base,
   }));
   closers.push(() => sidecar.close());
@@ -110,13 +110,11 @@ function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webho
 
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 
-/** The sidecar of every controller at once: it serves each group that the input holds resources of. */
-function sidecarSettings(settings: Settings, source: ManifestSource, stsEndpoint: string, tokenFile: string): SettingsFor<"sidecar"> {
-  const groups = new Set(source.manifests.map(({ object }) => objectMeta(object).group).filter(isACKGroup));
-  for (const selector of source.inventory.selectors.values()) for (const { group } of selector.types ?? []) if (isACKGroup(group)) groups.add(group);
+/** The sidecar of every controller at once. */
+function sidecarSettings(settings: Settings, group: readonly string[], stsEndpoint: string, tokenFile: string): SettingsFor<"sidecar"> {
   const { sidecarListen: listen, sidecarHealthListen: healthListen } = settings;
   return {
-    ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, token: null, group: [...groups].toSorted(compareText), kind: [],
+    ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, token: null, group: [...group], kind: [],
     scopeNamespace: null, unmatched: null, base: null, sessionName: "ack-role-resolver",
   };
 }

@@ -94,6 +94,30 @@ test("it prints who gets which role, serves what it says it does, and follows ch
   await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "its files are gone");
 });
 
+test("a lone selector is granted, and a group that comes later is told to need another start", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR });
+  const local = new Local(t, "--from", dir, ...FREE_PORTS);
+  const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
+  const [, tokenFile = ""] = /TOKEN_FILE=(\S+)/.exec(await local.line(/TOKEN_FILE=/)) ?? [];
+  await local.line(/Ctrl-C stops/);
+  t.match(await credentials(uri, tokenFile), { status: 200, body: { AccountId: "111122223333" } });
+  await writeFile(path.join(dir, "b.yaml"), BUCKET.replace("s3.", "sqs."));
+  t.equal(await local.line(/start anew/), "The sidecar grants for the groups that were there at its start; start anew for sqs.services.k8s.aws.");
+});
+
+test("with the maps of CARM it shows the role of a namespace, and commands that go by them", async (t) => {
+  const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, annotations: {services.k8s.aws/owner-account-id: "111122223333"}}\n';
+  const map = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ack-role-account-map, namespace: ack-system}\ndata: {"111122223333": "arn:aws:iam::111122223333:role/a"}\n';
+  const local = new Local(t, "--from", t.testdir({ "a.yaml": namespace, "b.yaml": map }), "--mode", "carm", ...FREE_PORTS);
+  const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
+  t.match(uri, /\/v1\/credentials\/namespaces\/team-a$/);
+  const [, tokenFile = ""] = /TOKEN_FILE=(\S+)/.exec(await local.line(/TOKEN_FILE=/)) ?? [];
+  t.match(await local.line(/ lint /), / --mode carm$/);
+  t.match(await local.line(/ resolve /), / --mode carm -o json$/);
+  await local.line(/Ctrl-C stops/);
+  t.match(await credentials(uri, tokenFile), { status: 200, body: { AccountId: "111122223333" } });
+});
+
 test("bad manifests print every fault and exit 2", async (t) => {
   const dir = t.testdir({ "a.yaml": "kind: [", "b.yaml": "x: 1\n" });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
