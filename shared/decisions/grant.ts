@@ -106,7 +106,7 @@ function differing(namespace: string, answers: readonly { readonly grant: Grant;
   const selectors = answers.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
   return refused(
     "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). Name one kind, with its version where that differs.`,
+    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). Name one kind, with its version where that differs: kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/${namespace}, or --kind of the sidecar.`,
     [...new Set(selectors)].toSorted(compareText),
   );
 }

@@ -203,7 +203,7 @@ function labelsDecide(namespace: string, open: readonly RoleSelector[]): Grant {
   return refused(
     "ERR_SELECTOR_AMBIGUOUS",
     `In namespace ${namespace} the labels of the resource decide, and none were given. ` +
-      `IAMRoleSelectors that look at them: [${names.join(", ")}]. Ask with the resource's labels: label=KEY=VALUE for each.`,
+      `IAMRoleSelectors that look at them: [${names.join(", ")}]. Ask at /v1/credentials/namespaces/${namespace} with the resource's labels: label=KEY=VALUE for each.`,
     names,
   );
 }

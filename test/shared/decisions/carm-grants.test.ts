@@ -74,7 +74,7 @@ test("services that differ are refused, naming them, unless a kind tells the ser
   const query = { groups: [S3, RDS], settings: SERVICES };
   t.equal(
     inNamespace("owned", maps, query),
-    `ERR_SELECTOR_AMBIGUOUS In namespace owned the role depends on the kind (${RDS}: ${A}; ${S3}: ${B}). Name one kind, with its version where that differs.`,
+    `ERR_SELECTOR_AMBIGUOUS In namespace owned the role depends on the kind (${RDS}: ${A}; ${S3}: ${B}). Name one kind, with its version where that differs: kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/owned, or --kind of the sidecar.`,
   );
   t.equal(inNamespace("owned", maps, { ...query, kinds: [{ kind: "Bucket", version: null, group: S3 }] }), B);
   t.equal(inNamespace("owned", maps, { ...query, settings: CARM }), A, "without the gate services do not differ");

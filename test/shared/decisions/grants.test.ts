@@ -67,13 +67,13 @@ test("two selectors with one role, for kinds apart, are one answer", async (t) =
 test("kinds that differ are refused, naming them", async (t) => {
   t.same(ask([selector("a", A, { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] })]), {
     verdict: "refused", code: "ERR_SELECTOR_AMBIGUOUS", selectors: ["a"],
-    message: `In namespace team-a the role depends on the kind (Bucket.${S3}: ${A}; any other kind of ${S3}: no role). Name one kind, with its version where that differs.`,
+    message: `In namespace team-a the role depends on the kind (Bucket.${S3}: ${A}; any other kind of ${S3}: no role). Name one kind, with its version where that differs: kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/team-a, or --kind of the sidecar.`,
   });
   t.match(ask([selector("a", A, { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] })], { unmatched: "base" }), {
-    message: `In namespace team-a the role depends on the kind (Bucket.${S3}: ${A}; any other kind of ${S3}: the base identity). Name one kind, with its version where that differs.`,
+    message: `In namespace team-a the role depends on the kind (Bucket.${S3}: ${A}; any other kind of ${S3}: the base identity). Name one kind, with its version where that differs: kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/team-a, or --kind of the sidecar.`,
   });
   t.match(ask([selector("a", A), selector("b", B, { resourceTypeSelector: [{ kind: "Bucket" }] })]), {
-    message: `In namespace team-a the role depends on the kind (Bucket.${S3}: a conflict of [a, b]; any other kind of ${S3}: ${A}). Name one kind, with its version where that differs.`,
+    message: `In namespace team-a the role depends on the kind (Bucket.${S3}: a conflict of [a, b]; any other kind of ${S3}: ${A}). Name one kind, with its version where that differs: kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/team-a, or --kind of the sidecar.`,
   });
   t.match(ask([selector("a", A, { resourceTypeSelector: [{ kind: "Bucket" }] }), selector("user", "arn:aws:iam::111111111111:user/u", { resourceTypeSelector: [{ kind: "Queue" }] })]), {
     code: "ERR_SELECTOR_AMBIGUOUS", message: /Queue\.s3\.services\.k8s\.aws: a refusal of user/,
@@ -95,7 +95,7 @@ test("labels that decide must be given", async (t) => {
   const objects = [selector("gold", B, { resourceLabelSelector: { matchLabels: { tier: "gold" } } }), selector("a", A, { resourceTypeSelector: [{ kind: "Topic" }] })];
   t.same(ask(objects, { kinds: ["Bucket"] }), {
     verdict: "refused", code: "ERR_SELECTOR_AMBIGUOUS", selectors: ["gold"],
-    message: "In namespace team-a the labels of the resource decide, and none were given. IAMRoleSelectors that look at them: [gold]. Ask with the resource's labels: label=KEY=VALUE for each.",
+    message: "In namespace team-a the labels of the resource decide, and none were given. IAMRoleSelectors that look at them: [gold]. Ask at /v1/credentials/namespaces/team-a with the resource's labels: label=KEY=VALUE for each.",
   });
   t.same(ask(objects, { kinds: ["Bucket"], labels: new Map([["tier", "gold"]]) }), role(B, "gold"));
   t.match(ask(objects, { kinds: ["Bucket"], labels: new Map() }), { code: "ERR_SELECTOR_UNMATCHED" }, "said to have none");
