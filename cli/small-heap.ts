@@ -6,13 +6,11 @@ const STARTED_MS = 5_000;
 
 /**
  * Keeps the process as small as it can be without a command line of V8's own (docs/decisions/0009-what-the-sidecar-loads.md): the young
- * generation stays at the 1 MB that it starts with, since hardly anything of a request outlives it; functions are optimized by Maglev alone,
- * since TurboFan takes memory, and time beside those who wait; and what loading modules has left behind is collected once. V8 reads each flag
- * when it would act on it.
+ * generation stays at the 1 MB that it starts with, since hardly anything of a request outlives it, and what loading modules has left behind is
+ * collected once. V8 reads each flag when it would act on it.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
-  setFlagsFromString("--no-turbofan");
   setTimeout(collectOnce, STARTED_MS).unref();
 }
 

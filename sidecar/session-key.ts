@@ -23,6 +23,26 @@ export function sessionKey(request: SessionRequest, { identity, region }: Asker)
   return JSON.stringify([roleARN, hash("sha256", JSON.stringify(distinct), "base64url")]);
 }
 
+/** The key that was made last on each basis, since to make one for each request that finds its session kept takes longer than to find it. */
+export class SessionKeys {
+  readonly #made = new WeakMap<object, { readonly request: SessionRequest; readonly asker: Asker; readonly key: string }>();
+
+  /** What `sessionKey` gives; `basis` is what the session is granted on. */
+  keyOf(basis: object, request: SessionRequest, asker: Asker): string {
+    const made = this.#made.get(basis);
+    if (made !== undefined && isSame(made.request, request) && isSame(made.asker, asker)) return made.key;
+    const key = sessionKey(request, asker);
+    this.#made.set(basis, { request, asker, key });
+    return key;
+  }
+}
+
+/** Whether they have the same fields in the same order, each the same value or the same object. */
+function isSame(a: object, b: object): boolean {
+  const [fields, others] = [Object.entries(a), Object.entries(b)];
+  return fields.length === others.length && fields.every(([name, value], i) => name === others[i]?.[0] && value === others[i][1]);
+}
+
 /** The role of a session's key. */
 export function roleOfSession(key: string): string {
   const parts: unknown = JSON.parse(key);

@@ -7,7 +7,7 @@ import type { BaseIdentity } from "./base-identity.ts";
 import type { CredentialCache, Credentials } from "./credential-cache.ts";
 import type { IdentityOnlyKeys } from "./identity-only.ts";
 import type { IssuedCredentials, IssuedKind } from "./issued-credentials.ts";
-import { sessionKey } from "./session-key.ts";
+import { SessionKeys } from "./session-key.ts";
 import type { STS } from "./sts-client.ts";
 
 export interface VendingOptions {
@@ -58,6 +58,7 @@ const NOTHING_WANTED: Wanted = { durationSeconds: DURATION_SECONDS, policy: null
 export class Vending {
   readonly #options: VendingOptions;
   readonly #ports: VendingPorts;
+  readonly #keys = new SessionKeys();
   /** The account that was answered first. */
   #account: string | null;
 
@@ -121,7 +122,7 @@ export class Vending {
     // Who we are is waited for once: what is kept must not depend on whether our identity can be had just now.
     const { arn, isSession } = await base.whenKnown();
     const request = this.#requestFor(grant, wanted, isSession);
-    const key = sessionKey(request, { identity: arn, region: this.#options.region });
+    const key = this.#keys.keyOf(grant.basis, request, { identity: arn, region: this.#options.region });
     return sessions.get({ key, basis: grant.basis, isAwaited, load: (signal) => this.#assume(request, signal) });
   }
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { test } from "tap";
 import type { SessionRequest, SessionTag } from "../../shared/decisions/session.ts";
-import { type Asker, roleOfSession, sessionKey } from "../../sidecar/session-key.ts";
+import { type Asker, roleOfSession, sessionKey, SessionKeys } from "../../sidecar/session-key.ts";
 import { parameters } from "../shared/decisions/property.ts";
 
 interface Wanted {
@@ -77,5 +77,15 @@ test("a key tells the role and nothing else that was asked for", (t) => {
   const key = sessionKey(REQUEST, { identity: "arn:aws:sts::999999999999:assumed-role/planted-role/pod", region: "eu-west-1" });
   t.notMatch(key, /planted|eu-west-1|3600/);
   t.equal(roleOfSession(key), REQUEST.roleARN);
+  t.end();
+});
+
+test("a key that is kept is the one that would be made, whatever is asked for on one basis in turn", (t) => {
+  const basis = {};
+  const keys = new SessionKeys();
+  const check = ([one, other]: [Wanted, Wanted]): boolean =>
+    [one, { ...one }, { ...one, request: { ...one.request, tags: other.request.tags } }, { ...one, asker: other.asker }, other].every((each) => keys.keyOf(basis, each.request, each.asker) === keyOf(each));
+  fc.assert(fc.property(fc.tuple(wanted, wanted), check), parameters(t, 1_000));
+  t.pass();
   t.end();
 });
