@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
-import { field } from "../shared/decisions/json.ts";
+import { field } from "../shared/decisions/kubernetes/json.ts";
 import { NAMESPACE_COUNT, RESOURCE_KINDS, RESOURCES_A_KIND, SELECTOR_COUNT } from "./inventory/size.ts";
 import type { Result } from "./result.ts";
 

@@ -1,9 +1,11 @@
-import { queryOf, type ResourceQuery } from "../shared/decisions/ack-resource.ts";
-import { Inventory } from "../shared/decisions/inventory.ts";
-import type { JsonObject } from "../shared/decisions/json.ts";
-import { resolve } from "../shared/decisions/resolve.ts";
-import { type RoleSelector, selectsNamespace, selectsWithinNamespace } from "../shared/decisions/role-selector.ts";
-import type { DecisionSettings } from "../shared/decisions/settings.ts";
+import type { DecisionSettings } from "../shared/decisions/context.ts";
+import { Inventory } from "../shared/decisions/inventory/inventory.ts";
+import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { resolve } from "../shared/decisions/resolution/resolve.ts";
+import {
+  type RoleSelector, selectsNamespace, selectsWithinNamespace,
+} from "../shared/decisions/selectors/effective.ts";
 import { randomFrom } from "./random.ts";
 import type { Result } from "./result.ts";
 

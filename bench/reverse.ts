@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { judgeSteps } from "../shared/decisions/checks/judge.ts";
-import { Inventory } from "../shared/decisions/inventory.ts";
-import type { JsonObject } from "../shared/decisions/json.ts";
-import { selectingSelectors } from "../shared/decisions/resolve.ts";
-import { type DecisionSettings, decisionSettings } from "../shared/decisions/settings.ts";
-import { finish } from "../shared/decisions/steps.ts";
+import { judgeSteps } from "../shared/decisions/checks/run.ts";
+import { type DecisionSettings, decisionSettings } from "../shared/decisions/context.ts";
+import { Inventory } from "../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { finish } from "../shared/decisions/paced.ts";
+import { selectingSelectors } from "../shared/decisions/resolution/resolve.ts";
 import { readSettings } from "../shared/server/settings.ts";
 import { inSlices } from "../shared/server/slices.ts";
 import { randomFrom } from "./random.ts";

@@ -7,7 +7,9 @@ import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
 import type { Result } from "./result.ts";
 import { startFakeCluster } from "./sidecar/fake-cluster.ts";
 import { load, type LoadOptions, type LoadResult, quantile } from "./sidecar/load.ts";
-import { processorMs, type Program, residentMB, runTimeMs, startBareServer, startSidecar, stop } from "./sidecar/programs.ts";
+import {
+  processorMs, type Program, residentMB, runTimeMs, startBareServer, startSidecar, stop,
+} from "./sidecar/programs.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 const KEYS = 1_000;

@@ -1,20 +1,22 @@
-import { judge } from "../shared/decisions/checks/judge.ts";
+import { judge } from "../shared/decisions/checks/run.ts";
+import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { compareInventories, countsOf, type ImpactComparison, isGrave } from "../shared/decisions/impact.ts";
-import type { JsonObject } from "../shared/decisions/json.ts";
-import { objectMeta } from "../shared/decisions/object-meta.ts";
-import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
-import { identityKey, identityOf } from "../shared/inventory/duplicates.ts";
-import { STDIN } from "../shared/inventory/manifest-files.ts";
-import type { Manifest } from "../shared/inventory/manifest-reader.ts";
-import { type ProposedState, stateWith, stateWithout } from "../shared/inventory/proposed-state.ts";
-import { impactLines } from "./impact-text.ts";
-import { readInput } from "./input.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import {
+  type Change, CHANGES, compareInventories, countsOf, GRAVE, type ImpactComparison, isGrave,
+} from "../shared/decisions/resolution/impact.ts";
+import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { STDIN } from "../shared/inventory/manifests/files.ts";
+import { identityKey, identityOf } from "../shared/inventory/manifests/identity.ts";
+import { type ProposedState, stateWith, stateWithout } from "../shared/inventory/manifests/proposed-state.ts";
+import type { Manifest } from "../shared/inventory/manifests/reader.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { locate, type LocatedFinding } from "./located-finding.ts";
-import { painter } from "./paint.ts";
+import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
 import { resourceName } from "./resolve.ts";
-import { inventoryOf, isUnreadable, readState, type State } from "./state.ts";
+import { inventoryOf, isUnreadable, readInput, readState, type State } from "./state.ts";
+import { formatTable, type Paint, painter } from "./terminal.ts";
 
 /** Prints nothing but the faults when anything could not be read. */
 export async function runImpact(paths: readonly string[], settings: SettingsFor<"impact">, io: IO): Promise<ExitStatus> {
@@ -77,4 +79,48 @@ function impactJSON({ impacts, resources }: ImpactComparison): object {
     summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) },
     changes: impacts.map(({ resource, change, before, after }) => ({ resource: resourceName(resource), change, before, after })),
   };
+}
+
+/** As a person says it, after a count and as a cell. */
+const SAID: Readonly<Record<Change, string>> = {
+  conflict: "to conflict", refused: "to refusal", default: "to default", account: "other account", role: "other role", region: "other region",
+  selected: "selected now", selector: "other selector", added: "new", removed: "gone",
+};
+
+/** The counts, a row a resource that changes, and what of the manifests the webhook would refuse. */
+export function impactLines(comparison: ImpactComparison, denials: readonly LocatedFinding[], paint: Paint): string[] {
+  const refused = denials.length === 0 ? [] : ["", paint("bold", "The webhook would refuse"), ...denials.flatMap((denial) => findingLines(denial, paint))];
+  return [...comparisonLines(comparison, paint), ...refused];
+}
+
+function comparisonLines({ impacts, resources }: ImpactComparison, paint: Paint): string[] {
+  const counts = countsOf(impacts);
+  const said = CHANGES.filter((change) => counts[change] > 0).map((change) => `${counts[change]} ${SAID[change]}`);
+  const summary = `${resources} resources: ${[...said, `${resources - impacts.length} unchanged`].join(", ")}`;
+  if (impacts.length === 0) return [summary];
+  const rows = impacts.map(({ resource, change, before, after }) => [
+    resource.namespace, `${resource.kind}/${resource.name ?? ""}`, SAID[change], resolutionCell(before, change), "->", resolutionCell(after, change),
+  ]);
+  const [head = "", ...lines] = formatTable([["NAMESPACE", "RESOURCE", "CHANGE", "BEFORE", "", "AFTER"], ...rows]);
+  const painted = lines.map((line, i) => {
+    const change = impacts[i]?.change ?? "role";
+    return line.replace(`  ${SAID[change]}`, `  ${paint(GRAVE.has(change) ? "red" : "yellow", SAID[change])}`);
+  });
+  return [summary, "", paint("bold", head), ...painted];
+}
+
+/** The account first, since that is what matters; the region only where it is what changes. */
+function resolutionCell(resolution: Resolution | null, change: Change): string {
+  if (resolution === null) return "-";
+  const { outcome, code, selectors, region } = resolution;
+  if (outcome === "conflict") return `conflict of ${selectors.map(({ name }) => name).join(", ")}`;
+  if (outcome === "refused") return `refused: ${code ?? ""}`;
+  return change === "region" ? `${roleText(resolution)} in ${region?.value ?? "no region"}` : roleText(resolution);
+}
+
+function roleText({ outcome, accountID, roleARN, selectors }: Resolution): string {
+  const account = accountID ?? "account not known";
+  if (outcome === "default") return `${account}, the controller's own`;
+  const role = (roleARN ?? "").split(":").at(-1) ?? "";
+  return [account, role, ...selectors.map(({ name }) => `by ${name}`)].join(" ");
 }

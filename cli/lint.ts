@@ -1,14 +1,14 @@
-import { isChecked } from "../shared/decisions/checks/applied-checks.ts";
-import { judge, type Judgement } from "../shared/decisions/checks/judge.ts";
-import { compareText } from "../shared/decisions/finding.ts";
-import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
-import { notAppliedLine } from "./audit-text.ts";
-import { reportFaults } from "./input.ts";
+import { isChecked } from "../shared/decisions/checks/applicable.ts";
+import { judge, type Judgement } from "../shared/decisions/checks/run.ts";
+import { decisionSettings } from "../shared/decisions/context.ts";
+import { compareText } from "../shared/decisions/kubernetes/text.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { notAppliedLine } from "./audit.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
-import { painter } from "./paint.ts";
 import { sarifLog } from "./sarif.ts";
-import { readState, type State, type StateObject } from "./state.ts";
+import { readState, reportFaults, type State, type StateObject } from "./state.ts";
+import { painter } from "./terminal.ts";
 
 interface Linted {
   /** How many objects there is a check for. */

@@ -1,10 +1,11 @@
-import { type FieldPath, formatFieldPath } from "../shared/decisions/field-path.ts";
-import type { Finding, Severity } from "../shared/decisions/finding.ts";
-import { printable } from "../shared/decisions/quote.ts";
-import type { JsonObject } from "../shared/decisions/json.ts";
-import { objectMeta } from "../shared/decisions/object-meta.ts";
-import type { Paint } from "./paint.ts";
+import type { Finding } from "../shared/decisions/checks/finding.ts";
+import type { Severity } from "../shared/decisions/context.ts";
+import { type FieldPath, formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { printable } from "../shared/decisions/kubernetes/text.ts";
 import type { StateObject } from "./state.ts";
+import type { Paint } from "./terminal.ts";
 
 /** A finding and where it is, in the shape of `lint -o json`. */
 export interface LocatedFinding {

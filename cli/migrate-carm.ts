@@ -1,17 +1,19 @@
-import { isACKGroup } from "../shared/decisions/ack-resource.ts";
-import { findingLine, judge } from "../shared/decisions/checks/judge.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { Finding } from "../shared/decisions/finding.ts";
-import { type MigrationPlan, planMigration, type ProvedMigration, proveMigration } from "../shared/decisions/migration.ts";
-import { objectMeta } from "../shared/decisions/object-meta.ts";
-import { accountOfARN } from "../shared/decisions/role-arn.ts";
-import { printable } from "../shared/decisions/quote.ts";
-import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
 import { renderYAML } from "../manifests/render.ts";
+import { type Finding, findingLine } from "../shared/decisions/checks/finding.ts";
+import { judge } from "../shared/decisions/checks/run.ts";
+import { decisionSettings } from "../shared/decisions/context.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { accountOfARN } from "../shared/decisions/kubernetes/arn.ts";
+import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
+import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { printable } from "../shared/decisions/kubernetes/text.ts";
+import {
+  type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
+} from "../shared/decisions/migration/plan.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { type Paint, painter } from "./paint.ts";
-import { Progress } from "./progress.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
+import { type Paint, painter, Progress } from "./terminal.ts";
 
 /** A fault that the webhook would refuse a generated selector for. */
 interface Refusal {

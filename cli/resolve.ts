@@ -1,15 +1,18 @@
-import { isACKGroup, queryOf, type ResourceQuery } from "../shared/decisions/ack-resource.ts";
-import { askedResources } from "../shared/decisions/asked-resource.ts";
-import { explain, type SelectorExplanation } from "../shared/decisions/explain.ts";
-import type { Inventory } from "../shared/decisions/inventory.ts";
-import type { JsonObject } from "../shared/decisions/json.ts";
-import { apiVersionOf, objectMeta } from "../shared/decisions/object-meta.ts";
-import { type Resolution, resolve } from "../shared/decisions/resolve.ts";
-import { type DecisionSettings, decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import { findingLine } from "../shared/decisions/checks/finding.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/decisions/context.ts";
+import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
+import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
+import { apiVersionOf, objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { compareText, printable } from "../shared/decisions/kubernetes/text.ts";
+import { explain, partText, type SelectorExplanation } from "../shared/decisions/resolution/explain.ts";
+import { askedResources } from "../shared/decisions/resolution/hypothetical-resource.ts";
+import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { painter } from "./paint.ts";
-import { explanationLines, faultySelectorLines, resolutionTable } from "./resolve-text.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
+import { formatTable, type Paint, painter } from "./terminal.ts";
 
 /** A resource and its resolution, in the shape of `-o json`. */
 export interface ResolvedResource extends Resolution {
@@ -76,4 +79,50 @@ function warnOfVersions(resolved: readonly ResolvedResource[], inventory: Invent
 function warnOfNamespace(namespace: string, inventory: Inventory, io: IO): void {
   if (inventory.hasNamespace(namespace) || !inventory.readsNamespaceLabels) return;
   io.stderr.write(`warning: Namespace ${namespace} is not known, so selectors that look at its labels see its name alone\n`);
+}
+
+const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
+
+/** A row a resource, as lines. One that is only asked for has no name. */
+export function resolutionTable(resolved: readonly ResolvedResource[], paint: Paint): string[] {
+  const rows = resolved.map(({ resource, outcome, roleARN, region, selectors }) => [
+    resource.namespace, resource.name === null ? resource.kind : `${resource.kind}/${resource.name}`, outcome, selectors.map(({ name }) => name).join(", ") || "-",
+    roleARN ?? (outcome === "default" ? "the controller's own" : "-"), region?.value ?? "-",
+  ]);
+  const [head = "", ...lines] = formatTable([["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"], ...rows]);
+  const painted = lines.map((line, i) => {
+    const outcome = resolved[i]?.outcome ?? "refused";
+    return line.replace(`  ${outcome}`, `  ${paint(OUTCOME_STYLE[outcome], outcome)}`);
+  });
+  return [paint("bold", head), ...painted];
+}
+
+/** A block a resource: how it resolves, then each selector, first those that select it, with every part of what they want. */
+export function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
+  return resolved.flatMap(({ resource, outcome, message, explanation = [] }, i) => [
+    ...(i === 0 ? [] : [""]),
+    `${paint("bold", printable(`${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
+    `  ${printable(message)}`,
+    ...(explanation.length === 0 ? ["  There is no IAMRoleSelector."] : []),
+    ...explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects)).flatMap((one) => selectorLines(one, paint)),
+  ]);
+}
+
+function selectorLines({ selector, selects, malformed, parts, message }: SelectorExplanation, paint: Paint): string[] {
+  const head = `  ${printable(selector)}: ${selects ? paint("green", "selects it") : "does not select it"}`;
+  if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
+  return [head, ...parts.map((one) => `    ${one.holds ? paint("green", "yes") : paint("yellow", "no ")} ${partText(one)}`)];
+}
+
+/** The selectors that take no part, and those that the webhook would refuse, with what is wrong and how to mend it. */
+export function faultySelectorLines(inventory: Inventory): string[] {
+  const sorted = [...inventory.faulty].toSorted(([a], [b]) => compareText(a, b));
+  return sorted.flatMap(([name, { faults }]) => {
+    const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but no session is granted on it, and the webhook would refuse it";
+    const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
+    return [
+      `IAMRoleSelector ${printable(name)} ${effect}:`,
+      ...denied.map(({ check, fault }) => `  ${findingLine({ code: check.id, path: fault.path, message: fault.message, fix: fault.fix ?? check.fix })}`),
+    ];
+  });
 }

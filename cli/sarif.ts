@@ -2,7 +2,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
-import { formatInputFault, type InputFault } from "../shared/inventory/manifest-reader.ts";
+import { formatInputFault, type InputFault } from "../shared/inventory/manifests/reader.ts";
 import { VERSION } from "../shared/server/version.ts";
 import type { LocatedFinding } from "./located-finding.ts";
 

@@ -1,12 +1,10 @@
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { logInventory } from "../shared/server/inventory-log.ts";
-import { createLogger } from "../shared/server/logger.ts";
+import { createLogger, logInventory } from "../shared/server/logger.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { runSidecar } from "../sidecar/main.ts";
-import { checkSidecarSettings } from "../sidecar/settings-check.ts";
+import { checkSidecarSettings } from "../sidecar/options.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
-import { serveUntilStopped } from "./serve.ts";
-import { openSource, startSource } from "./source.ts";
+import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
 /** What is in flight is answered within 900 ms; clients that dawdle are cut off after 4 s. */
 const CLOSE_MS = 5_000;

@@ -1,13 +1,25 @@
-import { compareText } from "../shared/decisions/finding.ts";
-import { Inventory } from "../shared/decisions/inventory.ts";
-import type { JsonObject } from "../shared/decisions/json.ts";
-import { objectMeta } from "../shared/decisions/object-meta.ts";
+import { text } from "node:stream/consumers";
+import type { Origin } from "../shared/decisions/context.ts";
+import { Inventory } from "../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { compareText } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import type { Origin } from "../shared/decisions/type-entry.ts";
-import { formatInputFault, type InputFault, type Manifest } from "../shared/inventory/manifest-reader.ts";
-import { readInput } from "./input.ts";
+import { readManifestPaths } from "../shared/inventory/manifests/files.ts";
+import {
+  formatInputFault, type InputFault, type Manifest, type ManifestReading,
+} from "../shared/inventory/manifests/reader.ts";
 import { type IO, writeLines } from "./io.ts";
-import { Progress } from "./progress.ts";
+import { Progress } from "./terminal.ts";
+
+/** Reads the manifests that a command is given, standard input included. */
+export async function readInput(paths: readonly string[], io: IO): Promise<ManifestReading> {
+  return await readManifestPaths(paths, () => text(io.stdin));
+}
+
+export function reportFaults(faults: readonly InputFault[], io: IO): void {
+  for (const fault of faults) io.stderr.write(`${formatInputFault(fault)}\n`);
+}
 
 /** An object, and where it was written; nowhere when a cluster holds it. */
 export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
@@ -40,7 +52,7 @@ async function readFolder({ from, runtime }: StateSettings, io: IO): Promise<Sta
 
 /** What talks to a cluster is loaded only for one. */
 async function readCluster({ kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups }: StateSettings, io: IO): Promise<State> {
-  const [{ loadCluster }, { connectKubernetes }] = await Promise.all([import("../shared/inventory/load-cluster.ts"), import("../shared/inventory/kubeconfig.ts")]);
+  const [{ loadCluster }, { connectKubernetes }] = await Promise.all([import("../shared/inventory/cluster/load.ts"), import("../shared/inventory/cluster/kubeconfig.ts")]);
   const progress = new Progress(io.stderr);
   try {
     const { inventory, objects } = await loadCluster({

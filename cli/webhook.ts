@@ -1,14 +1,13 @@
-import { asksAccess } from "../shared/decisions/access-questions.ts";
+import { asksAccess } from "../shared/decisions/checks/access.ts";
+import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
-import { logInventory } from "../shared/server/inventory-log.ts";
-import { createLogger, type Logger } from "../shared/server/logger.ts";
+import { createLogger, type Logger, logInventory } from "../shared/server/logger.ts";
 import { accessReviews, type AskAccess } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook } from "../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
-import { serveUntilStopped } from "./serve.ts";
-import { openSource, startSource } from "./source.ts";
+import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
 export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
@@ -30,6 +29,6 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
 async function openAccessReviews(settings: SettingsFor<"webhook">, log: Logger): Promise<{ readonly access?: AskAccess }> {
   if (!asksAccess(decisionSettings(settings))) return {};
   if (!settings.cluster) throw new ResolverError("ERR_CONFIG_INVALID", "--check: who may use a selector is asked of a cluster; give --cluster, or leave ACK-09 and NS-02 off");
-  const { connectKubernetes } = await import("../shared/inventory/kubeconfig.ts");
+  const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
   return { access: accessReviews({ api: await connectKubernetes(settings), clock: systemClock, log }) };
 }

@@ -1,9 +1,9 @@
-import { IRS_35 } from "../shared/decisions/checks/selector-labels.ts";
-import { IRS_00 } from "../shared/decisions/checks/selector-shape.ts";
-import { IRS_12 } from "../shared/decisions/checks/selector-types.ts";
-import type { Runtime } from "../shared/decisions/checks/check.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/iamroleselector.ts";
-import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/decisions/iamroleselector-schema.ts";
+import { IRS_35 } from "../shared/decisions/checks/selectors/labels.ts";
+import { IRS_00 } from "../shared/decisions/checks/selectors/shape.ts";
+import { IRS_12 } from "../shared/decisions/checks/selectors/types.ts";
+import type { Runtime } from "../shared/decisions/context.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
+import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/decisions/selectors/schema.ts";
 import { labelsOf } from "./naming.ts";
 
 /** A rule in CEL that the API server applies to a value of the schema that carries it. */

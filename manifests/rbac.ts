@@ -1,7 +1,9 @@
-import type { V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding, V1ServiceAccount } from "@kubernetes/client-node";
-import { knownGroups } from "../shared/decisions/ack-groups.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/carm.ts";
-import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
+import type {
+  V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding, V1ServiceAccount,
+} from "@kubernetes/client-node";
+import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
+import { knownGroups } from "../shared/decisions/kubernetes/ack-groups.ts";
+import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { ACCESS_REVIEWS_ROLE, labelsOf, MAPS_ROLE, READER_ROLE, RESOURCES_ROLE, WEBHOOK } from "./naming.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";

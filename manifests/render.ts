@@ -1,11 +1,14 @@
 import { stringify } from "yaml";
-import { isACKGroup } from "../shared/decisions/ack-resource.ts";
-import type { Runtime } from "../shared/decisions/checks/check.ts";
+import type { Runtime } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { namespaceNameFaults } from "../shared/decisions/kubernetes-names.ts";
-import { quote } from "../shared/decisions/quote.ts";
+import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
+import { namespaceNameFaults } from "../shared/decisions/kubernetes/names.ts";
+import { quote } from "../shared/decisions/kubernetes/text.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
-import { accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount } from "./rbac.ts";
+import {
+  accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
+  resourcesBinding, resourcesRole, serviceAccount,
+} from "./rbac.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
 export const MANIFEST_PARTS = ["crds", "rbac", "webhooks", "all"] as const;

@@ -1,11 +1,12 @@
 import type {
-  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
-  V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
+  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook,
+  V1MutatingWebhookConfiguration, V1RuleWithOperations, V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
-import { knownGroups } from "../shared/decisions/ack-groups.ts";
-import { ACCOUNT_MAP, IGNORED_NAMESPACES, TEAM_MAP } from "../shared/decisions/carm.ts";
-import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
-import { NAME_LABEL } from "../shared/decisions/selector-index.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
+import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
+import { knownGroups } from "../shared/decisions/kubernetes/ack-groups.ts";
+import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
+import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { labelsOf, WEBHOOK } from "./naming.ts";
 
 /** How the API server reaches the webhook, and for which objects. */

@@ -2,25 +2,21 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { NamespaceQuery, RoleQuery } from "../shared/decisions/grants.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import { limitConnections } from "./connection-limit.ts";
-import { addCredentialRoutes, askedOf } from "./credential-routes.ts";
+import type { STSRoutePorts } from "./http/assume-role.ts";
+import { limitConnections } from "./http/connection-limit.ts";
+import { addCredentialRoutes, askedOf } from "./http/credential-routes.ts";
+import { RefusalLog } from "./http/rejection-log.ts";
+import { checkRequest, isSTSPath } from "./http/request-check.ts";
+import { notesOf } from "./http/request-context.ts";
+import { errorBody, sendError } from "./http/respond.ts";
+import { addSTSRoutes, inWordsOfSTS, sendSTSRefusal } from "./http/sts-routes.ts";
 import type { SidecarMetrics } from "./metrics.ts";
-import { RefusalLog } from "./refusal-log.ts";
-import { checkRequest, isSTSPath } from "./request-check.ts";
-import { notesOf } from "./request-notes.ts";
-import { errorBody, sendError } from "./respond.ts";
-import { STSRefusal } from "./sts/answer.ts";
-import type { STSRoutePorts } from "./sts/assume-granted.ts";
-import { inWordsOfSTS } from "./sts/refusals.ts";
-import { addSTSRoutes, sendSTSRefusal } from "./sts/sts-routes.ts";
-import type { TokenCheck } from "./token-check.ts";
-
-/** What the sidecar answers for, to whoever asks: its controller's groups and kinds, in its scope. */
-export type SidecarOptions = RoleQuery & Pick<NamespaceQuery, "unmatched">;
+import type { SidecarOptions } from "./options.ts";
+import { STSRefusal } from "./sts/response.ts";
+import type { TokenCheck } from "./token.ts";
 
 export interface SidecarPorts extends STSRoutePorts {
   readonly token: TokenCheck;

@@ -1,28 +1,21 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import type { decisionSettings, SettingsFor } from "../shared/decisions/settings.ts";
 import { type Clock, type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
 import { boundAddress, formatListenAddress, type ListenAddress, listening } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
+import { sidecarReadiness } from "../shared/server/readiness.ts";
 import { buildSidecar } from "./app.ts";
-import { defaultProviderChain } from "./base-credentials.ts";
-import type { BaseProvider } from "./base-identity.ts";
-import { IssuedCredentials } from "./issued-credentials.ts";
-import { readiness } from "./readiness.ts";
-import { createServices } from "./services.ts";
-import { checkSidecarSettings, loopbackAddress, sidecarOptions, unknownGroups } from "./settings-check.ts";
-import { TokenCheck } from "./token-check.ts";
-import { TokenFile, type TokenFilePorts } from "./token-file.ts";
-
-/** The settings that say where the sidecar stands and what it does; where its inventory comes from is the caller's. */
-export type SidecarSettings = Pick<
-  SettingsFor<"sidecar">,
-  | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
-  | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir" | "maxStaleness"
-> & Parameters<typeof decisionSettings>[0];
+import type { BaseProvider } from "./base/identity.ts";
+import { defaultProviderChain } from "./base/provider.ts";
+import { IssuedCredentials } from "./credentials/issued.ts";
+import {
+  checkSidecarSettings, loopbackAddress, sidecarOptions, type SidecarSettings, unknownGroups,
+} from "./options.ts";
+import { TokenCheck, TokenFile, type TokenFilePorts } from "./token.ts";
+import { createServices } from "./wiring.ts";
 
 export interface SidecarRuntime {
   /** The caller starts and stops it; requests are answered 503 until it is loaded. */
@@ -62,7 +55,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   try {
     bound = await listenAt(app, bound);
     const ready = (): Readiness =>
-      readiness({ inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now() });
+      sidecarReadiness({ inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now() });
     const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started: () => source.status.loaded });
     closers.push(() => health.close());
     // Asked for once at the start, so that the first client does not wait for it.

@@ -10,7 +10,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import tap, { test } from "tap";
 import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
-import { stringAt } from "../shared/decisions/json.ts";
+import { stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { type Command, COMMANDS, DEFINITIONS } from "../shared/decisions/settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 import { get } from "./loopback-request.ts";

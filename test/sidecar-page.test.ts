@@ -4,7 +4,7 @@ import { test } from "tap";
 import { parseAllDocuments } from "yaml";
 import { READER_ROLE } from "../manifests/naming.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
-import { isJsonObject, type JsonObject } from "../shared/decisions/json.ts";
+import { isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { defaultOf, SETTINGS } from "../shared/decisions/settings.ts";
 import { readSettings } from "../shared/server/settings.ts";
 import { runCommand } from "./cli/run-command.ts";

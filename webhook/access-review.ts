@@ -1,8 +1,8 @@
-import type { Access, AccessAnswers, Requester } from "../shared/decisions/checks/check.ts";
-import { SELECTOR_GROUP } from "../shared/decisions/iamroleselector.ts";
-import { field, stringAt } from "../shared/decisions/json.ts";
+import type { Access, AccessAnswers, Requester } from "../shared/decisions/context.ts";
+import { field, stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
-import { bodyText, type KubernetesAPI } from "../shared/inventory/kubernetes-api.ts";
+import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import type { Logger } from "../shared/server/logger.ts";
 
 /** Asks whether somebody may `use` an IAMRoleSelector. Never rejects: what could not be found out is unknown, and that is a refusal. */

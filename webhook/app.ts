@@ -1,22 +1,20 @@
 import type { Server } from "node:https";
 import fastify, { type FastifyInstance } from "fastify";
+import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { DecisionSettings } from "../shared/decisions/settings.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import type { AskAccess } from "./access-review.ts";
+import { validateConfigMaps } from "./configmaps.ts";
+import { BODY_LIMIT_BYTES } from "./decode.ts";
+import { mutateIAMRoleSelectors, validateIAMRoleSelectors } from "./iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
-import { LeavingSelectors } from "./leaving-selectors.ts";
-import { mutateIAMRoleSelectors } from "./mutate-iamroleselectors.ts";
-import { mutateResources } from "./mutate-resources.ts";
-import { BODY_LIMIT_BYTES } from "./review-decode.ts";
-import { addReviewRoute, asResolverError, type Decide, sendError } from "./review-route.ts";
-import { validateConfigMaps } from "./validate-configmaps.ts";
-import { validateIAMRoleSelectors } from "./validate-iamroleselectors.ts";
-import { validateNamespaces } from "./validate-namespaces.ts";
-import { validateResources } from "./validate-resources.ts";
+import { validateNamespaces } from "./namespaces.ts";
+import { LeavingSelectors } from "./pending-deletions.ts";
+import { mutateResources, validateResources } from "./resources.ts";
+import { addReviewRoute, asResolverError, type Decide, sendError } from "./route.ts";
 
 export interface WebhookOptions {
   readonly decisions: DecisionSettings;

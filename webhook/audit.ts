@@ -1,11 +1,11 @@
+import type { Finding } from "../shared/decisions/checks/finding.ts";
 import type { ResolverError } from "../shared/decisions/errors.ts";
-import type { Finding } from "../shared/decisions/finding.ts";
-import { apiVersionOf } from "../shared/decisions/object-meta.ts";
-import type { Resolution } from "../shared/decisions/resolve.ts";
+import { apiVersionOf } from "../shared/decisions/kubernetes/object-meta.ts";
+import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import type { AdmissionRequest } from "./decode.ts";
+import type { Notice, Verdict } from "./handler.ts";
 import type { WebhookMetrics } from "./metrics.ts";
-import type { AdmissionRequest } from "./review-decode.ts";
-import type { Notice, Verdict } from "./verdict.ts";
 
 /** What was asked for and how long it took. `request` is null where no review could be read. */
 export interface Asked {

@@ -1,20 +1,20 @@
 import { readServingPair } from "../certs/read.ts";
+import { type DecisionSettings, decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { type DecisionSettings, decisionSettings, type SettingsFor } from "../shared/decisions/settings.ts";
+import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
-import { registerInventoryMetrics } from "../shared/server/inventory-metrics.ts";
-import { registerKindMetrics } from "../shared/server/kind-metrics.ts";
+import { registerInventoryMetrics, registerKindMetrics } from "../shared/server/inventory-metrics.ts";
 import { boundAddress, formatListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
+import { webhookReadiness } from "../shared/server/readiness.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import type { AskAccess } from "./access-review.ts";
 import { buildWebhook, type WebhookApp } from "./app.ts";
 import { CertificateReload } from "./certificate-reload.ts";
 import { createWebhookMetrics } from "./metrics.ts";
-import { readiness } from "./readiness.ts";
 
 /** How long a stopping webhook still takes requests: the time that every node needs to take its endpoint out of service. */
 export const DRAIN_MS = 10_000;
@@ -61,7 +61,7 @@ export async function runWebhook(settings: WebhookSettings, { source, log, acces
       listen: settings.healthListen,
       registry,
       started: () => source.status.loaded,
-      ready: () => readiness({
+      ready: () => webhookReadiness({
         draining: drain.active,
         inventory: source.status,
         maxStalenessMs: settings.maxStaleness,

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { ACK_GROUPS } from "../../shared/decisions/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
 import { NAMESPACE_COUNT, RESOURCE_KINDS, RESOURCES_A_KIND, SELECTOR_COUNT } from "./size.ts";
 
 /** A fake API server in a process of its own: it lists a large cluster in pages, answers watches with silence, and prints its port. */

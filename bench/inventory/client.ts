@@ -1,6 +1,6 @@
-import { ClusterSource } from "../../shared/inventory/cluster-source.ts";
-import { bodyText, httpKubernetesAPI } from "../../shared/inventory/kubernetes-api.ts";
-import { field, stringAt } from "../../shared/decisions/json.ts";
+import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { bodyText, httpKubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
 import { RESOURCE_KINDS, RESOURCES_A_KIND, SELECTOR_COUNT } from "./size.ts";
 
 /**

@@ -5,7 +5,7 @@ import { get } from "node:http";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { stringAt } from "../../shared/decisions/json.ts";
+import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 
 /** A server in a process of its own. */
 export interface Program {

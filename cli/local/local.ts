@@ -8,29 +8,19 @@ import { makeCertificates } from "../../certs/make.ts";
 import { storeCertificates } from "../../certs/store.ts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { SETTINGS, type SettingsFor } from "../../shared/decisions/settings.ts";
-import { ManifestSource } from "../../shared/inventory/manifest-source.ts";
+import { ManifestSource } from "../../shared/inventory/manifests/source.ts";
 import { listening, parseListenAddress } from "../../shared/server/listen-address.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { Drain } from "../../shared/server/stopping.ts";
-import { type RunningSidecar, runSidecar } from "../../sidecar/main.ts";
-import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
+import { runSidecar } from "../../sidecar/main.ts";
+import { runWebhook } from "../../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
-import { serveUntilStopped } from "../serve.ts";
-import { startSource } from "../source.ts";
-import { laterGroupLines, rolesLines, welcomeLines } from "./local-text.ts";
-import { servedGroups } from "./served-groups.ts";
-import { type BaseCredentials, startSTSEmulator, type STSEmulator } from "./sts-emulator/emulator.ts";
+import { serveUntilStopped, startSource } from "../serve.ts";
+import { startSTSEmulator } from "./sts-emulator/emulator.ts";
+import type { BaseCredentials } from "./sts-emulator/principals.ts";
+import { laterGroupLines, type LocalAddresses, rolesLines, servedGroups, welcomeLines } from "./welcome.ts";
 
 type Settings = SettingsFor<"local">;
-
-/** Where everything listens, and the files that clients need. */
-export interface LocalAddresses {
-  readonly webhook: RunningWebhook;
-  readonly sidecar: RunningSidecar;
-  readonly sts: STSEmulator;
-  readonly tokenFile: string;
-  readonly caFile: string;
-}
 
 /** The account of the controllers' own role, when none is given. */
 const BASE_ACCOUNT = "999988887777";

@@ -1,20 +1,20 @@
-import { type ACKResource, isACKGroup, resourceOf } from "./ack-resource.ts";
-import { RESOLUTION_KEYS, resolutionAnnotations } from "./annotations.ts";
+import { RESOLUTION_KEYS } from "./annotation-keys.ts";
 import { AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUDIT_CHECKS } from "./checks/audit-checks.ts";
 import type { CheckEntry, Fault } from "./checks/check.ts";
-import { judge, type NotApplied } from "./checks/judge.ts";
-import { unmetNeeds } from "./checks/needs.ts";
-import { compareText, type Finding } from "./finding.ts";
-import { isSelector } from "./iamroleselector.ts";
-import type { Inventory } from "./inventory.ts";
-import type { JsonObject } from "./json.ts";
-import { objectMeta } from "./object-meta.ts";
-import { quote } from "./quote.ts";
-import { wantedRegion } from "./region.ts";
-import { driftsOf, type Resolution, resolve } from "./resolve.ts";
-import { accountOfARN } from "./role-arn.ts";
-import type { DecisionSettings } from "./settings.ts";
-import type { Origin } from "./type-entry.ts";
+import type { Finding } from "./checks/finding.ts";
+import { unmetNeeds } from "./checks/requirements.ts";
+import { judge, type NotApplied } from "./checks/run.ts";
+import type { DecisionSettings, Origin } from "./context.ts";
+import type { Inventory } from "./inventory/inventory.ts";
+import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
+import { accountOfARN } from "./kubernetes/arn.ts";
+import type { JsonObject } from "./kubernetes/json.ts";
+import { isACKGroup, isSelector } from "./kubernetes/kinds.ts";
+import { objectMeta } from "./kubernetes/object-meta.ts";
+import { compareText, quote } from "./kubernetes/text.ts";
+import { resolutionAnnotations } from "./resolution/annotations.ts";
+import { wantedRegion } from "./resolution/region.ts";
+import { driftsOf, type Resolution, resolve } from "./resolution/resolve.ts";
 
 /** What a finding of an audit is about, in the order of the report. */
 export const SECTIONS = ["malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing", "staleAnnotations", "checks"] as const;

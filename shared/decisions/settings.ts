@@ -1,8 +1,5 @@
 import { CHECK_IDS } from "./checks/catalogue.ts";
-import type { Runtime } from "./checks/check.ts";
-import type { Severity } from "./finding.ts";
-import type { LabelSelector } from "./label-selector.ts";
-import { LABEL_SELECTOR_TEXT, parseLabelSelector } from "./label-selector-text.ts";
+import { LABEL_SELECTOR_TEXT } from "./kubernetes/label-selector.ts";
 
 export const COMMANDS = ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "credential-process", "certs make", "manifests"] as const;
 export type Command = (typeof COMMANDS)[number];
@@ -129,48 +126,4 @@ export function choicesOf(definition: Definition, command: Command): readonly st
 export function defaultOf(definition: Definition, command: Command): Default {
   const own = definition.defaults?.[command];
   return own === undefined ? definition.default : own;
-}
-
-/** What every decision takes beside the inventory. Read once, frozen. */
-export interface DecisionSettings {
-  readonly mode: "selectors" | "carm";
-  readonly runtime: Runtime;
-  /** The controllers' feature gates, which only mode `carm` looks at. */
-  readonly teamLevelCARM: boolean;
-  readonly serviceLevelCARM: boolean;
-  readonly ackSystemNamespace: string;
-  /** The controllers' region, or null when not said. */
-  readonly region: string | null;
-  readonly controllerAccount: string | null;
-  readonly controllerRole: string | null;
-  /** Empty where any account may be used, as the lists below are where nothing is said. */
-  readonly allowedAccounts: readonly string[];
-  /** `NAMESPACE/NAME` of each ACK controller's service account. */
-  readonly controllerServiceAccounts: readonly string[];
-  readonly tenantLabels: readonly string[];
-  readonly allowedEndpointHosts: readonly string[];
-  readonly watchNamespaces: readonly string[];
-  /** Null where resources are watched whatever their labels. */
-  readonly watchSelector: LabelSelector | null;
-  readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
-  readonly waiverUsers: readonly string[];
-  readonly waiverGroups: readonly string[];
-}
-
-type DecisionInput = Omit<SettingsFor<"lint">, "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn"> & Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
-
-/** The part of a command's settings that decisions take. Offline nobody's waiver is looked at, so none may waive. */
-export function decisionSettings(settings: DecisionInput): DecisionSettings {
-  const { mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, waiverUsers = [], waiverGroups = [] } = settings;
-  const { allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts } = settings;
-  const checkSeverities = new Map(settings.check.map((one): [string, Severity | "off"] => {
-    const [id = "", severity] = one.split("=");
-    return [id, severity === "deny" || severity === "warn" ? severity : "off"];
-  }));
-  return {
-    mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, checkSeverities, waiverUsers, waiverGroups,
-    allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts, watchNamespaces: settings.watchNamespace,
-    watchSelector: settings.watchSelectors === null ? null : parseLabelSelector(settings.watchSelectors),
-    teamLevelCARM: settings.teamLevelCarm, serviceLevelCARM: settings.serviceLevelCarm,
-  };
 }

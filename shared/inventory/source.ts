@@ -1,4 +1,4 @@
-import type { Inventory } from "../decisions/inventory.ts";
+import type { Inventory } from "../decisions/inventory/inventory.ts";
 
 /** How far a source's view can be trusted. A view that was never loaded is not an empty one. */
 export interface SourceStatus {
@@ -19,4 +19,19 @@ export interface InventorySource {
   stop(): Promise<void>;
   /** Calls `listener` after each change of the inventory or the status; returns the function that ends it. */
   onChange(listener: () => void): () => void;
+}/** Those who asked to hear of changes. */
+export class Listeners {
+  readonly #listeners = new Set<() => void>();
+
+  /** The function returned ends it. */
+  add(listener: () => void): () => void {
+    // Wrapped, so that one function added twice is heard twice and ended once at a time.
+    const entry = (): void => listener();
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
 }

@@ -1,4 +1,5 @@
-import { type DestinationStream, destination as toFile, type Level, type Logger, pino, stdTimeFunctions } from "pino";
+import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
+import type { InventorySource } from "../inventory/source.ts";
 
 export type { Logger } from "pino";
 
@@ -31,4 +32,23 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     destination,
   );
+}
+
+/**
+ * Logs when the inventory is loaded, when its view stops being current, with the reason, and when it is current again; a line for each
+ * change of state, however often a source tries. Returns what ends it.
+ */
+export function logInventory(source: InventorySource, log: Logger): () => void {
+  let loaded = false;
+  let current = true;
+  const look = (): void => {
+    const { status, inventory } = source;
+    if (status.loaded && !loaded) log.info({ selectors: inventory.selectors.size, malformed_selectors: inventory.malformed.size }, "inventory loaded");
+    else if (status.fault === null && !current) log.info("inventory is current again");
+    if (status.fault !== null && current) log.warn({ fault: status.fault }, status.loaded ? "inventory is not current; the last good view stays in force" : "inventory could not be read yet");
+    loaded = status.loaded;
+    current = status.fault === null;
+  };
+  look();
+  return source.onChange(look);
 }

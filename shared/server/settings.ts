@@ -1,8 +1,10 @@
 import type { ErrorObject } from "ajv";
-import { closest } from "../decisions/closest.ts";
 import { ResolverError } from "../decisions/errors.ts";
-import { compileSchema, type NamedSchema } from "../decisions/json-schema.ts";
-import { choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor } from "../decisions/settings.ts";
+import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
+import { closest } from "../decisions/kubernetes/text.ts";
+import {
+  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor,
+} from "../decisions/settings.ts";
 
 /** The flags that were given, by setting, as the command line has them; repeatable ones as lists. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;

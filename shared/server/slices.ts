@@ -1,5 +1,5 @@
 import { ResolverError } from "../decisions/errors.ts";
-import type { Steps } from "../decisions/steps.ts";
+import type { Steps } from "../decisions/paced.ts";
 
 export interface SliceOptions {
   /** The most that the event loop is held at a time, in ms. */

@@ -1,11 +1,11 @@
-import { parseJSON } from "../../shared/decisions/json.ts";
-import { parseRoleARN } from "../../shared/decisions/role-arn.ts";
-import type { SessionTag } from "../../shared/decisions/session.ts";
+import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
+import { parseJSON } from "../../shared/decisions/kubernetes/json.ts";
 import {
-  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MOST_TAGS, SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
-} from "../../shared/decisions/session-limits.ts";
-import { STSRefusal } from "./answer.ts";
+  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MOST_TAGS, SESSION_NAME_LIMITS, type SessionTag, TAG_KEY_LIMITS,
+  TAG_VALUE_LIMITS, type TextLimits,
+} from "../../shared/decisions/selectors/session.ts";
 import { invalid, listed, shown } from "./form.ts";
+import { STSRefusal } from "./response.ts";
 
 /** An AssumeRole request within every documented limit, as it was asked. */
 export interface AssumeRoleForm {

@@ -1,5 +1,5 @@
-import { printable } from "../../shared/decisions/quote.ts";
-import { STSRefusal } from "./answer.ts";
+import { printable } from "../../shared/decisions/kubernetes/text.ts";
+import { STSRefusal } from "./response.ts";
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(\s*;\s*charset="?utf-8"?)?$/i;
 const TOLD = { faults: 10, characters: 100 } as const;

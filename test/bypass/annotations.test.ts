@@ -1,8 +1,7 @@
 // Ways to make a resource tell another role than the one that it gets.
-import { test, type Test } from "tap";
-import { RESOLUTION_KEYS } from "../../shared/decisions/annotations.ts";
-import type { JsonObject } from "../../shared/decisions/json.ts";
-import type { PatchOperation } from "../../shared/decisions/json-patch.ts";
+import { type Test, test } from "tap";
+import { RESOLUTION_KEYS } from "../../shared/decisions/annotation-keys.ts";
+import type { JsonObject, PatchOperation } from "../../shared/decisions/kubernetes/json.ts";
 import { objectAt, patchOf, reviewOf } from "../webhook/reviews.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 

@@ -1,10 +1,12 @@
 import { request as httpRequest } from "node:http";
 import type { LightMyRequestResponse } from "fastify";
 import type { Test } from "tap";
-import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
+import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { HEADERS, ROLE_A, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
-import { assumeBody, send, signed, type SignedRequest, type Signing, type STSAnswer, type VendedKeys } from "../sidecar/sts/signed-request.ts";
+import {
+  assumeBody, send, signed, type SignedRequest, type Signing, type STSAnswer, type VendedKeys,
+} from "../sidecar/sts/signed-request.ts";
 
 export const ASSUME = assumeBody({ RoleArn: ROLE_A });
 /** Granted to the controller of another group. */

@@ -1,6 +1,6 @@
 // Ways to have a resource managed with another role, or deleted with one, than whoever writes it may choose.
 import { test } from "tap";
-import type { JsonObject } from "../../shared/decisions/json.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 

@@ -1,6 +1,6 @@
 // Ways round the refusal of malformed selectors, each named by what the attacker does.
-import { test, type Test } from "tap";
-import { field, type JsonObject, stringAt } from "../../shared/decisions/json.ts";
+import { type Test, test } from "tap";
+import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { reviewOf } from "../webhook/reviews.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 

@@ -1,6 +1,6 @@
 // Ways to have a controller act in another account than the one that it read at its start. Named by what happens to the sidecar of its scope.
 import { test } from "tap";
-import type { Credentials } from "../../sidecar/credential-cache.ts";
+import type { Credentials } from "../../sidecar/credentials/session.ts";
 import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
 import { ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import { Attack } from "./attack.ts";

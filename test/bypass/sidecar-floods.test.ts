@@ -1,7 +1,7 @@
 // Ways to use up what the sidecar shares with others: its log, its memory, its connections. Named by what the attacker does.
 import { test } from "tap";
-import { assumeBody } from "../sidecar/sts/signed-request.ts";
 import { ROLE_A } from "../sidecar/sidecar-under-test.ts";
+import { assumeBody } from "../sidecar/sts/signed-request.ts";
 import { Attack } from "./attack.ts";
 
 test("one who is believed is refused in ever new words, to fill the log", async (t) => {

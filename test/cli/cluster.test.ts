@@ -1,5 +1,7 @@
-import { test, type Test } from "tap";
-import { BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS } from "../shared/inventory/fake-cluster.ts";
+import { type Test, test } from "tap";
+import {
+  BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
+} from "../shared/inventory/cluster/fake-cluster.ts";
 import { type Ran, runCommand } from "./run-command.ts";
 
 const selector = (name: string, arn: string, namespace: string): object => ({

@@ -1,11 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import path from "node:path";
-import { test, type Test } from "tap";
-import { askSidecar, type AskSidecar, type SidecarAnswer } from "../../cli/ask-sidecar.ts";
-import { runCredentialProcess } from "../../cli/credential-process.ts";
-import { readSettings } from "../../shared/server/settings.ts";
+import { type Test, test } from "tap";
+import { type AskSidecar, askSidecar, runCredentialProcess, type SidecarAnswer } from "../../cli/credential-process.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
+import { readSettings } from "../../shared/server/settings.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 import { captured, type Ran, runCommand } from "./run-command.ts";
 

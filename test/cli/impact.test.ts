@@ -1,4 +1,4 @@
-import { test, type Test } from "tap";
+import { type Test, test } from "tap";
 import { type Ran, runCommand } from "./run-command.ts";
 import { STATE } from "./state.ts";
 

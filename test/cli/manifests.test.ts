@@ -1,7 +1,7 @@
 import path from "node:path";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
-import { field, stringAt } from "../../shared/decisions/json.ts";
+import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { runCommand } from "./run-command.ts";
 
 const CA = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ACK_GROUPS } from "../../shared/decisions/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
 import { runCommand } from "./run-command.ts";
 
 const MAP = `apiVersion: v1

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
-import { test, type Test } from "tap";
+import { type Test, test } from "tap";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 import { type Ran, runCommand } from "./run-command.ts";
 

@@ -7,7 +7,7 @@ import { readSettings } from "../../shared/server/settings.ts";
 import { runWebhook } from "../../webhook/main.ts";
 import { makePairs } from "../certs/pairs.ts";
 import { get, start } from "../sidecar/running-sidecar.ts";
-import { FakeSource, COMPANY } from "../webhook/webhook-under-test.ts";
+import { COMPANY, FakeSource } from "../webhook/webhook-under-test.ts";
 
 /** The names of ours that are exposed, also where there is no series yet. */
 async function exposed(healthAddress: string): Promise<string[]> {

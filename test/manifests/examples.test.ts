@@ -1,15 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
-import { isACKGroup, queryOf } from "../../shared/decisions/ack-resource.ts";
-import { findingLine, judge } from "../../shared/decisions/checks/judge.ts";
-import { isSelector } from "../../shared/decisions/iamroleselector.ts";
-import { Inventory } from "../../shared/decisions/inventory.ts";
-import type { JsonObject } from "../../shared/decisions/json.ts";
-import { objectMeta } from "../../shared/decisions/object-meta.ts";
-import { resolve } from "../../shared/decisions/resolve.ts";
-import { rewriteTypeEntries } from "../../shared/decisions/type-entry.ts";
-import { readManifests } from "../../shared/inventory/manifest-reader.ts";
+import { findingLine } from "../../shared/decisions/checks/finding.ts";
+import { judge } from "../../shared/decisions/checks/run.ts";
+import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { queryOf } from "../../shared/decisions/kubernetes/ack-resource.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { isACKGroup, isSelector } from "../../shared/decisions/kubernetes/kinds.ts";
+import { objectMeta } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { resolve } from "../../shared/decisions/resolution/resolve.ts";
+import { rewriteTypeEntries } from "../../shared/decisions/selectors/type-entry.ts";
+import { readManifests } from "../../shared/inventory/manifests/reader.ts";
 import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 
 const FOLDER = path.join(import.meta.dirname, "../../manifests/examples");

@@ -1,8 +1,9 @@
 import { test } from "tap";
 import {
-  accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
+  accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
+  resourcesBinding, resourcesRole, serviceAccount,
 } from "../../manifests/rbac.ts";
-import { ACK_GROUPS } from "../../shared/decisions/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
 
 const verbs = ["get", "list", "watch"];
 

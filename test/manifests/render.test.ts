@@ -1,8 +1,10 @@
 import { test } from "tap";
 import { parse } from "yaml";
-import { isManifestPart, MANIFEST_PARTS, manifestObjects, type ManifestOptions, renderManifests, renderYAML } from "../../manifests/render.ts";
-import { field, stringAt } from "../../shared/decisions/json.ts";
-import { readManifests } from "../../shared/inventory/manifest-reader.ts";
+import {
+  isManifestPart, MANIFEST_PARTS, manifestObjects, type ManifestOptions, renderManifests, renderYAML,
+} from "../../manifests/render.ts";
+import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { readManifests } from "../../shared/inventory/manifests/reader.ts";
 
 const OPTIONS: ManifestOptions = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null, accessReviews: false, extraGroups: [] };
 

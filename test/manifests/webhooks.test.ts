@@ -1,9 +1,8 @@
 import type { V1MutatingWebhook, V1ValidatingWebhook } from "@kubernetes/client-node";
-import { test } from "tap";
-import type { Test } from "tap";
-import { ACK_GROUPS } from "../../shared/decisions/ack-groups.ts";
+import { type Test, test } from "tap";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
-import { stringAt } from "../../shared/decisions/json.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
+import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
 const OPTIONS: WebhookOptions = { namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: [] };

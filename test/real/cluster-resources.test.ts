@@ -1,15 +1,15 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import type { ACKResource } from "../../shared/decisions/ack-resource.ts";
-import { field, stringAt } from "../../shared/decisions/json.ts";
+import type { ACKResource } from "../../shared/decisions/kubernetes/ack-resource.ts";
+import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { type Clock, systemClock } from "../../shared/inventory/clock.ts";
-import { ClusterSource } from "../../shared/inventory/cluster-source.ts";
-import { connectKubernetes } from "../../shared/inventory/kubeconfig.ts";
-import type { KubernetesAPI } from "../../shared/inventory/kubernetes-api.ts";
-import { loadCluster } from "../../shared/inventory/load-cluster.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { connectKubernetes } from "../../shared/inventory/cluster/kubeconfig.ts";
+import { loadCluster } from "../../shared/inventory/cluster/load.ts";
+import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
 import { bucketObject } from "../shared/decisions/objects.ts";
-import { becomes } from "../shared/inventory/fake-cluster.ts";
+import { becomes } from "../shared/inventory/cluster/fake-cluster.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 

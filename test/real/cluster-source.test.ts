@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
 import { type Clock, systemClock } from "../../shared/inventory/clock.ts";
-import { ClusterSource } from "../../shared/inventory/cluster-source.ts";
-import { connectKubernetes } from "../../shared/inventory/kubeconfig.ts";
-import type { KubernetesAPI } from "../../shared/inventory/kubernetes-api.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { connectKubernetes } from "../../shared/inventory/cluster/kubeconfig.ts";
+import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";

@@ -1,9 +1,9 @@
 import path from "node:path";
 import type { Test } from "tap";
-import { isACKGroup } from "../../shared/decisions/ack-resource.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/json.ts";
-import { objectMeta } from "../../shared/decisions/object-meta.ts";
-import { readManifestPaths } from "../../shared/inventory/manifest-files.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { isACKGroup } from "../../shared/decisions/kubernetes/kinds.ts";
+import { objectMeta } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { readManifestPaths } from "../../shared/inventory/manifests/files.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
 import type { Cluster } from "./apiserver/cluster.ts";

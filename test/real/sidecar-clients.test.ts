@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
-import { setInterval as ticks, setTimeout as pause } from "node:timers/promises";
+import { setTimeout as pause, setInterval as ticks } from "node:timers/promises";
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { t as root, test, type Test } from "tap";

@@ -1,7 +1,8 @@
 // What STS may do to a sidecar, against the real process: each row is a fault, what a cold request is answered meanwhile, and how soon it is mended.
 import { t as root, test, type Test } from "tap";
-import { type Fault, type STSCall, THROTTLED } from "../../cli/local/sts-emulator/emulator.ts";
-import { stringAt } from "../../shared/decisions/json.ts";
+import type { STSCall } from "../../cli/local/sts-emulator/emulator.ts";
+import { type Fault, THROTTLED } from "../../cli/local/sts-emulator/faults.ts";
+import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { elementOf, type VendedKeys, WHO } from "../sidecar/sts/signed-request.ts";
 import { until } from "./apiserver/until.ts";
 import { type Answer, BASE, PLANTED, PlantedSidecar } from "./planted-sidecar.ts";

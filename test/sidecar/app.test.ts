@@ -4,8 +4,8 @@ import { promisify } from "node:util";
 import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
+import type { Credentials } from "../../sidecar/credentials/session.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
-import type { Credentials } from "../../sidecar/credential-cache.ts";
 import { BASE_SECRET, HEADERS, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A, TOKEN } from "./sidecar-under-test.ts";
 
 const BUCKET = "kind=Bucket.v1alpha1.s3.services.k8s.aws";

@@ -1,6 +1,7 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import type { Credentials, Load, Lookup } from "../../sidecar/credential-cache.ts";
-import { STSRefused } from "../../sidecar/sts-faults.ts";
+import type { Load, Lookup } from "../../sidecar/credentials/cache-entry.ts";
+import type { Credentials } from "../../sidecar/credentials/session.ts";
+import { STSRefused } from "../../sidecar/sts-upstream/errors.ts";
 import type { FakeClock } from "./fake-clock.ts";
 
 export const HOUR = 3_600_000;

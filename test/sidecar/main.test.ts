@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { type Test, test } from "tap";
+import { test, type Test } from "tap";
 import { createLogger } from "../../shared/server/logger.ts";
 import { runSidecar } from "../../sidecar/main.ts";
 import { get, loadedSource, SETTINGS, start, TOKEN } from "./running-sidecar.ts";

@@ -1,10 +1,11 @@
 import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
-import { Inventory } from "../../shared/decisions/inventory.ts";
+import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
-import { type RunningSidecar, runSidecar, type SidecarRuntime, type SidecarSettings } from "../../sidecar/main.ts";
+import { type RunningSidecar, runSidecar, type SidecarRuntime } from "../../sidecar/main.ts";
+import type { SidecarSettings } from "../../sidecar/options.ts";
 import { get as getURL, type LoopbackAnswer } from "../loopback-request.ts";
 import { namespaceObject, put } from "../shared/decisions/objects.ts";
 import { TEAM_A } from "./sidecar-under-test.ts";

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import { test } from "tap";
-import type { Requester } from "../../shared/decisions/checks/check.ts";
-import { stringAt } from "../../shared/decisions/json.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/kubernetes-api.ts";
+import type { Requester } from "../../shared/decisions/context.ts";
+import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { accessReviews, askAll, type AskAccess } from "../../webhook/access-review.ts";
+import { accessReviews, type AskAccess, askAll } from "../../webhook/access-review.ts";
 import { FakeClock } from "../shared/inventory/fake-clock.ts";
 
 const JANE: Requester = { username: "jane", groups: ["developers"] };

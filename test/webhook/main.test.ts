@@ -12,7 +12,7 @@ import { boundAddress } from "../../shared/server/listen-address.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { drainAndClose } from "../../shared/server/stopping.ts";
-import { runWebhook, type RunningWebhook } from "../../webhook/main.ts";
+import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
 import { makePairs } from "../certs/pairs.ts";
 import { fixture, golden } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";

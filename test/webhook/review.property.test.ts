@@ -1,7 +1,10 @@
-import { array, assert, asyncProperty, boolean, constant, constantFrom, dictionary, jsonValue, oneof, option, record, string, uuid } from "fast-check";
+import {
+  array, assert, asyncProperty, boolean, constant, constantFrom, dictionary, jsonValue, oneof, option, record, string,
+  uuid,
+} from "fast-check";
 import jsonPatch from "fast-json-patch";
 import { test } from "tap";
-import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/json.ts";
+import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { objectAt, patchOf, reviewOf } from "./reviews.ts";
 import { webhookUnderTest } from "./webhook-under-test.ts";
 

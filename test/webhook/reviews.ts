@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { field, isJsonObject, type JsonObject } from "../../shared/decisions/json.ts";
-import type { PatchOperation } from "../../shared/decisions/json-patch.ts";
+import { field, isJsonObject, type JsonObject, type PatchOperation } from "../../shared/decisions/kubernetes/json.ts";
 
 /** A review as the API server sends it, parsed anew for each caller. */
 export function fixture(name: string): { readonly request: Record<string, unknown> } & Record<string, unknown> {

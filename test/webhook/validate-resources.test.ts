@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { Access, Requester } from "../../shared/decisions/checks/check.ts";
-import type { JsonObject } from "../../shared/decisions/json.ts";
+import type { Access, Requester } from "../../shared/decisions/context.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { kindObject } from "../shared/decisions/objects.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
-import { Inventory } from "../../shared/decisions/inventory.ts";
-import type { JsonObject } from "../../shared/decisions/json.ts";
-import { type DecisionSettings, decisionSettings } from "../../shared/decisions/settings.ts";
+import { type DecisionSettings, decisionSettings } from "../../shared/decisions/context.ts";
+import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";

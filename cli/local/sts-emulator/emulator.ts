@@ -2,18 +2,15 @@ import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
-import { CHAINED_SECONDS } from "../../../shared/decisions/session-limits.ts";
+import { CHAINED_SECONDS } from "../../../shared/decisions/selectors/session.ts";
 import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
-import { formatExpiration } from "../../../sidecar/respond.ts";
-import { type Content, renderRefusal, renderResult, STSRefusal } from "../../../sidecar/sts/answer.ts";
+import { formatExpiration } from "../../../sidecar/http/respond.ts";
 import { type AssumeRoleForm, longChaining, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/form.ts";
+import { type Content, renderRefusal, renderResult, STSRefusal } from "../../../sidecar/sts/response.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type Fault, faultyBody } from "./faults.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
-
-export { accessDenied, type Fault, THROTTLED } from "./faults.ts";
-export type { BaseCredentials } from "./principals.ts";
 
 /** One request, as the fault hook and the record see it: never its credentials. */
 export interface STSCall {

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
-import { parseARN } from "../../../shared/decisions/role-arn.ts";
-import { makeKeys } from "../../../sidecar/sts/new-keys.ts";
-import { type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
+import { parseARN } from "../../../shared/decisions/kubernetes/arn.ts";
+import { makeKeys, type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
 /** Who an access key speaks for. */
 export interface Principal extends Signer {

@@ -1,33 +1,10 @@
-import type { FieldPath } from "../field-path.ts";
-import type { Severity } from "../finding.ts";
-import type { WrittenSelector } from "../iamroleselector.ts";
-import type { Inventory } from "../inventory.ts";
-import type { JsonObject } from "../json.ts";
-import type { RoleSelector } from "../role-selector.ts";
-import type { DecisionSettings } from "../settings.ts";
-import type { Names } from "../transition.ts";
-import type { Origin } from "../type-entry.ts";
-import type { SelectorEffects } from "./selector-effects.ts";
-
-/** What the shipped controllers understand, or all that is documented. */
-export type Runtime = "ack" | "extended";
-
-export type Operation = "CREATE" | "UPDATE" | "DELETE";
-
-/** Who sent the request: the review's userInfo. */
-export interface Requester {
-  readonly username: string;
-  readonly groups: readonly string[];
-}
+import type { Operation, Origin, Runtime, Severity } from "../context.ts";
+import type { FieldPath } from "../kubernetes/field-path.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import type { WrittenSelector } from "../selectors/iamroleselector.ts";
 
 /** What a check has to know beside the object: what the input may not hold, or a setting that has no default. */
 export type Need = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | "selectors and namespaces" | "access reviews" | "STS" | `--${string}`;
-
-/** What an access review said of the verb `use` on an IAMRoleSelector; unknown where it could not be asked. */
-export type Access = "allowed" | "denied" | "unknown";
-
-/** What the requester may use, by the selector's name. */
-export type AccessAnswers = ReadonlyMap<string, Access>;
 
 /** One thing that a check found wrong. */
 export interface Fault {
@@ -54,32 +31,6 @@ export interface SelectorSubject {
   readonly written: WrittenSelector;
   readonly origin: Origin;
   readonly runtime: Runtime;
-}
-
-/** What the checks of a change see beside the object: all that is known, and who asks for what. */
-export interface CheckContext {
-  readonly operation: Operation;
-  readonly settings: DecisionSettings;
-  readonly inventory: Inventory;
-  readonly origin: Origin;
-  /** Null offline. */
-  readonly requester: Requester | null;
-}
-
-/** A step of an IAMRoleSelector, from the stored one to the new one. */
-export interface SelectorChange extends CheckContext {
-  /** The selector as it is to be; at DELETE as it was. */
-  readonly object: JsonObject;
-  readonly written: WrittenSelector;
-  /** What was stored before, null at CREATE. */
-  readonly old: WrittenSelector | null;
-  /** The same two as they take part, null where there is none or it takes no part. */
-  readonly before: RoleSelector | null;
-  readonly after: RoleSelector | null;
-  /** What the step does to the resources there are. */
-  readonly effects: SelectorEffects;
-  /** Selectors that are on their way out, which count as gone already. */
-  readonly leaving: Names;
 }
 
 /** A check as documents and severities know it. `reason`, `fix` and `example` are also what docs/checks.md prints. */

@@ -1,10 +1,11 @@
-import { knownGroups } from "../ack-groups.ts";
-import { isACKGroup, type ResourceQuery } from "../ack-resource.ts";
-import { lookUpMaps, type MapAnswer } from "../carm.ts";
-import { compareText } from "../finding.ts";
-import type { Inventory } from "../inventory.ts";
-import { namespaceNameFaults } from "../kubernetes-names.ts";
-import type { DecisionSettings } from "../settings.ts";
+import { lookUpMaps, type MapAnswer } from "../carm/maps.ts";
+import type { DecisionSettings } from "../context.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { knownGroups } from "../kubernetes/ack-groups.ts";
+import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
+import { isACKGroup } from "../kubernetes/kinds.ts";
+import { namespaceNameFaults } from "../kubernetes/names.ts";
+import { compareText } from "../kubernetes/text.ts";
 
 /** What a migration is worked out from. Selectors in the inventory are looked at by name alone. */
 export interface MigrationInput {

@@ -1,9 +1,8 @@
-import { IGNORED_NAMESPACES, TEAM_ANNOTATION } from "../carm.ts";
-import { listOf } from "../checks/resource-list.ts";
-import { compareText } from "../finding.ts";
-import type { JsonObject } from "../json.ts";
-import { objectMeta } from "../object-meta.ts";
-import { quote } from "../quote.ts";
+import { TEAM_ANNOTATION } from "../annotation-keys.ts";
+import { IGNORED_NAMESPACES } from "../carm/maps.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import { objectMeta } from "../kubernetes/object-meta.ts";
+import { compareText, listOf, quote } from "../kubernetes/text.ts";
 import type { CARMKey, MigrationInput } from "./carm-keys.ts";
 import { mapsLeftOut } from "./maps-left-out.ts";
 import type { WholeProof } from "./proof.ts";

@@ -1,7 +1,6 @@
-import { ACCOUNT_MAP, type MapAnswer, serviceOf, TEAM_MAP } from "../carm.ts";
-import { listOf } from "../checks/resource-list.ts";
-import { compareText } from "../finding.ts";
-import { quote } from "../quote.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
+import { type MapAnswer, serviceOf } from "../carm/maps.ts";
+import { compareText, listOf, quote } from "../kubernetes/text.ts";
 import type { CARMKey, MigrationInput } from "./carm-keys.ts";
 import type { Inexpressible } from "./inexpressible.ts";
 import { isRoleARN } from "./selectors.ts";

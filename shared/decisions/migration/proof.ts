@@ -1,14 +1,13 @@
-import type { ACKResource, ResourceQuery } from "../ack-resource.ts";
-import { lookUpMaps } from "../carm.ts";
-import { compareText } from "../finding.ts";
-import { apiVersionOf } from "../object-meta.ts";
-import { printable } from "../quote.ts";
-import { type Resolution, resolve } from "../resolve.ts";
-import type { DecisionSettings } from "../settings.ts";
-import type { Steps } from "../steps.ts";
-import type { TypeEntry } from "../type-entry.ts";
+import { lookUpMaps } from "../carm/maps.ts";
+import type { DecisionSettings } from "../context.ts";
+import type { ACKResource, ResourceQuery } from "../kubernetes/ack-resource.ts";
+import { apiVersionOf } from "../kubernetes/object-meta.ts";
+import { compareText, printable } from "../kubernetes/text.ts";
+import type { Steps } from "../paced.ts";
+import { type Resolution, resolve } from "../resolution/resolve.ts";
+import type { TypeEntry } from "../selectors/type-entry.ts";
 import { anyResource, type MigrationInput, UNKNOWN_GROUP } from "./carm-keys.ts";
-import { explain } from "./difference-text.ts";
+import { explain } from "./difference.ts";
 
 /** What a resource resolves to, as far as it is compared. */
 export type Side = Pick<Resolution, "outcome" | "via" | "roleARN" | "code">;

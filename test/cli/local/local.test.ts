@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { test, type Test } from "tap";
+import { type Test, test } from "tap";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
 import { get } from "../../loopback-request.ts";
 

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { access, constants, mkdir, mkdtemp, readFile, readdir, rename, rm } from "node:fs/promises";
+import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { RealEnvironment } from "../environment.ts";
-import { runProgram } from "./run-program.ts";
-import type { ProgramResult } from "./run-program.ts";
+import { type ProgramResult, runProgram } from "./run-program.ts";
 
 const MODULE_FOLDER = path.join(import.meta.dirname, "go");
 const BINARIES = ["kube-apiserver", "etcd", "kubectl"] as const;

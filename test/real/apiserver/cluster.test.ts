@@ -4,8 +4,7 @@ import type { Test } from "tap";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
 import { readEnvironment } from "../environment.ts";
 import { findAssets, moduleVersion } from "./assets.ts";
-import { startCluster } from "./cluster.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
 import { onCluster } from "./on-cluster.ts";
 
 const BUCKET = {

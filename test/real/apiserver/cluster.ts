@@ -3,17 +3,14 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { apiRequest } from "./api-request.ts";
-import type { ApiResponse } from "./api-request.ts";
+import { apiRequest, type ApiResponse } from "./api-request.ts";
 import type { Assets } from "./assets.ts";
-import { apiserverArguments, controlPlaneFiles, etcdArguments, writeServerFiles } from "./control-plane.ts";
-import type { ControlPlaneFiles, Ports } from "./control-plane.ts";
-import { kubeconfig, randomTokens } from "./identities.ts";
-import type { Identity, Tokens } from "./identities.ts";
-import { startProcess } from "./managed-process.ts";
-import type { ManagedProcess } from "./managed-process.ts";
-import { runProgram } from "./run-program.ts";
-import type { ProgramResult } from "./run-program.ts";
+import {
+  apiserverArguments, controlPlaneFiles, type ControlPlaneFiles, etcdArguments, type Ports, writeServerFiles,
+} from "./control-plane.ts";
+import { type Identity, kubeconfig, randomTokens, type Tokens } from "./identities.ts";
+import { type ManagedProcess, startProcess } from "./managed-process.ts";
+import { type ProgramResult, runProgram } from "./run-program.ts";
 import { until } from "./until.ts";
 
 const READY_LIMIT_MS = 60_000;

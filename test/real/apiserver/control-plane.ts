@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { tokenFile } from "./identities.ts";
-import type { Tokens } from "./identities.ts";
+import { tokenFile, type Tokens } from "./identities.ts";
 
 /** Where a control plane listens, all on 127.0.0.1. */
 export interface Ports {

@@ -1,10 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import path from "node:path";
-import { test } from "tap";
-import type { Test } from "tap";
+import { type Test, test } from "tap";
 import { startProcess } from "./managed-process.ts";
 
 /** A server on which the death of a process shows as the end of its connection, so that no test has to look again and again. */

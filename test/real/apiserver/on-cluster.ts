@@ -1,9 +1,7 @@
-import { t as root, test } from "tap";
-import type { Test } from "tap";
+import { t as root, type Test, test } from "tap";
 import { readEnvironment } from "../environment.ts";
 import { findAssets } from "./assets.ts";
-import { startCluster } from "./cluster.ts";
-import type { Cluster, ClusterOptions } from "./cluster.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 
 const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 2 * 60_000;

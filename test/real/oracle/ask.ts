@@ -1,5 +1,4 @@
-import { t as root, test } from "tap";
-import type { Test } from "tap";
+import { t as root, type Test, test } from "tap";
 import { runProgram } from "../apiserver/run-program.ts";
 import { readEnvironment } from "../environment.ts";
 import { findOracle } from "./binary.ts";

@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
-import { labelKeyFaults, labelValueFaults, namespaceNameFaults, subdomainFaults } from "../../../shared/decisions/kubernetes-names.ts";
-import { labelsSatisfy } from "../../../shared/decisions/label-selector.ts";
-import { decodeSelector } from "../../../shared/decisions/role-selector.ts";
+import { labelsSatisfy } from "../../../shared/decisions/kubernetes/label-selector.ts";
+import {
+  labelKeyFaults, labelValueFaults, namespaceNameFaults, subdomainFaults,
+} from "../../../shared/decisions/kubernetes/names.ts";
+import { decodeSelector } from "../../../shared/decisions/selectors/decode.ts";
 import { labels, labelSelector } from "../../shared/decisions/arbitraries.ts";
 import { ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import { parameters } from "../../shared/decisions/property.ts";

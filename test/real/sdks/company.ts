@@ -2,13 +2,16 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../../cli/local/sts-emulator/emulator.ts";
-import { field, stringAt } from "../../../shared/decisions/json.ts";
+import {
+  startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
+} from "../../../cli/local/sts-emulator/emulator.ts";
+import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import type { SteadyClock } from "../../../shared/inventory/clock.ts";
-import { ManifestSource } from "../../../shared/inventory/manifest-source.ts";
+import { ManifestSource } from "../../../shared/inventory/manifests/source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { readSettings } from "../../../shared/server/settings.ts";
-import { type RunningSidecar, runSidecar, type SidecarSettings } from "../../../sidecar/main.ts";
+import { type RunningSidecar, runSidecar } from "../../../sidecar/main.ts";
+import type { SidecarSettings } from "../../../sidecar/options.ts";
 import { get } from "../../loopback-request.ts";
 import type { Refusal } from "./client.ts";
 

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { ServerResponse } from "node:http";
 import type { Test } from "tap";
-import { field } from "../../../shared/decisions/json.ts";
+import { field } from "../../../shared/decisions/kubernetes/json.ts";
 import { type SteadyClock, systemClock } from "../../../shared/inventory/clock.ts";
 
 /** Waits shorter than this are for an answer on its way, which comes no faster. */

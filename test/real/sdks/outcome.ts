@@ -1,4 +1,4 @@
-import { SDKS, type SDK } from "./client.ts";
+import { type SDK, SDKS } from "./client.ts";
 
 /** A count, or the least and the most. */
 export type Count = number | readonly [least: number, most: number];

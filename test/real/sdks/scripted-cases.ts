@@ -1,7 +1,7 @@
 import type { Case } from "./cases.ts";
+import { clientVariables, type Variables } from "./client.ts";
 import { everybody, fails, succeeds, waits } from "./outcome.ts";
 import { type ScriptedAnswer, startScriptedEndpoint, wholeBody } from "./scripted-endpoint.ts";
-import { clientVariables, type Variables } from "./client.ts";
 
 const REFUSED = { code: "ERR_SCRIPTED", message: "a scripted refusal", Code: "ERR_SCRIPTED", Message: "a scripted refusal" };
 const MOVED = "/elsewhere";

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/json.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { FIRST, OWN, replacing, SECOND, selecting } from "../../shared/decisions/checks/company.ts";
 import { bucketObject } from "../../shared/decisions/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { RESOLUTION_KEYS } from "../../../shared/decisions/annotations.ts";
+import { RESOLUTION_KEYS } from "../../../shared/decisions/annotation-keys.ts";
 import { type Audit, auditSteps } from "../../../shared/decisions/audit.ts";
-import { Inventory } from "../../../shared/decisions/inventory.ts";
-import type { JsonObject } from "../../../shared/decisions/json.ts";
-import type { DecisionSettings } from "../../../shared/decisions/settings.ts";
-import { finish } from "../../../shared/decisions/steps.ts";
+import type { DecisionSettings } from "../../../shared/decisions/context.ts";
+import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { finish } from "../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "./objects.ts";
 
 const OTHER = "arn:aws:iam::444455556666:role/other";

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../../shared/decisions/json.ts";
-import type { InventoryChange } from "../../../shared/decisions/inventory.ts";
-import type { DecisionSettings } from "../../../shared/decisions/settings.ts";
+import type { DecisionSettings } from "../../../shared/decisions/context.ts";
+import type { InventoryChange } from "../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 
 export const ROLE = "arn:aws:iam::111122223333:role/team-a";
 

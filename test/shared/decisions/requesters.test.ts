@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { Inventory } from "../../../shared/decisions/inventory.ts";
-import { isACKController, isCleanUp } from "../../../shared/decisions/requesters.ts";
+import { isACKController, isCleanUp } from "../../../shared/decisions/exemptions.ts";
+import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import { namespaceObject, put } from "./objects.ts";
 
 const by = (username: string): { readonly username: string; readonly groups: readonly string[] } => ({ username, groups: ["system:masters"] });

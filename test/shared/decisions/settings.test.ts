@@ -1,6 +1,7 @@
 import { Ajv } from "ajv";
 import { test } from "tap";
-import { COMMANDS, decisionSettings, defaultOf, DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
+import { decisionSettings } from "../../../shared/decisions/context.ts";
+import { COMMANDS, defaultOf, DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
 
 test("flags, short forms and names are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { Listeners } from "../../../shared/inventory/listeners.ts";
-import { registerKindMetrics } from "../../../shared/server/kind-metrics.ts";
+import { Listeners } from "../../../shared/inventory/source.ts";
+import { registerKindMetrics } from "../../../shared/server/inventory-metrics.ts";
 
 test("groups that nobody knows are counted, and each is logged once", async (t) => {
   const registry = new Registry();

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
-import { boundAddress, formatListenAddress, isLoopbackHost, listening, parseListenAddress } from "../../../shared/server/listen-address.ts";
+import {
+  boundAddress, formatListenAddress, isLoopbackHost, listening, parseListenAddress,
+} from "../../../shared/server/listen-address.ts";
 
 test("an address is read and written back the same", (t) => {
   for (const text of ["127.0.0.1:9443", "0.0.0.0:0", "[::]:9443", "[::1]:65535", "localhost:80", "a-b.example:1"]) {

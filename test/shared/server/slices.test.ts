@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { Steps } from "../../../shared/decisions/steps.ts";
+import type { Steps } from "../../../shared/decisions/paced.ts";
 import { inSlices } from "../../../shared/server/slices.ts";
 
 /** Steps that each take so many ms of a clock, and what was done when. */

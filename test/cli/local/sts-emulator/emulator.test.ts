@@ -1,6 +1,12 @@
-import { AssumeRoleCommand, type AssumeRoleCommandInput, GetCallerIdentityCommand, GetSessionTokenCommand, STSClient } from "@aws-sdk/client-sts";
+import {
+  AssumeRoleCommand, type AssumeRoleCommandInput, GetCallerIdentityCommand, GetSessionTokenCommand, STSClient,
+} from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
-import { accessDenied, type BaseCredentials, type Fault, startSTSEmulator, type STSEmulator, type STSEmulatorOptions, THROTTLED } from "../../../../cli/local/sts-emulator/emulator.ts";
+import {
+  startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
+} from "../../../../cli/local/sts-emulator/emulator.ts";
+import { accessDenied, type Fault, THROTTLED } from "../../../../cli/local/sts-emulator/faults.ts";
+import type { BaseCredentials } from "../../../../cli/local/sts-emulator/principals.ts";
 import { get, type LoopbackAnswer, send } from "../../../loopback-request.ts";
 
 const USER: BaseCredentials = { accessKeyID: "AKIAUSER", secretAccessKey: "user-secret", arn: "arn:aws:iam::999999999999:user/ops" };

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../../shared/decisions/json.ts";
-import { findingLine } from "../../../../shared/decisions/checks/judge.ts";
+import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, selectorObject } from "../objects.ts";
 import { type Circumstances, findingsOf } from "./selector-changes.ts";
 

@@ -1,7 +1,7 @@
-import { findingLine, judge } from "../../../../shared/decisions/checks/judge.ts";
-import type { Runtime } from "../../../../shared/decisions/checks/check.ts";
-import type { JsonObject } from "../../../../shared/decisions/json.ts";
-import type { Origin } from "../../../../shared/decisions/type-entry.ts";
+import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { judge } from "../../../../shared/decisions/checks/run.ts";
+import type { Origin, Runtime } from "../../../../shared/decisions/context.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 interface Context {

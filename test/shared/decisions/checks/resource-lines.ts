@@ -1,9 +1,10 @@
-import type { AccessAnswers, Operation, Requester } from "../../../../shared/decisions/checks/check.ts";
-import { findingLine, judge, type Judgement } from "../../../../shared/decisions/checks/judge.ts";
-import { Inventory } from "../../../../shared/decisions/inventory.ts";
-import { isJsonObject, type JsonObject } from "../../../../shared/decisions/json.ts";
-import type { DecisionSettings } from "../../../../shared/decisions/settings.ts";
-import type { Origin } from "../../../../shared/decisions/type-entry.ts";
+import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { judge, type Judgement } from "../../../../shared/decisions/checks/run.ts";
+import type {
+  AccessAnswers, DecisionSettings, Operation, Origin, Requester,
+} from "../../../../shared/decisions/context.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const GOLD = "arn:aws:iam::111122223333:role/gold";

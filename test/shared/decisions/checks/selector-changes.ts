@@ -1,10 +1,8 @@
-import type { Operation, Requester } from "../../../../shared/decisions/checks/check.ts";
-import { findingLine, judge, type Judgement } from "../../../../shared/decisions/checks/judge.ts";
-import type { Finding } from "../../../../shared/decisions/finding.ts";
-import { Inventory } from "../../../../shared/decisions/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/json.ts";
-import type { DecisionSettings } from "../../../../shared/decisions/settings.ts";
-import type { Origin } from "../../../../shared/decisions/type-entry.ts";
+import { type Finding, findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { judge, type Judgement } from "../../../../shared/decisions/checks/run.ts";
+import type { DecisionSettings, Operation, Origin, Requester } from "../../../../shared/decisions/context.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 /** What a change of a selector is judged by; a cluster that holds nothing, and nobody who asks, by default. */

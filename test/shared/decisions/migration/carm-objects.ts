@@ -1,8 +1,8 @@
-import { Inventory } from "../../../../shared/decisions/inventory.ts";
-import { type JsonObject } from "../../../../shared/decisions/json.ts";
-import { planMigration, type ProvedMigration, proveMigration } from "../../../../shared/decisions/migration.ts";
-import type { DecisionSettings } from "../../../../shared/decisions/settings.ts";
-import { finish } from "../../../../shared/decisions/steps.ts";
+import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { planMigration, type ProvedMigration, proveMigration } from "../../../../shared/decisions/migration/plan.ts";
+import { finish } from "../../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const A = "arn:aws:iam::111122223333:role/a";

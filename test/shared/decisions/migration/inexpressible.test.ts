@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/json.ts";
-import { planMigration, proveMigration } from "../../../../shared/decisions/migration.ts";
-import type { DecisionSettings } from "../../../../shared/decisions/settings.ts";
-import { finish } from "../../../../shared/decisions/steps.ts";
+import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { planMigration, proveMigration } from "../../../../shared/decisions/migration/plan.ts";
+import { finish } from "../../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 

@@ -1,15 +1,17 @@
-import * as fc from "fast-check";
 import { strict as assert } from "node:assert";
+import * as fc from "fast-check";
 import { test } from "tap";
-import { judge } from "../../../../shared/decisions/checks/judge.ts";
-import { Inventory } from "../../../../shared/decisions/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/json.ts";
-import { objectMeta } from "../../../../shared/decisions/object-meta.ts";
-import { type ProvedMigration } from "../../../../shared/decisions/migration.ts";
+import { judge } from "../../../../shared/decisions/checks/run.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { objectMeta } from "../../../../shared/decisions/kubernetes/object-meta.ts";
+import type { ProvedMigration } from "../../../../shared/decisions/migration/plan.ts";
 import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
+import {
+  asModel, modelAfter, modelBefore, modelIsRole, type ModelNamespace, type ModelResource, type ModelWorld,
+} from "./carm-model.ts";
 import { mapObject, migrated } from "./carm-objects.ts";
-import { asModel, modelAfter, modelBefore, modelIsRole, type ModelNamespace, type ModelResource, type ModelWorld } from "./carm-model.ts";
 
 // Small alphabets, so that keys, services and annotations meet often; each holds what is legal beside what is nearly.
 const KEYS = ["111122223333", "444455556666", "blue", "Blue", "team.a", "account-111122223333", "_x"] as const;

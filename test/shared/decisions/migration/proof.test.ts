@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/json.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { proveSelectors } from "../../../../shared/decisions/migration/proof.ts";
-import { finish } from "../../../../shared/decisions/steps.ts";
+import { finish } from "../../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 

@@ -1,0 +1,70 @@
+import { ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION } from "../../annotation-keys.ts";
+import { accountOfARN } from "../../kubernetes/arn.ts";
+import { annotationPath } from "../../kubernetes/field-path.ts";
+import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../../kubernetes/json.ts";
+import { closest, quote } from "../../kubernetes/text.ts";
+import type { Check, Fault } from "../check.ts";
+import { RESOLUTION, type ResourceChange } from "./change.ts";
+
+// Source: aws-controllers-k8s/runtime pkg/runtime/util.go, NeedAdoption and GetAdoptionPolicy.
+const POLICIES = ["adopt", "adopt-or-create"] as const;
+const POLICY_PATH = annotationPath(ADOPTION_POLICY_ANNOTATION);
+const FIELDS_PATH = annotationPath(ADOPTION_FIELDS_ANNOTATION);
+const FIELDS_FIX = `write what identifies the AWS resource as a JSON object of strings, such as '{"name": "my-bucket"}'`;
+
+export const ACK_12: Check<ResourceChange> = {
+  id: "ACK-12",
+  severity: "deny",
+  waivable: false,
+  reason: "An adoption that cannot be read ends in a terminal error, after the object was accepted.",
+  fix: `write ${POLICIES.join(" or ")}`,
+  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt-only}}`,
+  *find({ resource: { annotations } }): Iterable<Fault> {
+    const policy = annotations.get(ADOPTION_POLICY_ANNOTATION);
+    const fields = annotations.get(ADOPTION_FIELDS_ANNOTATION);
+    if (policy !== undefined && !isPolicy(policy)) yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...meant(policy) };
+    if (policy === "adopt" && (fields ?? "") === "") yield { path: FIELDS_PATH, message: "adopt needs the fields that identify the AWS resource", fix: FIELDS_FIX };
+    else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);
+  },
+};
+
+function isPolicy(text: string): boolean {
+  return POLICIES.some((policy) => policy === text);
+}
+
+function meant(policy: string): { readonly fix?: string } {
+  const known = policy === "adopt-only" ? "adopt" : closest(policy, POLICIES);
+  return known === null ? {} : { fix: `write ${known}, if that was meant; the policies are ${POLICIES.join(" and ")}` };
+}
+
+function* fieldsFaults(text: string): Iterable<Fault> {
+  const fields = parsedFields(text);
+  if (fields === null) yield { path: FIELDS_PATH, message: `${quote(text)} is not a JSON object`, fix: FIELDS_FIX };
+  else {
+    for (const [key, value] of Object.entries(fields)) {
+      if (typeof value !== "string") yield { path: FIELDS_PATH, message: `the value of ${quote(key)} is not a string`, fix: FIELDS_FIX };
+    }
+  }
+}
+
+function parsedFields(text: string): JsonObject | null {
+  const value = parseJSON(text);
+  return isJsonObject(value) ? value : null;
+}
+
+export const ACK_17: Check<ResourceChange> = {
+  id: "ACK-17",
+  severity: "deny",
+  waivable: true,
+  reason: "The role of another account cannot adopt the AWS resource, and with adopt-or-create makes another one in its own.",
+  fix: "put it where a selector of the AWS resource's account selects it",
+  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, ${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} # with a role in 111122223333`,
+  needs: RESOLUTION,
+  *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
+    if (!annotations.has(ADOPTION_POLICY_ANNOTATION) || accountID === null) return;
+    const arn = stringAt(parsedFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");
+    const owner = arn === null ? null : accountOfARN(arn);
+    if (arn === null || owner === null || owner === accountID) return;
+    yield { path: FIELDS_PATH, message: `${quote(arn)} is of account ${quote(owner)}, and its role of ${quote(accountID)}` };
+  },
+};

@@ -1,0 +1,118 @@
+import { WAIVER_ANNOTATION } from "../annotation-keys.ts";
+import type { DecisionSettings, Requester, Severity } from "../context.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import { objectMeta } from "../kubernetes/object-meta.ts";
+import { compareText } from "../kubernetes/text.ts";
+import { finish, gather, type Steps } from "../paced.ts";
+import { appliedChecks } from "./applicable.ts";
+import type { JudgeInput } from "./change.ts";
+import type { AppliedCheck, CheckEntry, Fault } from "./check.ts";
+import { compareFindings, type Finding } from "./finding.ts";
+import { unmetNeeds } from "./requirements.ts";
+
+/** A check that could have said something, and what it would have had to know. */
+export interface NotApplied {
+  readonly code: string;
+  readonly needs: string;
+}
+
+export interface Judgement {
+  /** Sorted by code and path. */
+  readonly findings: readonly Finding[];
+  readonly denied: boolean;
+  readonly notApplied: readonly NotApplied[];
+}
+
+/** Runs every check over a change, and applies the rules that stand above each of them. */
+export function judge(input: JudgeInput, settings: DecisionSettings): Judgement {
+  return finish(judgeSteps(input, settings));
+}
+
+/** The same in steps: a change of a selector may concern every resource there is. */
+export function* judgeSteps(input: JudgeInput, settings: DecisionSettings): Steps<Judgement> {
+  const findings: Finding[] = [];
+  const notApplied: NotApplied[] = [];
+  for (const one of appliedChecks(input, settings)) {
+    if (severityOf(one.check, settings) === "off") continue;
+    const needs = unmetNeeds(one.check, input, settings);
+    if (needs.length > 0) notApplied.push({ code: one.check.id, needs: needs.join(", ") });
+    else findings.push(...(yield* findingsOf(one, input, settings)));
+    if (needs.length === 0) notApplied.push(...unseenBy(one.check, input));
+    yield null;
+  }
+  findings.sort(compareFindings);
+  notApplied.sort((a, b) => compareText(a.code, b.code));
+  return { findings, denied: findings.some((finding) => finding.severity === "deny"), notApplied };
+}
+
+/** What a check that was applied could not look at: that it found nothing says nothing of kinds whose objects have not been listed. */
+function unseenBy({ id, needs = [] }: CheckEntry, { inventory = null }: JudgeInput): NotApplied[] {
+  const unlisted = needs.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
+  return unlisted.length === 0 ? [] : [{ code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` }];
+}
+
+function* findingsOf({ check, find, findBefore }: AppliedCheck, input: JudgeInput, settings: DecisionSettings): Steps<Finding[]> {
+  const before = countFaults(findBefore === null ? [] : yield* gather(findBefore()));
+  const findings: Finding[] = [];
+  for (const fault of yield* gather(find())) {
+    const left = before.get(identity(fault)) ?? 0;
+    before.set(identity(fault), left - 1);
+    findings.push(toFinding(check, fault, { input, settings, wasThere: left > 0 }));
+  }
+  return findings;
+}
+
+/** A fault that stood twice excuses two of the same, not a third. */
+function countFaults(faults: readonly Fault[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const fault of faults) counts.set(identity(fault), (counts.get(identity(fault)) ?? 0) + 1);
+  return counts;
+}
+
+/** What makes a fault the same one before and after an edit: list positions shift, what is wrong does not. */
+function identity({ message, path }: Fault): string {
+  return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
+}
+
+/** The severity that counts before any object is looked at: the users', else the check's own in the mode at hand. */
+function severityOf(check: CheckEntry, { checkSeverities, mode }: DecisionSettings): Severity | "off" {
+  const own = check.deniesInCARM === true && mode !== "carm" ? "warn" : check.severity;
+  return checkSeverities.get(check.id) ?? own;
+}
+
+interface Circumstances {
+  readonly input: JudgeInput;
+  readonly settings: DecisionSettings;
+  /** Whether the stored object has the same fault. */
+  readonly wasThere: boolean;
+}
+
+/** The ratchet, the waiver and the severities that users set: only a fresh, unwaived deny denies. */
+function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere }: Circumstances): Finding {
+  const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
+  const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.lenient === true;
+  return {
+    code: check.id,
+    severity: !harmless && severityOf(check, settings) === "deny" ? "deny" : "warn",
+    path: fault.path,
+    message: waiver === "ignored" ? `${fault.message}; the waiver on it is ignored, since the requester may not waive checks` : fault.message,
+    fix: fault.fix ?? check.fix,
+    waivable: check.waivable,
+    waived: waiver === "valid",
+  };
+}
+
+/** A waiver counts only when one who may waive sends the request: whoever can write the object can write the annotation. */
+function waiverState(id: string, { object, requester }: JudgeInput, settings: DecisionSettings): "none" | "valid" | "ignored" {
+  if (!waiverOf(object).includes(id)) return "none";
+  return requester === null || mayWaive(requester, settings) ? "valid" : "ignored";
+}
+
+function waiverOf(object: JsonObject): string[] {
+  const text = objectMeta(object).annotations.get(WAIVER_ANNOTATION) ?? "";
+  return text.split(",").map((id) => id.trim());
+}
+
+function mayWaive({ username, groups }: Requester, { waiverUsers, waiverGroups }: DecisionSettings): boolean {
+  return waiverUsers.includes(username) || groups.some((group) => waiverGroups.includes(group));
+}

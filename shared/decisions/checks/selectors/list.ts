@@ -1,0 +1,15 @@
+import type { Check } from "../check.ts";
+import { IRS_04, IRS_05, IRS_23, IRS_40 } from "./account.ts";
+import type { SelectorChange } from "./change.ts";
+import { IRS_17, IRS_18 } from "./conflicts.ts";
+import { IRS_19, IRS_20, IRS_21 } from "./moves.ts";
+import { IRS_10, IRS_13, IRS_22, IRS_26 } from "./reach.ts";
+import { IRS_30, IRS_31, IRS_32, IRS_33 } from "./removal.ts";
+import { IRS_07, IRS_16 } from "./stored.ts";
+import { IRS_24, IRS_25, IRS_27 } from "./trust.ts";
+
+/** The checks of a step of an IAMRoleSelector against all that is known. */
+export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
+  IRS_04, IRS_05, IRS_07, IRS_10, IRS_13, IRS_16, IRS_17, IRS_18, IRS_19, IRS_20, IRS_21, IRS_22, IRS_23, IRS_24, IRS_25, IRS_26,
+  IRS_27, IRS_30, IRS_31, IRS_32, IRS_33, IRS_40,
+];

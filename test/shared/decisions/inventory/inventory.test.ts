@@ -1,0 +1,119 @@
+import { test } from "tap";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import { bucketObject, kindObject, namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
+
+const byLabel = (labels: object): object => ({ arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: labels } } });
+
+function inventoryOf(...objects: Parameters<typeof put>[0][]): Inventory {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  inventory.apply(objects.map(put));
+  return inventory;
+}
+
+const selecting = (inventory: Inventory, namespace: string): string[] => inventory.selectorsOfNamespace(namespace).map(({ name }) => name).toSorted();
+
+test("selectors, namespaces and kinds are taken, anything else changes nothing", (t) => {
+  const inventory = inventoryOf(bucketObject(), { kind: "Namespace" }, {}, selectorObject("a", { arn: ROLE }), namespaceObject("n"));
+  inventory.apply([removal("apps", "Deployment", "a"), removal("services.k8s.aws", "FieldExport", "a"), removal("example.com", "IAMRoleSelector", "a"), removal("example.com", "Namespace", "n")]);
+  t.same([[...inventory.selectors.keys()], inventory.hasNamespace("n"), inventory.hasNamespace("team-a")], [["a"], true, false]);
+  t.end();
+});
+
+test("a selector moves between taking part, malformed and gone", (t) => {
+  const inventory = inventoryOf(selectorObject("a", { arn: ROLE }));
+  const where = (): unknown => [[...inventory.selectors.keys()], [...inventory.malformed.keys()], [...inventory.faulty.keys()]];
+  t.same(where(), [["a"], [], []]);
+  inventory.apply([put(selectorObject("a", { arn: "" }))]);
+  t.same(where(), [[], ["a"], ["a"]]);
+  inventory.apply([put(selectorObject("a", { arn: "arn:aws:iam::111122223333:user/jane" }))]);
+  t.same(where(), [["a"], [], ["a"]], "refused at admission, but taken by controllers");
+  t.equal(inventory.selectors.get("a")?.grantable, false);
+  inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "a"), removal("services.k8s.aws", "IAMRoleSelector", "a")]);
+  t.same(where(), [[], [], []]);
+  t.end();
+});
+
+test("a namespace's labels and annotations are those of its last state; an unknown one carries its name", (t) => {
+  const inventory = inventoryOf(namespaceObject("n", { a: "b" }, { c: "d" }));
+  t.same(inventory.namespaceLabels("n"), new Map([["a", "b"], ["kubernetes.io/metadata.name", "n"]]));
+  t.same(inventory.namespaceAnnotations("n"), new Map([["c", "d"]]));
+  inventory.apply([put(namespaceObject("n"))]);
+  t.same([inventory.namespaceLabels("n").size, inventory.namespaceAnnotations("n").size], [1, 0]);
+  inventory.apply([removal("", "Namespace", "n"), removal("", "Namespace", "n")]);
+  t.equal(inventory.hasNamespace("n"), false);
+  t.same(inventory.namespaceLabels("n"), new Map([["kubernetes.io/metadata.name", "n"]]));
+  t.equal(inventory.namespaceAnnotations("n").size, 0);
+  t.end();
+});
+
+test("what was found for a namespace is forgotten with each change that could touch it", (t) => {
+  const inventory = inventoryOf(namespaceObject("n", { env: "prod", team: "x" }), namespaceObject("m", { env: "prod" }), selectorObject("name", { arn: ROLE, namespaceSelector: { names: ["n"] } }));
+  t.same([selecting(inventory, "n"), selecting(inventory, "m")], [["name"], []]);
+  inventory.apply([put(selectorObject("label", byLabel({ env: "prod" })))]);
+  t.same([selecting(inventory, "n"), selecting(inventory, "m")], [["label", "name"], ["label"]]);
+  inventory.apply([put(selectorObject("both", byLabel({ env: "prod", team: "x" }))), put(selectorObject("neither", byLabel({ env: "test" })))]);
+  t.same([selecting(inventory, "n"), selecting(inventory, "m")], [["both", "label", "name"], ["label"]]);
+  inventory.apply([put(namespaceObject("n", { team: "x" }))]);
+  t.same(selecting(inventory, "n"), ["name"]);
+  inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "name"), removal("services.k8s.aws", "IAMRoleSelector", "label")]);
+  t.same([selecting(inventory, "n"), selecting(inventory, "m")], [[], []]);
+  t.end();
+});
+
+test("under extended a selector with expressions alone is found everywhere that they hold", (t) => {
+  const inventory = new Inventory({ runtime: "extended", origin: "cluster" });
+  const expressions = (operator: string): object => ({ arn: ROLE, namespaceSelector: { labelSelector: { matchExpressions: [{ key: "team", operator }] } } });
+  inventory.apply([put(namespaceObject("n", { team: "x" })), put(selectorObject("a", expressions("Exists")))]);
+  t.same([selecting(inventory, "n"), selecting(inventory, "unknown")], [["a"], []]);
+  inventory.apply([put(selectorObject("a", expressions("DoesNotExist")))]);
+  t.same([selecting(inventory, "n"), selecting(inventory, "unknown")], [[], ["a"]]);
+  t.end();
+});
+
+test("whether namespace labels are read at all is known", (t) => {
+  const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }));
+  t.equal(inventory.readsNamespaceLabels, false);
+  inventory.apply([put(selectorObject("b", byLabel({ a: "b" }))), put(selectorObject("c", byLabel({ "": "b" })))]);
+  t.equal(inventory.readsNamespaceLabels, true);
+  inventory.apply([put(selectorObject("b", { arn: ROLE }))]);
+  t.equal(inventory.readsNamespaceLabels, false, "a malformed one reads nothing");
+  t.end();
+});
+
+test("a kind's versions are those of its CustomResourceDefinition's last state", (t) => {
+  const group = "s3.services.k8s.aws";
+  const inventory = inventoryOf(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }, { name: "v2", served: true, storage: true }, { name: "v0", served: false, storage: false }]));
+  t.same(inventory.kindVersions(group, "Bucket"), { storage: "v2", served: ["v1", "v2"] });
+  t.equal(inventory.kindVersions(group, "Object"), null);
+  inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }]))]);
+  t.equal(inventory.kindVersions(group, "Bucket"), null);
+  inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: true }])), removal("apiextensions.k8s.io", "CustomResourceDefinition", `buckets.${group}`)]);
+  t.equal(inventory.kindVersions(group, "Bucket"), null);
+  for (const spec of [undefined, { versions: {} }, { versions: [null, { storage: true }] }]) {
+    t.doesNotThrow(() => inventory.apply([put({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "x" }, spec })]));
+  }
+  inventory.apply([removal("apiextensions.k8s.io", "CustomResourceDefinition", "never-seen")]);
+  t.end();
+});
+
+test("the selectors of a role are found by it, as they are now", (t) => {
+  const other = `${ROLE}-2`;
+  const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }), selectorObject("b", { arn: ROLE }));
+  const named = (arn: string): string[] => [...inventory.selectorsOfRole(arn)].map(({ name }) => name).toSorted();
+  t.same([named(ROLE), named(other)], [["a", "b"], []]);
+  inventory.apply([put(selectorObject("a", { arn: other })), put(selectorObject("b", { arn: "not-an-arn" }))]);
+  t.same([named(ROLE), named(other), named("not-an-arn")], [[], ["a"], []], "a malformed one grants none");
+  inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "a")]);
+  t.same(named(other), []);
+  t.end();
+});
+
+test("the namespaces that ask for CARM are known, as they are now", (t) => {
+  const owner = { "services.k8s.aws/owner-account-id": "111122223333" };
+  const inventory = inventoryOf(namespaceObject("a", {}, owner), namespaceObject("b", {}, { "services.k8s.aws/team-id": "x" }), namespaceObject("c"), namespaceObject("kube-system", {}, owner));
+  t.same([...inventory.namespacesOfCARM], ["a", "b"]);
+  t.same([...inventory.namespaceNames], ["a", "b", "c", "kube-system"]);
+  inventory.apply([put(namespaceObject("a")), removal("", "Namespace", "b")]);
+  t.same([...inventory.namespacesOfCARM], []);
+  t.end();
+});

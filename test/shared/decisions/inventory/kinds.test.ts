@@ -1,0 +1,42 @@
+import { test } from "tap";
+import { KindStore } from "../../../../shared/decisions/inventory/kinds.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { droppedFields } from "../../../../shared/decisions/kubernetes/shape.ts";
+import { kindObject, ROLE, selectorObject } from "../objects.ts";
+
+const SELECTORS = "iamroleselectors.services.k8s.aws";
+
+function stored(openAPIV3Schema?: JsonObject): { readonly name: string; readonly storage: boolean; readonly served: boolean } {
+  return { name: "v1alpha1", storage: true, served: true, ...(openAPIV3Schema === undefined ? {} : { schema: { openAPIV3Schema } }) };
+}
+
+const definition = (...versions: Parameters<typeof kindObject>[2]): JsonObject => kindObject("IAMRoleSelector", "services.k8s.aws", versions);
+
+test("the installed kinds are ACK's, in the version that is stored", (t) => {
+  const kinds = new KindStore();
+  kinds.put(kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1", storage: false, served: true }, stored()]));
+  kinds.put(kindObject("Widget", "example.com", [stored()]));
+  kinds.put(kindObject("Table", "dynamodb.services.k8s.aws", [{ name: "v1", storage: false, served: true }]));
+  kinds.put(definition(stored()));
+  t.same([...kinds.installedTypes()], [{ group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" }]);
+  kinds.remove("buckets.s3.services.k8s.aws");
+  t.same([...kinds.installedTypes()], []);
+  t.end();
+});
+
+test("the fields of a selector are those of the stored version, for as long as it is defined", (t) => {
+  const kinds = new KindStore();
+  const unknown = (): unknown[] => (kinds.selectorFields === null ? [] : [...droppedFields(kinds.selectorFields, selectorObject("a", { arn: ROLE, other: "x" }), selectorObject("a", {}))]);
+  t.equal(kinds.selectorFields, null);
+  kinds.put(definition(stored({ properties: { spec: { properties: { arn: { type: "string" } } } } })));
+  t.same(unknown(), [["spec", "other"]]);
+  kinds.put(definition(stored({ properties: { spec: { properties: { other: { type: "string" } } } } })));
+  t.same(unknown(), [["spec", "arn"]]);
+  kinds.put(definition({ ...stored({ properties: {} }), storage: false }));
+  t.equal(kinds.selectorFields, null, "no version is stored");
+  kinds.put(definition(stored({ properties: {} })));
+  t.not(kinds.selectorFields, null);
+  kinds.remove(SELECTORS);
+  t.equal(kinds.selectorFields, null);
+  t.end();
+});

@@ -1,0 +1,97 @@
+import { strict as assert } from "node:assert";
+import * as fc from "fast-check";
+import { test } from "tap";
+import type { Runtime } from "../../../../shared/decisions/context.ts";
+import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
+import {
+  resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
+} from "../../../../shared/decisions/resolution/change-set.ts";
+import { resolve } from "../../../../shared/decisions/resolution/resolve.ts";
+import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
+import type { RoleSelector } from "../../../../shared/decisions/selectors/effective.ts";
+import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../arbitraries.ts";
+import type { ModelSelector } from "../model.ts";
+import { namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { parameters } from "../property.ts";
+
+type Spec = ModelSelector["spec"];
+
+/** A cluster as what its inventory is told; the last namespace of the arbitraries stays unknown. */
+const world = fc.record({
+  runtime: fc.constantFrom<Runtime>("ack", "extended"),
+  selectors: fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), spec, { minKeys: 1, maxKeys: 6 }),
+  namespaces: fc.dictionary(fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, { maxKeys: 3 }),
+  resources: fc.array(resource, { minLength: 1, maxLength: 8 }),
+});
+
+type World = (typeof world) extends fc.Arbitrary<infer W> ? W : never;
+
+function inventoryOf({ runtime, selectors, namespaces, resources }: World): Inventory {
+  const inventory = new Inventory({ runtime, origin: "cluster" });
+  const changes: InventoryChange[] = [
+    ...Object.entries(selectors).map(([name, written]) => put(selectorObject(name, written))),
+    ...Object.entries(namespaces).map(([name, carried]) => put(namespaceObject(name, carried))),
+    ...resources.map(({ namespace, group, version, kind, labels: carried }, i) => put({ apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: `r${i}`, labels: carried } })),
+  ];
+  inventory.apply(changes);
+  return inventory;
+}
+
+/** By resource, the names of the selectors that it resolves to, which is what `resolve` says of a whole inventory. */
+function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
+  const settings = { ...SETTINGS_BY_DEFAULT, runtime };
+  return new Map(Array.from(inventory.resources.all(), (one) => [`${one.group} ${resourceName(one)}`, resolve(inventory, one, settings).selectors.map(({ name }) => name).join()]));
+}
+
+function told(transitions: Iterable<Transition | null>): Map<string, readonly [string, string]> {
+  const names = (selecting: readonly RoleSelector[]): string => selecting.map(({ name }) => name).toSorted().join();
+  const found = new Map<string, readonly [string, string]>();
+  for (const one of transitions) {
+    if (one === null) continue;
+    const key = `${one.resource.group} ${resourceName(one.resource)}`;
+    assert.ok(!found.has(key), `${key} is told of once`);
+    found.set(key, [names(one.before), names(one.after)]);
+  }
+  return found;
+}
+
+/** Every resource is told of as it resolves before and after; those that are not told of resolve as before. */
+function assertAgrees(transitions: Map<string, readonly [string, string]>, before: Map<string, string>, after: Map<string, string>): void {
+  for (const [key, was] of before) {
+    const is = after.get(key) ?? "gone";
+    if (was !== is) changed++;
+    assert.deepEqual(transitions.get(key) ?? [was, was], [was, is], key);
+  }
+}
+
+let changed = 0;
+
+test("a step of a selector does what two inventories, built before and after, resolve to", (t) => {
+  const step = fc.tuple(world, fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 4 }));
+  fc.assert(fc.property(step, ([there, name, written]) => {
+    const { [name]: old, ...others } = there.selectors;
+    const [before, after] = [inventoryOf(there), inventoryOf({ ...there, selectors: written === null ? others : { ...others, [name]: written } })];
+    const decoded = (one: Spec | null | undefined): RoleSelector | null => (
+      one === null || one === undefined ? null : decodeSelector(selectorObject(name, one), { origin: "cluster", runtime: there.runtime }).selector
+    );
+    const transitions = told(transitionsOfSelector(before, { name, before: decoded(old), after: decoded(written) }));
+    assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
+  }), parameters(t, 3000));
+  t.ok(changed > 500, `${changed} resources changed`);
+  t.end();
+});
+
+/** Selectors by labels of namespaces alone: of others few see what a namespace carries. */
+const byLabel: fc.Arbitrary<Spec> = fc.record({ arn: fc.constant(ROLE), namespaceSelector: fc.record({ labelSelector: fc.record({ matchLabels: labels }) }) });
+const labelledWorld = fc.tuple(world, fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), byLabel, { minKeys: 2, maxKeys: 6 })).map(([one, selectors]): World => ({ ...one, selectors }));
+
+test("new labels of a namespace do what two inventories, built before and after, resolve to", (t) => {
+  changed = 0;
+  fc.assert(fc.property(labelledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, (there, name, carried) => {
+    const [before, after] = [inventoryOf(there), inventoryOf({ ...there, namespaces: { ...there.namespaces, [name]: carried } })];
+    const transitions = told(transitionsOfNamespace(before, name, after.namespaceLabels(name)));
+    assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
+  }), parameters(t, 6000));
+  t.ok(changed > 500, `${changed} resources changed`);
+  t.end();
+});

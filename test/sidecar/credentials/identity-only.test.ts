@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { test } from "tap";
+import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { IdentityOnlyKeys } from "../../../sidecar/credentials/identity-only.ts";
+import type { Credentials } from "../../../sidecar/credentials/session.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { BASE_IDENTITY } from "../sidecar-under-test.ts";
+
+const MINUTE = 60_000;
+const BASE: Credentials = { ...BASE_IDENTITY, accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token", expirationMs: null };
+
+test("keys for an hour in the base identity's name, renewed at half of it, one pair however many ask", async (t) => {
+  const clock = new FakeClock();
+  const keys = new IdentityOnlyKeys({ base: { get: async () => BASE }, clock, randomBytes });
+  const [first, same] = await Promise.all([keys.get(), keys.get()]);
+  t.match(first, { ...BASE_IDENTITY, accessKeyID: /^ASIA[A-Z2-7]{16}$/, secretAccessKey: /^[\w+/]{40}$/, sessionToken: /^[\w+/]{256}$/, expirationMs: clock.now() + 60 * MINUTE });
+  t.equal(same, first);
+  t.notMatch(JSON.stringify(first), "planted");
+  await clock.advance(30 * MINUTE - 1);
+  t.equal(await keys.get(), first);
+  await clock.advance(1);
+  const next = await keys.get();
+  t.not(next.accessKeyID, first.accessKeyID);
+  t.not(next.secretAccessKey, first.secretAccessKey);
+  t.equal(next.expirationMs, clock.now() + 60 * MINUTE);
+});
+
+test("while the base identity cannot be had, the last keys serve to a minute before their end", async (t) => {
+  const clock = new FakeClock();
+  let isDown = true;
+  const get = async (): Promise<Credentials> => {
+    if (isDown) throw new ResolverError("ERR_BASE_UNAVAILABLE", "none");
+    return BASE;
+  };
+  const keys = new IdentityOnlyKeys({ base: { get }, clock, randomBytes });
+  await t.rejects(keys.get(), { code: "ERR_BASE_UNAVAILABLE" }, "in whose name is not known");
+  isDown = false;
+  const first = await keys.get();
+  isDown = true;
+  await clock.advance(59 * MINUTE - 1);
+  t.equal(await keys.get(), first);
+  await clock.advance(1);
+  await t.rejects(keys.get(), { code: "ERR_BASE_UNAVAILABLE" });
+});

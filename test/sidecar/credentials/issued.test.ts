@@ -1,0 +1,212 @@
+import { appendFile, chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Test, test } from "tap";
+import { createLogger } from "../../../shared/server/logger.ts";
+import type { IssuedJournalPorts } from "../../../sidecar/credentials/issued-journal.ts";
+import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
+import type { Credentials } from "../../../sidecar/credentials/session.ts";
+import { tokenDigest } from "../../../sidecar/sts/signature.ts";
+import { FakeClock } from "../fake-clock.ts";
+
+const HOUR = 3_600_000;
+
+class Subject {
+  readonly clock = new FakeClock();
+  readonly lines: string[] = [];
+  readonly folder: string;
+  readonly #t: Test;
+
+  constructor(t: Test) {
+    this.#t = t;
+    this.folder = t.testdir({});
+  }
+
+  get file(): string {
+    return join(this.folder, "issued.jsonl");
+  }
+
+  async open(append?: NonNullable<IssuedJournalPorts["append"]>): Promise<IssuedCredentials> {
+    const log = createLogger({ name: "sidecar", destination: { write: (line) => void this.lines.push(line) } });
+    const issued = await IssuedCredentials.open(this.folder, { clock: this.clock, log, ...(append === undefined ? {} : { append }) });
+    this.#t.teardown(() => issued.close());
+    return issued;
+  }
+
+  credentials(accessKeyID: string, lifeMs: number | null = HOUR): Credentials {
+    return {
+      accessKeyID, secretAccessKey: `planted-secret-${accessKeyID}`, sessionToken: lifeMs === null ? null : `planted-token-${accessKeyID}`,
+      expirationMs: lifeMs === null ? null : this.clock.now() + lifeMs, accountID: "111122223333", arn: `arn:${accessKeyID}`, userID: "AROAA:s",
+    };
+  }
+}
+
+test("what was issued is found until it has been expired for 15 minutes", async (t) => {
+  const subject = new Subject(t);
+  const { clock } = subject;
+  const issued = new IssuedCredentials(clock);
+  const credentials = subject.credentials("ASIA1");
+  await issued.record(credentials, "role");
+  t.match(issued.find("ASIA1"), { kind: "role", arn: "arn:ASIA1", secretAccessKey: "planted-secret-ASIA1", tokenDigest: tokenDigest("planted-token-ASIA1"), expirationMs: credentials.expirationMs });
+  t.notMatch(JSON.stringify(issued.find("ASIA1")), "planted-token", "a digest of the token, not the token");
+  t.equal(issued.find("ASIA2"), undefined);
+  await clock.advance(HOUR + 15 * 60_000 - 1);
+  await issued.record({ ...credentials, accessKeyID: "ASIA2" }, "role");
+  t.not(issued.find("ASIA1"), undefined);
+  await clock.advance(1);
+  await issued.record({ ...credentials, accessKeyID: "ASIA3" }, "role");
+  t.equal(issued.find("ASIA1"), undefined);
+});
+
+test("a controller's own stay so whatever else they are vended for, and a role's become so", async (t) => {
+  const subject = new Subject(t);
+  const issued = await subject.open();
+  const credentials = subject.credentials("ASIA1");
+  const kinds: unknown[] = [];
+  for (const kind of ["role", "base", "role"] as const) {
+    await issued.record(credentials, kind);
+    kinds.push(issued.find("ASIA1")?.kind);
+  }
+  t.same(kinds, ["role", "base", "base"]);
+  t.equal((await readFile(subject.file, "utf8")).split("\n").length, 3, "two lines: what says nothing new is not written");
+});
+
+test("a long-lived key is known for longer than it is said to live, anew each time", async (t) => {
+  const subject = new Subject(t);
+  const { clock } = subject;
+  const issued = new IssuedCredentials(clock);
+  const credentials = subject.credentials("AKIA", null);
+  await issued.record(credentials, "base");
+  t.match(issued.find("AKIA"), { tokenDigest: null, expirationMs: clock.now() + HOUR });
+  await clock.advance(39 * 60_000);
+  await issued.record(credentials, "base");
+  t.equal(issued.find("AKIA")?.expirationMs, clock.now() + 21 * 60_000, "still longer than 20 minutes");
+  await clock.advance(2 * 60_000);
+  await issued.record(credentials, "role");
+  t.match(issued.find("AKIA"), { kind: "base", expirationMs: clock.now() + HOUR }, "a controller's own all the same");
+});
+
+test("10,000 at most, a role before a controller's own", async (t) => {
+  const subject = new Subject(t);
+  const issued = new IssuedCredentials(subject.clock);
+  await issued.record(subject.credentials("BASE"), "base");
+  for (let i = 0; i < 10_000; i++) await issued.record(subject.credentials(`ROLE${i}`), "role");
+  t.equal(issued.find("ROLE0"), undefined);
+  t.not(issued.find("ROLE1"), undefined);
+  t.not(issued.find("BASE"), undefined);
+});
+
+test("the next life knows what was issued, each line being written before the answer goes out", async (t) => {
+  const subject = new Subject(t);
+  const first = await subject.open();
+  await Promise.all(["ASIA1", "ASIA2", "ASIA3"].map((id) => first.record(subject.credentials(id), id === "ASIA1" ? "base" : "role")));
+  await first.record(subject.credentials("AKIA", null), "base");
+  const text = await readFile(subject.file, "utf8");
+  t.equal(text.split("\n").length, 5);
+  t.notMatch(text, "planted-token", "no token is stored");
+  t.equal((await stat(subject.file)).mode & 0o777, 0o600);
+  // As after a kill: not closed.
+  const second = await subject.open();
+  for (const id of ["ASIA1", "ASIA2", "ASIA3", "AKIA"]) t.same(second.find(id), first.find(id), id);
+  t.same(await readdir(subject.folder), ["issued.jsonl"], "nothing left beside it");
+});
+
+test("at the start the file is written anew without what has ended, a torn last line, or what is none of ours", async (t) => {
+  const subject = new Subject(t);
+  const first = await subject.open();
+  await first.record(subject.credentials("SHORT", 60_000), "role");
+  await first.record(subject.credentials("LONG"), "base");
+  await appendFile(subject.file, 'no JSON\n{"accessKeyID":"X"}\n{"accessKeyID":"X","secretAccessKey":"s","kind":"admin","expirationMs":9e15}\n{"accessKeyID":"X","secretAccessKey":"s","kind":"base","expirationMs":9e15,"tokenDigest":"c2hvcnQ="}\nnull\n{"accessKeyID":"TORN","secretAcc');
+  await subject.clock.advance(17 * 60_000);
+  const second = await subject.open();
+  t.equal(second.find("SHORT"), undefined);
+  t.equal(second.find("X"), undefined);
+  t.not(second.find("LONG"), undefined);
+  const lines = (await readFile(subject.file, "utf8")).trimEnd().split("\n");
+  t.match(lines.map((line): unknown => JSON.parse(line)), [{ accessKeyID: "LONG" }]);
+  t.match(subject.lines.map((line): unknown => JSON.parse(line)), [{ level: "warn", lines: 5 }], "a torn line is no wonder and not told");
+});
+
+test("it does not grow without end", async (t) => {
+  const subject = new Subject(t);
+  const issued = await subject.open();
+  for (let i = 0; i < 1_100; i++) {
+    await issued.record(subject.credentials(`ASIA${i}`, 60_000), "role");
+    await subject.clock.advance(60_000);
+  }
+  const lines = (await readFile(subject.file, "utf8")).split("\n").length;
+  t.ok(lines < 200, `${lines} lines`);
+});
+
+test("a folder that is not there, no folder, or holds another's file stops the start", async (t) => {
+  const subject = new Subject(t);
+  const advice = "give a folder in memory that exists, that this user may write, and that nobody else does.";
+  const refused = (folder: string, what: string): Promise<unknown> => t.rejects(
+    IssuedCredentials.open(folder, { clock: subject.clock, log: createLogger({ name: "x", level: "silent" }) }),
+    { code: "ERR_CONFIG_INVALID", message: `--state-dir ${folder}: ${what}; ${advice}` },
+  );
+  await refused(join(subject.folder, "none"), "cannot be used (ENOENT)");
+  await writeFile(join(subject.folder, "a-file"), "");
+  await refused(join(subject.folder, "a-file"), "is no folder");
+  await writeFile(subject.file, "");
+  await chmod(subject.file, 0o640);
+  await refused(subject.folder, "holds an issued.jsonl that is not this user's alone");
+  const linked = join(subject.folder, "linked");
+  await mkdir(linked);
+  await symlink("/dev/null", join(linked, "issued.jsonl"));
+  await refused(linked, "holds an issued.jsonl that is not this user's alone");
+  await mkdir(join(subject.folder, "x", "issued.jsonl"), { recursive: true });
+  await refused(join(subject.folder, "x"), "holds an issued.jsonl that is not this user's alone");
+});
+
+test("where a line cannot be written the answer goes out, told once, and the next writes all of it", async (t) => {
+  const subject = new Subject(t);
+  let full = false;
+  const issued = await subject.open(async (file, text) => {
+    if (!full) return file.appendFile(text);
+    await file.appendFile(text.slice(0, 20));
+    throw Object.assign(new Error("planted"), { code: "ENOSPC" });
+  });
+  full = true;
+  await issued.record(subject.credentials("ASIA1"), "base");
+  await issued.record(subject.credentials("ASIA2"), "role");
+  t.not(issued.find("ASIA2"), undefined);
+  full = false;
+  await issued.record(subject.credentials("ASIA3"), "role");
+  const next = await subject.open();
+  for (const id of ["ASIA1", "ASIA2", "ASIA3"]) t.not(next.find(id), undefined, id);
+  t.match(subject.lines.map((line): unknown => JSON.parse(line)), [{ level: "error", reason: "ENOSPC", file: subject.file }, { level: "info", msg: "journal of issued credentials is written again" }]);
+  t.notMatch(subject.lines.join(""), "planted");
+  t.same(await readdir(subject.folder), ["issued.jsonl"]);
+});
+
+test("a disk that hangs holds up one answer for 300 ms, the others and the end not at all, and is written to when it answers again", async (t) => {
+  const subject = new Subject(t);
+  const { clock } = subject;
+  let hangs = Promise.withResolvers<null>();
+  hangs.resolve(null);
+  const issued = await subject.open(async (file, text) => {
+    await hangs.promise;
+    return file.appendFile(text);
+  });
+  hangs = Promise.withResolvers<null>();
+  const first = issued.record(subject.credentials("ASIA1"), "base");
+  const second = issued.record(subject.credentials("ASIA2"), "role");
+  await clock.advance(300);
+  await Promise.all([first, second]);
+  await issued.record(subject.credentials("ASIA3"), "role");
+  t.match(subject.lines.map((line) => JSON.parse(line)), [{ level: "error", reason: "no answer within 300 ms" }]);
+  t.equal(subject.lines.length, 1);
+  t.not(issued.find("ASIA3"), undefined);
+  hangs.resolve(null);
+  // The write that hung takes its own time, which no clock of ours knows.
+  while (!(await readFile(subject.file, "utf8")).includes("ASIA1")) await clock.advance(1);
+  await clock.advance(1);
+  await issued.record(subject.credentials("ASIA4"), "role");
+  t.match(await readFile(subject.file, "utf8"), /ASIA1[^]*ASIA2[^]*ASIA3[^]*ASIA4/);
+  hangs = Promise.withResolvers<null>();
+  const last = issued.record(subject.credentials("ASIA5"), "role");
+  const closed = issued.close();
+  await clock.advance(300);
+  await Promise.all([last, closed]);
+  hangs.resolve(null);
+});

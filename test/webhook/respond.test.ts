@@ -1,0 +1,63 @@
+import { assert, property, string } from "fast-check";
+import { test } from "tap";
+import type { Finding } from "../../shared/decisions/checks/finding.ts";
+import { findingWarnings, warningLine } from "../../webhook/respond.ts";
+import { fixture, objectAt, reviewOf } from "./reviews.ts";
+import { webhookUnderTest } from "./webhook-under-test.ts";
+
+const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+function warn(code: string, more: Partial<Finding> = {}): Finding {
+  return { code, severity: "warn", path: ["spec"], message: "m", fix: "f", waivable: false, waived: false, ...more };
+}
+
+test("a line is at most 120 characters, however many bytes each has, and says that it was cut", (t) => {
+  t.equal(warningLine("x".repeat(120)), "x".repeat(120));
+  t.equal(warningLine("x".repeat(121)), `${"x".repeat(119)}…`);
+  t.equal(warningLine("😀".repeat(121)), `${"😀".repeat(119)}…`);
+  t.end();
+});
+
+test("what would break a line or a terminal becomes a space", (t) => {
+  t.equal(warningLine("a\r\nb\tc\u001B[31md\u202Ee\u2028f\uD800g\u0000"), "a b c [31md e f g ");
+  t.end();
+});
+
+test("of any text a line is printable and short", (t) => {
+  assert(property(string({ unit: "binary", maxLength: 300 }), (text) => {
+    const line = warningLine(text);
+    return Array.from(line).length <= 120 && !CONTROL.test(line);
+  }));
+  t.pass("1 property");
+  t.end();
+});
+
+test("the five gravest and a count of the rest: denials that were there before, then warnings, then what was waived", (t) => {
+  const findings = [
+    warn("IRS-00", { severity: "deny" }), warn("IRS-02", { waived: true }), warn("IRS-08"), warn("IRS-15b"), warn("IRS-12"), warn("IRS-15b", { path: ["a"] }), warn("IRS-35"),
+  ];
+  t.same(findingWarnings(findings), ["IRS-08 spec: m. F.", "IRS-12 spec: m. F.", "IRS-35 spec: m. F.", "IRS-15b spec: m. F.", "IRS-15b a: m. F.", "and 1 more; ack-role-resolver lint lists them all"]);
+  t.same(findingWarnings(findings.slice(0, 6)), ["IRS-08 spec: m. F.", "IRS-12 spec: m. F.", "IRS-15b spec: m. F.", "IRS-15b a: m. F.", "IRS-02 (waived) spec: m. F."]);
+  t.same(findingWarnings([warn("IRS-00", { severity: "deny" })]), [], "a denial is no warning");
+  t.end();
+});
+
+test("a stored object full of hostile names comes back as short lines of one kind", async (t) => {
+  const webhook = webhookUnderTest();
+  const hostile = ["x\nWarning: all is well", "\u202Eevil", "y".repeat(5000), "\u001B[2J", "x\nWarning: all is well", "a b", "__proto__"];
+  const object = {
+    ...objectAt(fixture("selector-create"), "request", "object"),
+    spec: { arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: { names: hostile } },
+  };
+  const { json } = await webhook.post("/validate/iamroleselectors", reviewOf(object, { operation: "UPDATE", oldObject: { ...object, metadata: { labels: {} } } }));
+  const { allowed, warnings } = objectAt(json, "response");
+  t.equal(allowed, true);
+  const lines = Array.isArray(warnings) ? warnings.map(String) : [];
+  t.equal(lines.length, 6);
+  for (const line of lines.slice(0, 5)) {
+    t.match(line, /^IRS-0\d spec\.namespaceSelector\.names\[\d\]: /);
+    t.ok(Array.from(line).length <= 120);
+    t.notMatch(line, CONTROL);
+  }
+  t.match(lines[5], /^and \d+ more; ack-role-resolver lint lists them all$/);
+});

@@ -1,0 +1,17 @@
+import { test } from "tap";
+import { budgetMs } from "../../webhook/route.ts";
+
+test("the budget is the caller's timeout less 100 ms", (t) => {
+  t.equal(budgetMs({ timeout: "10s" }), 9_900);
+  t.equal(budgetMs({ timeout: "1s" }), 900);
+  t.equal(budgetMs({ timeout: "1.5s" }), 1_400);
+  t.equal(budgetMs({ timeout: "2m" }), 119_900);
+  t.equal(budgetMs({ timeout: "150ms" }), 50);
+  t.equal(budgetMs({ timeout: "50ms" }), 0);
+  t.end();
+});
+
+test("without a timeout that can be read it is the API server's own default", (t) => {
+  for (const query of [null, {}, { timeout: "" }, { timeout: "soon" }, { timeout: ["1s", "2s"] }, { timeout: "-1s" }]) t.equal(budgetMs(query), 9_900);
+  t.end();
+});
