@@ -4,7 +4,7 @@ import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { resolve } from "../shared/decisions/resolution/resolve.ts";
 import {
-  type RoleSelector, selectsNamespace, selectsWithinNamespace,
+  type EffectiveSelector, selectsNamespace, selectsWithinNamespace,
 } from "../shared/decisions/selectors/effective.ts";
 import { randomFrom } from "./random.ts";
 import type { Result } from "./result.ts";
@@ -55,7 +55,7 @@ function buildCluster(size: number): Cluster {
 }
 
 /** What the shipped controllers do: look at every selector for every resource. */
-function scan(selectors: readonly RoleSelector[], inventory: Inventory, query: ResourceQuery): number {
+function scan(selectors: readonly EffectiveSelector[], inventory: Inventory, query: ResourceQuery): number {
   const labels = inventory.namespaceLabels(query.namespace);
   let selecting = 0;
   for (const selector of selectors) {

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { judgeSteps } from "../shared/decisions/checks/run.ts";
+import { runChecksPaced } from "../shared/decisions/checks/run.ts";
 import { type DecisionSettings, decisionSettings } from "../shared/decisions/context.ts";
 import { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
@@ -72,7 +72,7 @@ const ALL: readonly Change[] = [
 
 const ROUNDS = 200;
 
-function input(inventory: Inventory, { object, operation }: Change): Parameters<typeof judgeSteps>[0] {
+function input(inventory: Inventory, { object, operation }: Change): Parameters<typeof runChecksPaced>[0] {
   return { object, old: null, operation, requester: null, origin: "cluster", inventory };
 }
 
@@ -80,7 +80,7 @@ function input(inventory: Inventory, { object, operation }: Change): Parameters<
 function percentile(inventory: Inventory, change: Change): number {
   const durations = Array.from({ length: ROUNDS }, () => {
     const start = performance.now();
-    finish(judgeSteps(input(inventory, change), SETTINGS));
+    finish(runChecksPaced(input(inventory, change), SETTINGS));
     return performance.now() - start;
   }).toSorted((a, b) => a - b);
   return durations[Math.ceil(ROUNDS * 0.99) - 1] ?? Infinity;
@@ -102,7 +102,7 @@ async function sliced(inventory: Inventory, change: Change): Promise<{ readonly 
       began = performance.now();
     };
     // oxlint-disable-next-line no-await-in-loop -- one at a time: rounds that run beside each other measure each other
-    await inSlices(judgeSteps(input(inventory, change), SETTINGS), { sliceMs: 10, now: () => performance.now(), pause, remainingMs: () => Infinity });
+    await inSlices(runChecksPaced(input(inventory, change), SETTINGS), { sliceMs: 10, now: () => performance.now(), pause, remainingMs: () => Infinity });
     rounds.push({ wholeMs: performance.now() - start, sliceMs: Math.max(sliceMs, performance.now() - began) });
   }
   return { wholeMs: median(rounds.map((one) => one.wholeMs)), sliceMs: Math.min(...rounds.map((one) => one.sliceMs)) };

@@ -17,7 +17,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const audit = auditWithProgress(state, settings, io);
   const findings = audit.findings.map((finding) => reported(finding, state));
-  const { summary, notApplied } = audit;
+  const { summary, skipped: notApplied } = audit;
   if (settings.output === "json") io.stdout.write(`${JSON.stringify({ summary: { ...summary, ...bySeverity(findings) }, findings, notApplied }, null, 2)}\n`);
   else {
     writeLines(io.stdout, auditLines({ summary, findings }, painter(io.stdout, io.environment)));
@@ -83,7 +83,7 @@ export function auditLines({ summary, findings }: Report, paint: Paint): string[
 }
 
 /** The checks that could not be applied, and what each would have had to know. */
-export function notAppliedLine(notApplied: Audit["notApplied"], paint: Paint): string {
+export function notAppliedLine(notApplied: Audit["skipped"], paint: Paint): string {
   return paint("dim", `not applied: ${notApplied.map(({ code, needs }) => `${code} (needs ${needs})`).join(", ")}`);
 }
 

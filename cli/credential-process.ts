@@ -5,7 +5,7 @@ import { field, parseJSON, stringAt } from "../shared/decisions/kubernetes/json.
 import { printable } from "../shared/decisions/kubernetes/text.ts";
 import { readGroupedKind, readLabels } from "../shared/decisions/resolution/hypothetical-resource.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { type Clock, systemClock, within } from "../shared/inventory/clock.ts";
+import { type Clock, systemClock, withTimeout } from "../shared/inventory/clock.ts";
 import { formatExpiration, statedExpirationMs } from "../sidecar/http/respond.ts";
 import { readToken } from "../sidecar/token.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
@@ -134,7 +134,7 @@ async function obtain({ clock }: CredentialProcessPorts, ask: (signal: AbortSign
 async function tryOnce(clock: Clock, ask: (signal: AbortSignal) => Promise<SidecarAnswer>): Promise<SidecarAnswer | Fault> {
   const abort = new AbortController();
   try {
-    return await within(clock, TRY_LIMIT_MS, ask(abort.signal), () => new Error(`no answer within ${TRY_LIMIT_MS} ms`));
+    return await withTimeout(clock, TRY_LIMIT_MS, ask(abort.signal), () => new Error(`no answer within ${TRY_LIMIT_MS} ms`));
   } catch (error) {
     return { fault: `The sidecar cannot be asked (${reasonOf(error)}); see that it runs beside this process and that --endpoint is its --listen.` };
   } finally {

@@ -1,4 +1,4 @@
-import { judge } from "../shared/decisions/checks/run.ts";
+import { runChecks } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
@@ -43,7 +43,7 @@ function judgeManifests(manifests: readonly Manifest[], { objects, inventory }: 
     const old = stored.get(keyOf(manifest.object)) ?? null;
     if (settings.delete && old === null) return [];
     const change = settings.delete ? { object: old ?? {}, old: null, operation: "DELETE" as const } : { object: manifest.object, old };
-    const { findings } = judge({ ...change, requester: null, origin: "file", inventory }, decisionSettings(settings));
+    const { findings } = runChecks({ ...change, requester: null, origin: "file", inventory }, decisionSettings(settings));
     return findings.map((finding) => locate(finding, manifest));
   });
 }

@@ -1,5 +1,5 @@
 import { isChecked } from "../shared/decisions/checks/applicable.ts";
-import { judge, type Judgement } from "../shared/decisions/checks/run.ts";
+import { runChecks, type CheckResult } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { compareText } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
@@ -14,7 +14,7 @@ interface Linted {
   /** How many objects there is a check for. */
   readonly checked: number;
   readonly findings: readonly LocatedFinding[];
-  readonly notApplied: Judgement["notApplied"];
+  readonly notApplied: CheckResult["skipped"];
 }
 
 /** Judges and prints what could be read; what could not makes the exit status 2. */
@@ -36,8 +36,8 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
  */
 function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint">): Linted {
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byPlace);
-  const judged = checked.map((found) => ({ found, ...judge({ object: found.object, old: null, requester: null, origin, inventory }, decisionSettings(settings)) }));
-  const notApplied = new Map(judged.flatMap((one) => one.notApplied.map((check) => [check.code, check] as const)));
+  const judged = checked.map((found) => ({ found, ...runChecks({ object: found.object, old: null, requester: null, origin, inventory }, decisionSettings(settings)) }));
+  const notApplied = new Map(judged.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
   return {
     checked: checked.length,
     findings: judged.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),

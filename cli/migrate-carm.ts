@@ -1,6 +1,6 @@
 import { renderYAML } from "../manifests/render.ts";
 import { type Finding, findingLine } from "../shared/decisions/checks/finding.ts";
-import { judge } from "../shared/decisions/checks/run.ts";
+import { runChecks } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { accountOfARN } from "../shared/decisions/kubernetes/arn.ts";
@@ -57,7 +57,7 @@ function prove(plan: MigrationPlan, io: IO): ProvedMigration {
 /** By every check, as the webhook would with these flags once selectors decide. */
 function refusalsOf({ selectors, input }: MigrationPlan, { inventory, origin }: State): Refusal[] {
   const settings = { ...input.settings, mode: "selectors" } as const;
-  return selectors.flatMap((object) => judge({ object, old: null, requester: null, origin, inventory }, settings).findings
+  return selectors.flatMap((object) => runChecks({ object, old: null, requester: null, origin, inventory }, settings).findings
     .filter(({ severity }) => severity === "deny")
     .map((finding) => ({ name: objectMeta(object).name, finding })));
 }

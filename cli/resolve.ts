@@ -7,7 +7,7 @@ import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { apiVersionOf, objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
 import { compareText, printable } from "../shared/decisions/kubernetes/text.ts";
 import { explain, partText, type SelectorExplanation } from "../shared/decisions/resolution/explain.ts";
-import { askedResources } from "../shared/decisions/resolution/hypothetical-resource.ts";
+import { hypotheticalResources } from "../shared/decisions/resolution/hypothetical-resource.ts";
 import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
@@ -43,7 +43,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
 
 /** What is asked for with `--kind`, else every resource that is there. */
 function queriesOf({ objects, inventory }: State, { kind, namespace, label }: SettingsFor<"resolve">): ResourceQuery[] {
-  if (kind.length > 0) return askedResources({ kinds: kind, namespace, labels: label }, inventory);
+  if (kind.length > 0) return hypotheticalResources({ kinds: kind, namespace, labels: label }, inventory);
   return resourceQueries(objects.map(({ object }) => object), namespace);
 }
 

@@ -8,14 +8,14 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { STSRoutePorts } from "./http/assume-role.ts";
 import { limitConnections } from "./http/connection-limit.ts";
 import { addCredentialRoutes, askedOf } from "./http/credential-routes.ts";
-import { RefusalLog } from "./http/rejection-log.ts";
+import { RejectionLog } from "./http/rejection-log.ts";
 import { checkRequest, isSTSPath } from "./http/request-check.ts";
 import { notesOf } from "./http/request-context.ts";
 import { errorBody, sendError } from "./http/respond.ts";
 import { addSTSRoutes, inWordsOfSTS, sendSTSRefusal } from "./http/sts-routes.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
-import { STSRefusal } from "./sts/response.ts";
+import { STSErrorResponse } from "./sts/response.ts";
 import type { TokenCheck } from "./token.ts";
 
 export interface SidecarPorts extends STSRoutePorts {
@@ -31,7 +31,7 @@ const CONNECTIONS = { answered: 256, accepted: 1_024 } as const;
 
 /** The credentials and STS server, not yet listening. */
 export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): FastifyInstance {
-  const refusals = new RefusalLog(ports);
+  const refusals = new RejectionLog(ports);
   const tellUnparsed = (status: number, message: string): void => {
     ports.metrics.unparsed(status);
     refusals.tell({ error: { code: "ERR_REQUEST_MALFORMED", status, message }, path: "unparsed", asked: null, selectors: [] });
@@ -94,7 +94,7 @@ function tooMany(reply: FastifyReply): ResolverError {
   return new ResolverError("ERR_REQUEST_CONNECTIONS", `There are ${CONNECTIONS.answered} connections already, which is as many as are served; ask again.`);
 }
 
-function refuse(refusals: RefusalLog, cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function refuse(refusals: RejectionLog, cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asRefusal(cause);
   const isSTS = isSTSPath(request.raw.url ?? "");
   const worded = inWordsOfSTS(error);
@@ -106,8 +106,8 @@ function refuse(refusals: RefusalLog, cause: unknown, request: FastifyRequest, r
   return isSTS || !(error instanceof ResolverError) ? sendSTSRefusal(reply, worded) : sendError(reply, error);
 }
 
-function asRefusal(error: unknown): ResolverError | STSRefusal {
-  if (error instanceof ResolverError || error instanceof STSRefusal) return error;
+function asRefusal(error: unknown): ResolverError | STSErrorResponse {
+  if (error instanceof ResolverError || error instanceof STSErrorResponse) return error;
   // fastify's own refusals of a request: a path that does not decode, a body of another length than it says.
   const status = error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status === 413) return new ResolverError("ERR_REQUEST_TOO_LARGE", `The body is larger than ${LIMITS.bodyBytes} bytes.`);

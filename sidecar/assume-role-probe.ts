@@ -1,14 +1,14 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Grant, RoleGrant } from "../shared/decisions/grants/grant.ts";
-import type { RoleSelector } from "../shared/decisions/selectors/effective.ts";
+import type { EffectiveSelector } from "../shared/decisions/selectors/effective.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
-import { STSRefused } from "./sts-upstream/errors.ts";
+import { UpstreamSTSError } from "./sts-upstream/errors.ts";
 
 export interface RoleCheckPorts {
-  readonly source: Pick<InventorySource, "status" | "onChange"> & { readonly inventory: { readonly selectors: ReadonlyMap<string, RoleSelector> } };
+  readonly source: Pick<InventorySource, "status" | "onChange"> & { readonly inventory: { readonly selectors: ReadonlyMap<string, EffectiveSelector> } };
   /** What a selector grants to this sidecar's controller. */
   readonly grantOf: (selector: string) => Grant;
   /** Has a session for the role, kept or new, behind all that somebody waits for. Rejects as STS refuses. */
@@ -33,7 +33,7 @@ const LIMIT = 500;
 
 interface Seen {
   /** What it was last seen as: another object once it has changed. */
-  selector: RoleSelector;
+  selector: EffectiveSelector;
   /** The role and what is asked with it; null where nothing is granted on it. */
   readonly wanted: string | null;
   failing: boolean;
@@ -43,7 +43,7 @@ interface Seen {
  * IRS-27: tries to assume each role that a selector grants here, once for each role and extras, one after another in its own time, and
  * warns of those that STS refuses, a line a change. Nothing waits for it and nothing is refused for it.
  */
-export class RoleCheck {
+export class AssumeRoleProbe {
   readonly #ports: RoleCheckPorts;
   readonly #seen = new Map<string, Seen>();
   /** Names, in the order of their trials. */
@@ -88,7 +88,7 @@ export class RoleCheck {
     this.#due.delete(name);
   }
 
-  #see(name: string, selector: RoleSelector): void {
+  #see(name: string, selector: EffectiveSelector): void {
     const seen = this.#seen.get(name);
     if (seen?.selector === selector) return;
     if (seen === undefined && this.#seen.size >= LIMIT) return this.#sayTooMany();
@@ -142,7 +142,7 @@ export class RoleCheck {
       this.#tell(seen, { name, grant, refusal: null });
       return PAUSE_MS;
     } catch (error) {
-      if (error instanceof STSRefused) {
+      if (error instanceof UpstreamSTSError) {
         this.#ports.metrics.roleChecked("refused");
         this.#tell(seen, { name, grant, refusal: error });
         this.#after(AGAIN_MS, () => this.#again(name));
@@ -179,7 +179,7 @@ function wantedOf(grant: Grant): string | null {
 interface Outcome {
   readonly name: string;
   readonly grant: RoleGrant;
-  readonly refusal: STSRefused | null;
+  readonly refusal: UpstreamSTSError | null;
 }
 
 /** What the role's trust policy must say. The external ID itself is not repeated. */

@@ -8,7 +8,7 @@ import { CircuitOpen, type CircuitState } from "./sts-upstream/circuit-breaker.t
  * A line for each change of what the sidecar stands on, and none for what stays: STS asked or not, its own identity, and whether a role's
  * session is renewed.
  */
-export class StateLog {
+export class EventLog {
   readonly #log: Pick<Logger, "info" | "warn">;
   #circuitIsOpen = false;
   #base: string | null = null;

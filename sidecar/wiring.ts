@@ -7,14 +7,14 @@ import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { registerInventoryMetrics } from "../shared/server/inventory-metrics.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import { RoleCheck } from "./assume-role-probe.ts";
+import { AssumeRoleProbe } from "./assume-role-probe.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import { IdentityOnlyKeys } from "./credentials/identity-only.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
-import { Vending } from "./credentials/issuer.ts";
+import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
-import { StateLog } from "./event-log.ts";
+import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
 import { createSTS } from "./sts-upstream/client.ts";
 import { CallGate } from "./sts-upstream/rate-limiter.ts";
@@ -24,7 +24,7 @@ export interface Services {
   readonly metrics: SidecarMetrics;
   readonly base: BaseIdentity;
   readonly sessions: CredentialCache;
-  readonly vending: Vending;
+  readonly vending: Issuer;
   close(): void;
 }
 
@@ -47,7 +47,7 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   const { source, log, provider, registry, clock, random, issued } = ports;
   const now = (): number => clock.now();
   const metrics = createSidecarMetrics(registry);
-  const told = new StateLog(log);
+  const told = new EventLog(log);
   const gate = new CallGate({ clock, onCircuit: (...change) => told.circuit(...change) });
   const sessions = new CredentialCache({
     clock, random, gate,
@@ -57,7 +57,7 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   });
   const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (...call) => metrics.stsCall(...call) });
   const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => told.base(state) });
-  const vending = new Vending(
+  const vending = new Issuer(
     {
       sessionName: settings.sessionName, region: settings.region, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null,
       allowedAccounts: settings.allowedAccounts,
@@ -79,10 +79,10 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
 }
 
 /** Null unless `--check IRS-27=...` asks for it. */
-function roleCheck({ options, source, clock, random, log }: ServicePorts, { vending, base, metrics }: Pick<Services, "vending" | "base" | "metrics">): RoleCheck | null {
+function roleCheck({ options, source, clock, random, log }: ServicePorts, { vending, base, metrics }: Pick<Services, "vending" | "base" | "metrics">): AssumeRoleProbe | null {
   if ((options.settings.checkSeverities.get("IRS-27") ?? "off") === "off") return null;
   const grantOf = (name: string): Grant => grantSelector(source.inventory, name, options);
-  const check = new RoleCheck({ source, grantOf, assume: (grant) => vending.tryRole(grant), identity: () => base.known?.arn ?? null, clock, random, log, metrics });
+  const check = new AssumeRoleProbe({ source, grantOf, assume: (grant) => vending.tryRole(grant), identity: () => base.known?.arn ?? null, clock, random, log, metrics });
   check.start();
   return check;
 }
@@ -91,7 +91,7 @@ interface Stateful {
   readonly sessions: CredentialCache;
   readonly gate: CallGate;
   readonly base: BaseIdentity;
-  readonly roles: RoleCheck | null;
+  readonly roles: AssumeRoleProbe | null;
 }
 
 function stateOf({ sessions, gate, base, roles }: Stateful): SidecarState {

@@ -12,7 +12,7 @@ import { BODY_LIMIT_BYTES } from "./decode.ts";
 import { mutateIAMRoleSelectors, validateIAMRoleSelectors } from "./iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { validateNamespaces } from "./namespaces.ts";
-import { LeavingSelectors } from "./pending-deletions.ts";
+import { PendingDeletions } from "./pending-deletions.ts";
 import { mutateResources, validateResources } from "./resources.ts";
 import { addReviewRoute, asResolverError, type Decide, sendError } from "./route.ts";
 
@@ -76,10 +76,10 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
 
 function addRoutes(app: WebhookApp, decisions: DecisionSettings, ports: WebhookPorts): void {
   const { source, clock, log, metrics, monotonicMs, access = null } = ports;
-  const leaving = new LeavingSelectors(monotonicMs);
+  const pendingDeletions = new PendingDeletions(monotonicMs);
   const routes: Readonly<Record<string, Decide>> = {
     "/mutate/iamroleselectors": mutateIAMRoleSelectors,
-    "/validate/iamroleselectors": (request, remainingMs) => validateIAMRoleSelectors(request, { source, settings: decisions, leaving, monotonicMs, remainingMs }),
+    "/validate/iamroleselectors": (request, remainingMs) => validateIAMRoleSelectors(request, { source, settings: decisions, pendingDeletions, monotonicMs, remainingMs }),
     "/mutate/resources": (request, remainingMs) => mutateResources(request, { source, clock, settings: decisions, remainingMs }),
     "/validate/resources": (request, remainingMs) => validateResources(request, { source, clock, settings: decisions, monotonicMs, remainingMs, access }),
     "/validate/namespaces": (request, remainingMs) => validateNamespaces(request, { source, settings: decisions, monotonicMs, remainingMs, access }),

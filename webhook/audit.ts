@@ -8,7 +8,7 @@ import type { Notice, Verdict } from "./handler.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 
 /** What was asked for and how long it took. `request` is null where no review could be read. */
-export interface Asked {
+export interface AuditedRequest {
   readonly path: string;
   readonly request: AdmissionRequest | null;
   readonly durationMs: number;
@@ -29,7 +29,7 @@ const NOTHING_SAID: Said = { findings: [], notices: [], resolution: null };
 const MS_PER_SECOND = 1000;
 
 /** One audit line and the metrics of a review that was answered. Object bodies never reach a log. */
-export function recordVerdict({ log, metrics }: Recorder, asked: Asked, verdict: Verdict): void {
+export function recordVerdict({ log, metrics }: Recorder, asked: AuditedRequest, verdict: Verdict): void {
   const answer = answerOf(verdict);
   count(metrics, asked, answer);
   const { findings, notices, resolution } = { ...NOTHING_SAID, ...verdict };
@@ -58,7 +58,7 @@ function resolutionFields({ outcome, selectors, accountID, region, roleARN }: Re
 }
 
 /** The same for a request that got an error. */
-export function recordError({ log, metrics }: Recorder, asked: Asked, error: ResolverError): void {
+export function recordError({ log, metrics }: Recorder, asked: AuditedRequest, error: ResolverError): void {
   count(metrics, asked, "error");
   metrics.errors.inc({ path: asked.path, code: error.code });
   // The cause is there only for faults of ours; a user's bad request is told by its code and message.
@@ -70,12 +70,12 @@ function answerOf(verdict: Verdict): string {
   return verdict.patch.length > 0 ? "patched" : "allowed";
 }
 
-function count(metrics: WebhookMetrics, { path, request, durationMs }: Asked, outcome: string): void {
+function count(metrics: WebhookMetrics, { path, request, durationMs }: AuditedRequest, outcome: string): void {
   metrics.requests.inc({ path, operation: request?.operation ?? "unknown", outcome });
   metrics.duration.observe({ path }, durationMs / MS_PER_SECOND);
 }
 
-function fieldsOf({ path, request, durationMs }: Asked): object {
+function fieldsOf({ path, request, durationMs }: AuditedRequest): object {
   return {
     path,
     uid: request?.uid,

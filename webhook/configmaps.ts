@@ -1,10 +1,10 @@
 import type { DecisionSettings } from "../shared/decisions/context.ts";
-import { isCleanUp } from "../shared/decisions/exemptions.ts";
+import { isClusterCleanup } from "../shared/decisions/exemptions.ts";
 import { isCARMMap } from "../shared/decisions/kubernetes/kinds.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import {
-  judgeInputOf, judgeInSlices, requireLoaded, type ReviewTime, type Verdict, verdictOf, whereOurs,
+  checkInputOf, runChecksInSlices, requireLoaded, type ReviewTime, type Verdict, verdictOf, unlessExempt,
 } from "./handler.ts";
 
 export interface ConfigMapContext extends ReviewTime {
@@ -14,9 +14,9 @@ export interface ConfigMapContext extends ReviewTime {
 
 /** Judges a step of a CARM ConfigMap, its deletion too, and of no other. Throws ERR_NOT_READY while the inventory was never loaded. */
 export async function validateConfigMaps(request: AdmissionRequest, context: ConfigMapContext): Promise<Verdict> {
-  return whereOurs(request, isCARMMap, async (map) => {
+  return unlessExempt(request, isCARMMap, async (map) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status, "map");
-    return verdictOf(await judgeInSlices({ ...judgeInputOf(request, map, inventory), lenient: isCleanUp(request, inventory) }, settings, context));
+    return verdictOf(await runChecksInSlices({ ...checkInputOf(request, map, inventory), warnOnly: isClusterCleanup(request, inventory) }, settings, context));
   });
 }

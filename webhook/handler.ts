@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { JudgeInput } from "../shared/decisions/checks/change.ts";
+import type { CheckInput } from "../shared/decisions/checks/change.ts";
 import type { Finding } from "../shared/decisions/checks/finding.ts";
-import { type Judgement, judgeSteps } from "../shared/decisions/checks/run.ts";
+import { type CheckResult, runChecksPaced } from "../shared/decisions/checks/run.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
 import { type Exemption, exemptionOf } from "../shared/decisions/exemptions.ts";
@@ -32,7 +32,7 @@ export type Verdict =
   /** Let through without a judgement. */
   | { readonly outcome: "skipped"; readonly reason: Exemption | "not ours" | "no object" };
 
-export const NOT_OURS: Verdict = { outcome: "skipped", reason: "not ours" };
+export const NOT_MANAGED: Verdict = { outcome: "skipped", reason: "not ours" };
 export const NO_OBJECT: Verdict = { outcome: "skipped", reason: "no object" };
 
 /** The time of one review. */
@@ -47,15 +47,15 @@ export interface ReviewTime {
 const SLICE_MS = 10;
 
 /** Runs every check that looks at such a change, in slices. Rejects with ERR_REQUEST_DEADLINE rather than answer late. */
-export async function judgeInSlices(input: JudgeInput, settings: DecisionSettings, { monotonicMs, remainingMs }: ReviewTime): Promise<Judgement> {
-  return inSlices(judgeSteps(input, settings), { sliceMs: SLICE_MS, now: monotonicMs, pause: turn, remainingMs });
+export async function runChecksInSlices(input: CheckInput, settings: DecisionSettings, { monotonicMs, remainingMs }: ReviewTime): Promise<CheckResult> {
+  return inSlices(runChecksPaced(input, settings), { sliceMs: SLICE_MS, now: monotonicMs, pause: turn, remainingMs });
 }
 
 /** What `judge` says of the object that a request writes or deletes, where that is ours and nobody is exempt. */
-export async function whereOurs(request: AdmissionRequest, isOurs: (object: JsonObject) => boolean, judge: (object: JsonObject) => Promise<Verdict>): Promise<Verdict> {
+export async function unlessExempt(request: AdmissionRequest, isOurs: (object: JsonObject) => boolean, judge: (object: JsonObject) => Promise<Verdict>): Promise<Verdict> {
   const object = request.operation === "DELETE" ? request.oldObject : request.object;
   if (object === null) return NO_OBJECT;
-  if (!isOurs(object)) return NOT_OURS;
+  if (!isOurs(object)) return NOT_MANAGED;
   const reason = exemptionOf(request);
   return reason === null ? await judge(object) : { outcome: "skipped", reason };
 }
@@ -67,10 +67,10 @@ export function requireLoaded({ loaded }: Pick<SourceStatus, "loaded">, what: st
 }
 
 /** What the checks look at of a request for the object. */
-export function judgeInputOf({ operation, oldObject, requester }: AdmissionRequest, object: JsonObject, inventory: Inventory): JudgeInput {
+export function checkInputOf({ operation, oldObject, requester }: AdmissionRequest, object: JsonObject, inventory: Inventory): CheckInput {
   return { object, requester, inventory, origin: "cluster", old: operation === "UPDATE" ? oldObject : null, ...(operation !== "CONNECT" && { operation }) };
 }
 
-export function verdictOf({ findings, denied }: Pick<Judgement, "findings" | "denied">): Verdict {
+export function verdictOf({ findings, denied }: Pick<CheckResult, "findings" | "denied">): Verdict {
   return { outcome: denied ? "denied" : "allowed", findings };
 }

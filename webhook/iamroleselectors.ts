@@ -1,7 +1,7 @@
-import { judge } from "../shared/decisions/checks/run.ts";
+import { runChecks } from "../shared/decisions/checks/run.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { isCleanUp, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
+import { isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import {
   definedKind, isKindDefinition, isSelector, SELECTOR_GROUP, SELECTOR_KIND,
@@ -9,14 +9,14 @@ import {
 import { rewriteTypeEntries } from "../shared/decisions/selectors/type-entry.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { AdmissionRequest } from "./decode.ts";
-import { judgeInSlices, NO_OBJECT, NOT_OURS, type ReviewTime, type Verdict, verdictOf, whereOurs } from "./handler.ts";
-import type { LeavingSelectors } from "./pending-deletions.ts";
+import { runChecksInSlices, NO_OBJECT, NOT_MANAGED, type ReviewTime, type Verdict, verdictOf, unlessExempt } from "./handler.ts";
+import type { PendingDeletions } from "./pending-deletions.ts";
 
 /** Rewrites `{apiVersion, kind}` entries to `{group, version, kind}`, the only form that controllers understand. */
 export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
   const { operation, object } = request;
   if (operation === "DELETE" || object === null) return NO_OBJECT;
-  if (!isSelector(object)) return NOT_OURS;
+  if (!isSelector(object)) return NOT_MANAGED;
   const reason = mutationExemptionOf(request);
   if (reason !== null) return { outcome: "skipped", reason };
   return { outcome: "mutated", patch: rewriteTypeEntries(object), notices: [], resolution: null };
@@ -25,7 +25,7 @@ export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
 export interface SelectorContext extends ReviewTime {
   readonly source: Pick<InventorySource, "inventory" | "status">;
   readonly settings: DecisionSettings;
-  readonly leaving: LeavingSelectors;
+  readonly pendingDeletions: PendingDeletions;
 }
 
 /**
@@ -33,30 +33,30 @@ export interface SelectorContext extends ReviewTime {
  * ERR_NOT_READY while that was never loaded, unless the object alone is a reason to refuse it.
  */
 export async function validateIAMRoleSelectors(request: AdmissionRequest, context: SelectorContext): Promise<Verdict> {
-  return whereOurs(request, (object) => isOurs(object, request.operation), async (object) => (
+  return unlessExempt(request, (object) => isOurs(object, request.operation), async (object) => (
     context.source.status.loaded ? judgeAgainstAll(request, object, context) : judgeAlone(request, object, context)
   ));
 }
 
 /** What the cluster itself cleans up is warned about, never refused. */
 async function judgeAgainstAll(request: AdmissionRequest, object: JsonObject, context: SelectorContext): Promise<Verdict> {
-  const { source: { inventory }, settings, leaving } = context;
+  const { source: { inventory }, settings, pendingDeletions } = context;
   const { operation, oldObject, requester, name, dryRun } = request;
   const old = operation === "UPDATE" ? oldObject : null;
-  const lenient = isCleanUp(request, inventory);
+  const warnOnly = isClusterCleanup(request, inventory);
   const isLeaving = operation === "DELETE" && isSelector(object) && !dryRun;
-  if (isLeaving) leaving.add(name);
-  const input = { object, old, requester, origin: "cluster", inventory, lenient, leaving, ...(operation === "DELETE" && { operation }) } as const;
-  const judgement = await judgeInSlices(input, settings, context);
+  if (isLeaving) pendingDeletions.add(name);
+  const input = { object, old, requester, origin: "cluster", inventory, warnOnly, pendingDeletions, ...(operation === "DELETE" && { operation }) } as const;
+  const judgement = await runChecksInSlices(input, settings, context);
   // One that is refused stays, and one that is written is there again.
-  if (judgement.denied === isLeaving && !dryRun) leaving.delete(name);
+  if (judgement.denied === isLeaving && !dryRun) pendingDeletions.delete(name);
   return verdictOf(judgement);
 }
 
 /** Its author reads what is wrong with the object itself at once; that nothing else is wrong would be a guess. */
 function judgeAlone({ operation, oldObject, requester }: AdmissionRequest, object: JsonObject, { settings }: SelectorContext): Verdict {
   const old = operation === "UPDATE" ? oldObject : null;
-  const { findings, denied } = operation === "DELETE" ? NOTHING_FOUND : judge({ object, old, requester, origin: "cluster" }, settings);
+  const { findings, denied } = operation === "DELETE" ? NOTHING_FOUND : runChecks({ object, old, requester, origin: "cluster" }, settings);
   if (denied) return { outcome: "denied", findings };
   throw new ResolverError("ERR_NOT_READY", "the inventory has not been loaded yet, so nobody can tell which resources the change concerns; try again in a moment");
 }

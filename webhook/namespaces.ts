@@ -2,7 +2,7 @@ import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import { asksFor, selectorsGainedBy } from "../shared/decisions/checks/access.ts";
 import { NS_02 } from "../shared/decisions/checks/namespaces/labels.ts";
 import type { AccessAnswers, DecisionSettings } from "../shared/decisions/context.ts";
-import { isCleanUp } from "../shared/decisions/exemptions.ts";
+import { isClusterCleanup } from "../shared/decisions/exemptions.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isNamespace } from "../shared/decisions/kubernetes/kinds.ts";
 import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
@@ -10,7 +10,7 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import { type AskAccess, askAll } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import {
-  judgeInputOf, judgeInSlices, requireLoaded, type ReviewTime, type Verdict, verdictOf, whereOurs,
+  checkInputOf, runChecksInSlices, requireLoaded, type ReviewTime, type Verdict, verdictOf, unlessExempt,
 } from "./handler.ts";
 
 export interface NamespaceContext extends ReviewTime {
@@ -22,13 +22,13 @@ export interface NamespaceContext extends ReviewTime {
 
 /** Judges a step of a Namespace, its deletion too. Throws ERR_NOT_READY while the inventory was never loaded. */
 export async function validateNamespaces(request: AdmissionRequest, context: NamespaceContext): Promise<Verdict> {
-  return whereOurs(request, isNamespace, async (namespace) => {
+  return unlessExempt(request, isNamespace, async (namespace) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status, "namespace");
     const access = await accessTo(namespace, request, context);
     // A cluster whose own namespaces cannot be written cannot be mended.
-    const lenient = IGNORED_NAMESPACES.has(objectMeta(namespace).name) || isCleanUp(request, inventory);
-    return verdictOf(await judgeInSlices({ ...judgeInputOf(request, namespace, inventory), access, lenient }, settings, context));
+    const warnOnly = IGNORED_NAMESPACES.has(objectMeta(namespace).name) || isClusterCleanup(request, inventory);
+    return verdictOf(await runChecksInSlices({ ...checkInputOf(request, namespace, inventory), access, warnOnly }, settings, context));
   });
 }
 

@@ -5,7 +5,7 @@ const LEAVING_MS = 5_000;
  * The selectors whose deletion has been allowed, or is being judged, and that the inventory may still hold: of two that are deleted in
  * one breath, as with a whole collection, neither may rely on the other. It holds for this replica alone.
  */
-export class LeavingSelectors {
+export class PendingDeletions {
   readonly #untilMs = new Map<string, number>();
   readonly #monotonicMs: () => number;
 

@@ -3,7 +3,7 @@ import { asksFor, selectorsInQuestion } from "../shared/decisions/checks/access.
 import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
 import type { AccessAnswers, DecisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { isACKController, isCleanUp, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
+import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation,
@@ -15,8 +15,8 @@ import { type Resolution, resolve } from "../shared/decisions/resolution/resolve
 import { type AskAccess, askAll } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import {
-  judgeInputOf, judgeInSlices, NO_OBJECT, NOT_OURS, type Notice, requireLoaded, type ReviewTime, type Verdict,
-  verdictOf, whereOurs,
+  checkInputOf, runChecksInSlices, NO_OBJECT, NOT_MANAGED, type Notice, requireLoaded, type ReviewTime, type Verdict,
+  verdictOf, unlessExempt,
 } from "./handler.ts";
 import { type NamespaceWait, whenKnown } from "./namespace-wait.ts";
 
@@ -33,7 +33,7 @@ const TOO_LARGE: Notice = {
 export async function mutateResources(request: AdmissionRequest, context: ResourceContext): Promise<Verdict> {
   const { operation, kind, namespace, object } = request;
   if (operation === "DELETE" || object === null) return NO_OBJECT;
-  if (!isACKGroup(kind.group) || namespace === "") return NOT_OURS;
+  if (!isACKGroup(kind.group) || namespace === "") return NOT_MANAGED;
   const reason = mutationExemptionOf(request);
   if (reason !== null) return { outcome: "skipped", reason };
   if (!context.source.status.loaded) {
@@ -90,7 +90,7 @@ export interface ResourceJudgement extends NamespaceWait, ReviewTime {
 
 /** Judges a step of an ACK resource, its deletion too, and the removal of its definition. Throws ERR_NOT_READY from a view that was never loaded. */
 export async function validateResources(request: AdmissionRequest, context: ResourceJudgement): Promise<Verdict> {
-  return whereOurs(request, (sent) => isResource(request) || isRemovalOfKind(request, sent), async (sent) => {
+  return unlessExempt(request, (sent) => isResource(request) || isRemovalOfKind(request, sent), async (sent) => {
     const { namespace, requester } = request;
     const { source, settings } = context;
     requireLoaded(source.status, "resource");
@@ -98,8 +98,8 @@ export async function validateResources(request: AdmissionRequest, context: Reso
     if (namespace !== "") await whenKnown(() => source.inventory.hasNamespace(namespace), context);
     const object = namespace === "" ? sent : inNamespace(sent, namespace);
     const access = await accessTo(object, request, context);
-    const lenient = isACKController(requester, settings) || isCleanUp(request, source.inventory);
-    return verdictOf(await judgeInSlices({ ...judgeInputOf(request, object, source.inventory), access, lenient }, settings, context));
+    const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, source.inventory);
+    return verdictOf(await runChecksInSlices({ ...checkInputOf(request, object, source.inventory), access, warnOnly }, settings, context));
   });
 }
 

@@ -2,8 +2,8 @@ import { RESOLUTION_KEYS } from "./annotation-keys.ts";
 import { AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUDIT_CHECKS } from "./checks/audit-checks.ts";
 import type { CheckEntry, Fault } from "./checks/check.ts";
 import type { Finding } from "./checks/finding.ts";
-import { unmetNeeds } from "./checks/requirements.ts";
-import { judge, type NotApplied } from "./checks/run.ts";
+import { unmetRequirements } from "./checks/requirements.ts";
+import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
@@ -39,7 +39,7 @@ export interface Audit {
   /** By section, and in each as the objects were given. */
   readonly findings: readonly AuditFinding[];
   readonly summary: AuditSummary;
-  readonly notApplied: readonly NotApplied[];
+  readonly skipped: readonly SkippedCheck[];
 }
 
 /** Everything that is stored, and the inventory that is made of it. */
@@ -82,7 +82,7 @@ class Auditor {
     this.#input = input;
     this.#settings = comparing ? settings : { ...settings, checkSeverities: new Map([...settings.checkSeverities, [COMPARING, "off"]]) };
     if (!comparing) this.#notApplied.set(COMPARING, `at most ${COMPARED_SELECTORS} selectors`);
-    const unmet = AUDIT_CHECKS.map((check) => ({ check, needs: unmetNeeds(check, { object: {}, old: null, requester: null, origin, inventory }, settings) }));
+    const unmet = AUDIT_CHECKS.map((check) => ({ check, needs: unmetRequirements(check, { object: {}, old: null, requester: null, origin, inventory }, settings) }));
     for (const { check, needs } of unmet) if (needs.length > 0) this.#notApplied.set(check.id, needs.join(", "));
     this.#applied = new Set(unmet.flatMap(({ check, needs }) => (needs.length === 0 && this.#severity(check) !== "off" ? [check] : [])));
   }
@@ -103,15 +103,15 @@ class Auditor {
       this.#add("selectingNothing", AUD_06, index, { path: ["spec"], message: "the selector selects no resource that there is" });
     }
     const findings = this.#withoutRepeats().toSorted((a, b) => SECTIONS.indexOf(a.section) - SECTIONS.indexOf(b.section) || a.index - b.index);
-    const notApplied = [...this.#notApplied].map(([code, needs]) => ({ code, needs })).toSorted((a, b) => compareText(a.code, b.code));
-    return { findings, notApplied, summary: this.#summary(findings) };
+    const skipped = [...this.#notApplied].map(([code, needs]) => ({ code, needs })).toSorted((a, b) => compareText(a.code, b.code));
+    return { findings, skipped, summary: this.#summary(findings) };
   }
 
   /** As if it were stored again as it is, so that what it does to nobody else is no change. */
   #judge(object: JsonObject, index: number): void {
     const { inventory, origin } = this.#input;
-    const { findings, notApplied } = judge({ object, old: object, requester: null, origin, inventory }, this.#settings);
-    for (const { code, needs } of notApplied) this.#notApplied.set(code, needs);
+    const { findings, skipped } = runChecks({ object, old: object, requester: null, origin, inventory }, this.#settings);
+    for (const { code, needs } of skipped) this.#notApplied.set(code, needs);
     for (const finding of findings) this.#findings.push({ ...finding, index, section: this.#sectionOf(finding, object) });
   }
 

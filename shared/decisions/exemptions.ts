@@ -96,12 +96,12 @@ export function isACKController(requester: Requester, { controllerServiceAccount
  * Whether the cluster itself cleans up: it deletes what belongs to something that is gone already, and a refusal would only keep
  * that from ever being gone. Source: kubernetes cmd/kube-controller-manager/app/core.go, the names of these controllers' accounts.
  */
-export function isCleanUp({ operation, namespace, requester }: CleanUp, inventory: Pick<Inventory, "isTerminating">): boolean {
+export function isClusterCleanup({ operation, namespace, requester }: Deletion, inventory: Pick<Inventory, "isTerminating">): boolean {
   if (operation !== "DELETE") return false;
   return (namespace !== "" && inventory.isTerminating(namespace)) || CLEANERS.some((name) => isServiceAccount(requester, "kube-system", name));
 }
 
-export interface CleanUp {
+export interface Deletion {
   readonly operation: Operation | "CONNECT";
   /** "" for what is in none. */
   readonly namespace: string;

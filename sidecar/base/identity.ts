@@ -1,10 +1,10 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import { type SteadyClock, within } from "../../shared/inventory/clock.ts";
+import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
 import { CredentialCache } from "../credentials/cache.ts";
 import type { Credentials } from "../credentials/session.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import type { SigningCredentials } from "../sts-upstream/connection.ts";
-import { STSRefused } from "../sts-upstream/errors.ts";
+import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** Where the sidecar's own credentials come from; asked anew at half of their life. */
 export type BaseProvider = () => Promise<SigningCredentials>;
@@ -59,7 +59,7 @@ export class BaseIdentity {
 
   /** Rejects with ERR_BASE_UNAVAILABLE, or with what STS trouble there was. */
   get(): Promise<Credentials> {
-    return this.#cache.get({ key: KEY, basis: this, load: (signal) => this.#load(signal) });
+    return this.#cache.get({ key: KEY, grantedBy: this, load: (signal) => this.#load(signal) });
   }
 
   /** Whether it can be used right now. Asking keeps it fresh, as a use does. */
@@ -113,7 +113,7 @@ export class BaseIdentity {
       return { ...credentials, ...identity };
     } catch (cause) {
       // Said of the base, it says nothing of the role that somebody waits for.
-      const error = cause instanceof STSRefused ? new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${cause.message}`) : cause;
+      const error = cause instanceof UpstreamSTSError ? new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${cause.message}`) : cause;
       this.#fault = error instanceof ResolverError ? error.message : "An unexpected fault; the log of the next request has the details.";
       this.#tell(this.#cache.peek(KEY) === null ? "lost" : "ageing");
       throw error;
@@ -126,7 +126,7 @@ export class BaseIdentity {
 
   async #provide(): Promise<SigningCredentials> {
     try {
-      return await within(this.#clock, PROVIDER_LIMIT_MS, this.#provider(), () => none(`no answer within ${PROVIDER_LIMIT_MS / 1000} s`));
+      return await withTimeout(this.#clock, PROVIDER_LIMIT_MS, this.#provider(), () => none(`no answer within ${PROVIDER_LIMIT_MS / 1000} s`));
     } catch (cause) {
       if (cause instanceof ResolverError) throw cause;
       throw none(cause instanceof Error ? cause.name : "unknown");

@@ -1,6 +1,6 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { NotAsked } from "../sts-upstream/circuit-breaker.ts";
-import { STSRefused } from "../sts-upstream/errors.ts";
+import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** What one call that failed means for the next one of its session. */
 export interface FailureVerdict {
@@ -28,7 +28,7 @@ export function judgeFailure(error: unknown, failuresInRow: number, random: numb
   // The circuit says when it may be.
   if (error instanceof NotAsked) return { forMs: 0, counts: false, endsKept: false, refused: false };
   if (error instanceof ResolverError && error.code === "ERR_STS_REFUSED") {
-    const code = error instanceof STSRefused ? error.stsCode : "AccessDenied";
+    const code = error instanceof UpstreamSTSError ? error.stsCode : "AccessDenied";
     return { forMs: REFUSED_MS[code] ?? 60_000, counts: true, endsKept: DENIALS.has(code), refused: true };
   }
   return { forMs: random * Math.min(BACKOFF.mostMs, BACKOFF.firstMs * 2 ** failuresInRow), counts: true, endsKept: false, refused: false };

@@ -1,4 +1,4 @@
-import type { Credentials, KeptSession } from "./session.ts";
+import type { Credentials, CachedSession } from "./session.ts";
 
 /** Gets credentials anew. `signal` aborts when nobody waits any longer. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
@@ -7,7 +7,7 @@ export interface Lookup {
   /** Tells apart every two sessions that differ in anything, and holds no secret. */
   readonly key: string;
   /** What the session is wanted on. One that STS has not refused yet: somebody has changed it, so that a refusal is no longer remembered. */
-  readonly basis: object;
+  readonly grantedBy: object;
   readonly load: Load;
   /** Default true; where nobody waits for it, it goes behind those that somebody waits for. */
   readonly isAwaited?: boolean;
@@ -31,9 +31,9 @@ export interface Failure {
 /** What the cache knows of one session. */
 export interface Entry {
   readonly key: string;
-  basis: object;
+  grantedBy: object;
   load: Load;
-  kept: KeptSession | null;
+  kept: CachedSession | null;
   /** Life left at which it is refreshed, and when that is by the steady clock. */
   refresh: { readonly leftMs: number; readonly atMs: number };
   pending: Pending | null;

@@ -1,10 +1,10 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import { type SteadyClock, within } from "../../shared/inventory/clock.ts";
+import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
 import { NotAsked } from "../sts-upstream/circuit-breaker.ts";
 import { type Gate, OPEN_GATE } from "../sts-upstream/rate-limiter.ts";
 import { judgeFailure } from "./backoff.ts";
 import { type Entry, type Failure, type Load, type Lookup, newEntry } from "./cache-entry.ts";
-import { asOf, type Credentials, keep, type KeptSession, leftMs, momentOf } from "./session.ts";
+import { asOf, type Credentials, keep, type CachedSession, leftMs, momentOf } from "./session.ts";
 
 export interface CredentialCacheOptions {
   readonly clock: SteadyClock;
@@ -102,11 +102,11 @@ export class CredentialCache {
     for (const call of this.#calls) call.abort();
   }
 
-  #use({ key, basis, load }: Lookup): Entry {
-    const entry = this.#entries.get(key) ?? newEntry({ key, basis, load });
+  #use({ key, grantedBy, load }: Lookup): Entry {
+    const entry = this.#entries.get(key) ?? newEntry({ key, grantedBy, load });
     this.#entries.delete(key);
     this.#entries.set(key, entry);
-    entry.basis = basis;
+    entry.grantedBy = grantedBy;
     entry.load = load;
     entry.lastUsedMs = this.#options.clock.steady();
     const [oldest] = this.#entries.values();
@@ -130,9 +130,9 @@ export class CredentialCache {
     return kept !== null && pending === null && (moment.steadyMs >= refresh.atMs || leftMs(kept, moment) <= refresh.leftMs);
   }
 
-  #remembered({ failure, basis, refusedOn }: Entry): Failure | null {
+  #remembered({ failure, grantedBy, refusedOn }: Entry): Failure | null {
     if (failure === null || this.#options.clock.steady() >= failure.untilMs) return null;
-    return failure.refused && !refusedOn.has(basis) ? null : failure;
+    return failure.refused && !refusedOn.has(grantedBy) ? null : failure;
   }
 
   #load(entry: Entry, waits: { isAwaited: boolean }): Promise<Credentials> {
@@ -145,8 +145,8 @@ export class CredentialCache {
     return credentials;
   }
 
-  async #settle(entry: Entry, call: Promise<KeptSession>): Promise<Credentials> {
-    const asked = { basis: entry.basis, steadyMs: this.#options.clock.steady() };
+  async #settle(entry: Entry, call: Promise<CachedSession>): Promise<Credentials> {
+    const asked = { grantedBy: entry.grantedBy, steadyMs: this.#options.clock.steady() };
     try {
       const kept = await call;
       this.#keep(entry, kept);
@@ -159,13 +159,13 @@ export class CredentialCache {
     }
   }
 
-  async #call(load: Load): Promise<KeptSession> {
+  async #call(load: Load): Promise<CachedSession> {
     const { clock } = this.#options;
     const abort = new AbortController();
     this.#calls.add(abort);
     const asked = momentOf(clock);
     try {
-      const credentials = await within(clock, LOAD_LIMIT_MS, load(abort.signal), tookTooLong);
+      const credentials = await withTimeout(clock, LOAD_LIMIT_MS, load(abort.signal), tookTooLong);
       const kept = keep(credentials, asked);
       if (isWhole(credentials) && leftMs(kept, momentOf(clock)) >= MIN_LIFE_MS) return kept;
       throw new ResolverError("ERR_STS_UNAVAILABLE", "STS answered with credentials that are incomplete or about to expire.");
@@ -177,7 +177,7 @@ export class CredentialCache {
     }
   }
 
-  #keep(entry: Entry, kept: KeptSession): void {
+  #keep(entry: Entry, kept: CachedSession): void {
     const { random, onShortLived, onRefresh } = this.#options;
     const lifeMs = kept.lifeMs ?? UNKNOWN_LIFE.lifeMs;
     const leastLeftMs = lifeMs * (1 - REFRESH_AT.share - REFRESH_AT.jitter);
@@ -189,12 +189,12 @@ export class CredentialCache {
   }
 
   /** What is kept is served on to its end, unless STS says that the role is not ours. */
-  #remember(entry: Entry, error: unknown, asked: { readonly basis: object; readonly steadyMs: number }): void {
+  #remember(entry: Entry, error: unknown, asked: { readonly grantedBy: object; readonly steadyMs: number }): void {
     const { clock, random } = this.#options;
     this.#noteOverdue(entry, error);
     const verdict = judgeFailure(error, entry.failuresInRow, random());
     if (verdict.endsKept) entry.kept = null;
-    if (verdict.refused) entry.refusedOn.add(asked.basis);
+    if (verdict.refused) entry.refusedOn.add(asked.grantedBy);
     if (verdict.counts) entry.failuresInRow += 1;
     // Backing off counts from when STS was asked, so that a call which hung does not make it longer.
     const untilMs = (verdict.refused ? clock.steady() : asked.steadyMs) + verdict.forMs;

@@ -3,7 +3,7 @@ import { constants, type FileHandle, open, rename, rm, stat } from "node:fs/prom
 import { join } from "node:path";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { field, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { type Clock, within } from "../../shared/inventory/clock.ts";
+import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { CallerIdentity } from "../sts-upstream/client.ts";
 import type { Signer } from "../sts/signature.ts";
@@ -97,7 +97,7 @@ export class IssuedJournal {
   }
 
   async #inTime(work: Promise<void>): Promise<void> {
-    await within(this.#ports.clock, WRITE_LIMIT_MS, work, () => {
+    await withTimeout(this.#ports.clock, WRITE_LIMIT_MS, work, () => {
       this.#hangs = true;
       const ended = (): void => void (this.#hangs = false);
       work.then(ended, ended);

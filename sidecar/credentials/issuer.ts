@@ -56,7 +56,7 @@ const DURATION_SECONDS = CHAINED_SECONDS;
 const NOTHING_WANTED: Wanted = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
 /** Turns a grant into credentials. Nothing that was not granted reaches STS. */
-export class Vending {
+export class Issuer {
   readonly #options: VendingOptions;
   readonly #ports: VendingPorts;
   readonly #keys = new SessionKeys();
@@ -123,8 +123,8 @@ export class Vending {
     // Who we are is waited for once: what is kept must not depend on whether our identity can be had just now.
     const { arn, isSession } = await base.whenKnown();
     const request = this.#requestFor(grant, wanted, isSession);
-    const key = this.#keys.keyOf(grant.basis, request, { identity: arn, region: this.#options.region });
-    return sessions.get({ key, basis: grant.basis, isAwaited, load: (signal) => this.#assume(request, signal) });
+    const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#options.region });
+    return sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load: (signal) => this.#assume(request, signal) });
   }
 
   #requestFor({ roleARN, extras }: RoleGrant, wanted: Wanted, isChained: boolean): SessionRequest {

@@ -28,11 +28,11 @@ export class SessionKeys {
   readonly #made = new WeakMap<object, { readonly request: SessionRequest; readonly asker: Asker; readonly key: string }>();
 
   /** What `sessionKey` gives; `basis` is what the session is granted on. */
-  keyOf(basis: object, request: SessionRequest, asker: Asker): string {
-    const made = this.#made.get(basis);
+  keyOf(grantedBy: object, request: SessionRequest, asker: Asker): string {
+    const made = this.#made.get(grantedBy);
     if (made !== undefined && isSame(made.request, request) && isSame(made.asker, asker)) return made.key;
     const key = sessionKey(request, asker);
-    this.#made.set(basis, { request, asker, key });
+    this.#made.set(grantedBy, { request, asker, key });
     return key;
   }
 }

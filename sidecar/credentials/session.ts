@@ -18,7 +18,7 @@ export interface Credentials {
 }
 
 /** Credentials that are kept, and when they end by both clocks: the time of day may be set, the steady one may sleep with the machine. */
-export interface KeptSession {
+export interface CachedSession {
   readonly credentials: Credentials;
   /** From the call to the end; null when the end is not known. */
   readonly lifeMs: number | null;
@@ -40,7 +40,7 @@ export function momentOf(clock: SteadyClock): Moment {
 }
 
 /** `asked`: when the call for them began, so that a clock that is set during it does not lengthen their life. */
-export function keep(credentials: Credentials, asked: Moment): KeptSession {
+export function keep(credentials: Credentials, asked: Moment): CachedSession {
   const { expirationMs } = credentials;
   if (expirationMs === null) return { credentials, lifeMs: null, endsMs: Infinity };
   const lifeMs = expirationMs - asked.nowMs;
@@ -48,12 +48,12 @@ export function keep(credentials: Credentials, asked: Moment): KeptSession {
 }
 
 /** How long they live by the clock that gives them less. */
-export function leftMs({ credentials: { expirationMs }, endsMs }: KeptSession, { nowMs, steadyMs }: Moment): number {
+export function leftMs({ credentials: { expirationMs }, endsMs }: CachedSession, { nowMs, steadyMs }: Moment): number {
   return expirationMs === null ? Infinity : Math.min(expirationMs - nowMs, endsMs - steadyMs);
 }
 
 /** The credentials with their end by the time of day as it is now: had the clock been put back, the old end would lie too far off. */
-export function asOf(kept: KeptSession, moment: Moment): Credentials {
+export function asOf(kept: CachedSession, moment: Moment): Credentials {
   const { credentials } = kept;
   const left = leftMs(kept, moment);
   if (credentials.expirationMs === null || credentials.expirationMs - moment.nowMs - left <= SLACK_MS) return credentials;

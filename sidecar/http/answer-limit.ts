@@ -1,5 +1,5 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import { type Clock, within } from "../../shared/inventory/clock.ts";
+import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
 
 /** Java gives up on an answer after 1 s, so every one is on its way before 900 ms; the call of STS goes on and the next request finds it. */
 const ANSWER_LIMIT_MS = 850;
@@ -11,7 +11,7 @@ const ANSWER_LIMIT_MS = 850;
  */
 export function inTime<T>(clock: Clock, work: (isLate: () => boolean) => Promise<T>): Promise<T> {
   let late = false;
-  return within(clock, ANSWER_LIMIT_MS, work(() => late), () => {
+  return withTimeout(clock, ANSWER_LIMIT_MS, work(() => late), () => {
     late = true;
     return stillWaiting();
   });

@@ -6,7 +6,7 @@ import type { IssuedCredentials } from "../credentials/issued.ts";
 import type { Credentials } from "../credentials/session.ts";
 import type { SidecarOptions } from "../options.ts";
 import { type AssumeRoleForm, longChaining, readAssumeRole } from "../sts/assume-role-form.ts";
-import { type Content, STSRefusal } from "../sts/response.ts";
+import { type Content, STSErrorResponse } from "../sts/response.ts";
 import { type CredentialRoutePorts, requireLoaded } from "./credential-routes.ts";
 import { notesOf } from "./request-context.ts";
 import { formatExpiration, statedExpirationMs } from "./respond.ts";
@@ -82,6 +82,6 @@ function contentOf(credentials: Credentials, { sourceIdentity, untilMs, nowMs }:
   };
 }
 
-function denied(message: string): STSRefusal {
-  return new STSRefusal("AccessDenied", 403, message);
+function denied(message: string): STSErrorResponse {
+  return new STSErrorResponse("AccessDenied", 403, message);
 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { grantInNamespace, grantSelector } from "../../shared/decisions/grants/decide.ts";
-import { askedFor, type Grant, refused } from "../../shared/decisions/grants/grant.ts";
+import { describeKinds, type Grant, denied } from "../../shared/decisions/grants/grant.ts";
 import { isJsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { KindArgument } from "../../shared/decisions/kubernetes/kinds.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
-import type { Vending } from "../credentials/issuer.ts";
+import type { Issuer } from "../credentials/issuer.ts";
 import type { SidecarOptions } from "../options.ts";
 import { inTime } from "./answer-limit.ts";
 import {
@@ -18,7 +18,7 @@ import { sendCredentials } from "./respond.ts";
 
 export interface CredentialRoutePorts {
   readonly source: Pick<InventorySource, "inventory" | "status">;
-  readonly vending: Vending;
+  readonly vending: Issuer;
   readonly clock: Clock;
 }
 
@@ -60,11 +60,11 @@ const NOTHING_SAID: ResourceDescription = { kinds: [], labels: null };
 function decideNamespace(options: SidecarOptions, { source }: CredentialRoutePorts, namespace: string, said: ResourceDescription): Grant {
   const { kinds, scope } = options;
   if (scope !== null && namespace !== scope) {
-    return refused("ERR_SELECTOR_NOT_GRANTED", `This sidecar answers for namespace ${scope} alone (--scope-namespace), not for ${namespace}.`);
+    return denied("ERR_SELECTOR_NOT_GRANTED", `This sidecar answers for namespace ${scope} alone (--scope-namespace), not for ${namespace}.`);
   }
   const asked = said.kinds.flatMap((one) => withinServed(one, kinds));
   if (asked.length < said.kinds.length) {
-    return refused("ERR_SELECTOR_NOT_GRANTED", `That kind is not served here; --kind allows ${askedFor({ groups: [], kinds })}.`);
+    return denied("ERR_SELECTOR_NOT_GRANTED", `That kind is not served here; --kind allows ${describeKinds({ groups: [], kinds })}.`);
   }
   return grantInNamespace(source.inventory, { ...options, namespace, kinds: asked.length > 0 ? asked : kinds, labels: said.labels });
 }

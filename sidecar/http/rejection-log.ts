@@ -4,7 +4,7 @@ import type { Logger } from "../../shared/server/logger.ts";
 import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
 
 /** A request that was answered with an error. */
-export interface Refusal {
+export interface Rejection {
   /** What it was answered with: one of docs/errors.md, or on `/sts` what STS has a code for. */
   readonly error: { readonly code: string; readonly status: number; readonly message: string };
   /** What was thrown, where that was no ResolverError. */
@@ -47,7 +47,7 @@ interface Told {
  * asked, on which selectors) is logged again when its reason has changed, up to 5 times, or after 10 minutes with a count of those in
  * between.
  */
-export class RefusalLog {
+export class RejectionLog {
   readonly #ports: RefusalLogPorts;
   /** By digest, in the order of telling. */
   readonly #told = new Map<string, Told>();
@@ -56,7 +56,7 @@ export class RefusalLog {
     this.#ports = ports;
   }
 
-  tell(refusal: Refusal): void {
+  tell(refusal: Rejection): void {
     const { code } = refusal.error;
     const { metrics } = this.#ports;
     metrics.refused(code);
@@ -67,7 +67,7 @@ export class RefusalLog {
   }
 
   /** How often the refusal went unsaid; null where it is to go unsaid now. */
-  #leftOut({ error, path, asked, selectors }: Refusal): number | null {
+  #leftOut({ error, path, asked, selectors }: Rejection): number | null {
     const nowMs = this.#ports.clock.now();
     this.#forget(nowMs);
     const own = digestOf([error.code, path, selectors, asked]);
@@ -98,7 +98,7 @@ export class RefusalLog {
     }
   }
 
-  #write({ error, cause, path, asked, selectors }: Refusal, leftOut: number): void {
+  #write({ error, cause, path, asked, selectors }: Rejection, leftOut: number): void {
     const { log } = this.#ports;
     const fields = { path, ...(asked !== null && { asked, selectors }), code: error.code, status: error.status, ...(leftOut > 0 && { left_out: leftOut }) };
     if (error.code === "ERR_INTERNAL") log.error({ ...fields, ...placeOf(cause) }, "request failed");

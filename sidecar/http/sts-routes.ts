@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { type ErrorCode, ResolverError } from "../../shared/decisions/errors.ts";
 import type { Issued } from "../credentials/issued-journal.ts";
 import type { SidecarOptions } from "../options.ts";
-import { STSRefused } from "../sts-upstream/errors.ts";
+import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { readForm, shown } from "../sts/form.ts";
-import { type Content, renderRefusal, renderResult, STSRefusal } from "../sts/response.ts";
+import { type Content, renderRefusal, renderResult, STSErrorResponse } from "../sts/response.ts";
 import { verifySignature } from "../sts/signature.ts";
 import { inTime } from "./answer-limit.ts";
 import { assumeGranted, type STSQuestion, type STSRoutePorts } from "./assume-role.ts";
@@ -27,11 +27,11 @@ const TROUBLE: Wording = ["ServiceUnavailable", 503];
 const NOT_GRANTED: Wording = ["AccessDenied", 403];
 
 /** A refusal of ours in STS's words; one of STS itself with its own code. */
-export function inWordsOfSTS(error: ResolverError | STSRefusal): STSRefusal {
-  if (error instanceof STSRefusal) return error;
-  if (error instanceof STSRefused) return new STSRefusal(error.stsCode, error.stsStatus, error.message);
+export function inWordsOfSTS(error: ResolverError | STSErrorResponse): STSErrorResponse {
+  if (error instanceof STSErrorResponse) return error;
+  if (error instanceof UpstreamSTSError) return new STSErrorResponse(error.stsCode, error.stsStatus, error.message);
   const [code, status] = WORDINGS[error.code] ?? (error.status === 503 ? TROUBLE : NOT_GRANTED);
-  return new STSRefusal(code, status, `${error.message} (${error.code})`);
+  return new STSErrorResponse(code, status, `${error.message} (${error.code})`);
 }
 
 /** How far the signer's clock may be off: it is that of this machine. */
@@ -56,15 +56,15 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
   }
 }
 
-export function sendSTSRefusal(reply: FastifyReply, refusal: STSRefusal): FastifyReply {
+export function sendSTSRefusal(reply: FastifyReply, refusal: STSErrorResponse): FastifyReply {
   return send(reply, refusal.status, (requestID) => renderRefusal(refusal, requestID));
 }
 
 function actionOf(form: URLSearchParams): string {
   const action = form.get("Action") ?? "";
-  if (action === "") throw new STSRefusal("MissingAction", 400, "The form body names no Action.");
+  if (action === "") throw new STSErrorResponse("MissingAction", 400, "The form body names no Action.");
   if (!UNSIGNED_ACTIONS.has(action)) return action;
-  throw new STSRefusal("AccessDenied", 403, `${action} is not granted here. Take AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE from the controller's container; the sidecar has its identity.`);
+  throw new STSErrorResponse("AccessDenied", 403, `${action} is not granted here. Take AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE from the controller's container; the sidecar has its identity.`);
 }
 
 async function answer(action: string, question: STSQuestion): Promise<Content> {
@@ -72,7 +72,7 @@ async function answer(action: string, question: STSQuestion): Promise<Content> {
   const { arn, userID, accountID } = question.caller;
   if (action === "GetCallerIdentity") return { Arn: arn, UserId: userID, Account: accountID };
   const version = question.form.get("Version") ?? "NO_VERSION_SPECIFIED";
-  throw new STSRefusal("InvalidAction", 400, `Could not find operation ${shown(action)} for version ${shown(version)}. There are AssumeRole and GetCallerIdentity.`);
+  throw new STSErrorResponse("InvalidAction", 400, `Could not find operation ${shown(action)} for version ${shown(version)}. There are AssumeRole and GetCallerIdentity.`);
 }
 
 function send(reply: FastifyReply, status: number, render: (requestID: string) => string): FastifyReply {

@@ -29,7 +29,7 @@ export class CircuitOpen extends NotAsked {}
  * callers are refused at once. A refusal is an answer, so it shows that STS is there, as a success does. What fails before STS is asked,
  * such as an identity of our own that cannot be had, says nothing either way.
  */
-export class Circuit {
+export class CircuitBreaker {
   readonly #clock: SteadyClock;
   readonly #onChange: (state: CircuitState) => void;
   #state: CircuitState = "closed";

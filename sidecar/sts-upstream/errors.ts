@@ -4,7 +4,7 @@ import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
 
 /** ERR_STS_REFUSED: what STS itself said about the role that was asked for, as `/sts` passes it on. */
-export class STSRefused extends ResolverError {
+export class UpstreamSTSError extends ResolverError {
   /** One of STS's own codes, such as AccessDenied. */
   readonly stsCode: string;
   /** The HTTP status that it came with. */
@@ -51,7 +51,7 @@ export function explain(action: string, error: unknown, secrets: readonly string
   const said = printable(without(secrets, `STS answered ${action} with ${code}: ${error.message}`).slice(0, MESSAGE_LENGTH));
   if (BASE_FAULTS.has(code)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
   if (!REFUSALS.has(code)) return isTrouble(error, code) ? new ResolverError("ERR_STS_UNAVAILABLE", said) : new UnknownRefusal(said);
-  return new STSRefused(said, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
+  return new UpstreamSTSError(said, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
 }
 
 /** The name of node's code, such as ECONNREFUSED or CERT_HAS_EXPIRED, which quotes nothing; else that of the error. */

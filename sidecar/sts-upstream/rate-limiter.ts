@@ -1,5 +1,5 @@
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import { Circuit, type CircuitState } from "./circuit-breaker.ts";
+import { CircuitBreaker, type CircuitState } from "./circuit-breaker.ts";
 
 /** STS allows 600 calls/s to an account and Region as a whole; this is what one sidecar of many takes of it. */
 const MOST_IN_FLIGHT = 8;
@@ -21,7 +21,7 @@ interface Waiting {
 }
 
 /** At most 8 calls in flight and 10 a second, 25 at once after a quiet time; who waits longest goes first. */
-export class CallBudget {
+export class RateLimiter {
   readonly #clock: SteadyClock;
   readonly #waiting = new Set<Waiting>();
   #inFlight = 0;
@@ -125,17 +125,17 @@ export interface CallGateOptions {
 
 /** One circuit and one budget for all the calls of STS that a sidecar makes for roles. */
 export class CallGate implements Gate {
-  readonly #circuit: Circuit;
-  readonly #budget: CallBudget;
+  readonly #circuit: CircuitBreaker;
+  readonly #budget: RateLimiter;
 
   constructor({ clock, onCircuit = () => {} }: CallGateOptions) {
-    this.#budget = new CallBudget(clock);
+    this.#budget = new RateLimiter(clock);
     const onChange = (state: CircuitState): void => {
       // Who waits for a turn must not wait for an STS that is down.
       if (state === "open") this.#budget.refuseWaiting(this.#circuit.refusal());
       onCircuit(state, state === "open" ? this.#circuit.refusal().message : null);
     };
-    this.#circuit = new Circuit({ clock, onChange });
+    this.#circuit = new CircuitBreaker({ clock, onChange });
   }
 
   get circuit(): CircuitState {

@@ -5,7 +5,7 @@ import {
   TAG_VALUE_LIMITS, type TextLimits,
 } from "../../shared/decisions/selectors/session.ts";
 import { invalid, listed, shown } from "./form.ts";
-import { STSRefusal } from "./response.ts";
+import { STSErrorResponse } from "./response.ts";
 
 /** An AssumeRole request within every documented limit, as it was asked. */
 export interface AssumeRoleForm {
@@ -86,7 +86,7 @@ export function readAssumeRole(form: URLSearchParams): AssumeRoleForm {
 }
 
 /** STS's refusal of more than CHAINED_SECONDS to one who calls with a session. */
-export function longChaining(): STSRefusal {
+export function longChaining(): STSErrorResponse {
   return invalid("The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining.");
 }
 
@@ -96,7 +96,7 @@ function refuseWhatLimitsAllow({ roleARN, tags, policy }: AssumeRoleForm): void 
     throw invalid("Duplicate tag keys found. Please note that Tag keys are case insensitive.");
   }
   if (policy !== null && !isJsonDocument(policy)) {
-    throw new STSRefusal("MalformedPolicyDocument", 400, "The policy is not in the valid JSON format.");
+    throw new STSErrorResponse("MalformedPolicyDocument", 400, "The policy is not in the valid JSON format.");
   }
 }
 

@@ -1,5 +1,5 @@
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
-import { STSRefusal } from "./response.ts";
+import { STSErrorResponse } from "./response.ts";
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(\s*;\s*charset="?utf-8"?)?$/i;
 const TOLD = { faults: 10, characters: 100 } as const;
@@ -32,8 +32,8 @@ export function listed(faults: readonly string[]): string {
   return `${faults.slice(0, TOLD.faults).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
 }
 
-export function invalid(message: string): STSRefusal {
-  return new STSRefusal("ValidationError", 400, message);
+export function invalid(message: string): STSErrorResponse {
+  return new STSErrorResponse("ValidationError", 400, message);
 }
 
 function decode(body: Buffer): string {

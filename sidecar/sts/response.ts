@@ -7,7 +7,7 @@ const NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/";
 export type Content = string | { readonly [name: string]: Content | undefined };
 
 /** A refusal as STS words it: `code` and the HTTP status that goes with it. */
-export class STSRefusal extends Error {
+export class STSErrorResponse extends Error {
   readonly code: string;
   readonly status: number;
   constructor(code: string, status: number, message: string, options?: ErrorOptions) {
@@ -23,7 +23,7 @@ export function renderResult(action: string, result: Content, requestID: string)
   return document(`${action}Response`, { [`${action}Result`]: result, ResponseMetadata: { RequestId: requestID } });
 }
 
-export function renderRefusal(refusal: STSRefusal, requestID: string): string {
+export function renderRefusal(refusal: STSErrorResponse, requestID: string): string {
   const type = refusal.status < 500 ? "Sender" : "Receiver";
   return document("ErrorResponse", {
     Error: { Type: type, Code: refusal.code, Message: refusal.message },

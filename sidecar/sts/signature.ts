@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
-import { STSRefusal } from "./response.ts";
+import { STSErrorResponse } from "./response.ts";
 
 /** A key of one's own making, in the form of STS's temporary ones. */
 export interface NewKeys {
@@ -67,7 +67,7 @@ export async function verifySignature<S extends Signer>(request: IncomingMessage
   const signingDate = readDate(headers, claim);
   const signer = find(claim.accessKeyID);
   if (signer === undefined || !carriesToken(headers, signer)) {
-    throw new STSRefusal("InvalidClientTokenId", 403, "The security token included in the request is invalid.");
+    throw new STSErrorResponse("InvalidClientTokenId", 403, "The security token included in the request is invalid.");
   }
   if (!coversBody(headers, claim, body) || !sameText(await sign({ request, headers, body, claim, signer, signingDate }), claim.signature)) {
     throw mismatch(
@@ -78,7 +78,7 @@ export async function verifySignature<S extends Signer>(request: IncomingMessage
     throw mismatch(`Signature expired or not yet current: ${headers.get("x-amz-date")} is more than ${skewMs / 60_000} min. from the time here.`);
   }
   if (signer.expirationMs !== null && signer.expirationMs <= nowMs) {
-    throw new STSRefusal("ExpiredToken", 403, "The security token included in the request is expired");
+    throw new STSErrorResponse("ExpiredToken", 403, "The security token included in the request is expired");
   }
   return signer;
 }
@@ -88,7 +88,7 @@ function readHeaders({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Map<string, string>();
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] ?? "").toLowerCase();
-    if (headers.has(name)) throw new STSRefusal("MalformedHttpRequest", 400, `The header ${name} is given more than once.`);
+    if (headers.has(name)) throw new STSErrorResponse("MalformedHttpRequest", 400, `The header ${name} is given more than once.`);
     headers.set(name, rawHeaders[i + 1] ?? "");
   }
   return headers;
@@ -96,7 +96,7 @@ function readHeaders({ rawHeaders }: IncomingMessage): Headers {
 
 function readClaim(headers: Headers): Claim {
   const authorization = headers.get("authorization") ?? "";
-  if (authorization === "") throw new STSRefusal("MissingAuthenticationToken", 403, "Request is missing Authentication Token");
+  if (authorization === "") throw new STSErrorResponse("MissingAuthenticationToken", 403, "Request is missing Authentication Token");
   const parts = AUTHORIZATION.exec(authorization)?.groups;
   if (parts === undefined) throw incomplete("The Authorization header is not AWS4-HMAC-SHA256 with Credential, SignedHeaders and Signature.");
   const part = (name: string): string => parts[name] ?? "";
@@ -166,12 +166,12 @@ async function sign({ request, headers, body, claim, signer, signingDate }: Sign
   return (signed.headers["authorization"] ?? "").split("Signature=")[1] ?? "";
 }
 
-function incomplete(message: string): STSRefusal {
-  return new STSRefusal("IncompleteSignature", 400, message);
+function incomplete(message: string): STSErrorResponse {
+  return new STSErrorResponse("IncompleteSignature", 400, message);
 }
 
-function mismatch(message: string): STSRefusal {
-  return new STSRefusal("SignatureDoesNotMatch", 403, message);
+function mismatch(message: string): STSErrorResponse {
+  return new STSErrorResponse("SignatureDoesNotMatch", 403, message);
 }
 
 function sameText(a: string, b: string): boolean {

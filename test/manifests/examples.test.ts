@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
 import { findingLine } from "../../shared/decisions/checks/finding.ts";
-import { judge } from "../../shared/decisions/checks/run.ts";
+import { runChecks } from "../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { queryOf } from "../../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
@@ -52,7 +52,7 @@ test("each outcome is there to be seen", (t) => {
 });
 
 test("one selector is malformed, and nothing else is wrong", (t) => {
-  const findings = examples().flatMap((object) => judge({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings
+  const findings = examples().flatMap((object) => runChecks({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings
     .map((finding) => `${objectMeta(object).name}: ${findingLine(finding)}`));
   t.same(findings, [
     'analytics-ingest: IRS-02 spec.arn: "arn:aws:iam:444455556666:role/ack/analytics-ingest" is not an ARN: it has fewer than six parts '

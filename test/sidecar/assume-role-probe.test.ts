@@ -5,13 +5,13 @@ import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { NO_EXTRAS } from "../../shared/decisions/selectors/session.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { RoleCheck } from "../../sidecar/assume-role-probe.ts";
-import { STSRefused } from "../../sidecar/sts-upstream/errors.ts";
+import { AssumeRoleProbe } from "../../sidecar/assume-role-probe.ts";
+import { UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
 import { put, removal, selectorObject } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 const MINUTE = 60_000;
-const DENIED = new STSRefused("STS answered AssumeRole with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 });
+const DENIED = new UpstreamSTSError("STS answered AssumeRole with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 });
 const EXTRAS = { ...NO_EXTRAS, externalID: "planted-external-id", sourceIdentity: "me", tags: [{ key: "team", value: "a" }] };
 
 const arnOf = (name: string): string => `arn:aws:iam::111111111111:role/${name}`;
@@ -25,7 +25,7 @@ class Subject {
   readonly lines: Record<string, unknown>[] = [];
   readonly faults = new Map<string, Error>();
   readonly ungranted = new Set<string>();
-  readonly check: RoleCheck;
+  readonly check: AssumeRoleProbe;
   #onChange = (): void => {};
 
   constructor(names: readonly string[]) {
@@ -35,7 +35,7 @@ class Subject {
       this.#onChange = listener;
       return () => void (this.#onChange = () => {});
     };
-    this.check = new RoleCheck({
+    this.check = new AssumeRoleProbe({
       source: { inventory: this.inventory, status: { loaded: true, lastSyncMs: 0, fault: null }, onChange }, clock: this.clock, random: () => 0.5, log,
       grantOf: (name) => this.#grantOf(name), assume: (grant) => this.#assume(grant), identity: () => "arn:aws:iam::999999999999:role/ack",
       metrics: { roleChecked: (result) => void this.counted.push(result) },
@@ -55,7 +55,7 @@ class Subject {
   #grantOf(name: string): Grant {
     const found = this.inventory.selectors.get(name);
     if (found === undefined || this.ungranted.has(name)) return { verdict: "refused", code: "ERR_SELECTOR_UNKNOWN", message: "", selectors: [] };
-    return { verdict: "role", roleARN: found.roleARN, selectors: [name], extras: EXTRAS, basis: found };
+    return { verdict: "role", roleARN: found.roleARN, selectors: [name], extras: EXTRAS, grantedBy: found };
   }
 
   async #assume({ roleARN, selectors: [name = ""] }: RoleGrant): Promise<void> {

@@ -1,12 +1,12 @@
 import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { StateLog } from "../../sidecar/event-log.ts";
+import { EventLog } from "../../sidecar/event-log.ts";
 import { CircuitOpen } from "../../sidecar/sts-upstream/circuit-breaker.ts";
 
-function subject(): { log: StateLog; lines: Record<string, unknown>[] } {
+function subject(): { log: EventLog; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
-  return { lines, log: new StateLog(createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void lines.push(JSON.parse(line)) } })) };
+  return { lines, log: new EventLog(createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void lines.push(JSON.parse(line)) } })) };
 }
 
 const messages = (lines: readonly Record<string, unknown>[]): unknown[] => lines.map(({ msg }) => msg);

@@ -1,7 +1,7 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { Load, Lookup } from "../../sidecar/credentials/cache-entry.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
-import { STSRefused } from "../../sidecar/sts-upstream/errors.ts";
+import { UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
 import type { FakeClock } from "./fake-clock.ts";
 
 export const HOUR = 3_600_000;
@@ -10,8 +10,8 @@ export const SECOND = 1_000;
 
 export type Behaviour = "grants" | "is empty" | "is short" | "denies" | "finds it invalid" | "throttles" | "hangs";
 
-export const DENIED = new STSRefused("STS answered AssumeRole with AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 });
-export const INVALID = new STSRefused("STS answered AssumeRole with ValidationError", { stsCode: "ValidationError", stsStatus: 400 });
+export const DENIED = new UpstreamSTSError("STS answered AssumeRole with AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 });
+export const INVALID = new UpstreamSTSError("STS answered AssumeRole with ValidationError", { stsCode: "ValidationError", stsStatus: 400 });
 export const THROTTLED = new ResolverError("ERR_STS_UNAVAILABLE", "STS answered AssumeRole with Throttling: Rate exceeded");
 
 /** What sessions are wanted on where that never changes. */
@@ -35,8 +35,8 @@ export class FakeSTS {
     this.#startMs = clock.now() - clock.steady();
   }
 
-  lookup(key: string, basis: object = BASIS): Lookup {
-    return { key, basis, load: this.load(key) };
+  lookup(key: string, grantedBy: object = BASIS): Lookup {
+    return { key, grantedBy, load: this.load(key) };
   }
 
   load(key = "a"): Load {

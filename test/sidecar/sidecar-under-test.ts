@@ -11,7 +11,7 @@ import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { IdentityOnlyKeys } from "../../sidecar/credentials/identity-only.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
-import { Vending, type VendingOptions } from "../../sidecar/credentials/issuer.ts";
+import { Issuer, type VendingOptions } from "../../sidecar/credentials/issuer.ts";
 import { roleOfSession } from "../../sidecar/credentials/session-key.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
 import { createSidecarMetrics, registerSidecarState } from "../../sidecar/metrics.ts";
@@ -60,7 +60,7 @@ export class SidecarUnderTest {
     const metrics = createSidecarMetrics(this.registry);
     registerSidecarState(this.registry, { expirations, refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 }, () => this.clock.now());
     const base = this.#baseIdentity(setup);
-    const vending = new Vending(options, {
+    const vending = new Issuer(options, {
       base, sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
       issued: this.issued, onAccountRefused: () => metrics.accountRefused(),
       identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,

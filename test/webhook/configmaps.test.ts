@@ -36,8 +36,8 @@ test("what the cluster itself cleans up goes, used or not", async (t) => {
 
 test("a review without an object, and what only waits for its finalizers, are nobody's business", async (t) => {
   const map = objectAt(fixture("carm-map-create-faults"), "request", "object");
-  const leaving = { ...map, metadata: { ...objectAt(map, "metadata"), deletionTimestamp: "2026-01-01T00:00:00Z" } };
-  for (const review of [reviewOf(map, { operation: "DELETE", object: null }), reviewOf(map, { operation: "UPDATE", oldObject: leaving })]) {
+  const pendingDeletions = { ...map, metadata: { ...objectAt(map, "metadata"), deletionTimestamp: "2026-01-01T00:00:00Z" } };
+  for (const review of [reviewOf(map, { operation: "DELETE", object: null }), reviewOf(map, { operation: "UPDATE", oldObject: pendingDeletions })]) {
     t.same(objectAt((await webhook.post(PATH, review)).json, "response"), { uid: "u-1", allowed: true });
   }
 });

@@ -56,8 +56,8 @@ test("what the cluster itself cleans up is warned about, and allowed", async (t)
 
 test("a second call to delete, and finalizers and status alone, decide nothing", async (t) => {
   const webhook = holding(TEAM_A, bucketObject());
-  const leaving = selecting("team-a", FIRST, ["team-a"], { deletionTimestamp: "2026-03-01T12:00:00Z" });
-  t.strictSame((await answer(webhook, deletion(leaving))).response, { uid: "u-1", allowed: true });
+  const pendingDeletions = selecting("team-a", FIRST, ["team-a"], { deletionTimestamp: "2026-03-01T12:00:00Z" });
+  t.strictSame((await answer(webhook, deletion(pendingDeletions))).response, { uid: "u-1", allowed: true });
   t.match(webhook.lines.at(-1), { answer: "skipped", reason: "being deleted" });
   t.strictSame((await answer(webhook, deletion(TEAM_A, { subResource: "status" }))).response, { uid: "u-1", allowed: true });
   const held = selecting("team-a", FIRST, ["team-a"], { finalizers: ["example.com/hold"] });

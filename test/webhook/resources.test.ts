@@ -115,9 +115,9 @@ test("in mode carm the namespace decides, so an unknown one is waited for", asyn
 
 test("what is being deleted, a subresource, another group and a cluster-scoped object are left alone", async (t) => {
   const webhook = webhookUnderTest();
-  const leaving = { ...bucket, metadata: { name: "b", namespace: "team-a", deletionTimestamp: "2026-03-01T12:00:00Z" } };
+  const pendingDeletions = { ...bucket, metadata: { name: "b", namespace: "team-a", deletionTimestamp: "2026-03-01T12:00:00Z" } };
   const cases: readonly (readonly [reason: string, review: JsonObject])[] = [
-    ["being deleted", reviewOf(bucket, { operation: "UPDATE", oldObject: leaving })],
+    ["being deleted", reviewOf(bucket, { operation: "UPDATE", oldObject: pendingDeletions })],
     ["subresource", reviewOf(bucket, { operation: "UPDATE", oldObject: bucket, subResource: "status" })],
     ["not ours", reviewOf({ ...bucket, apiVersion: "services.k8s.aws/v1alpha1", kind: "AdoptedResource" })],
     ["not ours", reviewOf(bucket, { namespace: "" })],

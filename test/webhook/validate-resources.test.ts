@@ -30,9 +30,9 @@ test("creates, updates and deletions are judged, each in its own terms", async (
 
 test("what must go through is not judged", async (t) => {
   const webhook = webhookUnderTest();
-  const leaving = { ...typo, metadata: { ...objectAt(typo, "metadata"), deletionTimestamp: "2026-03-01T12:00:00Z" } };
+  const pendingDeletions = { ...typo, metadata: { ...objectAt(typo, "metadata"), deletionTimestamp: "2026-03-01T12:00:00Z" } };
   const cases: readonly (readonly [reason: string, review: JsonObject])[] = [
-    ["being deleted", reviewOf(typo, { operation: "UPDATE", oldObject: leaving })],
+    ["being deleted", reviewOf(typo, { operation: "UPDATE", oldObject: pendingDeletions })],
     ["subresource", reviewOf(typo, { operation: "UPDATE", oldObject: bucket, subResource: "status" })],
     ["bookkeeping only", reviewOf({ ...typo, metadata: { ...objectAt(typo, "metadata"), finalizers: ["x"] } }, { operation: "UPDATE", oldObject: typo })],
     ["not ours", reviewOf({ ...typo, apiVersion: "services.k8s.aws/v1alpha1", kind: "FieldExport" })],

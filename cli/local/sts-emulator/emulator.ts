@@ -7,7 +7,7 @@ import { boundAddress, formatListenAddress } from "../../../shared/server/listen
 import { formatExpiration } from "../../../sidecar/http/respond.ts";
 import { type AssumeRoleForm, longChaining, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/form.ts";
-import { type Content, renderRefusal, renderResult, STSRefusal } from "../../../sidecar/sts/response.ts";
+import { type Content, renderRefusal, renderResult, STSErrorResponse } from "../../../sidecar/sts/response.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type Fault, faultyBody } from "./faults.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
@@ -84,11 +84,11 @@ class Emulator {
       const form = readForm(body);
       const call = this.#record(form);
       const fault = await this.#faults(call);
-      if (fault?.do === "refuse") throw new STSRefusal(fault.code, fault.status, fault.message);
+      if (fault?.do === "refuse") throw new STSErrorResponse(fault.code, fault.status, fault.message);
       const document = renderResult(call.action, await this.#answer(request, body, form), requestID);
       send(response, { status: 200, document, requestID }, fault);
     } catch (error) {
-      const refusal = error instanceof STSRefusal ? error : new STSRefusal("InternalFailure", 500, "The emulator failed.");
+      const refusal = error instanceof STSErrorResponse ? error : new STSErrorResponse("InternalFailure", 500, "The emulator failed.");
       send(response, { status: refusal.status, document: renderRefusal(refusal, requestID), requestID }, null);
     }
   }
@@ -108,12 +108,12 @@ class Emulator {
 
   async #answer(request: IncomingMessage, body: Buffer, form: URLSearchParams): Promise<Content> {
     const action = request.method === "POST" ? (form.get("Action") ?? "") : "";
-    if (action === "") throw new STSRefusal("MissingAction", 400, "The request must be a POST whose form body names an Action.");
+    if (action === "") throw new STSErrorResponse("MissingAction", 400, "The request must be a POST whose form body names an Action.");
     const find = (accessKeyID: string): Principal | undefined => this.#principals.find(accessKeyID);
     const caller = await verifySignature(request, body, { find, nowMs: this.#now(), skewMs: SKEW_MS });
     if (action === "AssumeRole") return this.#assumeRole(form, caller);
     if (action === "GetCallerIdentity") return { Arn: caller.arn, UserId: caller.userID, Account: caller.accountID };
-    throw new STSRefusal("InvalidAction", 400, `Could not find operation ${action} for version ${form.get("Version") ?? "NO_VERSION_SPECIFIED"}`);
+    throw new STSErrorResponse("InvalidAction", 400, `Could not find operation ${action} for version ${form.get("Version") ?? "NO_VERSION_SPECIFIED"}`);
   }
 
   #assumeRole(form: URLSearchParams, caller: Principal): Content {
@@ -166,7 +166,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   const received: AsyncIterable<Buffer> = request;
   for await (const bytes of received) {
     size += bytes.length;
-    if (size > BODY_LIMIT_BYTES) throw new STSRefusal("RequestEntityTooLarge", 413, `The body is larger than ${BODY_LIMIT_BYTES} bytes.`);
+    if (size > BODY_LIMIT_BYTES) throw new STSErrorResponse("RequestEntityTooLarge", 413, `The body is larger than ${BODY_LIMIT_BYTES} bytes.`);
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

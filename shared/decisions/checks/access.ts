@@ -33,5 +33,5 @@ export function selectorsInQuestion(object: JsonObject, inventory: Inventory, { 
 /** The same for a Namespace: those that come to select something in it. */
 export function selectorsGainedBy(object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">): readonly string[] {
   if (mode !== "selectors") return [];
-  return selectorsGained({ inventory, name: objectMeta(object).name, written: stateOf(object), stored: old === null ? null : stateOf(old) });
+  return selectorsGained({ inventory, name: objectMeta(object).name, state: stateOf(object), stored: old === null ? null : stateOf(old) });
 }

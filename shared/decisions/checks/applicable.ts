@@ -5,7 +5,7 @@ import { definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, isSe
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { selectorFaults } from "../selectors/decode.ts";
 import { KIND_REMOVAL_CHECKS } from "./catalogue.ts";
-import { type CheckContext, type JudgeInput, operationOf } from "./change.ts";
+import { type CheckContext, type CheckInput, operationOf } from "./change.ts";
 import { applied, type AppliedCheck, type Check } from "./check.ts";
 import { configMapChange } from "./configmaps/change.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
@@ -27,12 +27,12 @@ function isResource(object: JsonObject): boolean {
 }
 
 /** Every check that looks at such a change, each with its subject. */
-export function appliedChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+export function applicableChecks(input: CheckInput, settings: DecisionSettings): AppliedCheck[] {
   const operation = operationOf(input);
   return checksOf(input, settings).filter(({ check }) => (check.on ?? WRITES).includes(operation));
 }
 
-function checksOf(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+function checksOf(input: CheckInput, settings: DecisionSettings): AppliedCheck[] {
   if (isSelector(input.object)) return [...selectorChecks(input, settings), ...selectorChangeChecks(input, settings)];
   if (isKindDefinition(input.object)) return kindRemovalChecks(input, settings);
   if (isNamespace(input.object)) return changeChecks(NAMESPACE_CHECKS, namespaceChange, input, settings);
@@ -43,7 +43,7 @@ function checksOf(input: JudgeInput, settings: DecisionSettings): AppliedCheck[]
 const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];
 
 /** The faults of a selector hang together, since below what cannot be read nothing is judged: they are found once, for all checks. */
-function selectorChecks({ object, old, origin }: JudgeInput, { runtime }: DecisionSettings): AppliedCheck[] {
+function selectorChecks({ object, old, origin }: CheckInput, { runtime }: DecisionSettings): AppliedCheck[] {
   const context = { origin, runtime };
   const faults = selectorFaults(object, context);
   const before = old === null || object === old ? null : selectorFaults(old, context);
@@ -54,7 +54,7 @@ function selectorChecks({ object, old, origin }: JudgeInput, { runtime }: Decisi
   }));
 }
 
-function resourceChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+function resourceChecks(input: CheckInput, settings: DecisionSettings): AppliedCheck[] {
   const { inventory = null, object, old } = input;
   if (inventory === null) return [];
   const operation = operationOf(input);
@@ -64,7 +64,7 @@ function resourceChecks(input: JudgeInput, settings: DecisionSettings): AppliedC
 }
 
 /** Where no inventory is, an empty one stands in for it, since much can be told from the object alone; what needs more says so. */
-function changeChecks<Subject>(checks: readonly Check<Subject>[], subjectOf: (input: JudgeInput, context: CheckContext) => Subject, input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+function changeChecks<Subject>(checks: readonly Check<Subject>[], subjectOf: (input: CheckInput, context: CheckContext) => Subject, input: CheckInput, settings: DecisionSettings): AppliedCheck[] {
   const { object, old, origin, requester } = input;
   const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin });
   const context = { operation: operationOf(input), settings, inventory, origin, requester };
@@ -73,13 +73,13 @@ function changeChecks<Subject>(checks: readonly Check<Subject>[], subjectOf: (in
   return applied(checks, subjectOf(input, context), before);
 }
 
-function kindRemovalChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+function kindRemovalChecks(input: CheckInput, settings: DecisionSettings): AppliedCheck[] {
   const { inventory = null, object, origin, requester } = input;
   if (inventory === null) return [];
   return applied(KIND_REMOVAL_CHECKS, { operation: operationOf(input), settings, inventory, origin, requester, ...definedKind(object) }, null);
 }
 
-function selectorChangeChecks(input: JudgeInput, settings: DecisionSettings): AppliedCheck[] {
+function selectorChangeChecks(input: CheckInput, settings: DecisionSettings): AppliedCheck[] {
   const { inventory = null, object, old } = input;
   if (inventory === null) return [];
   const change = selectorChange(input, settings, inventory);

@@ -35,7 +35,7 @@ export const AUD_04: CheckEntry = {
   reason: "A role or a resource is in an account that is not one of `--allowed-accounts`.",
   fix: "use a role of an allowed account, or allow the account",
   example: "# With --allowed-accounts 111122223333: an IAMRoleSelector with a role of 444455556666.",
-  needs: ["--allowed-accounts"],
+  requires: ["--allowed-accounts"],
 };
 
 export const AUD_05: CheckEntry = {
@@ -54,7 +54,7 @@ export const AUD_06: CheckEntry = {
   reason: "An IAMRoleSelector that selects no resource is often misspelt, and its role is granted for nothing.",
   fix: "correct what it selects, or delete it",
   example: "# An IAMRoleSelector for a namespace that has no ACK resource.",
-  needs: ["resources"],
+  requires: ["resources"],
 };
 
 export const AUD_07: CheckEntry = {

@@ -13,7 +13,7 @@ export interface CheckContext {
   readonly requester: Requester | null;
 }
 
-export interface JudgeInput {
+export interface CheckInput {
   /** The object as it is to be, at DELETE as it is. */
   readonly object: JsonObject;
   /** The stored object at UPDATE, else null. */
@@ -28,11 +28,11 @@ export interface JudgeInput {
   /** What the requester may `use`; null where no access reviews are asked. */
   readonly access?: AccessAnswers | null;
   /** Selectors whose deletion has been allowed, and that the inventory may still hold. */
-  readonly leaving?: Names;
+  readonly pendingDeletions?: Names;
   /** Whether nothing may be refused, as where the cluster itself cleans up: every fault only warns. */
-  readonly lenient?: boolean;
+  readonly warnOnly?: boolean;
 }
 
-export function operationOf({ operation, old }: JudgeInput): Operation {
+export function operationOf({ operation, old }: CheckInput): Operation {
   return operation ?? (old === null ? "CREATE" : "UPDATE");
 }

@@ -1,10 +1,10 @@
 import type { Operation, Origin, Runtime, Severity } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import type { WrittenSelector } from "../selectors/iamroleselector.ts";
+import type { SelectorSpec } from "../selectors/iamroleselector.ts";
 
 /** What a check has to know beside the object: what the input may not hold, or a setting that has no default. */
-export type Need = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | "selectors and namespaces" | "access reviews" | "STS" | `--${string}`;
+export type Requirement = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | "selectors and namespaces" | "access reviews" | "STS" | `--${string}`;
 
 /** One thing that a check found wrong. */
 export interface Fault {
@@ -28,7 +28,7 @@ export type Found = Iterable<Fault | null>;
 /** An IAMRoleSelector under check, by itself. */
 export interface SelectorSubject {
   readonly object: JsonObject;
-  readonly written: WrittenSelector;
+  readonly spec: SelectorSpec;
   readonly origin: Origin;
   readonly runtime: Runtime;
 }
@@ -46,7 +46,7 @@ export interface CheckEntry {
   /** The least of a manifest, or of a change, that it catches. */
   readonly example: string;
   /** Default: none. */
-  readonly needs?: readonly Need[];
+  readonly requires?: readonly Requirement[];
   /** Default: CREATE and UPDATE. */
   readonly on?: readonly Operation[];
   /** Whether it judges the step from the stored object to the new one, so that what stood before is no excuse. */

@@ -5,7 +5,7 @@ import { compareText, countOf, listOf } from "../kubernetes/text.ts";
 import type { Steps } from "../paced.ts";
 import { accountOf } from "../resolution/change-set.ts";
 import { selectingSelectors } from "../resolution/resolve.ts";
-import type { RoleSelector } from "../selectors/effective.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { CheckContext } from "./change.ts";
 import type { Check, Found } from "./check.ts";
 import { ENOUGH, placeOf } from "./message-lists.ts";
@@ -26,7 +26,7 @@ export const IRS_34: Check<KindRemoval> = {
   reason: "The API server deletes every IAMRoleSelector with its definition and asks no webhook, and all that they select falls to the controller's own role.",
   fix: "delete the IAMRoleSelectors first, each of which is let go when nothing needs it",
   example: "kubectl delete crd iamroleselectors.services.k8s.aws # and team-a/b1 is selected",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *find({ group, kind, inventory, settings }: KindRemoval): Found {
@@ -47,7 +47,7 @@ export const ACK_34: Check<KindRemoval> = {
   reason: "The API server deletes every resource with its definition and asks no webhook, and what each one's deletion policy says is done in AWS.",
   fix: "delete the resources first, or annotate them with services.k8s.aws/deletion-policy: retain and have one who may waive allow it",
   example: "kubectl delete crd buckets.s3.services.k8s.aws # and team-a/b1 is there",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *find({ group, kind, inventory }: KindRemoval): Found {
@@ -59,7 +59,7 @@ export const ACK_34: Check<KindRemoval> = {
 };
 
 /** The first resources that count, as messages name them, sorted. */
-function* places(inventory: Inventory, resources: Iterable<ACKResource>, counts: (resource: ACKResource, selecting: readonly RoleSelector[]) => boolean): Steps<string[]> {
+function* places(inventory: Inventory, resources: Iterable<ACKResource>, counts: (resource: ACKResource, selecting: readonly EffectiveSelector[]) => boolean): Steps<string[]> {
   const found: string[] = [];
   let looked = 0;
   for (const resource of Array.from(resources)) {

@@ -1,19 +1,19 @@
 import type { DecisionSettings } from "../context.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
-import type { JudgeInput } from "./change.ts";
-import type { CheckEntry, Need } from "./check.ts";
+import type { CheckInput } from "./change.ts";
+import type { CheckEntry, Requirement } from "./check.ts";
 
 /** What a check would have to know and the input does not hold, or the settings do not say. */
-export function unmetNeeds({ needs = [] }: CheckEntry, input: JudgeInput, settings: DecisionSettings): Need[] {
+export function unmetRequirements({ requires: needs = [] }: CheckEntry, input: CheckInput, settings: DecisionSettings): Requirement[] {
   return needs.filter((need) => !isMet(need, input, settings));
 }
 
-function isMet(need: Need, input: JudgeInput, settings: DecisionSettings): boolean {
+function isMet(need: Requirement, input: CheckInput, settings: DecisionSettings): boolean {
   return TOLD[need]?.(input, settings) ?? SAID[need]?.(settings) === true;
 }
 
 /** Of what the input may hold, whether it does. */
-const TOLD: Readonly<Record<string, (input: JudgeInput, settings: DecisionSettings) => boolean>> = {
+const TOLD: Readonly<Record<string, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
   "the requester": ({ requester }) => requester !== null,
   "the stored object": ({ old }) => old !== null,
   "access reviews": ({ access = null }) => access !== null,
@@ -28,7 +28,7 @@ const TOLD: Readonly<Record<string, (input: JudgeInput, settings: DecisionSettin
  * Whether what decides the role of a resource is known. What manifests leave out may be in the cluster that they are for, and of a
  * cluster the watch may be behind by a new namespace.
  */
-function tellsRoles({ inventory = null, object, origin }: JudgeInput, { mode }: DecisionSettings): boolean {
+function tellsRoles({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
   if (inventory === null) return false;
   const namespaceDecides = mode === "carm" || inventory.readsNamespaceLabels;
   if (origin === "cluster") return !namespaceDecides || inventory.hasNamespace(objectMeta(object).namespace);

@@ -4,54 +4,54 @@ import type { JsonObject } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { compareText } from "../kubernetes/text.ts";
 import { finish, gather, type Steps } from "../paced.ts";
-import { appliedChecks } from "./applicable.ts";
-import type { JudgeInput } from "./change.ts";
+import { applicableChecks } from "./applicable.ts";
+import type { CheckInput } from "./change.ts";
 import type { AppliedCheck, CheckEntry, Fault } from "./check.ts";
 import { compareFindings, type Finding } from "./finding.ts";
-import { unmetNeeds } from "./requirements.ts";
+import { unmetRequirements } from "./requirements.ts";
 
 /** A check that could have said something, and what it would have had to know. */
-export interface NotApplied {
+export interface SkippedCheck {
   readonly code: string;
   readonly needs: string;
 }
 
-export interface Judgement {
+export interface CheckResult {
   /** Sorted by code and path. */
   readonly findings: readonly Finding[];
   readonly denied: boolean;
-  readonly notApplied: readonly NotApplied[];
+  readonly skipped: readonly SkippedCheck[];
 }
 
 /** Runs every check over a change, and applies the rules that stand above each of them. */
-export function judge(input: JudgeInput, settings: DecisionSettings): Judgement {
-  return finish(judgeSteps(input, settings));
+export function runChecks(input: CheckInput, settings: DecisionSettings): CheckResult {
+  return finish(runChecksPaced(input, settings));
 }
 
 /** The same in steps: a change of a selector may concern every resource there is. */
-export function* judgeSteps(input: JudgeInput, settings: DecisionSettings): Steps<Judgement> {
+export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Steps<CheckResult> {
   const findings: Finding[] = [];
-  const notApplied: NotApplied[] = [];
-  for (const one of appliedChecks(input, settings)) {
+  const skipped: SkippedCheck[] = [];
+  for (const one of applicableChecks(input, settings)) {
     if (severityOf(one.check, settings) === "off") continue;
-    const needs = unmetNeeds(one.check, input, settings);
-    if (needs.length > 0) notApplied.push({ code: one.check.id, needs: needs.join(", ") });
+    const needs = unmetRequirements(one.check, input, settings);
+    if (needs.length > 0) skipped.push({ code: one.check.id, needs: needs.join(", ") });
     else findings.push(...(yield* findingsOf(one, input, settings)));
-    if (needs.length === 0) notApplied.push(...unseenBy(one.check, input));
+    if (needs.length === 0) skipped.push(...unseenBy(one.check, input));
     yield null;
   }
   findings.sort(compareFindings);
-  notApplied.sort((a, b) => compareText(a.code, b.code));
-  return { findings, denied: findings.some((finding) => finding.severity === "deny"), notApplied };
+  skipped.sort((a, b) => compareText(a.code, b.code));
+  return { findings, denied: findings.some((finding) => finding.severity === "deny"), skipped };
 }
 
 /** What a check that was applied could not look at: that it found nothing says nothing of kinds whose objects have not been listed. */
-function unseenBy({ id, needs = [] }: CheckEntry, { inventory = null }: JudgeInput): NotApplied[] {
+function unseenBy({ id, requires: needs = [] }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
   const unlisted = needs.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
   return unlisted.length === 0 ? [] : [{ code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` }];
 }
 
-function* findingsOf({ check, find, findBefore }: AppliedCheck, input: JudgeInput, settings: DecisionSettings): Steps<Finding[]> {
+function* findingsOf({ check, find, findBefore }: AppliedCheck, input: CheckInput, settings: DecisionSettings): Steps<Finding[]> {
   const before = countFaults(findBefore === null ? [] : yield* gather(findBefore()));
   const findings: Finding[] = [];
   for (const fault of yield* gather(find())) {
@@ -81,7 +81,7 @@ function severityOf(check: CheckEntry, { checkSeverities, mode }: DecisionSettin
 }
 
 interface Circumstances {
-  readonly input: JudgeInput;
+  readonly input: CheckInput;
   readonly settings: DecisionSettings;
   /** Whether the stored object has the same fault. */
   readonly wasThere: boolean;
@@ -90,7 +90,7 @@ interface Circumstances {
 /** The ratchet, the waiver and the severities that users set: only a fresh, unwaived deny denies. */
 function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere }: Circumstances): Finding {
   const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
-  const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.lenient === true;
+  const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.warnOnly === true;
   return {
     code: check.id,
     severity: !harmless && severityOf(check, settings) === "deny" ? "deny" : "warn",
@@ -103,7 +103,7 @@ function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere 
 }
 
 /** A waiver counts only when one who may waive sends the request: whoever can write the object can write the annotation. */
-function waiverState(id: string, { object, requester }: JudgeInput, settings: DecisionSettings): "none" | "valid" | "ignored" {
+function waiverState(id: string, { object, requester }: CheckInput, settings: DecisionSettings): "none" | "valid" | "ignored" {
   if (!waiverOf(object).includes(id)) return "none";
   return requester === null || mayWaive(requester, settings) ? "valid" : "ignored";
 }

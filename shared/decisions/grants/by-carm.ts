@@ -8,19 +8,19 @@ import { parseRoleARN } from "../kubernetes/arn.ts";
 import { printable, quote } from "../kubernetes/text.ts";
 import { NO_EXTRAS } from "../selectors/session.ts";
 import {
-  type Answer, askedFor, type Asker, type Grant, groupsInQuestion, inScope, type NamespaceQuery, oneForAll,
-  refusalOfNamespace, refused, type RoleQuery,
+  type Answer, describeKinds, type GrantScope, type Grant, candidateGroups, inNamespaceScope, type NamespaceQuery, commonGrant,
+  unknownNamespace, denied, type RoleQuery,
 } from "./grant.ts";
 
 type MapData = ReadonlyMap<string, string>;
 
 /** What the maps give in a namespace, whatever the kind and the labels: only the service may decide. */
 export function mapGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  return oneForAll(query.namespace, answersOf(inventory, query));
+  return commonGrant(query.namespace, answersOf(inventory, query));
 }
 
 function* answersOf(inventory: Inventory, query: NamespaceQuery): Iterable<Answer> {
-  for (const group of groupsInQuestion(query)) yield { what: group, grant: grantForGroup(inventory, group, query) };
+  for (const group of candidateGroups(query)) yield { what: group, grant: grantForGroup(inventory, group, query) };
 }
 
 /** Of a resource that is not in AWS yet nothing but its namespace tells the account. */
@@ -30,12 +30,12 @@ function grantForGroup(inventory: Inventory, group: string, query: Pick<Namespac
   const { namespace, settings } = query;
   const answer = lookUpMaps(inventory, { group, namespace, status: NOWHERE_YET }, settings);
   if (answer === null) return unmatched(query);
-  if (answer.code !== null) return refused(answer.code, printable(answer.message));
+  if (answer.code !== null) return denied(answer.code, printable(answer.message));
   const map = answer.via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
   return roleOf(answer.roleARN, { map, key: answer.key, data: dataOf(inventory, map, query) }, query);
 }
 
-function dataOf(inventory: Inventory, map: string, { settings }: Pick<Asker, "settings">): MapData {
+function dataOf(inventory: Inventory, map: string, { settings }: Pick<GrantScope, "settings">): MapData {
   return inventory.configMap(settings.ackSystemNamespace, map) ?? NO_DATA;
 }
 
@@ -43,7 +43,7 @@ const NO_DATA: MapData = new Map();
 
 function unmatched({ namespace, unmatched: instead }: Pick<NamespaceQuery, "namespace" | "unmatched">): Grant {
   if (instead === "base") return { verdict: "base" };
-  return refused(
+  return denied(
     "ERR_SELECTOR_UNMATCHED",
     `Namespace ${namespace} names no account or team for the maps of CARM, and the base identity is not given instead (--unmatched deny).`,
   );
@@ -56,9 +56,9 @@ interface Entry {
 }
 
 /** Shipped controllers take whatever parses as an ARN; here only a role is ever granted. */
-function roleOf(roleARN: string, { map, key, data }: Entry, { settings }: Pick<Asker, "settings">): Grant {
-  if (parseRoleARN(roleARN) !== null) return { verdict: "role", roleARN, selectors: [], extras: NO_EXTRAS, basis: data };
-  return refused("ERR_CARM_ARN", `ConfigMap ${settings.ackSystemNamespace}/${map} has under the key ${quote(key)} no role's ARN but ${quote(roleARN)}. Correct the entry.`);
+function roleOf(roleARN: string, { map, key, data }: Entry, { settings }: Pick<GrantScope, "settings">): Grant {
+  if (parseRoleARN(roleARN) !== null) return { verdict: "role", roleARN, selectors: [], extras: NO_EXTRAS, grantedBy: data };
+  return denied("ERR_CARM_ARN", `ConfigMap ${settings.ackSystemNamespace}/${map} has under the key ${quote(key)} no role's ARN but ${quote(roleARN)}. Correct the entry.`);
 }
 
 /** A role that a map gives to a controller of the groups for some namespace; in a scope, for that one. */
@@ -67,9 +67,9 @@ export function mapGrantOfRole(inventory: Inventory, roleARN: string, query: Rol
 }
 
 function grantInScope(inventory: Inventory, roleARN: string, query: RoleQuery, scope: string): Grant {
-  const unknown = refusalOfNamespace(inventory, scope);
+  const unknown = unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
-  const grants = groupsInQuestion(query).map((group) => grantForGroup(inventory, group, { ...query, namespace: scope, unmatched: "base" }));
+  const grants = candidateGroups(query).map((group) => grantForGroup(inventory, group, { ...query, namespace: scope, unmatched: "base" }));
   const granted = grants.find((grant) => grant.verdict === "role" && grant.roleARN === roleARN);
   return granted ?? grants.find(({ verdict }) => verdict === "refused") ?? notGranted(roleARN, query);
 }
@@ -77,13 +77,13 @@ function grantInScope(inventory: Inventory, roleARN: string, query: RoleQuery, s
 function grantAnywhere(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   for (const entry of entriesOf(inventory, roleARN, query)) {
     const isTold = parseRoleARN(roleARN) === null; // whoever may look it up
-    if (isTold || groupsInQuestion(query).some((group) => finds(inventory, group, { roleARN, entry, settings: query.settings }))) return roleOf(roleARN, entry, query);
+    if (isTold || candidateGroups(query).some((group) => finds(inventory, group, { roleARN, entry, settings: query.settings }))) return roleOf(roleARN, entry, query);
   }
   return notGranted(roleARN, query);
 }
 
 /** The entries with the role, in the maps that controllers read. */
-function* entriesOf(inventory: Inventory, roleARN: string, { settings }: Asker): Iterable<Entry> {
+function* entriesOf(inventory: Inventory, roleARN: string, { settings }: GrantScope): Iterable<Entry> {
   for (const map of settings.teamLevelCARM ? [ACCOUNT_MAP, TEAM_MAP] : [ACCOUNT_MAP]) {
     const data = dataOf(inventory, map, { settings });
     for (const key of keysByRole(data).get(roleARN)) yield { map, key, data };
@@ -102,7 +102,7 @@ function keysByRole(data: MapData): SetIndex<string> {
   return keys;
 }
 
-interface Search extends Pick<Asker, "settings"> {
+interface Search extends Pick<GrantScope, "settings"> {
   readonly roleARN: string;
   readonly entry: Entry;
 }
@@ -129,8 +129,8 @@ const SERVICES: ReadonlySet<string> = new Set(ACK_GROUPS.map(serviceOf));
 function notGranted(roleARN: string, query: RoleQuery): Grant {
   const { ackSystemNamespace, teamLevelCARM } = query.settings;
   const maps = teamLevelCARM ? `ConfigMaps ${ackSystemNamespace}/${ACCOUNT_MAP} and ${TEAM_MAP}` : `ConfigMap ${ackSystemNamespace}/${ACCOUNT_MAP}`;
-  return refused(
+  return denied(
     "ERR_SELECTOR_NOT_GRANTED",
-    `No entry of ${maps} gives ${quote(roleARN)} to ${askedFor(query)}${inScope(query)}. Add one for the account or team that the role is for, or ask for another role.`,
+    `No entry of ${maps} gives ${quote(roleARN)} to ${describeKinds(query)}${inNamespaceScope(query)}. Add one for the account or team that the role is for, or ask for another role.`,
   );
 }

@@ -3,11 +3,11 @@ import { formatFieldPath } from "../kubernetes/field-path.ts";
 import { type Labels, type LabelSelector, labelsSatisfy } from "../kubernetes/label-selector.ts";
 import { compareText, listOf, quote } from "../kubernetes/text.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
-import type { RoleSelector } from "../selectors/effective.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
 import { differingExtras, fillInGroups, shortName, tagsTooLong } from "../selectors/session-annotations.ts";
 import { entryHolds, type TypeEntry } from "../selectors/type-entry.ts";
 import {
-  type Answer, askedFor, type Asker, type Grant, inScope, type NamespaceQuery, oneForAll, refusalOfNamespace, refused,
+  type Answer, describeKinds, type GrantScope, type Grant, inNamespaceScope, type NamespaceQuery, commonGrant, unknownNamespace, denied,
   type RoleQuery,
 } from "./grant.ts";
 
@@ -16,7 +16,7 @@ import {
  * names; where the labels are open, no label may decide.
  */
 export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  return oneForAll(query.namespace, answersOf(inventory, query));
+  return commonGrant(query.namespace, answersOf(inventory, query));
 }
 
 function* answersOf(inventory: Inventory, query: NamespaceQuery): Iterable<Answer> {
@@ -31,24 +31,24 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
   if (faulty !== undefined) return malformed(faulty);
   const selector = inventory.selectors.get(name);
   if (selector === undefined) {
-    return refused("ERR_SELECTOR_UNKNOWN", `There is no IAMRoleSelector ${quote(name)}. Correct the name, or create it.`);
+    return denied("ERR_SELECTOR_UNKNOWN", `There is no IAMRoleSelector ${quote(name)}. Correct the name, or create it.`);
   }
   const types = typesSelected(inventory, selector, query);
   if (types.length === 0) {
-    return refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} selects no kind of ${askedFor(query)}, which is what this sidecar grants for.`, [name]);
+    return denied("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} selects no kind of ${describeKinds(query)}, which is what this sidecar grants for.`, [name]);
   }
   const { scope } = query;
   if (scope === null) return role(inventory, selector, query);
-  const unknown = refusalOfNamespace(inventory, scope);
+  const unknown = unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
   return types.some((type) => isSelectedAlone(inventory, selector, type, scope))
     ? role(inventory, selector, query)
-    : refused("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} is not what resolves in namespace ${scope}, the scope of this sidecar.`, [name]);
+    : denied("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} is not what resolves in namespace ${scope}, the scope of this sidecar.`, [name]);
 }
 
 /** Of several that grant it the first by name, so that one asker always has the same. */
 export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
-  const unknown = query.scope === null ? null : refusalOfNamespace(inventory, query.scope);
+  const unknown = query.scope === null ? null : unknownNamespace(inventory, query.scope);
   if (unknown !== null) return unknown;
   const having = inventory.selectorsOfRole(roleARN);
   const granting = firstByName(having, (selector) => selector.grantable && grants(inventory, selector, query));
@@ -64,23 +64,23 @@ function firstByName<Named extends { readonly name: string }>(all: Iterable<Name
   return first;
 }
 
-function grants(inventory: Inventory, selector: RoleSelector, query: RoleQuery): boolean {
+function grants(inventory: Inventory, selector: EffectiveSelector, query: RoleQuery): boolean {
   const { scope } = query;
   return typesSelected(inventory, selector, query).some((type) => scope === null || isSelectedAlone(inventory, selector, type, scope));
 }
 
-function noneGrants(roleARN: string, having: ReadonlySet<RoleSelector>, query: RoleQuery): Grant {
+function noneGrants(roleARN: string, having: ReadonlySet<EffectiveSelector>, query: RoleQuery): Grant {
   const names = Array.from(having, ({ name }) => name).toSorted(compareText);
   const which = names.length === 0 ? "There is none with that role" : `Those with that role: ${names.join(", ")}`;
-  return refused(
+  return denied(
     "ERR_SELECTOR_NOT_GRANTED",
-    `No IAMRoleSelector grants ${quote(roleARN)} to ${askedFor(query)}${inScope(query)}. ${which}. Have one with this spec.arn select what the role is for, or ask for another role.`,
+    `No IAMRoleSelector grants ${quote(roleARN)} to ${describeKinds(query)}${inNamespaceScope(query)}. ${which}. Have one with this spec.arn select what the role is for, or ask for another role.`,
     names,
   );
 }
 
 /** Each (version, kind) that could be decided differently from the others. "" stands for one that no selector names. */
-function typesInQuestion(inventory: Inventory, { groups, kinds }: Asker, selectorsOf: (group: string) => readonly RoleSelector[]): TypeEntry[] {
+function typesInQuestion(inventory: Inventory, { groups, kinds }: GrantScope, selectorsOf: (group: string) => readonly EffectiveSelector[]): TypeEntry[] {
   return groups.flatMap((group) => {
     const selectors = selectorsOf(group);
     if (kinds.length === 0) return typesOf(inventory, group, selectors);
@@ -89,11 +89,11 @@ function typesInQuestion(inventory: Inventory, { groups, kinds }: Asker, selecto
   });
 }
 
-function typesSelected(inventory: Inventory, selector: RoleSelector, asker: Asker): TypeEntry[] {
+function typesSelected(inventory: Inventory, selector: EffectiveSelector, asker: GrantScope): TypeEntry[] {
   return typesInQuestion(inventory, asker, () => [selector]).filter((type) => holdsFor(selector, type));
 }
 
-function typesOf(inventory: Inventory, group: string, selectors: readonly RoleSelector[]): TypeEntry[] {
+function typesOf(inventory: Inventory, group: string, selectors: readonly EffectiveSelector[]): TypeEntry[] {
   const kinds = new Set(["", ...entriesFor(group, selectors).map((entry) => entry.kind)]);
   return [...kinds].flatMap((kind) => versionsOf(inventory, { group, kind, version: null }, selectors).map((version) => ({ group, kind, version })));
 }
@@ -102,23 +102,23 @@ function typesOf(inventory: Inventory, group: string, selectors: readonly RoleSe
 function versionsOf(
   inventory: Inventory,
   { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string | null },
-  selectors: readonly RoleSelector[],
+  selectors: readonly EffectiveSelector[],
 ): string[] {
   const decided = inventory.kindVersions(group, kind)?.storage ?? version;
   return decided === null ? [...new Set(["", ...entriesFor(group, selectors).map((entry) => entry.version)])] : [decided];
 }
 
-function entriesFor(group: string, selectors: readonly RoleSelector[]): TypeEntry[] {
+function entriesFor(group: string, selectors: readonly EffectiveSelector[]): TypeEntry[] {
   return selectors.flatMap(({ types }) => types ?? []).filter((entry) => entry.group === "" || entry.group === group);
 }
 
-function selectorsFor(inventory: Inventory, namespace: string, group: string): RoleSelector[] {
+function selectorsFor(inventory: Inventory, namespace: string, group: string): EffectiveSelector[] {
   const selectors = [...inventory.selectorsOfNamespace(namespace)];
   for (const some of inventory.selectorsOfEveryNamespace(group)) selectors.push(...some);
   return selectors;
 }
 
-function holdsFor(selector: RoleSelector, type: TypeEntry): boolean {
+function holdsFor(selector: EffectiveSelector, type: TypeEntry): boolean {
   return selector.types === null || selector.types.some((entry) => entryHolds(entry, type));
 }
 
@@ -138,13 +138,13 @@ function grantForType(inventory: Inventory, type: TypeEntry, query: NamespaceQue
 
 function unmatched(query: NamespaceQuery): Grant {
   if (query.unmatched === "base") return { verdict: "base" };
-  return refused(
+  return denied(
     "ERR_SELECTOR_UNMATCHED",
-    `No IAMRoleSelector selects ${askedFor(query)} in namespace ${query.namespace}, and the base identity is not given instead (--unmatched deny).`,
+    `No IAMRoleSelector selects ${describeKinds(query)} in namespace ${query.namespace}, and the base identity is not given instead (--unmatched deny).`,
   );
 }
 
-function isSelectedAlone(inventory: Inventory, selector: RoleSelector, type: TypeEntry, namespace: string): boolean {
+function isSelectedAlone(inventory: Inventory, selector: EffectiveSelector, type: TypeEntry, namespace: string): boolean {
   const labels = selector.resourceLabels === null ? new Map<string, string>() : exampleOf(selector.resourceLabels);
   const selecting = selectorsFor(inventory, namespace, type.group).filter(
     (one) => holdsFor(one, type) && (one.resourceLabels === null || labelsSatisfy(labels, one.resourceLabels)),
@@ -162,7 +162,7 @@ function exampleOf({ matchLabels, matchExpressions }: LabelSelector): Labels {
 }
 
 /** STS is asked for the role alone, by whichever selector: where they ask for different sessions of it, none of them is served. */
-function role(inventory: Inventory, selector: RoleSelector, { groups }: Asker): Grant {
+function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope): Grant {
   const { name, roleARN } = selector;
   const having = inventory.selectorsOfRole(roleARN);
   const differing = new Set<string>();
@@ -170,39 +170,39 @@ function role(inventory: Inventory, selector: RoleSelector, { groups }: Asker): 
   if (differing.size > 0) return extrasDiffer(roleARN, having, differing);
   const extras = fillInGroups(selector.extras, groups.filter((group) => covers(selector, group)));
   const [tooLong] = tagsTooLong(extras);
-  if (tooLong === undefined) return { verdict: "role", roleARN, selectors: [name], extras, basis: selector };
+  if (tooLong === undefined) return { verdict: "role", roleARN, selectors: [name], extras, grantedBy: selector };
   const message = `IAMRoleSelector ${name} asks for the session tag ${quote(tooLong)}, which with the groups of this sidecar filled in is longer than STS takes. Leave {group} out of it.`;
-  return refused("ERR_SELECTOR_EXTRAS", message, [name]);
+  return denied("ERR_SELECTOR_EXTRAS", message, [name]);
 }
 
-function covers({ types }: RoleSelector, group: string): boolean {
+function covers({ types }: EffectiveSelector, group: string): boolean {
   return types === null || types.some((entry) => entry.group === "" || entry.group === group);
 }
 
-function extrasDiffer(roleARN: string, having: ReadonlySet<RoleSelector>, differing: ReadonlySet<string>): Grant {
+function extrasDiffer(roleARN: string, having: ReadonlySet<EffectiveSelector>, differing: ReadonlySet<string>): Grant {
   const names = Array.from(having, ({ name }) => name).toSorted(compareText);
-  return refused(
+  return denied(
     "ERR_SELECTOR_EXTRAS",
     `IAMRoleSelectors ${listOf(names)} ask for different sessions of ${roleARN} (${[...differing].map(shortName).join(", ")}), so nothing is granted on them. Annotate them alike.`,
     names,
   );
 }
 
-function conflict(selecting: readonly RoleSelector[]): Grant {
+function conflict(selecting: readonly EffectiveSelector[]): Grant {
   const names = selecting.map(({ name }) => name).toSorted(compareText);
-  return refused("ERR_SELECTOR_CONFLICT", `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names.join(", ")}]`, names);
+  return denied("ERR_SELECTOR_CONFLICT", `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names.join(", ")}]`, names);
 }
 
 function malformed({ name, faults }: DecodedSelector): Grant {
   const found = faults
     .filter(({ check, fault }) => (check.severity === "deny" && !check.waivable) || fault.dropsSelector === true)
     .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
-  return refused("ERR_SELECTOR_MALFORMED", `Nothing is granted on IAMRoleSelector ${name} until it is mended: ${found.join("; ")}.`, [name]);
+  return denied("ERR_SELECTOR_MALFORMED", `Nothing is granted on IAMRoleSelector ${name} until it is mended: ${found.join("; ")}.`, [name]);
 }
 
-function labelsDecide(namespace: string, open: readonly RoleSelector[]): Grant {
+function labelsDecide(namespace: string, open: readonly EffectiveSelector[]): Grant {
   const names = open.map(({ name }) => name).toSorted(compareText);
-  return refused(
+  return denied(
     "ERR_SELECTOR_AMBIGUOUS",
     `In namespace ${namespace} the labels of the resource decide, and none were given. ` +
       `IAMRoleSelectors that look at them: [${names.join(", ")}]. Ask at /v1/credentials/namespaces/${namespace} with the resource's labels: label=KEY=VALUE for each.`,

@@ -1,15 +1,15 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import { mapGrantInNamespace, mapGrantOfRole } from "./by-carm.ts";
 import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./by-selector.ts";
-import { type Grant, type NamespaceQuery, refusalOfNamespace, refused, type RoleQuery } from "./grant.ts";
+import { type Grant, type NamespaceQuery, unknownNamespace, denied, type RoleQuery } from "./grant.ts";
 
 /** The role that resolves in a namespace, where every group, kind and version in question has the same. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  const unknown = refusalOfNamespace(inventory, query.namespace);
+  const unknown = unknownNamespace(inventory, query.namespace);
   if (unknown !== null) return unknown;
   const foreign = query.kinds.find(({ group }) => group !== null && !query.groups.includes(group));
   if (foreign !== undefined) {
-    return refused("ERR_SELECTOR_NOT_GRANTED", `Group ${foreign.group} is not served here; --group allows ${query.groups.join(", ")}.`);
+    return denied("ERR_SELECTOR_NOT_GRANTED", `Group ${foreign.group} is not served here; --group allows ${query.groups.join(", ")}.`);
   }
   return query.settings.mode === "carm" ? mapGrantInNamespace(inventory, query) : selectorGrantInNamespace(inventory, query);
 }
@@ -24,7 +24,7 @@ export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuer
   return query.settings.mode === "carm" ? mapGrantOfRole(inventory, roleARN, query) : selectorGrantOfRole(inventory, roleARN, query);
 }
 
-const NO_SELECTORS = refused(
+const NO_SELECTORS = denied(
   "ERR_SELECTOR_NOT_GRANTED",
   "With --mode carm the maps of CARM give roles, and no IAMRoleSelector does. Ask for a namespace, or run controllers and sidecar with selectors.",
 );

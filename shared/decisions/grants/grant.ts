@@ -11,7 +11,7 @@ export type Grant =
   | RoleGrant
   /** Nothing gives the resource a role: the controller's own identity. */
   | { readonly verdict: "base" }
-  | Refusal;
+  | Denial;
 
 export interface RoleGrant {
   readonly verdict: "role";
@@ -20,10 +20,10 @@ export interface RoleGrant {
   readonly selectors: readonly string[];
   readonly extras: SessionExtras;
   /** What it is granted on: another object once that has been changed, so that what STS said of the old one is asked again. */
-  readonly basis: object;
+  readonly grantedBy: object;
 }
 
-export interface Refusal {
+export interface Denial {
   readonly verdict: "refused";
   readonly code: ErrorCode;
   readonly message: string;
@@ -31,7 +31,7 @@ export interface Refusal {
 }
 
 /** Who asks for a role. */
-export interface Asker {
+export interface GrantScope {
   /** The API groups that the asker may have roles for. */
   readonly groups: readonly string[];
   /** The kinds in question; [] means any kind of the groups, and one without a group that kind in each of them. */
@@ -40,13 +40,13 @@ export interface Asker {
 }
 
 /** A role that is wanted whatever the namespace, by the selector's name or by its ARN. */
-export interface RoleQuery extends Asker {
+export interface RoleQuery extends GrantScope {
   /** The only namespace whose roles are granted, or null for any. */
   readonly scope: string | null;
 }
 
 /** A role that is wanted for a namespace. */
-export interface NamespaceQuery extends Asker {
+export interface NamespaceQuery extends GrantScope {
   readonly namespace: string;
   /** Null when the labels of the resource are not said, which is not the same as none. */
   readonly labels: Labels | null;
@@ -54,28 +54,28 @@ export interface NamespaceQuery extends Asker {
   readonly unmatched: "base" | "deny";
 }
 
-export function refused(code: ErrorCode, message: string, selectors: readonly string[] = []): Refusal {
+export function denied(code: ErrorCode, message: string, selectors: readonly string[] = []): Denial {
   return { verdict: "refused", code, message, selectors };
 }
 
 /** Labels and annotations of an unknown namespace are not known either, so neither is what resolves there. */
-export function refusalOfNamespace(inventory: Inventory, name: string): Refusal | null {
-  return inventory.hasNamespace(name) ? null : refused("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(name)}. Create it, or correct the name.`);
+export function unknownNamespace(inventory: Inventory, name: string): Denial | null {
+  return inventory.hasNamespace(name) ? null : denied("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(name)}. Create it, or correct the name.`);
 }
 
 /** `s3.services.k8s.aws, rds.services.k8s.aws`, or the kinds where some were named. */
-export function askedFor({ groups, kinds }: Pick<Asker, "groups" | "kinds">): string {
+export function describeKinds({ groups, kinds }: Pick<GrantScope, "groups" | "kinds">): string {
   if (kinds.length === 0) return groups.join(", ");
   return kinds.map(({ kind, version, group }) => [kind, version, group].filter((part) => part !== null).join(".")).join(", ");
 }
 
 /** To follow what is asked for; nothing where any namespace will do. */
-export function inScope({ scope }: Pick<RoleQuery, "scope">): string {
+export function inNamespaceScope({ scope }: Pick<RoleQuery, "scope">): string {
   return scope === null ? "" : ` in namespace ${scope}, the scope of this sidecar`;
 }
 
 /** The groups of which a kind is in question. */
-export function groupsInQuestion({ groups, kinds }: Pick<Asker, "groups" | "kinds">): readonly string[] {
+export function candidateGroups({ groups, kinds }: Pick<GrantScope, "groups" | "kinds">): readonly string[] {
   return kinds.length === 0 ? groups : groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
 }
 
@@ -86,7 +86,7 @@ export interface Answer {
 }
 
 /** The one answer that all of them get, or a refusal that says what differs. One that cannot be told at all stands for all. */
-export function oneForAll(namespace: string, answers: Iterable<Answer>): Grant {
+export function commonGrant(namespace: string, answers: Iterable<Answer>): Grant {
   const distinct = new Map<string, { readonly grant: Grant; readonly whats: string[] }>();
   for (const { what, grant } of answers) {
     if (grant.verdict === "refused" && grant.code === "ERR_SELECTOR_AMBIGUOUS") return grant;
@@ -96,14 +96,14 @@ export function oneForAll(namespace: string, answers: Iterable<Answer>): Grant {
     else same.whats.push(what);
   }
   const [only, ...others] = distinct.values();
-  if (only === undefined) return refused("ERR_SELECTOR_NOT_GRANTED", "No --group is served here.");
+  if (only === undefined) return denied("ERR_SELECTOR_NOT_GRANTED", "No --group is served here.");
   return others.length === 0 ? only.grant : differing(namespace, [only, ...others]);
 }
 
 function differing(namespace: string, answers: readonly { readonly grant: Grant; readonly whats: readonly string[] }[]): Grant {
   const parts = answers.map(({ grant, whats }) => `${whats.toSorted(compareText).join(", ")}: ${describeGrant(grant)}`);
   const selectors = answers.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
-  return refused(
+  return denied(
     "ERR_SELECTOR_AMBIGUOUS",
     `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). Name one kind, with its version where that differs: kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/${namespace}, or --kind of the sidecar.`,
     [...new Set(selectors)].toSorted(compareText),

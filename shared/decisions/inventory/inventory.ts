@@ -8,7 +8,7 @@ import { NAME_LABEL } from "../kubernetes/names.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import type { KnownFields } from "../kubernetes/shape.ts";
 import { type DecodedSelector, decodeSelector } from "../selectors/decode.ts";
-import type { RoleSelector } from "../selectors/effective.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import { KindStore, type KindVersions } from "./kinds.ts";
 import { ResourceStore } from "./resources.ts";
@@ -43,13 +43,13 @@ interface Namespace {
  */
 export class Inventory {
   readonly #context: InventoryContext;
-  readonly #selectors = new Map<string, RoleSelector>();
+  readonly #selectors = new Map<string, EffectiveSelector>();
   readonly #malformed = new Map<string, DecodedSelector>();
   readonly #faulty = new Map<string, DecodedSelector>();
   readonly #namespaces = new Map<string, Namespace>();
   readonly #kinds = new KindStore();
   readonly #index = new SelectorIndex();
-  readonly #byRole = new SetIndex<RoleSelector>();
+  readonly #byRole = new SetIndex<EffectiveSelector>();
   readonly #faultyByRole = new SetIndex<DecodedSelector>();
   readonly #namingOwners = new Set<string>();
   readonly #configMaps = new Map<string, ReadonlyMap<string, string>>();
@@ -86,7 +86,7 @@ export class Inventory {
   }
 
   /** The selectors that take part, by name. */
-  get selectors(): ReadonlyMap<string, RoleSelector> {
+  get selectors(): ReadonlyMap<string, EffectiveSelector> {
     return this.#selectors;
   }
 
@@ -162,7 +162,7 @@ export class Inventory {
   }
 
   /** The selectors that take part and grant the role. */
-  selectorsOfRole(roleARN: string): ReadonlySet<RoleSelector> {
+  selectorsOfRole(roleARN: string): ReadonlySet<EffectiveSelector> {
     return this.#byRole.get(roleARN);
   }
 
@@ -187,7 +187,7 @@ export class Inventory {
   }
 
   /** The selectors that select the namespace by what they say of it; `labels` in place of those that it carries. */
-  selectorsOfNamespace(name: string, labels?: Labels): readonly RoleSelector[] {
+  selectorsOfNamespace(name: string, labels?: Labels): readonly EffectiveSelector[] {
     return this.#index.inNamespace(name, labels ?? this.namespaceLabels(name), labels === undefined && this.#namespaces.has(name));
   }
 
@@ -197,7 +197,7 @@ export class Inventory {
   }
 
   /** The selectors that say nothing of namespaces and may hold for a kind of `group`. */
-  selectorsOfEveryNamespace(group: string): readonly ReadonlySet<RoleSelector>[] {
+  selectorsOfEveryNamespace(group: string): readonly ReadonlySet<EffectiveSelector>[] {
     return this.#index.everywhere(group);
   }
 
@@ -239,14 +239,14 @@ export class Inventory {
       this.#faulty.set(name, decoded);
       this.#faultyByRole.add(decoded.roleARN, decoded);
     }
-    if (decoded.selector === null) {
+    if (decoded.effective === null) {
       this.#malformed.set(name, decoded);
       return;
     }
-    this.#selectors.set(name, decoded.selector);
-    this.#index.add(decoded.selector);
-    this.#byRole.add(decoded.selector.roleARN, decoded.selector);
-    if (decoded.selector.namespaceLabels !== null) this.#readingNamespaceLabels++;
+    this.#selectors.set(name, decoded.effective);
+    this.#index.add(decoded.effective);
+    this.#byRole.add(decoded.effective.roleARN, decoded.effective);
+    if (decoded.effective.namespaceLabels !== null) this.#readingNamespaceLabels++;
   }
 
   #removeSelector(name: string): void {

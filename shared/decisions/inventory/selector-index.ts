@@ -1,5 +1,5 @@
 import type { Labels } from "../kubernetes/label-selector.ts";
-import { type RoleSelector, selectsNamespace } from "../selectors/effective.ts";
+import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
 /** Where a selector stands in the index. Each stands in one kind of place, the narrowest that it can be found by. */
@@ -15,15 +15,15 @@ type Place =
  * those that do not are found by API group.
  */
 export class SelectorIndex {
-  readonly #byName = new SetIndex<RoleSelector>();
-  readonly #byLabel = new SetIndex<RoleSelector>();
-  readonly #byExpression = new Set<RoleSelector>();
-  readonly #byGroup = new SetIndex<RoleSelector>();
+  readonly #byName = new SetIndex<EffectiveSelector>();
+  readonly #byLabel = new SetIndex<EffectiveSelector>();
+  readonly #byExpression = new Set<EffectiveSelector>();
+  readonly #byGroup = new SetIndex<EffectiveSelector>();
   readonly #namespacesByLabel = new SetIndex<string>();
-  readonly #places = new Map<RoleSelector, Place>();
-  readonly #kept = new Map<string, readonly RoleSelector[]>();
+  readonly #places = new Map<EffectiveSelector, Place>();
+  readonly #kept = new Map<string, readonly EffectiveSelector[]>();
 
-  add(selector: RoleSelector): void {
+  add(selector: EffectiveSelector): void {
     const place = this.#placeOf(selector);
     this.#places.set(selector, place);
     if (place.by === "expression") this.#byExpression.add(selector);
@@ -31,7 +31,7 @@ export class SelectorIndex {
     this.#forget(place);
   }
 
-  delete(selector: RoleSelector): void {
+  delete(selector: EffectiveSelector): void {
     const place = this.#places.get(selector);
     if (place === undefined) return;
     this.#places.delete(selector);
@@ -55,7 +55,7 @@ export class SelectorIndex {
   }
 
   /** The selectors that restrict the namespace and select this one. `current`: these are its labels, and the result is kept. */
-  inNamespace(name: string, labels: Labels, current: boolean): readonly RoleSelector[] {
+  inNamespace(name: string, labels: Labels, current: boolean): readonly EffectiveSelector[] {
     const kept = current ? this.#kept.get(name) : undefined;
     if (kept !== undefined) return kept;
     const candidates = new Set(this.#byName.get(name));
@@ -67,12 +67,12 @@ export class SelectorIndex {
   }
 
   /** The selectors that hold for every namespace and may hold for a kind of `group`. */
-  everywhere(group: string): readonly ReadonlySet<RoleSelector>[] {
+  everywhere(group: string): readonly ReadonlySet<EffectiveSelector>[] {
     return [this.#byGroup.get(group), this.#byGroup.get(ANY_GROUP)];
   }
 
   /** Any one label that a selector wants will find it; the one that the fewest have keeps the places small. */
-  #placeOf({ namespaces, namespaceLabels, types }: RoleSelector): Place {
+  #placeOf({ namespaces, namespaceLabels, types }: EffectiveSelector): Place {
     if (namespaces !== null) return { by: "name", keys: [...namespaces] };
     const [first, ...others] = namespaceLabels?.matchLabels.map(([key, value]) => labelKey(key, value)) ?? [];
     if (first !== undefined) return { by: "label", keys: [others.reduce((rarest, key) => (this.#having(key) < this.#having(rarest) ? key : rarest), first)] };
@@ -85,7 +85,7 @@ export class SelectorIndex {
     return this.#byLabel.get(key).size + this.#namespacesByLabel.get(key).size;
   }
 
-  #indexOf(by: "name" | "label" | "group"): SetIndex<RoleSelector> {
+  #indexOf(by: "name" | "label" | "group"): SetIndex<EffectiveSelector> {
     if (by === "name") return this.#byName;
     return by === "label" ? this.#byLabel : this.#byGroup;
   }

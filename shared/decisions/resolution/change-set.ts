@@ -3,23 +3,23 @@ import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { type Labels, labelsSatisfy } from "../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../kubernetes/names.ts";
-import { type RoleSelector, selectsNamespace, selectsWithinNamespace } from "../selectors/effective.ts";
+import { type EffectiveSelector, selectsNamespace, selectsWithinNamespace } from "../selectors/effective.ts";
 import { selectingSelectors } from "./resolve.ts";
 
 /** Which selectors select a resource before a change and after it: none is the default, several are a conflict. */
 export interface Transition {
   readonly resource: ACKResource;
-  readonly before: readonly RoleSelector[];
-  readonly after: readonly RoleSelector[];
+  readonly before: readonly EffectiveSelector[];
+  readonly after: readonly EffectiveSelector[];
 }
 
 /** A selector as it is and as it is to be; null where there is none, or it takes no part. */
 export interface SelectorStep {
   readonly name: string;
-  readonly before: RoleSelector | null;
-  readonly after: RoleSelector | null;
+  readonly before: EffectiveSelector | null;
+  readonly after: EffectiveSelector | null;
   /** Selectors that are on their way out, which count as gone already. */
-  readonly leaving?: Names;
+  readonly pendingDeletions?: Names;
 }
 
 export type Names = Pick<ReadonlySet<string>, "has">;
@@ -31,9 +31,9 @@ const RESOURCES_BETWEEN_PAUSES = 100;
  * What a change of a selector does to the resources that it selects before or after. Yields null where it may be put off; a
  * resource that changes meanwhile is told of as it was when its part of the scan began.
  */
-export function* transitionsOfSelector(inventory: Inventory, { name, before, after, leaving = NOBODY }: SelectorStep): Iterable<Transition | null> {
-  const stays = (selector: RoleSelector): boolean => selector.name !== name && !leaving.has(selector.name);
-  const othersOf = (resource: ACKResource): RoleSelector[] => selectingSelectors(inventory, resource).filter(stays);
+export function* transitionsOfSelector(inventory: Inventory, { name, before, after, pendingDeletions = NOBODY }: SelectorStep): Iterable<Transition | null> {
+  const stays = (selector: EffectiveSelector): boolean => selector.name !== name && !pendingDeletions.has(selector.name);
+  const othersOf = (resource: ACKResource): EffectiveSelector[] => selectingSelectors(inventory, resource).filter(stays);
   for (const resource of selectedBy(inventory, before)) {
     if (resource === null) yield null;
     else yield transition(resource, othersOf(resource), before, after !== null && selects(inventory, after, resource) ? after : null);
@@ -46,8 +46,8 @@ export function* transitionsOfSelector(inventory: Inventory, { name, before, aft
 
 const NOBODY: Names = new Set();
 
-function transition(resource: ACKResource, others: readonly RoleSelector[], before: RoleSelector | null, after: RoleSelector | null): Transition {
-  const withOthers = (selector: RoleSelector | null): readonly RoleSelector[] => (selector === null ? others : [...others, selector]);
+function transition(resource: ACKResource, others: readonly EffectiveSelector[], before: EffectiveSelector | null, after: EffectiveSelector | null): Transition {
+  const withOthers = (selector: EffectiveSelector | null): readonly EffectiveSelector[] => (selector === null ? others : [...others, selector]);
   return { resource, before: withOthers(before), after: withOthers(after) };
 }
 
@@ -59,7 +59,7 @@ export function* transitionsOfNamespace(inventory: Inventory, name: string, afte
   }
 }
 
-function selectedBy(inventory: Inventory, selector: RoleSelector | null): Iterable<ACKResource | null> {
+function selectedBy(inventory: Inventory, selector: EffectiveSelector | null): Iterable<ACKResource | null> {
   return selector === null ? [] : withPauses(placesOf(inventory, selector), (resource) => selects(inventory, selector, resource));
 }
 
@@ -81,7 +81,7 @@ function* withPauses(places: Places, counts: (resource: ACKResource) => boolean)
 type Places = readonly ReadonlySet<ACKResource>[];
 
 /** The resources that the selector could select, by the part of it that leaves the fewest. */
-function placesOf(inventory: Inventory, selector: RoleSelector): Places {
+function placesOf(inventory: Inventory, selector: EffectiveSelector): Places {
   const { resources } = inventory;
   const groups = new Set(selector.types?.map(({ group }) => group) ?? [""]);
   const namespaces = namespacesOf(inventory, selector);
@@ -101,7 +101,7 @@ function sizeOf(places: Places): number {
 }
 
 /** The only namespaces that the selector can select, or null where no index tells. */
-export function namespacesOf(inventory: Inventory, { namespaces, namespaceLabels }: RoleSelector): ReadonlySet<string> | null {
+export function namespacesOf(inventory: Inventory, { namespaces, namespaceLabels }: EffectiveSelector): ReadonlySet<string> | null {
   if (namespaces !== null) return namespaces;
   const carrying = namespaceLabels?.matchLabels.map(([key, value]) =>
     // A namespace that is not known carries its name as a label all the same.
@@ -111,7 +111,7 @@ export function namespacesOf(inventory: Inventory, { namespaces, namespaceLabels
 }
 
 /** In the order of what each part costs: labels of its own need no look at anything else. */
-function selects(inventory: Inventory, selector: RoleSelector, resource: ACKResource): boolean {
+function selects(inventory: Inventory, selector: EffectiveSelector, resource: ACKResource): boolean {
   const { resourceLabels, types } = selector;
   return (resourceLabels === null || labelsSatisfy(resource.labels, resourceLabels))
     && selectsNamespace(selector, resource.namespace, inventory.namespaceLabels(resource.namespace))
@@ -119,7 +119,7 @@ function selects(inventory: Inventory, selector: RoleSelector, resource: ACKReso
 }
 
 /** The account that a resource is managed in by these selectors: by none in the controller's `own`, by several in nobody's. */
-export function accountBy(selecting: readonly RoleSelector[], own: string | null = null): string | null {
+export function accountBy(selecting: readonly EffectiveSelector[], own: string | null = null): string | null {
   const [only] = selecting;
   if (only === undefined) return own;
   return selecting.length > 1 ? null : accountOfARN(only.roleARN);

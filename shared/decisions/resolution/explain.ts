@@ -4,7 +4,7 @@ import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
 import { type LabelRequirement, type Labels, type LabelSelector, labelsSatisfy } from "../kubernetes/label-selector.ts";
 import { compareText, printable } from "../kubernetes/text.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
-import type { RoleSelector } from "../selectors/effective.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
 import { entryHolds, type TypeEntry } from "../selectors/type-entry.ts";
 
 /** One thing that a selector asks for, and what the resource or its namespace has instead or as well. */
@@ -49,7 +49,7 @@ function explainMalformed({ name, faults }: DecodedSelector): SelectorExplanatio
   return { selector: name, selects: false, malformed: true, parts: [], message: `It is malformed and takes no part: ${dropped.join("; ")}.` };
 }
 
-function explainSelector({ name }: RoleSelector, parts: readonly PartExplanation[]): SelectorExplanation {
+function explainSelector({ name }: EffectiveSelector, parts: readonly PartExplanation[]): SelectorExplanation {
   const failing = parts.filter(({ holds }) => !holds);
   return { selector: name, selects: failing.length === 0, malformed: false, parts, message: messageOf(parts, failing) };
 }
@@ -65,7 +65,7 @@ export function partText({ path, wants, carries }: PartExplanation): string {
   return `${path}: selector wants ${wants}, resource carries ${carries}`;
 }
 
-function partsOf(selector: RoleSelector, { inventory, query, type }: Asked): PartExplanation[] {
+function partsOf(selector: EffectiveSelector, { inventory, query, type }: Asked): PartExplanation[] {
   const { namespaces, namespaceLabels, types, resourceLabels } = selector;
   const parts: PartExplanation[] = [];
   if (namespaces !== null) {

@@ -7,7 +7,7 @@ import { labelKeyFaults, labelValueFaults, namespaceNameFaults } from "../kubern
 import { quote } from "../kubernetes/text.ts";
 
 /** A resource that is not there yet, as a person asks for it. */
-export interface AskedResource {
+export interface HypotheticalResource {
   /** `KIND.GROUP` or `KIND.VERSION.GROUP`, each asked for by itself. */
   readonly kinds: readonly string[];
   readonly namespace: string;
@@ -25,7 +25,7 @@ const USUAL_VERSION = "v1alpha1";
  * Reads what is asked for; a kind that is named without its version has the stored one.
  * @throws ResolverError ERR_CONFIG_INVALID whose message lists every fault, a line each.
  */
-export function askedResources({ kinds, namespace, labels }: AskedResource, inventory: Inventory): ResourceQuery[] {
+export function hypotheticalResources({ kinds, namespace, labels }: HypotheticalResource, inventory: Inventory): ResourceQuery[] {
   const faults = namespaceNameFaults(namespace).map((fault) => `--namespace ${quote(namespace)}: ${fault}`);
   const read = kinds.map((text) => readKind(text, faults));
   const carried = readLabels(labels, faults);

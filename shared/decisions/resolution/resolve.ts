@@ -6,7 +6,7 @@ import type { ResourceQuery, ResourceStatus } from "../kubernetes/ack-resource.t
 import { accountOfARN } from "../kubernetes/arn.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";
 import { compareText, printable } from "../kubernetes/text.ts";
-import { type RoleSelector, selectsWithinNamespace } from "../selectors/effective.ts";
+import { type EffectiveSelector, selectsWithinNamespace } from "../selectors/effective.ts";
 import { type Region, regionOf, wantedRegion } from "./region.ts";
 
 export type Outcome = "selected" | "default" | "conflict" | "refused";
@@ -32,9 +32,9 @@ export interface Resolution {
 }
 
 /** Every selector that selects the resource, in no order; `namespaceLabels` in place of those that the namespace carries. */
-export function selectingSelectors(inventory: Inventory, query: ResourceQuery, namespaceLabels?: Labels): RoleSelector[] {
+export function selectingSelectors(inventory: Inventory, query: ResourceQuery, namespaceLabels?: Labels): EffectiveSelector[] {
   const type = inventory.typeOf(query);
-  const selecting: RoleSelector[] = [];
+  const selecting: EffectiveSelector[] = [];
   for (const selector of inventory.selectorsOfNamespace(query.namespace, namespaceLabels)) {
     if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
   }
@@ -70,7 +70,7 @@ function byMaps(inventory: Inventory, query: ResourceQuery, settings: DecisionSe
   return { outcome: "selected", via, selectors: [], roleARN, accountID: accountOfARN(roleARN), region, code: null, message };
 }
 
-function selected(selector: RoleSelector, region: Region | null): Resolution {
+function selected(selector: EffectiveSelector, region: Region | null): Resolution {
   const { name, resourceVersion, roleARN } = selector;
   return {
     outcome: "selected", via: "selector", selectors: [{ name, resourceVersion, roleARN }], roleARN, accountID: accountOfARN(roleARN), region,
@@ -78,7 +78,7 @@ function selected(selector: RoleSelector, region: Region | null): Resolution {
   };
 }
 
-function conflict(selecting: readonly RoleSelector[], region: Region | null): Resolution {
+function conflict(selecting: readonly EffectiveSelector[], region: Region | null): Resolution {
   const selectors = selecting.map(({ name, resourceVersion, roleARN }) => ({ name, resourceVersion, roleARN }));
   selectors.sort((a, b) => compareText(a.name, b.name));
   const names = selectors.map((selector) => selector.name).join(", ");

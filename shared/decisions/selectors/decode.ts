@@ -5,13 +5,13 @@ import type { Origin, Runtime } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
-import { compile, type RoleSelector } from "./effective.ts";
-import { readSelector } from "./iamroleselector.ts";
+import { compile, type EffectiveSelector } from "./effective.ts";
+import { readSelectorSpec } from "./iamroleselector.ts";
 import { readExtras } from "./session-annotations.ts";
 
 export interface DecodedSelector {
   /** Null when the selector is malformed and takes no part. */
-  readonly selector: RoleSelector | null;
+  readonly effective: EffectiveSelector | null;
   readonly name: string;
   /** As it is written; "" where it is not. */
   readonly roleARN: string;
@@ -21,11 +21,11 @@ export interface DecodedSelector {
 /** Decides whether an IAMRoleSelector takes part, and as what. */
 export function decodeSelector(object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime }): DecodedSelector {
   const faults = selectorFaults(object, context);
-  const written = readSelector(object);
-  const { arn } = written;
-  const says = { replaces: replacedBy(object), extras: readExtras(object, written), grantable: isGrantable(faults) };
-  const selector = arn === null || isMalformed(faults, context.runtime) ? null : { ...compile({ ...written, arn }, context), ...says };
-  return { selector, name: written.name, roleARN: arn ?? "", faults };
+  const spec = readSelectorSpec(object);
+  const { arn } = spec;
+  const says = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable: isGrantable(faults) };
+  const selector = arn === null || isMalformed(faults, context.runtime) ? null : { ...compile({ ...spec, arn }, context), ...says };
+  return { effective: selector, name: spec.name, roleARN: arn ?? "", faults };
 }
 
 function replacedBy(object: JsonObject): ReadonlySet<string> {
@@ -44,7 +44,7 @@ export interface CheckedFault {
  * wrong type nothing else is reported, since there is nothing to judge.
  */
 export function selectorFaults(object: JsonObject, { origin, runtime }: { origin: Origin; runtime: Runtime }): CheckedFault[] {
-  const subject = { object, written: readSelector(object), origin, runtime };
+  const subject = { object, spec: readSelectorSpec(object), origin, runtime };
   const found = SELECTOR_CHECKS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
   const isMisshapen = ({ check, fault }: CheckedFault): boolean => check.id === "IRS-00" && fault.dropsSelector === true;
   const misshapen = new Set(found.filter(isMisshapen).map(({ fault }) => JSON.stringify(fault.path)));

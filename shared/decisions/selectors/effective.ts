@@ -2,12 +2,12 @@ import type { Origin, Runtime } from "../context.ts";
 import {
   isEmptySelector, isOperator, type LabelRequirement, type Labels, type LabelSelector, labelsSatisfy,
 } from "../kubernetes/label-selector.ts";
-import type { WrittenLabelSelector, WrittenRequirement, WrittenSelector } from "./iamroleselector.ts";
+import type { LabelSelectorSpec, LabelRequirementSpec, SelectorSpec } from "./iamroleselector.ts";
 import type { SessionExtras } from "./session.ts";
 import { effectiveEntry, entryHolds, type TypeEntry } from "./type-entry.ts";
 
 /** An IAMRoleSelector that takes part, made ready for matching. A part that is null holds for everything. */
-export interface RoleSelector {
+export interface EffectiveSelector {
   readonly name: string;
   readonly resourceVersion: string | null;
   readonly roleARN: string;
@@ -23,42 +23,42 @@ export interface RoleSelector {
   readonly grantable: boolean;
 }
 
-type Parts = Omit<RoleSelector, "replaces" | "extras" | "grantable">;
+type Parts = Omit<EffectiveSelector, "replaces" | "extras" | "grantable">;
 
-export function compile(written: WrittenSelector & { readonly arn: string }, context: { readonly origin: Origin; readonly runtime: Runtime }): Parts {
-  const names = written.namespaceSelector?.names ?? [];
-  const types = written.resourceTypeSelector ?? [];
+export function compile(spec: SelectorSpec & { readonly arn: string }, context: { readonly origin: Origin; readonly runtime: Runtime }): Parts {
+  const names = spec.namespaceSelector?.names ?? [];
+  const types = spec.resourceTypeSelector ?? [];
   return {
-    name: written.name,
-    resourceVersion: written.resourceVersion,
-    roleARN: written.arn,
+    name: spec.name,
+    resourceVersion: spec.resourceVersion,
+    roleARN: spec.arn,
     namespaces: names.length === 0 ? null : new Set(names),
-    namespaceLabels: compileLabels(written.namespaceSelector?.labelSelector ?? null, context.runtime),
+    namespaceLabels: compileLabels(spec.namespaceSelector?.labelSelector ?? null, context.runtime),
     types: types.length === 0 ? null : types.map((entry) => effectiveEntry(entry, context)),
-    resourceLabels: compileLabels(written.resourceLabelSelector, context.runtime),
+    resourceLabels: compileLabels(spec.resourceLabelSelector, context.runtime),
   };
 }
 
 /** Under `ack` the expressions are dropped, as the controllers do; IRS-35 reports that. */
-function compileLabels(written: WrittenLabelSelector | null, runtime: Runtime): LabelSelector | null {
-  if (written === null) return null;
-  const matchExpressions = runtime === "ack" ? [] : written.matchExpressions.filter(isRequirement);
-  const selector = { matchLabels: [...written.matchLabels], matchExpressions };
+function compileLabels(spec: LabelSelectorSpec | null, runtime: Runtime): LabelSelector | null {
+  if (spec === null) return null;
+  const matchExpressions = runtime === "ack" ? [] : spec.matchExpressions.filter(isRequirement);
+  const selector = { matchLabels: [...spec.matchLabels], matchExpressions };
   return isEmptySelector(selector) ? null : selector;
 }
 
 /** Under `extended` a selector with any other operator is malformed. */
-function isRequirement(written: WrittenRequirement): written is WrittenRequirement & LabelRequirement {
-  return isOperator(written.operator);
+function isRequirement(spec: LabelRequirementSpec): spec is LabelRequirementSpec & LabelRequirement {
+  return isOperator(spec.operator);
 }
 
-export function selectsNamespace(selector: RoleSelector, namespace: string, labels: Labels): boolean {
+export function selectsNamespace(selector: EffectiveSelector, namespace: string, labels: Labels): boolean {
   return (selector.namespaces === null || selector.namespaces.has(namespace))
     && (selector.namespaceLabels === null || labelsSatisfy(labels, selector.namespaceLabels));
 }
 
 /** The part of the decision that is left once the namespace is selected. */
-export function selectsWithinNamespace(selector: RoleSelector, type: TypeEntry, labels: Labels): boolean {
+export function selectsWithinNamespace(selector: EffectiveSelector, type: TypeEntry, labels: Labels): boolean {
   return (selector.types === null || selector.types.some((entry) => entryHolds(entry, type)))
     && (selector.resourceLabels === null || labelsSatisfy(labels, selector.resourceLabels));
 }

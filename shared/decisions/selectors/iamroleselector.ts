@@ -1,19 +1,19 @@
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";
 
 /** A label selector as it was written. Absent and null are null. */
-export interface WrittenLabelSelector {
+export interface LabelSelectorSpec {
   readonly matchLabels: ReadonlyMap<string, string>;
-  readonly matchExpressions: readonly WrittenRequirement[];
+  readonly matchExpressions: readonly LabelRequirementSpec[];
 }
 
-export interface WrittenRequirement {
+export interface LabelRequirementSpec {
   readonly key: string;
   readonly operator: string;
   readonly values: readonly string[];
 }
 
 /** An entry of `resourceTypeSelector` as it was written; an absent part is "", as the controllers read it. */
-export interface WrittenTypeEntry {
+export interface TypeEntrySpec {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -25,16 +25,16 @@ export interface WrittenTypeEntry {
  * What an IAMRoleSelector says, before anyone asks whether it is right. Values of another type than the schema's read as
  * absent (IRS-00 reports them); list positions are kept.
  */
-export interface WrittenSelector {
+export interface SelectorSpec {
   readonly name: string;
   readonly resourceVersion: string | null;
   readonly arn: string | null;
-  readonly namespaceSelector: { readonly names: readonly string[]; readonly labelSelector: WrittenLabelSelector | null } | null;
-  readonly resourceTypeSelector: readonly WrittenTypeEntry[] | null;
-  readonly resourceLabelSelector: WrittenLabelSelector | null;
+  readonly namespaceSelector: { readonly names: readonly string[]; readonly labelSelector: LabelSelectorSpec | null } | null;
+  readonly resourceTypeSelector: readonly TypeEntrySpec[] | null;
+  readonly resourceLabelSelector: LabelSelectorSpec | null;
 }
 
-export function readSelector(object: JsonObject): WrittenSelector {
+export function readSelectorSpec(object: JsonObject): SelectorSpec {
   const spec = field(object, "spec");
   const namespaceSelector = field(spec, "namespaceSelector");
   const types = field(spec, "resourceTypeSelector");
@@ -50,7 +50,7 @@ export function readSelector(object: JsonObject): WrittenSelector {
   };
 }
 
-function readLabelSelector(parent: unknown, key: string): WrittenLabelSelector | null {
+function readLabelSelector(parent: unknown, key: string): LabelSelectorSpec | null {
   const selector = field(parent, key);
   if (!isJsonObject(selector)) return null;
   const expressions = field(selector, "matchExpressions");
@@ -60,7 +60,7 @@ function readLabelSelector(parent: unknown, key: string): WrittenLabelSelector |
   };
 }
 
-function readRequirement(requirement: unknown): WrittenRequirement {
+function readRequirement(requirement: unknown): LabelRequirementSpec {
   return {
     key: stringAt(requirement, "key") ?? "",
     operator: stringAt(requirement, "operator") ?? "",
@@ -68,7 +68,7 @@ function readRequirement(requirement: unknown): WrittenRequirement {
   };
 }
 
-function readTypeEntry(entry: unknown): WrittenTypeEntry {
+function readTypeEntry(entry: unknown): TypeEntrySpec {
   return {
     group: stringAt(entry, "group") ?? "",
     version: stringAt(entry, "version") ?? "",

@@ -1,6 +1,6 @@
 import type { LabelRequirement, LabelSelector } from "../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../kubernetes/names.ts";
-import type { RoleSelector } from "./effective.ts";
+import type { EffectiveSelector } from "./effective.ts";
 import type { TypeEntry } from "./type-entry.ts";
 
 /** From so many pairs of type entries on nobody compares them: such selectors are taken to meet. */
@@ -10,7 +10,7 @@ const PAIRS_OF_ENTRIES = 10_000;
  * Whether some resource, there today or not, could be selected by both. Exact over names and labels, `matchExpressions` included;
  * it says yes where it would take too long to tell.
  */
-export function canOverlap(a: RoleSelector, b: RoleSelector): boolean {
+export function canOverlap(a: EffectiveSelector, b: EffectiveSelector): boolean {
   return canMeet(a.namespaces, b.namespaces)
     && isSatisfiable([...namespaceRequirements(a), ...namespaceRequirements(b)])
     && isSatisfiable([...requirementsOf(a.resourceLabels), ...requirementsOf(b.resourceLabels)])
@@ -26,7 +26,7 @@ function canMeet(a: ReadonlySet<string> | null, b: ReadonlySet<string> | null): 
 }
 
 /** Names are one more label, which every namespace carries. */
-function namespaceRequirements({ namespaces, namespaceLabels }: RoleSelector): LabelRequirement[] {
+function namespaceRequirements({ namespaces, namespaceLabels }: EffectiveSelector): LabelRequirement[] {
   if (namespaces === null && namespaceLabels === null) return [];
   const name: LabelRequirement = namespaces === null
     ? { key: NAME_LABEL, operator: "Exists", values: [] }

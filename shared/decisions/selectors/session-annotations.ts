@@ -5,7 +5,7 @@ import {
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { type JsonObject, stringAt } from "../kubernetes/json.ts";
 import { closest, compareText, quote } from "../kubernetes/text.ts";
-import type { WrittenSelector } from "./iamroleselector.ts";
+import type { SelectorSpec } from "./iamroleselector.ts";
 import {
   MOST_TAGS, NO_EXTRAS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
 } from "./session.ts";
@@ -19,7 +19,7 @@ export function annotationOf(object: JsonObject, key: string): string | null {
  * What an IAMRoleSelector asks of its sessions, with every template filled in but `{group}`, which is the asker's. What breaks a
  * limit is read as it stands: that nothing is granted on it is for the checks to see to.
  */
-export function readExtras(object: JsonObject, written: WrittenSelector): SessionExtras {
+export function readExtras(object: JsonObject, written: SelectorSpec): SessionExtras {
   const read = (annotation: string): string | null => annotationOf(object, annotation);
   if (FIELDS.every(({ annotation }) => read(annotation) === null)) return NO_EXTRAS;
   const tags = read(SESSION_TAGS_ANNOTATION);
@@ -97,13 +97,13 @@ function writtenTags(text: string): WrittenTag[] {
 }
 
 /** In the order of their keys, so that the order of writing them makes no difference. */
-function readTags(text: string, written: WrittenSelector): SessionTag[] {
+function readTags(text: string, written: SelectorSpec): SessionTag[] {
   const tags = writtenTags(text).map(({ key, value }) => ({ key, value: fillIn(value ?? "", written) }));
   return tags.toSorted((a, b) => compareText(a.key, b.key));
 }
 
 /** What keeps `KEY=VALUE,...` from being session tags, a sentence a fault; templates that cannot be filled in aside. */
-export function tagFaults(text: string, written: WrittenSelector): string[] {
+export function tagFaults(text: string, written: SelectorSpec): string[] {
   const tags = writtenTags(text);
   const faults = tags.flatMap((tag) => faultsOfTag(tag, written));
   if (tags.length > MOST_TAGS) faults.push(`there are ${tags.length} tags, and a session has at most ${MOST_TAGS}`);
@@ -112,7 +112,7 @@ export function tagFaults(text: string, written: WrittenSelector): string[] {
   return [...faults, ...repeated.map(({ key }) => `the key ${quote(key)} stands there before, and keys that differ in case alone are the same`)];
 }
 
-function faultsOfTag({ key, value }: WrittenTag, written: WrittenSelector): string[] {
+function faultsOfTag({ key, value }: WrittenTag, written: SelectorSpec): string[] {
   if (value === null) return [`${quote(key)} is not KEY=VALUE`];
   const faults = textFaults(key, TAG_KEY_LIMITS).map((fault) => `the key ${quote(key)} ${fault}`);
   if (/^aws:/i.test(key)) faults.push(`the key ${quote(key)} starts with aws:, which is kept for AWS`);
@@ -124,7 +124,7 @@ const GROUP = "{group}";
 const TEMPLATE = /\{([^{}]*)\}/g;
 
 interface Template {
-  readonly valueOf: (written: WrittenSelector) => string | null;
+  readonly valueOf: (written: SelectorSpec) => string | null;
   /** Why there is no value. */
   readonly lacks: string;
 }
@@ -137,23 +137,23 @@ const TEMPLATES: ReadonlyMap<string, Template> = new Map([
   ["kind", { valueOf: kindOf, lacks: "spec.resourceTypeSelector does not name exactly one kind" }],
 ]);
 
-function namespaceOf({ namespaceSelector }: WrittenSelector): string | null {
+function namespaceOf({ namespaceSelector }: SelectorSpec): string | null {
   const [only, ...others] = namespaceSelector?.names ?? [];
   return others.length === 0 ? (only ?? null) : null;
 }
 
-function kindOf({ resourceTypeSelector }: WrittenSelector): string | null {
+function kindOf({ resourceTypeSelector }: SelectorSpec): string | null {
   const [only = "", ...others] = new Set(resourceTypeSelector?.map(({ kind }) => kind));
   return others.length === 0 && only !== "" ? only : null;
 }
 
 /** With nothing in place of a template that has no value. */
-function fillIn(text: string, written: WrittenSelector): string {
+function fillIn(text: string, written: SelectorSpec): string {
   return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(written) ?? "");
 }
 
 /** Each template that cannot be filled in, with the name that was probably meant where there is none of that name. */
-export function templateFaults(text: string, written: WrittenSelector): { readonly message: string; readonly meant: string | null }[] {
+export function templateFaults(text: string, written: SelectorSpec): { readonly message: string; readonly meant: string | null }[] {
   const names = new Set(Array.from(text.matchAll(TEMPLATE), ([, name = ""]) => name));
   return [...names].flatMap((name) => {
     const template = TEMPLATES.get(name);

@@ -2,7 +2,7 @@ import type { Origin } from "../context.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt,
 } from "../kubernetes/json.ts";
-import type { WrittenTypeEntry } from "./iamroleselector.ts";
+import type { TypeEntrySpec } from "./iamroleselector.ts";
 
 /** A kind, or with "" for a part any of them. */
 export interface TypeEntry {
@@ -12,7 +12,7 @@ export interface TypeEntry {
 }
 
 /** What `{apiVersion: GROUP/VERSION, kind?}` means, or null when it is not of that form. */
-export function rewrittenEntry({ group, version, kind, apiVersion }: WrittenTypeEntry): TypeEntry | null {
+export function rewrittenEntry({ group, version, kind, apiVersion }: TypeEntrySpec): TypeEntry | null {
   const parts = (apiVersion ?? "").split("/");
   const [entryGroup, entryVersion] = parts;
   if (parts.length !== 2 || entryGroup === undefined || entryGroup === "" || entryVersion === undefined || entryVersion === "") return null;
@@ -28,7 +28,7 @@ export function readsAPIVersion({ origin, runtime }: { readonly origin: Origin; 
 }
 
 /** The entry as it takes part. */
-export function effectiveEntry(entry: WrittenTypeEntry, context: { readonly origin: Origin; readonly runtime: "ack" | "extended" }): TypeEntry {
+export function effectiveEntry(entry: TypeEntrySpec, context: { readonly origin: Origin; readonly runtime: "ack" | "extended" }): TypeEntry {
   return (readsAPIVersion(context) ? rewrittenEntry(entry) : null) ?? entry;
 }
 

@@ -3,9 +3,9 @@ import { unknownGroups } from "../../decisions/kubernetes/ack-groups.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { resourceKind } from "./kinds.ts";
-import { ListWatch, type ListWatchHandler, type ListWatchOptions } from "./reflector.ts";
-import { Turns } from "./semaphore.ts";
-import { collectionPath, type KeptObject, type ObjectName, resourceName, type WatchedKind } from "./watched-kind.ts";
+import { Reflector, type ListWatchHandler, type ListWatchOptions } from "./reflector.ts";
+import { Semaphore } from "./semaphore.ts";
+import { collectionPath, type StoredObject, type ObjectName, resourceName, type WatchedKind } from "./watched-kind.ts";
 
 export interface KindFeedOptions extends Omit<ListWatchOptions, "handler"> {
   readonly inventory: Inventory;
@@ -19,17 +19,17 @@ export interface KindFeedOptions extends Omit<ListWatchOptions, "handler"> {
 }
 
 /** Brings one kind's objects into the inventory, and takes them out again when the kind itself goes. */
-export class KindFeed implements ListWatchHandler {
+export class Informer implements ListWatchHandler {
   synced = false;
   lastSyncMs = 0;
   fault: string | null = null;
   readonly #options: KindFeedOptions;
-  readonly #listWatch: ListWatch;
+  readonly #listWatch: Reflector;
   #dropped = false;
 
   constructor(options: KindFeedOptions) {
     this.#options = options;
-    this.#listWatch = new ListWatch({ ...options, handler: this });
+    this.#listWatch = new Reflector({ ...options, handler: this });
     this.#tellListing("unlisted");
   }
 
@@ -58,7 +58,7 @@ export class KindFeed implements ListWatchHandler {
     await this.stop();
   }
 
-  changed(put: readonly KeptObject[], removed: readonly ObjectName[]): void {
+  changed(put: readonly StoredObject[], removed: readonly ObjectName[]): void {
     if (this.#dropped) return;
     this.#apply(put.flatMap(({ object }) => (object === null ? [] : [object])), removed);
     const first = !this.synced;
@@ -103,17 +103,17 @@ export interface ResourceFeedsOptions extends Omit<KindFeedOptions, "kind" | "so
 }
 
 /** A feed for each ACK kind that is installed, by its CustomResourceDefinition's name: begun and dropped as definitions come and go. */
-export class ResourceFeeds {
+export class ResourceInformers {
   readonly #options: ResourceFeedsOptions;
-  readonly #turns = new Turns(LISTS_AT_ONCE);
-  readonly #feeds = new Map<string, { readonly path: string; readonly feed: KindFeed }>();
+  readonly #turns = new Semaphore(LISTS_AT_ONCE);
+  readonly #feeds = new Map<string, { readonly path: string; readonly feed: Informer }>();
   readonly #stopping = new Set<Promise<void>>();
 
   constructor(options: ResourceFeedsOptions) {
     this.#options = options;
   }
 
-  *[Symbol.iterator](): Generator<KindFeed> {
+  *[Symbol.iterator](): Generator<Informer> {
     for (const { feed } of this.#feeds.values()) yield feed;
   }
 
@@ -138,7 +138,7 @@ export class ResourceFeeds {
     this.#drop(name);
     if (kind === null) return;
     const isAwaited = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
-    const feed = new KindFeed({ ...this.#options, kind: this.#options.observed(kind), sort: "resources", isAwaited, turns: this.#turns });
+    const feed = new Informer({ ...this.#options, kind: this.#options.observed(kind), sort: "resources", isAwaited, turns: this.#turns });
     this.#feeds.set(name, { path, feed });
     feed.start();
   }

@@ -3,16 +3,16 @@ import { bodyText, type KubernetesAPI, type KubernetesResponse, retryAfterMs } f
 import { BackOff } from "./backoff.ts";
 import { connectionFault, errorEvent, Expired, ListWatchFault, refusalFault } from "./errors.ts";
 import { watchedRequest } from "./idle-timeout.ts";
-import type { Turns } from "./semaphore.ts";
+import type { Semaphore } from "./semaphore.ts";
 import {
-  collectionPath, type KeptObject, keyOf, nameOf, type ObjectName, selectionQuery, type WatchedKind,
+  collectionPath, type StoredObject, keyOf, nameOf, type ObjectName, selectionQuery, type WatchedKind,
 } from "./watched-kind.ts";
 import { LineSplitter, listAll, type ListPage, readEvent, readPage } from "./wire.ts";
 
 /** What a list-watch tells, in the order of the API server's events and never two at once. */
 export interface ListWatchHandler {
   /** Objects that are new or differ, and identities of those that are gone. The first call, even of none, means synced. */
-  changed(put: readonly KeptObject[], removed: readonly ObjectName[]): void;
+  changed(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
   /** The view is current as of now: a list ended, or an event or a bookmark came. */
   current(): void;
   /** Why the view is not current, in one sentence; null once it is again. */
@@ -27,7 +27,7 @@ export interface ListWatchOptions {
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
   /** Shared by kinds that are not to be listed all at once. */
-  readonly turns?: Turns;
+  readonly turns?: Semaphore;
 }
 
 /** How long the server is asked to keep a watch, 240 to 300 s, so that watches do not all end together. */
@@ -49,7 +49,7 @@ const UNSAID_DEFERRALS = 3;
  * Follows one kind: lists it in pages, watches from the list's version, resumes after every break and lists again when the
  * server no longer holds the version. It ends only by `stop`. As client-go's reflector (k8s.io/client-go tools/cache/reflector.go).
  */
-export class ListWatch {
+export class Reflector {
   readonly #options: ListWatchOptions;
   readonly #backOff: BackOff;
   readonly #stopping = new AbortController();

@@ -1,5 +1,5 @@
 /** Lets so many pieces of work run at a time; the others wait, the first come first. */
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

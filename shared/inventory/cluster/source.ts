@@ -5,7 +5,7 @@ import { apiVersionOf } from "../../decisions/kubernetes/object-meta.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import type { KubernetesAPI } from "./api.ts";
-import { KindFeed, type KindFeedOptions, ResourceFeeds } from "./informers.ts";
+import { Informer, type KindFeedOptions, ResourceInformers } from "./informers.ts";
 import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS } from "./kinds.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
@@ -40,8 +40,8 @@ export interface ListingProgress {
 export class ClusterSource implements InventorySource {
   readonly inventory: Inventory;
   readonly #listeners = new Listeners();
-  readonly #feeds: readonly KindFeed[];
-  readonly #resources: ResourceFeeds;
+  readonly #feeds: readonly Informer[];
+  readonly #resources: ResourceInformers;
   readonly #loading = Promise.withResolvers<void>();
   #loaded = false;
 
@@ -50,11 +50,11 @@ export class ClusterSource implements InventorySource {
     this.inventory = new Inventory({ runtime, origin: "cluster", unread: unreadSorts(options) });
     const observed = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : observe(kind, onObject));
     const common = { api, clock, random, inventory: this.inventory, observed, onChange: () => this.#changed() };
-    this.#resources = new ResourceFeeds({ ...common, extraGroups: resources?.extraGroups ?? [] });
+    this.#resources = new ResourceInformers({ ...common, extraGroups: resources?.extraGroups ?? [] });
     const follow: KindFeedOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
     this.#feeds = heldKinds(options).map((held) => {
       const onObjects = held.kind === DEFINITIONS && resources !== undefined ? follow : undefined;
-      return new KindFeed({ ...common, ...held, kind: observed(held.kind), onObjects });
+      return new Informer({ ...common, ...held, kind: observed(held.kind), onObjects });
     });
     // A source that is stopped before anyone waits for it rejects nobody.
     this.#loading.promise.catch(() => undefined);

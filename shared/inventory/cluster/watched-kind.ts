@@ -22,7 +22,7 @@ export interface ObjectName {
 }
 
 /** An object as far as it is kept; null when no decision reads it. */
-export interface KeptObject extends ObjectName {
+export interface StoredObject extends ObjectName {
   readonly resourceVersion: string;
   readonly object: JsonObject | null;
 }
@@ -62,7 +62,7 @@ export function placeName({ object }: WatchedKind): string {
 }
 
 /** Reads an object of a list or an event; null for what is none. Items of a list carry no type of their own: the kind gives it. */
-export function keepObject(kind: WatchedKind, value: unknown): KeptObject | null {
+export function toStoredObject(kind: WatchedKind, value: unknown): StoredObject | null {
   const metadata = field(value, "metadata");
   const name = stringAt(metadata, "name");
   const resourceVersion = stringAt(metadata, "resourceVersion");

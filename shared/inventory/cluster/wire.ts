@@ -1,6 +1,6 @@
 import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
 import { ListWatchFault } from "./errors.ts";
-import { keepObject, type KeptObject, resourceName, type WatchedKind } from "./watched-kind.ts";
+import { toStoredObject, type StoredObject, resourceName, type WatchedKind } from "./watched-kind.ts";
 
 /** etcd holds objects of up to 1.5 MiB by default; what is ten times as long is no watch event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -40,21 +40,21 @@ export class LineSplitter {
 
 /** A page of a list; `continuation` asks for the next, "" on the last. */
 export interface ListPage {
-  readonly objects: readonly KeptObject[];
+  readonly objects: readonly StoredObject[];
   readonly resourceVersion: string;
   readonly continuation: string;
 }
 
 /** An event of a watch: ADDED and MODIFIED are one to us, since a resumed watch may tell of what is known. */
 export type WatchEvent =
-  | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: KeptObject }
+  | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: StoredObject }
   | { readonly type: "DELETED"; readonly resourceVersion: string; readonly namespace: string; readonly name: string }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
   | { readonly type: "ERROR"; readonly status: unknown };
 
 /** Reads page after page; `read` takes what the page's query ends with. The version is the last page's, which is that of all. */
 export async function listAll(read: (query: string) => Promise<ListPage>): Promise<Omit<ListPage, "continuation">> {
-  const objects: KeptObject[] = [];
+  const objects: StoredObject[] = [];
   let page = await read("");
   for (;;) {
     for (const object of page.objects) objects.push(object);
@@ -71,7 +71,7 @@ export function readPage(kind: WatchedKind, text: string): ListPage {
   const items = field(list, "items") ?? [];
   const resourceVersion = stringAt(list, "metadata", "resourceVersion");
   if (resourceVersion === null || !Array.isArray(items)) throw unreadable(kind, "list");
-  const objects = items.map((item) => keepObject(kind, item) ?? fail(unreadable(kind, "list")));
+  const objects = items.map((item) => toStoredObject(kind, item) ?? fail(unreadable(kind, "list")));
   return { objects: objects.filter(({ object }) => object !== null), resourceVersion, continuation: stringAt(list, "metadata", "continue") ?? "" };
 }
 
@@ -84,7 +84,7 @@ export function readEvent(kind: WatchedKind, line: string): WatchEvent {
   const resourceVersion = stringAt(value, "metadata", "resourceVersion");
   if (resourceVersion === null) throw unreadable(kind, "watch");
   if (type === "BOOKMARK") return { type, resourceVersion };
-  const object = keepObject(kind, value) ?? fail(unreadable(kind, "watch"));
+  const object = toStoredObject(kind, value) ?? fail(unreadable(kind, "watch"));
   if (type === "DELETED") return { type, resourceVersion, namespace: object.namespace, name: object.name };
   if (type === "ADDED" || type === "MODIFIED") return { type: "PUT", resourceVersion, object };
   throw unreadable(kind, "watch");

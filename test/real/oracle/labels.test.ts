@@ -17,7 +17,7 @@ interface LabelSelection {
 const labelCases = fc.record({ selector: labelSelector, labels: fc.array(labels, { minLength: 1, maxLength: 4 }) });
 
 function oursOf({ selector, labels: all }: { readonly selector: object; readonly labels: readonly Readonly<Record<string, string>>[] }): LabelSelection {
-  const { selector: decoded, faults } = decodeSelector(
+  const { effective: decoded, faults } = decodeSelector(
     selectorObject("s", { arn: ROLE, resourceTypeSelector: [{ kind: "Bucket" }], resourceLabelSelector: selector }),
     { runtime: "extended", origin: "cluster" },
   );

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isACKController, isCleanUp } from "../../../shared/decisions/exemptions.ts";
+import { isACKController, isClusterCleanup } from "../../../shared/decisions/exemptions.ts";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import { namespaceObject, put } from "./objects.ts";
 
@@ -24,14 +24,14 @@ test("the cluster cleans up where a namespace goes, or by two controllers of kub
     put({ ...namespaceObject("gone"), status: { phase: "Terminating" } }),
   ]);
   const deletion = { operation: "DELETE", namespace: "team-a", requester: by("jane") } as const;
-  t.notOk(isCleanUp(deletion, inventory));
-  t.ok(isCleanUp({ ...deletion, namespace: "going" }, inventory));
-  t.ok(isCleanUp({ ...deletion, namespace: "gone" }, inventory));
-  t.notOk(isCleanUp({ ...deletion, namespace: "" }, inventory));
+  t.notOk(isClusterCleanup(deletion, inventory));
+  t.ok(isClusterCleanup({ ...deletion, namespace: "going" }, inventory));
+  t.ok(isClusterCleanup({ ...deletion, namespace: "gone" }, inventory));
+  t.notOk(isClusterCleanup({ ...deletion, namespace: "" }, inventory));
   for (const name of ["namespace-controller", "generic-garbage-collector"]) {
-    t.ok(isCleanUp({ ...deletion, namespace: "", requester: by(`system:serviceaccount:kube-system:${name}`) }, inventory), name);
-    t.notOk(isCleanUp({ ...deletion, requester: by(`system:serviceaccount:team-a:${name}`) }, inventory), "of another namespace");
-    t.notOk(isCleanUp({ ...deletion, operation: "UPDATE", requester: by(`system:serviceaccount:kube-system:${name}`) }, inventory), "no deletion");
+    t.ok(isClusterCleanup({ ...deletion, namespace: "", requester: by(`system:serviceaccount:kube-system:${name}`) }, inventory), name);
+    t.notOk(isClusterCleanup({ ...deletion, requester: by(`system:serviceaccount:team-a:${name}`) }, inventory), "of another namespace");
+    t.notOk(isClusterCleanup({ ...deletion, operation: "UPDATE", requester: by(`system:serviceaccount:kube-system:${name}`) }, inventory), "no deletion");
   }
   t.end();
 });

@@ -3,7 +3,7 @@ import { ResolverError } from "../../../shared/decisions/errors.ts";
 import { BaseIdentity, type BaseProvider } from "../../../sidecar/base/identity.ts";
 import type { CallerIdentity } from "../../../sidecar/sts-upstream/client.ts";
 import type { SigningCredentials } from "../../../sidecar/sts-upstream/connection.ts";
-import { STSRefused } from "../../../sidecar/sts-upstream/errors.ts";
+import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;
@@ -101,7 +101,7 @@ test("credentials that STS does not take are not usable", async (t) => {
 });
 
 test("a refusal to say whose it is is the base's trouble, and no role's", async (t) => {
-  const refusal = new STSRefused("STS answered GetCallerIdentity with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 });
+  const refusal = new UpstreamSTSError("STS answered GetCallerIdentity with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 });
   const base = subject(async () => credentials(), () => Promise.reject(refusal));
   await t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE", message: /^The sidecar's own identity is not accepted\. STS answered GetCallerIdentity/ });
   t.match(base.fault, /GetCallerIdentity/);

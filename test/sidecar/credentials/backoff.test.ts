@@ -2,7 +2,7 @@ import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
 import { judgeFailure } from "../../../sidecar/credentials/backoff.ts";
 import { CircuitOpen } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
-import { STSRefused } from "../../../sidecar/sts-upstream/errors.ts";
+import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { THROTTLED } from "../fake-sts.ts";
 
 test("what STS says of a role is remembered for a minute, what it says of a request for five, and only a denial ends what is kept", (t) => {
@@ -12,7 +12,7 @@ test("what STS says of a role is remembered for a minute, what it says of a requ
     ["SomethingNew", 60_000, false],
   ] as const;
   for (const [stsCode, forMs, endsKept] of table) {
-    t.same(judgeFailure(new STSRefused("said", { stsCode, stsStatus: 403 }), 3, 0.5), { forMs, counts: true, endsKept, refused: true }, stsCode);
+    t.same(judgeFailure(new UpstreamSTSError("said", { stsCode, stsStatus: 403 }), 3, 0.5), { forMs, counts: true, endsKept, refused: true }, stsCode);
   }
   t.end();
 });

@@ -13,7 +13,7 @@ interface Subject {
   readonly gate: CallGate;
   readonly cache: CredentialCache;
   /** `ok`, or the error's code. */
-  readonly ask: (key: string, basis?: object) => Promise<string>;
+  readonly ask: (key: string, grantedBy?: object) => Promise<string>;
 }
 
 function subject(seed: number): Subject {
@@ -21,8 +21,8 @@ function subject(seed: number): Subject {
   const sts = new FakeSTS(clock);
   const gate = new CallGate({ clock });
   const cache = new CredentialCache({ clock, random: randomFrom(seed), gate });
-  const ask: Subject["ask"] = (key, basis) =>
-    cache.get(sts.lookup(key, basis)).then(() => "ok", (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)));
+  const ask: Subject["ask"] = (key, grantedBy) =>
+    cache.get(sts.lookup(key, grantedBy)).then(() => "ok", (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)));
   return { clock, sts, gate, cache, ask };
 }
 

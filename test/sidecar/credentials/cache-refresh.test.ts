@@ -17,7 +17,7 @@ test("a refresh that fails is told once, and once when it succeeds again; its la
   };
   const onRefresh = (key: string, error: unknown): void => void told.push(`${key} ${error === null ? "again" : "failing"}`);
   const cache = new CredentialCache({ clock, random: () => 0.5, onRefresh });
-  const ask = (): Promise<Credentials> => cache.get({ key: "a", basis: cache, load });
+  const ask = (): Promise<Credentials> => cache.get({ key: "a", grantedBy: cache, load });
   await ask();
   await clock.advance(30 * MINUTE);
   t.same(told, [], "what succeeds is not told");

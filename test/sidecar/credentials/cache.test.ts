@@ -7,7 +7,7 @@ import { FakeClock } from "../fake-clock.ts";
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 /** What sessions are wanted on where that never changes. */
-const basis = {};
+const grantedBy = {};
 
 function session(clock: FakeClock, lifeMs: number, number = 1): Credentials {
   return {
@@ -45,18 +45,18 @@ const trouble = new ResolverError("ERR_STS_UNAVAILABLE", "STS could not be asked
 
 test("the answer is kept although nobody waits for it any longer", async (t) => {
   const { cache, clock, loader } = subject();
-  const hungUp = cache.get({ key: "a", basis, load: loader.load });
-  const follower = cache.get({ key: "a", basis, load: loader.load });
+  const hungUp = cache.get({ key: "a", grantedBy, load: loader.load });
+  const follower = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
   t.equal((await follower).accessKeyID, "ASIA1");
   await hungUp;
-  t.equal((await cache.get({ key: "a", basis, load: loader.load })).accessKeyID, "ASIA1");
+  t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA1");
   t.equal(loader.calls, 1);
 });
 
 test("a failure that nobody waits for is no unhandled rejection", async (t) => {
   const { cache, clock, loader } = subject();
-  void cache.get({ key: "a", basis, load: loader.load }).catch(() => {});
+  void cache.get({ key: "a", grantedBy, load: loader.load }).catch(() => {});
   loader.fail(trouble);
   await clock.advance(0);
   t.equal(cache.peek("a"), null);
@@ -64,7 +64,7 @@ test("a failure that nobody waits for is no unhandled rejection", async (t) => {
 
 test("a session is renewed at half of its life while it is used, and the one before served until then", async (t) => {
   const { cache, clock, loader } = subject();
-  const first = cache.get({ key: "a", basis, load: loader.load });
+  const first = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
   await first;
 
@@ -72,17 +72,17 @@ test("a session is renewed at half of its life while it is used, and the one bef
   t.equal(loader.calls, 1, "not before");
   await clock.advance(1);
   t.equal(loader.calls, 2, "at half life");
-  t.equal((await cache.get({ key: "a", basis, load: loader.load })).accessKeyID, "ASIA1", "the old one while STS is asked");
+  t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA1", "the old one while STS is asked");
   loader.answer(session(clock, HOUR, 2));
   await clock.advance(0);
-  t.equal((await cache.get({ key: "a", basis, load: loader.load })).accessKeyID, "ASIA2");
+  t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA2");
   t.equal(loader.calls, 2);
 });
 
 test("the jitter of a renewal is a tenth of the life to either side", async (t) => {
   for (const [random, share] of [[0, 0.4], [0.999_999, 0.6]] as const) {
     const { cache, clock, loader } = subject({ random: () => random });
-    const first = cache.get({ key: "a", basis, load: loader.load });
+    const first = cache.get({ key: "a", grantedBy, load: loader.load });
     loader.answer(session(clock, HOUR));
     await first;
     await clock.advance(share * HOUR - 10);
@@ -98,7 +98,7 @@ test("an entry that nobody used for an hour is dropped instead of renewed", asyn
     loader.calls += 1;
     return session(clock, HOUR, loader.calls);
   };
-  await cache.get({ key: "a", basis, load });
+  await cache.get({ key: "a", grantedBy, load });
   await clock.advance(59 * MINUTE);
   t.equal(loader.calls, 2, "renewed once at half life");
   await clock.advance(24 * HOUR);
@@ -114,33 +114,33 @@ test("while STS is down what is valid is served to a minute before its end, then
     loader.calls += 1;
     return up ? Promise.resolve(session(clock, HOUR)) : Promise.reject(trouble);
   };
-  await cache.get({ key: "a", basis, load });
+  await cache.get({ key: "a", grantedBy, load });
   up = false;
   await clock.advance(59 * MINUTE);
-  t.equal((await cache.get({ key: "a", basis, load })).accessKeyID, "ASIA1", "60 s left");
+  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "60 s left");
   t.ok(loader.calls > 2, "it was tried all along");
   t.ok(loader.calls < 180, "and not without a pause");
   await clock.advance(1);
-  await t.rejects(cache.get({ key: "a", basis, load }), trouble, "59.999 s left");
+  await t.rejects(cache.get({ key: "a", grantedBy, load }), trouble, "59.999 s left");
   up = true;
   await clock.advance(30_000);
-  t.equal((await cache.get({ key: "a", basis, load })).accessKeyID, "ASIA1", "back within 30 s");
+  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "back within 30 s");
 });
 
 test("a refusal ends what is kept, and is remembered for 60 s", async (t) => {
   const { cache, clock, loader } = subject();
-  const first = cache.get({ key: "a", basis, load: loader.load });
+  const first = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
   await first;
   await clock.advance(30 * MINUTE);
   loader.fail(refusal);
   await clock.advance(0);
-  await t.rejects(cache.get({ key: "a", basis, load: loader.load }), refusal);
+  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), refusal);
   await clock.advance(59_999);
-  await t.rejects(cache.get({ key: "a", basis, load: loader.load }), refusal);
+  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), refusal);
   t.equal(loader.calls, 2);
   await clock.advance(1);
-  const again = cache.get({ key: "a", basis, load: loader.load });
+  const again = cache.get({ key: "a", grantedBy, load: loader.load });
   t.equal(loader.calls, 3);
   loader.answer(session(clock, HOUR, 3));
   t.equal((await again).accessKeyID, "ASIA3");
@@ -154,7 +154,7 @@ test("a call that hangs has failed after 5 s, is aborted, and is repeated at mos
     return new Promise(() => {});
   };
   for (let i = 0; i < 200; i++) {
-    cache.get({ key: "a", basis, load }).catch(() => {});
+    cache.get({ key: "a", grantedBy, load }).catch(() => {});
     await clock.advance(50);
   }
   t.ok(signals.length >= 2 && signals.length <= 3, `${signals.length} calls`);
@@ -170,12 +170,12 @@ test("incomplete, expired and short-lived answers are failures", async (t) => {
   ];
   for (const answer of bad) {
     const { cache } = subject();
-    await t.rejects(cache.get({ key: "a", basis, load: async () => answer }), {
+    await t.rejects(cache.get({ key: "a", grantedBy, load: async () => answer }), {
       code: "ERR_STS_UNAVAILABLE", message: "STS answered with credentials that are incomplete or about to expire.",
     });
   }
   const { cache } = subject();
-  t.equal((await cache.get({ key: "a", basis, load: async () => ({ ...whole, expirationMs: clock.now() + 60_000 }) })).accessKeyID, "ASIA1", "the near miss");
+  t.equal((await cache.get({ key: "a", grantedBy, load: async () => ({ ...whole, expirationMs: clock.now() + 60_000 }) })).accessKeyID, "ASIA1", "the near miss");
 });
 
 test("a long-lived key is taken as it is and read anew each 10 minutes", async (t) => {
@@ -185,7 +185,7 @@ test("a long-lived key is taken as it is and read anew each 10 minutes", async (
     calls += 1;
     return { ...session(clock, HOUR), sessionToken: null, expirationMs: null };
   };
-  await cache.get({ key: "a", basis, load });
+  await cache.get({ key: "a", grantedBy, load });
   await clock.advance(10 * MINUTE);
   t.equal(calls, 2);
 });
@@ -193,17 +193,17 @@ test("a long-lived key is taken as it is and read anew each 10 minutes", async (
 test("the one unused for longest goes when there are too many", async (t) => {
   const { cache, clock } = subject({ limit: 2 });
   const load = async (): Promise<Credentials> => session(clock, HOUR);
-  await cache.get({ key: "a", basis, load });
-  await cache.get({ key: "b", basis, load });
-  await cache.get({ key: "a", basis, load });
-  await cache.get({ key: "c", basis, load });
+  await cache.get({ key: "a", grantedBy, load });
+  await cache.get({ key: "b", grantedBy, load });
+  await cache.get({ key: "a", grantedBy, load });
+  await cache.get({ key: "c", grantedBy, load });
   t.same([...cache.expirations()].map(({ key }) => key), ["a", "c"]);
   t.equal(clock.scheduled, 2, "its renewal is called off with it");
 });
 
 test("an entry that was dropped under its call is not brought back", async (t) => {
   const { cache, clock, loader } = subject();
-  const asked = cache.get({ key: "a", basis, load: loader.load });
+  const asked = cache.get({ key: "a", grantedBy, load: loader.load });
   cache.forget("a");
   loader.answer(session(clock, HOUR));
   t.equal((await asked).accessKeyID, "ASIA1", "who waited is answered");
@@ -217,8 +217,8 @@ test("hits and misses are told, and closing leaves no timer", async (t) => {
   const lookups: string[] = [];
   const { cache, clock } = subject({ onLookup: (result) => lookups.push(result) });
   const load = async (): Promise<Credentials> => session(clock, HOUR);
-  await cache.get({ key: "a", basis, load });
-  await cache.get({ key: "a", basis, load });
+  await cache.get({ key: "a", grantedBy, load });
+  await cache.get({ key: "a", grantedBy, load });
   t.same(lookups, ["miss", "hit"]);
   cache.close();
   t.equal(clock.scheduled, 0);

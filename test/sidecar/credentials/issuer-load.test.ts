@@ -5,7 +5,7 @@ import { NO_EXTRAS } from "../../../shared/decisions/selectors/session.ts";
 import { BaseIdentity } from "../../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
-import { Vending } from "../../../sidecar/credentials/issuer.ts";
+import { Issuer } from "../../../sidecar/credentials/issuer.ts";
 import type { CallerIdentity } from "../../../sidecar/sts-upstream/client.ts";
 import type { SigningCredentials } from "../../../sidecar/sts-upstream/connection.ts";
 import { CallGate } from "../../../sidecar/sts-upstream/rate-limiter.ts";
@@ -20,7 +20,7 @@ const WANTED = { durationSeconds: 900, policy: null, policyARNs: [] };
 interface Sidecar {
   readonly clock: FakeClock;
   readonly sts: FakeSTS;
-  readonly vending: Vending;
+  readonly vending: Issuer;
   /** Whether the base identity can be had. */
   base: boolean;
   lookups: { hit: number; miss: number; stale: number };
@@ -40,7 +40,7 @@ function sidecar(): Sidecar {
   const callerIdentity = async (): Promise<CallerIdentity> => ({ accountID: "999999999999", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod", userID: "AROA:pod" });
   const base = new BaseIdentity({ provider, sts: { callerIdentity, behindMs: 0 }, clock, random, onAttempt: () => {} });
   const sessions = new CredentialCache({ clock, random, gate: new CallGate({ clock }), onLookup: (result) => (lookups[result] += 1) });
-  const vending = new Vending(
+  const vending = new Issuer(
     { sessionName: "ack-role-resolver", region: "eu-west-1", vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [] },
     {
       base, sessions, issued: new IssuedCredentials(clock), identityOnly: null, onAccountRefused: () => {},
@@ -51,7 +51,7 @@ function sidecar(): Sidecar {
 }
 
 const GRANTS: readonly Grant[] = Array.from({ length: ROLES }, (_, i) => ({
-  verdict: "role", roleARN: `arn:aws:iam::111111111111:role/team-${i}`, selectors: [`team-${i}`], extras: NO_EXTRAS, basis: {},
+  verdict: "role", roleARN: `arn:aws:iam::111111111111:role/team-${i}`, selectors: [`team-${i}`], extras: NO_EXTRAS, grantedBy: {},
 }));
 
 /** A provider of each kind, Region and role that asks at `startMs`, then each time its 900 s are over and it is next used. */

@@ -81,10 +81,10 @@ test("a key tells the role and nothing else that was asked for", (t) => {
 });
 
 test("a key that is kept is the one that would be made, whatever is asked for on one basis in turn", (t) => {
-  const basis = {};
+  const grantedBy = {};
   const keys = new SessionKeys();
   const check = ([one, other]: [Wanted, Wanted]): boolean =>
-    [one, { ...one }, { ...one, request: { ...one.request, tags: other.request.tags } }, { ...one, asker: other.asker }, other].every((each) => keys.keyOf(basis, each.request, each.asker) === keyOf(each));
+    [one, { ...one }, { ...one, request: { ...one.request, tags: other.request.tags } }, { ...one, asker: other.asker }, other].every((each) => keys.keyOf(grantedBy, each.request, each.asker) === keyOf(each));
   fc.assert(fc.property(fc.tuple(wanted, wanted), check), parameters(t, 1_000));
   t.pass();
   t.end();

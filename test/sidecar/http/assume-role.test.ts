@@ -2,7 +2,7 @@ import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
 import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
-import { STSRefused } from "../../../sidecar/sts-upstream/errors.ts";
+import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { namespaceObject, put, removal, selectorObject } from "../../shared/decisions/objects.ts";
 import { BASE_SECRET, ROLE_A, ROLE_SECRET, type Setup, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 import { assumeBody, elementOf, send, signed, type STSAnswer, type VendedKeys } from "../sts/signed-request.ts";
@@ -179,10 +179,10 @@ test("over an hour only where STS would give it: not to a session's role", async
 
 test("what STS refused is passed on with its code; its trouble is ServiceUnavailable, and never 429", async (t) => {
   const failing = (fault: Error): Promise<STSAnswer> => new Controller({ assumeRole: async () => { throw fault; } }).assume();
-  t.match(await failing(new STSRefused("STS answered AssumeRole with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 })), {
+  t.match(await failing(new UpstreamSTSError("STS answered AssumeRole with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 })), {
     status: 403, code: "AccessDenied", message: "STS answered AssumeRole with AccessDenied: no",
   });
-  t.match(await failing(new STSRefused("x", { stsCode: "PackedPolicyTooLarge", stsStatus: 400 })), { status: 400, code: "PackedPolicyTooLarge" });
+  t.match(await failing(new UpstreamSTSError("x", { stsCode: "PackedPolicyTooLarge", stsStatus: 400 })), { status: 400, code: "PackedPolicyTooLarge" });
   t.match(await failing(new ResolverError("ERR_STS_UNAVAILABLE", "STS answered AssumeRole with Throttling: Rate exceeded")), { status: 503, code: "ServiceUnavailable" });
   t.match(await failing(new ResolverError("ERR_BASE_UNAVAILABLE", "none")), { status: 503, code: "ServiceUnavailable" });
   t.match(await failing(new TypeError("planted")), { status: 500, code: "InternalFailure", message: "A fault of the sidecar; its log has the details. (ERR_INTERNAL)" });

@@ -1,17 +1,17 @@
 import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { type Refusal, RefusalLog } from "../../../sidecar/http/rejection-log.ts";
+import { type Rejection, RejectionLog } from "../../../sidecar/http/rejection-log.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;
-const DENIED: Refusal = {
+const DENIED: Rejection = {
   error: new ResolverError("ERR_SELECTOR_NOT_GRANTED", "not for this group"), path: "/v1/credentials/selectors/:name", asked: { name: "team-a" }, selectors: ["team-a"],
 };
 
 interface Subject {
   readonly clock: FakeClock;
-  readonly refusals: RefusalLog;
+  readonly refusals: RejectionLog;
   readonly lines: Record<string, unknown>[];
   readonly counted: string[];
 }
@@ -22,7 +22,7 @@ function subject(): Subject {
   const counted: string[] = [];
   const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void lines.push(JSON.parse(line)) } });
   const metrics = { refused: (code: string) => void counted.push(code), authFailure: (kind: string) => void counted.push(kind) };
-  return { clock, lines, counted, refusals: new RefusalLog({ log, clock, metrics }) };
+  return { clock, lines, counted, refusals: new RejectionLog({ log, clock, metrics }) };
 }
 
 test("the same refusal is logged once, with the selectors' names, and counted each time", (t) => {
@@ -40,7 +40,7 @@ test("the same refusal is logged once, with the selectors' names, and counted ea
 
 test("it is logged again when anything of it has changed, and after 10 minutes with a count of those in between", async (t) => {
   const { refusals, lines, clock } = subject();
-  const others: readonly Refusal[] = [
+  const others: readonly Rejection[] = [
     { ...DENIED, error: new ResolverError("ERR_SELECTOR_MALFORMED", "not for this group") }, { ...DENIED, path: "/v1/credentials" },
     { ...DENIED, asked: { name: "team-b" } }, { ...DENIED, selectors: ["team-a", "team-b"] }, { ...DENIED, error: new ResolverError("ERR_SELECTOR_NOT_GRANTED", "another") },
   ];

@@ -1,10 +1,10 @@
 import { test } from "tap";
 import { type ErrorCode, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
 import { inWordsOfSTS } from "../../../sidecar/http/sts-routes.ts";
-import { STSRefused } from "../../../sidecar/sts-upstream/errors.ts";
-import { STSRefusal } from "../../../sidecar/sts/response.ts";
+import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
+import { STSErrorResponse } from "../../../sidecar/sts/response.ts";
 
-function wordingOf(error: ResolverError | STSRefusal): string {
+function wordingOf(error: ResolverError | STSErrorResponse): string {
   const { status, code } = inWordsOfSTS(error);
   return `${status} ${code}`;
 }
@@ -33,7 +33,7 @@ test("each of our refusals is what STS would call it", (t) => {
     ERR_STS_UNAVAILABLE: "503 ServiceUnavailable", ERR_NOT_READY: "503 ServiceUnavailable", ERR_REQUEST_CONNECTIONS: "503 ServiceUnavailable",
   } as const;
   for (const code of Object.keys(cases).filter((name): name is keyof typeof cases => name in cases)) t.equal(wordingOf(new ResolverError(code, "")), cases[code], code);
-  t.equal(wordingOf(new STSRefused("said", { stsCode: "RegionDisabledException", stsStatus: 403 })), "403 RegionDisabledException", "STS's own goes through");
-  t.equal(wordingOf(new STSRefusal("ExpiredToken", 403, "")), "403 ExpiredToken");
+  t.equal(wordingOf(new UpstreamSTSError("said", { stsCode: "RegionDisabledException", stsStatus: 403 })), "403 RegionDisabledException", "STS's own goes through");
+  t.equal(wordingOf(new STSErrorResponse("ExpiredToken", 403, "")), "403 ExpiredToken");
   t.end();
 });

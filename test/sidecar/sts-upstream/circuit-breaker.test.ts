@@ -1,12 +1,12 @@
 import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
-import { Circuit, type CircuitState, NotAsked } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import { CircuitBreaker, type CircuitState, NotAsked } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { DENIED, THROTTLED } from "../fake-sts.ts";
 
 interface Subject {
   readonly clock: FakeClock;
-  readonly circuit: Circuit;
+  readonly circuit: CircuitBreaker;
   readonly changes: readonly CircuitState[];
   /** `ok`, or the code of the error; `open` where nothing was called. */
   readonly ask: (fault?: Error) => Promise<string>;
@@ -15,7 +15,7 @@ interface Subject {
 function subject(): Subject {
   const clock = new FakeClock();
   const changes: CircuitState[] = [];
-  const circuit = new Circuit({ clock, onChange: (state) => changes.push(state) });
+  const circuit = new CircuitBreaker({ clock, onChange: (state) => changes.push(state) });
   const ask = async (fault?: Error): Promise<string> => {
     try {
       await circuit.run(async () => {

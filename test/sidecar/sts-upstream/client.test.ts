@@ -6,7 +6,7 @@ import {
 import { accessDenied, type Fault, THROTTLED } from "../../../cli/local/sts-emulator/faults.ts";
 import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
 import { NO_EXTRAS, type SessionRequest } from "../../../shared/decisions/selectors/session.ts";
-import { Circuit } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import { CircuitBreaker } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { createSTS, type STS, type STSOptions } from "../../../sidecar/sts-upstream/client.ts";
 import type { SigningCredentials } from "../../../sidecar/sts-upstream/connection.ts";
 import { FakeClock } from "../fake-clock.ts";
@@ -107,7 +107,7 @@ test("what STS refuses a role by in words that are not known here opens no circu
   ];
   for (const [code, status, state] of answers) {
     const { sts } = await start(t, { faults: () => ({ do: "refuse", code, status, message: "x" }) });
-    const circuit = new Circuit({ clock: new FakeClock() });
+    const circuit = new CircuitBreaker({ clock: new FakeClock() });
     for (let i = 0; i < 5; i++) await t.rejects(circuit.run(() => sts.assumeRole(BASE, REQUEST, never())), { code: "ERR_STS_UNAVAILABLE" });
     t.equal(circuit.state, state, code);
   }

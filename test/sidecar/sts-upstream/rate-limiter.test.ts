@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { CallBudget } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { RateLimiter } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 interface Subject {
   readonly clock: FakeClock;
-  readonly budget: CallBudget;
+  readonly budget: RateLimiter;
   /** Names of calls in the order that they started in. */
   readonly started: readonly string[];
   readonly startedAtMs: readonly number[];
@@ -15,7 +15,7 @@ interface Subject {
 
 function subject(): Subject {
   const clock = new FakeClock();
-  const budget = new CallBudget(clock);
+  const budget = new RateLimiter(clock);
   const started: string[] = [];
   const startedAtMs: number[] = [];
   const running: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { field, isJsonObject, type JsonObject, stringMap } from "../../kubernetes/json.ts";
 import { objectMeta } from "../../kubernetes/object-meta.ts";
-import type { CheckContext, JudgeInput } from "../change.ts";
+import type { CheckContext, CheckInput } from "../change.ts";
 
 /** A step of one of the two CARM ConfigMaps, from the stored one to the new one. */
 export interface ConfigMapChange extends CheckContext {
@@ -20,7 +20,7 @@ export function isRead({ namespace, settings }: ConfigMapChange): boolean {
   return namespace === settings.ackSystemNamespace;
 }
 
-export function configMapChange({ object, old }: Pick<JudgeInput, "object" | "old">, context: CheckContext): ConfigMapChange {
+export function configMapChange({ object, old }: Pick<CheckInput, "object" | "old">, context: CheckContext): ConfigMapChange {
   const { name, namespace } = objectMeta(object);
   const deleting = context.operation === "DELETE";
   const stored = deleting ? object : old;

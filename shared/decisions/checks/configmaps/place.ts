@@ -24,7 +24,7 @@ export const CM_07B: Check<ConfigMapChange> = {
   reason: "Controllers of several namespaces read a copy each; where the copies differ, so do the roles that they use.",
   fix: "give every copy the same entries",
   example: "data: {} # of ack-role-account-map in ack-system, where the one in ack-s3 has an entry",
-  needs: ["config maps"],
+  requires: ["config maps"],
   *find({ data, inventory, name, namespace }): Iterable<Fault> {
     for (const other of inventory.namespacesOfConfigMap(name)) {
       const copy = inventory.configMap(other, name);

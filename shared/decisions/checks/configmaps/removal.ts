@@ -12,7 +12,7 @@ export const CM_08: Check<ConfigMapChange> = {
   reason: "Controllers stop every resource under a key that is gone, and every one that exists in another account than its role's, for ever.",
   fix: "keep the key's account until the resources are gone, or first let the namespaces name another key whose role is in the same account",
   example: "data: {} # was {'111122223333': 'arn:aws:iam::111122223333:role/a'}, and a namespace names 111122223333",
-  needs: ["namespaces", "resources"],
+  requires: ["namespaces", "resources"],
   on: ["UPDATE"],
   ofChange: true,
   *find(change): Found {
@@ -53,7 +53,7 @@ export const CM_11: Check<ConfigMapChange> = {
   reason: "Without the map controllers stop every resource whose role it holds.",
   fix: "keep the map until no namespace names an account or a team and the resources are gone",
   example: "kubectl -n ack-system delete configmap ack-role-account-map # while a namespace names an account",
-  needs: ["namespaces", "resources"],
+  requires: ["namespaces", "resources"],
   on: ["DELETE"],
   *find(change): Found {
     if (!isRead(change)) return;

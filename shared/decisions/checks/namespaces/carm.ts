@@ -10,9 +10,9 @@ const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
 
 /** The account key that decides in the namespace, "" where none does: a team that is read decides alone. */
-function decidingOwner({ name, settings, written }: NamespaceChange): string {
-  const read = !IGNORED_NAMESPACES.has(name) && (!settings.teamLevelCARM || teamOf(written.annotations, settings) === "");
-  return read ? annotated(written, OWNER_ACCOUNT_ANNOTATION) : "";
+function decidingOwner({ name, settings, state }: NamespaceChange): string {
+  const read = !IGNORED_NAMESPACES.has(name) && (!settings.teamLevelCARM || teamOf(state.annotations, settings) === "");
+  return read ? annotated(state, OWNER_ACCOUNT_ANNOTATION) : "";
 }
 
 /** Why the map has no role for the namespace, or null where it has one, be it for some services only. */
@@ -38,7 +38,7 @@ export const NS_03: Check<NamespaceChange> = {
   reason: "Controllers look up the role of the namespace's resources under this key of ack-role-account-map; without an entry each of them is stopped.",
   fix: FIX_ENTRY,
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
-  needs: ["config maps"],
+  requires: ["config maps"],
   *find(change): Iterable<Fault> {
     const owner = decidingOwner(change);
     const message = owner === "" ? null : missing(change, ACCOUNT_MAP, owner);
@@ -53,8 +53,8 @@ export const NS_03B: Check<NamespaceChange> = {
   reason: "A key of the account map may be any text, so a mistyped account id is looked up as it stands.",
   fix: "write the 12 digits of the account, in quotes",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: 1111-2222-3333}}",
-  *find({ written }): Iterable<Fault> {
-    const owner = annotated(written, OWNER_ACCOUNT_ANNOTATION);
+  *find({ state }): Iterable<Fault> {
+    const owner = annotated(state, OWNER_ACCOUNT_ANNOTATION);
     if (!/^[\s-]*[0-9][0-9\s-]*$/.test(owner) || /^[0-9]{12}$/.test(owner)) return;
     yield { path: OWNER_PATH, message: `${quote(owner)} looks like an account id, which has 12 digits and nothing else` };
   },
@@ -67,11 +67,11 @@ export const NS_05: Check<NamespaceChange> = {
   reason: "Controllers read team-id only with their feature gate TeamLevelCARM, and with it a team decides alone, with no fall-back to the account.",
   fix: "keep the one annotation that the controllers are to read",
   example: "metadata: {annotations: {services.k8s.aws/team-id: a, services.k8s.aws/owner-account-id: '111122223333'}}",
-  *find({ settings, written }): Iterable<Fault> {
-    const team = teamOf(written.annotations, settings);
+  *find({ settings, state }): Iterable<Fault> {
+    const team = teamOf(state.annotations, settings);
     if (settings.mode !== "carm" || team === "") return;
     if (!settings.teamLevelCARM) yield { path: TEAM_PATH, message: "the team is ignored, since --team-level-carm is not on" };
-    else if (annotated(written, OWNER_ACCOUNT_ANNOTATION) !== "") yield { path: OWNER_PATH, message: `the account is ignored, since the namespace has a team too, ${quote(team)}` };
+    else if (annotated(state, OWNER_ACCOUNT_ANNOTATION) !== "") yield { path: OWNER_PATH, message: `the account is ignored, since the namespace has a team too, ${quote(team)}` };
   },
 };
 
@@ -83,10 +83,10 @@ export const NS_05B: Check<NamespaceChange> = {
   reason: "Controllers look up the role of the namespace's resources under this key of ack-role-team-map; without an entry each of them is stopped, with no fall-back to the account.",
   fix: FIX_ENTRY,
   example: "metadata: {annotations: {services.k8s.aws/team-id: payments}} # the map has no such key",
-  needs: ["config maps"],
+  requires: ["config maps"],
   *find(change): Iterable<Fault> {
-    const { name, settings, written } = change;
-    const team = teamOf(written.annotations, settings);
+    const { name, settings, state } = change;
+    const team = teamOf(state.annotations, settings);
     const read = settings.teamLevelCARM && team !== "" && !IGNORED_NAMESPACES.has(name);
     const message = read ? missing(change, TEAM_MAP, team) : null;
     if (message !== null) yield { path: TEAM_PATH, message };
@@ -94,8 +94,8 @@ export const NS_05B: Check<NamespaceChange> = {
 };
 
 /** The annotations by which a namespace asks for CARM, as they stand in it. */
-function* carmPaths({ written }: NamespaceChange): Iterable<Fault["path"]> {
-  for (const key of [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION]) if (annotated(written, key) !== "") yield annotationPath(key);
+function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
+  for (const key of [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION]) if (annotated(state, key) !== "") yield annotationPath(key);
 }
 
 export const NS_06: Check<NamespaceChange> = {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../kubernetes/json.ts";
 import type { Labels } from "../../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../../kubernetes/names.ts";
 import { objectMeta } from "../../kubernetes/object-meta.ts";
-import type { CheckContext, JudgeInput } from "../change.ts";
+import type { CheckContext, CheckInput } from "../change.ts";
 
 export interface NamespaceState {
   /** With the label that every namespace carries. */
@@ -15,16 +15,16 @@ export interface NamespaceState {
 export interface NamespaceChange extends CheckContext {
   readonly name: string;
   /** The namespace as it is to be; at DELETE as it was. */
-  readonly written: NamespaceState;
+  readonly state: NamespaceState;
   /** What was stored before, null at CREATE. */
   readonly stored: NamespaceState | null;
   readonly access: AccessAnswers | null;
 }
 
-export function namespaceChange(input: Pick<JudgeInput, "object" | "old" | "access">, context: CheckContext): NamespaceChange {
+export function namespaceChange(input: Pick<CheckInput, "object" | "old" | "access">, context: CheckContext): NamespaceChange {
   const { access = null, object, old } = input;
   const stored = context.operation === "DELETE" ? object : old;
-  return { ...context, access, name: objectMeta(object).name, written: stateOf(object), stored: stored === null ? null : stateOf(stored) };
+  return { ...context, access, name: objectMeta(object).name, state: stateOf(object), stored: stored === null ? null : stateOf(stored) };
 }
 
 export function stateOf(object: JsonObject): NamespaceState {

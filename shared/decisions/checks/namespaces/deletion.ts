@@ -20,8 +20,8 @@ export const NS_09: Check<NamespaceChange> = {
   reason: "Controllers take any other text silently for retain, and leave behind in AWS what was to be deleted.",
   fix: "write delete or retain",
   example: "metadata: {annotations: {s3.services.k8s.aws/deletion-policy: Delete}}",
-  *find({ written }): Iterable<Fault> {
-    for (const [key, value] of written.annotations) {
+  *find({ state }): Iterable<Fault> {
+    for (const [key, value] of state.annotations) {
       if (!OF_SERVICE.test(key) || value === "" || POLICIES.has(value)) continue;
       yield { path: annotationPath(key), message: `${quote(value)} is no deletion policy, and is taken for retain` };
     }
@@ -35,9 +35,9 @@ export const NS_09B: Check<NamespaceChange> = {
   reason: "Controllers read a namespace's deletion policy under the lower-case name of their own service alone, and ignore every other.",
   fix: "write SERVICE.services.k8s.aws/deletion-policy with the service's lower-case name, such as s3",
   example: "metadata: {annotations: {services.k8s.aws/deletion-policy: retain}}",
-  *find({ inventory, written }): Iterable<Fault> {
+  *find({ inventory, state }): Iterable<Fault> {
     const installed = inventory.groups;
-    for (const key of written.annotations.keys()) {
+    for (const key of state.annotations.keys()) {
       const [, service] = OF_SERVICE.exec(key) ?? [];
       if (key === DELETION_POLICY_ANNOTATION) yield { path: annotationPath(key), message: "the deletion policy names no service, so it is ignored on a namespace" };
       else if (service !== undefined) yield* serviceFaults(key, service, installed);
@@ -60,8 +60,8 @@ export const NS_10: Check<NamespaceChange> = {
   reason: "Controllers read these annotations from resources and ignore them on a namespace.",
   fix: "annotate the resources themselves",
   example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
-  *find({ written }): Iterable<Fault> {
-    for (const key of written.annotations.keys()) {
+  *find({ state }): Iterable<Fault> {
+    for (const key of state.annotations.keys()) {
       if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue; // of which NS-09b speaks
       const fix = key === REGION_ANNOTATION ? { fix: `write ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate the resources themselves` } : {};
       yield { path: annotationPath(key), message: "the annotation is ignored on a namespace", ...fix };
@@ -76,7 +76,7 @@ export const NS_13: Check<NamespaceChange> = {
   reason: "ACK resources wait for their finalizers, which need the namespace's labels and annotations and the selectors of its resources until the last of them is gone.",
   fix: "leave the namespace's labels and annotations and the selectors of its resources as they are until it is gone",
   example: "kubectl delete namespace team-a # while a Bucket is in it",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["DELETE"],
   *find({ inventory, name }): Found {
     const resources = inventory.resources.inNamespace(name);

@@ -18,8 +18,8 @@ export const NS_08: Check<NamespaceChange> = {
   reason: "Controllers send the namespace's requests to this address unchecked, and their signed AssumeRole calls with their session token too.",
   fix: "write https://HOST or https://HOST:PORT, without credentials or a query",
   example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'http://minio.team-a.svc'}}",
-  *find({ written }): Iterable<Fault> {
-    const url = annotated(written, ENDPOINT_URL_ANNOTATION);
+  *find({ state }): Iterable<Fault> {
+    const url = annotated(state, ENDPOINT_URL_ANNOTATION);
     if (url === "") return;
     // The URL itself may hold a password: only its harmless parts are told.
     for (const message of endpointFaults(url)) yield { path: PATH, message };
@@ -53,9 +53,9 @@ export const NS_08B: Check<NamespaceChange> = {
   reason: "Whoever runs the endpoint sees what the controllers send, and can answer as it likes: only hosts that are trusted may be named.",
   fix: "name one of the hosts of --allowed-endpoint-hosts, or have the host added there",
   example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'https://collector.example.net'}}",
-  needs: ["--allowed-endpoint-hosts"],
-  *find({ settings: { allowedEndpointHosts }, written }): Iterable<Fault> {
-    const [, , authority] = URI.exec(annotated(written, ENDPOINT_URL_ANNOTATION)) ?? [];
+  requires: ["--allowed-endpoint-hosts"],
+  *find({ settings: { allowedEndpointHosts }, state }): Iterable<Fault> {
+    const [, , authority] = URI.exec(annotated(state, ENDPOINT_URL_ANNOTATION)) ?? [];
     if (authority === undefined) return;
     const place = placeOf(authority).toLowerCase();
     const host = place.replace(/:[0-9]*$/, "");

@@ -19,14 +19,14 @@ export const NS_01: Check<NamespaceChange> = {
   reason: "The labels of a namespace decide which IAMRoleSelectors select its resources. Controllers notice a change only at their next resync, and then stop at another account for ever, or work with their own role.",
   fix: "keep the labels that select these resources, or change the selectors first so that each resource keeps its account",
   example: "metadata: {labels: {env: dev}} # was prod, which a selector of another account selects by",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["UPDATE"],
   ofChange: true,
-  *find({ inventory, name, settings, stored, written }): Found {
-    if (settings.mode === "carm" || stored === null || sameLabels(stored.labels, written.labels)) return;
+  *find({ inventory, name, settings, stored, state }): Found {
+    if (settings.mode === "carm" || stored === null || sameLabels(stored.labels, state.labels)) return;
     const own = controllerAccountOf(settings);
     const affected = new Affected();
-    for (const transition of transitionsOfNamespace(inventory, name, written.labels)) {
+    for (const transition of transitionsOfNamespace(inventory, name, state.labels)) {
       if (transition === null) yield null;
       else affected.add(transition.resource, effectOf(transition, own));
       if (affected.harmed === ENOUGH) break;
@@ -58,9 +58,9 @@ class Affected {
 }
 
 /** The IAMRoleSelectors that select something in the namespace by the change, and did not before. */
-export function selectorsGained({ inventory, name, stored, written }: Pick<NamespaceChange, "inventory" | "name" | "stored" | "written">): readonly string[] {
+export function selectorsGained({ inventory, name, stored, state }: Pick<NamespaceChange, "inventory" | "name" | "stored" | "state">): readonly string[] {
   const before = new Set(stored === null ? [] : inventory.selectorsOfNamespace(name, stored.labels));
-  return inventory.selectorsOfNamespace(name, written.labels).flatMap((selector) => (before.has(selector) ? [] : [selector.name])).toSorted(compareText);
+  return inventory.selectorsOfNamespace(name, state.labels).flatMap((selector) => (before.has(selector) ? [] : [selector.name])).toSorted(compareText);
 }
 
 export const NS_02: Check<NamespaceChange> = {
@@ -70,7 +70,7 @@ export const NS_02: Check<NamespaceChange> = {
   reason: "Whoever may label a namespace chooses the roles of what is in it. With this check only who is granted the verb `use` on the selectors may.",
   fix: "grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, resourceNames and verbs use",
   example: "kubectl label namespace sandbox env=prod # of a user without the verb use on the IAMRoleSelector that selects env: prod",
-  needs: ["access reviews"],
+  requires: ["access reviews"],
   ofChange: true,
   *find(change): Iterable<Fault> {
     const path = ["metadata", "labels"];

@@ -16,7 +16,7 @@ export const NS_04: Check<NamespaceChange> = {
   reason: "What exists in one account stays there: with a role of another, or none, controllers stop at it for ever and cannot delete it either.",
   fix: "leave the annotation until these resources are gone, or name a key whose role is in their account",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '444455556666'}} # was 111122223333, where a Bucket is",
-  needs: ["resources", "config maps"],
+  requires: ["resources", "config maps"],
   on: ["UPDATE"],
   ofChange: true,
   *find(change): Found {
@@ -39,9 +39,9 @@ export const NS_04: Check<NamespaceChange> = {
 };
 
 /** The first of the annotations that controllers read and the change touches. */
-function changedPath({ settings, stored, written }: NamespaceChange): ReturnType<typeof annotationPath> | null {
+function changedPath({ settings, stored, state }: NamespaceChange): ReturnType<typeof annotationPath> | null {
   const keys = settings.teamLevelCARM ? [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION] : [OWNER_ACCOUNT_ANNOTATION];
-  const changed = keys.find((key) => stored !== null && annotated(stored, key) !== annotated(written, key));
+  const changed = keys.find((key) => stored !== null && annotated(stored, key) !== annotated(state, key));
   return changed === undefined ? null : annotationPath(changed);
 }
 
@@ -52,7 +52,7 @@ const SO_MANY = "N resources";
 function stranding(change: NamespaceChange, stored: NamespaceState, resource: ACKResource): string | null {
   const owner = resource.status.ownerAccountID;
   if (owner === null || accountIn(change, stored, resource) !== owner) return null;
-  const account = accountIn(change, change.written, resource);
+  const account = accountIn(change, change.state, resource);
   if (account === owner) return null;
   return printable(account === null ? `the change leaves ${SO_MANY} of account ${owner} without a role` : `the change moves ${SO_MANY} from account ${owner} to account ${account}`);
 }

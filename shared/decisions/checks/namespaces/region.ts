@@ -16,8 +16,8 @@ export const NS_07: Check<NamespaceChange> = {
   reason: "Controllers take any text for a region, and every call for the namespace's resources then fails.",
   fix: "write a region of the controllers' partition, such as eu-west-1",
   example: "metadata: {annotations: {services.k8s.aws/default-region: Frankfurt}}",
-  *find({ settings, written }): Iterable<Fault> {
-    const region = annotated(written, DEFAULT_REGION_ANNOTATION);
+  *find({ settings, state }): Iterable<Fault> {
+    const region = annotated(state, DEFAULT_REGION_ANNOTATION);
     if (region === "") return;
     if (!isRegion(region)) {
       yield { path: PATH, message: `${quote(region)} is not a region` };
@@ -34,11 +34,11 @@ export const NS_07B: Check<NamespaceChange> = {
   reason: "A resource stays in the region that it was made in: where another one is wanted, controllers stop at it for ever, without a condition.",
   fix: "keep the default, or annotate these resources with services.k8s.aws/region first",
   example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} # was us-east-1, where a Bucket is",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["UPDATE"],
   ofChange: true,
-  *find({ inventory, name, settings, stored, written }): Found {
-    const wanted = defaultOf(written, settings.region);
+  *find({ inventory, name, settings, stored, state }): Found {
+    const wanted = defaultOf(state, settings.region);
     if (stored === null || wanted === defaultOf(stored, settings.region)) return;
     const before = defaultOf(stored, settings.region);
     const drifting = [...inventory.resources.inNamespace(name)].filter((resource) => takesDefault(resource) && resource.status.region !== wanted);

@@ -11,7 +11,7 @@ export const ACK_07: Check<ResourceChange> = {
   reason: "A controller stops for ever at a resource whose role is in another account than the resource, without a condition on it.",
   fix: "keep the labels that select a role in its account; a resource moves only by being made anew",
   example: "a label on a Bucket of account 111122223333, by which the IAMRoleSelector of 444455556666 selects it",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   on: ["UPDATE"],
   *find(change): Iterable<Fault> {
     if (change.resource.created) yield* accountDrift(change, "which controllers stop at for ever");
@@ -25,7 +25,7 @@ export const ACK_18: Check<ResourceChange> = {
   reason: "The account of the first attempt stays in the status even where nothing was made, and a role in any other account is then refused.",
   fix: "delete the object and create it anew, or clear status.ackResourceMetadata",
   example: "status: {ackResourceMetadata: {ownerAccountID: '111122223333'}} # no arn, and a role in 444455556666",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   *find(change): Iterable<Fault> {
     if (!change.resource.created) yield* accountDrift(change, "though it was never made there");
   },
@@ -46,7 +46,7 @@ export const ACK_08: Check<ResourceChange> = {
   reason: "Controllers do not stop at a resource of another account that nothing selects: they make it again, or give it up, with their own role in their own account.",
   fix: "keep the labels by which a selector in its account selects it",
   example: "a Bucket of account 111122223333 without the label that its IAMRoleSelector reads",
-  needs: RESOLUTION_OF_ALL,
+  requires: RESOLUTION_OF_ALL,
   on: ["UPDATE"],
   find: (change) => fallBack(change, "would make it again there"),
 };

@@ -59,7 +59,7 @@ export const ACK_17: Check<ResourceChange> = {
   reason: "The role of another account cannot adopt the AWS resource, and with adopt-or-create makes another one in its own.",
   fix: "put it where a selector of the AWS resource's account selects it",
   example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, ${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} # with a role in 111122223333`,
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
     if (!annotations.has(ADOPTION_POLICY_ANNOTATION) || accountID === null) return;
     const arn = stringAt(parsedFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");

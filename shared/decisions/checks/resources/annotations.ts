@@ -16,7 +16,7 @@ export const ACK_02: Check<ResourceChange> = {
   reason: "The annotations that tell a resource's role are the webhook's to write: a value of another's could pretend that a role was resolved.",
   fix: "leave it out: the webhook writes what holds",
   example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   *find({ resource, resolution }): Iterable<Fault> {
     const truth = resolutionAnnotations(resolution);
     for (const key of RESOLUTION_KEYS) {

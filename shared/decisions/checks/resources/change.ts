@@ -3,8 +3,8 @@ import type { Inventory } from "../../inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "../../kubernetes/ack-resource.ts";
 import { field, type JsonObject } from "../../kubernetes/json.ts";
 import { type Resolution, resolve } from "../../resolution/resolve.ts";
-import type { CheckContext, JudgeInput } from "../change.ts";
-import type { Need } from "../check.ts";
+import type { CheckContext, CheckInput } from "../change.ts";
+import type { Requirement } from "../check.ts";
 
 /** A resource and the role that it gets as everything else is now. */
 export interface ResolvedResource {
@@ -22,13 +22,13 @@ export interface ResourceChange extends CheckContext, ResolvedResource {
 }
 
 /** What tells a resource's role: see `Need`. */
-export const RESOLUTION: readonly Need[] = ["selectors and namespaces"];
+export const RESOLUTION: readonly Requirement[] = ["selectors and namespaces"];
 
 /** As `RESOLUTION`, and whose role is used where nothing selects a resource. */
-export const RESOLUTION_OF_ALL: readonly Need[] = [...RESOLUTION, "--controller-account or --controller-role"];
+export const RESOLUTION_OF_ALL: readonly Requirement[] = [...RESOLUTION, "--controller-account or --controller-role"];
 
 /** The subject of the checks of ACK resources. */
-export function resourceChange(input: JudgeInput, operation: Operation, settings: DecisionSettings, inventory: Inventory): ResourceChange {
+export function resourceChange(input: CheckInput, operation: Operation, settings: DecisionSettings, inventory: Inventory): ResourceChange {
   const { old, origin, requester, access = null } = input;
   const resolved = (object: JsonObject): ResolvedResource => {
     const resource = resourceOf(object);
@@ -42,7 +42,7 @@ export function resourceChange(input: JudgeInput, operation: Operation, settings
  * The stored status: at CREATE there is none, and at UPDATE the API server puts the stored one back whatever the request holds,
  * where the kind has a status subresource as all of ACK's have. A file is a picture of the object, its status included.
  */
-function statusThatCounts({ object, old, origin }: JudgeInput, operation: Operation): unknown {
+function statusThatCounts({ object, old, origin }: CheckInput, operation: Operation): unknown {
   if (old !== null) return field(old, "status");
   return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
 }

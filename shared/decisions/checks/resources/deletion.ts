@@ -17,7 +17,7 @@ export const ACK_30: Check<ResourceChange> = {
   reason: "The controller would delete with its own role: it leaves the resource behind in its account, or deletes one of the same name in the controller's.",
   fix: "have a selector of its account select it first, or annotate it with services.k8s.aws/deletion-policy: retain to leave it in AWS",
   example: "kubectl delete of a Bucket of account 111122223333 after its IAMRoleSelector",
-  needs: RESOLUTION_OF_ALL,
+  requires: RESOLUTION_OF_ALL,
   on: ["DELETE"],
   *find(change): Iterable<Fault> {
     // With any other policy no call to AWS is made.
@@ -32,7 +32,7 @@ export const ACK_31: Check<ResourceChange> = {
   reason: "A controller that stops at a resource does not finish its deletion either: the finalizer stays, and nothing on the resource says why.",
   fix: "mend that first; until then the deletion hangs",
   example: "kubectl delete of a Bucket that two IAMRoleSelectors select",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   on: ["DELETE"],
   *find(change): Iterable<Fault> {
     const { resolution } = change;
@@ -51,7 +51,7 @@ export const ACK_32: Check<ResourceChange> = {
   reason: "A controller refuses to work on a resource with a role of another account, so its finalizer would stay for ever.",
   fix: "have a selector of its account select it first",
   example: "kubectl delete of a Bucket of account 111122223333 whose IAMRoleSelector now names a role in 444455556666",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   on: ["DELETE"],
   find: (change) => accountDrift(change, "so the deletion would hang for ever"),
 };

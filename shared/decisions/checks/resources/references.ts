@@ -15,7 +15,7 @@ export const ACK_16: Check<ResourceChange> = {
   reason: "A reference across accounts needs a policy on the other side, which is often missing, and one across partitions never works.",
   fix: "name something of the resource's own account and partition, unless the other side allows it",
   example: "spec: {encryption: {kmsKeyID: 'arn:aws:kms:eu-west-1:444455556666:key/1'}} # with a role in 111122223333",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   *find({ object, resolution }): Found {
     const role = parseARN(resolution.roleARN ?? "");
     if (role === null) return;

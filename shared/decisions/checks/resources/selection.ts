@@ -14,7 +14,7 @@ export const ACK_03: Check<ResourceChange> = {
   reason: "A controller stops at a new resource that has no one role: two selectors select it, or the CARM maps refuse it. After a conflict nothing on the resource says so.",
   fix: "narrow or delete all selectors but one, or change the labels of the resource",
   example: "a Bucket in a namespace that two IAMRoleSelectors name",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   on: ["CREATE"],
   find: stopped,
 };
@@ -26,7 +26,7 @@ export const ACK_04: Check<ResourceChange> = {
   reason: "A controller stops at a changed resource that has no one role. A change is let through all the same, since it may be the one that heals.",
   fix: "narrow or delete all selectors but one, or change the labels of the resource",
   example: "a new label on a Bucket, by which a second IAMRoleSelector selects it",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   on: ["UPDATE"],
   find: stopped,
 };
@@ -52,7 +52,7 @@ export const ACK_05: Check<ResourceChange> = {
   reason: "A resource that nothing selects is made in the controller's own account, with the controller's own role.",
   fix: "label it or its namespace so that a selector selects it, unless it belongs into the controller's own account",
   example: "a Bucket in a namespace that no IAMRoleSelector selects",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   *find(change): Iterable<Fault> {
     if (change.resolution.outcome === "default" && !requiresSelector(change)) yield { path: METADATA, message: clause(change.resolution) };
   },
@@ -65,7 +65,7 @@ export const ACK_05B: Check<ResourceChange> = {
   reason: `The namespace's annotation \`${SELECTOR_REQUIRED_ANNOTATION}: "true"\` says that none of its resources is for the controller's own account.`,
   fix: "label it so that a selector selects it, or have a selector made that does",
   example: `metadata: {name: team-a, annotations: {${SELECTOR_REQUIRED_ANNOTATION}: "true"}} # the Namespace of a Bucket that no IAMRoleSelector selects`,
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   *find(change): Iterable<Fault> {
     if (change.resolution.outcome !== "default" || !requiresSelector(change)) return;
     yield { path: METADATA, message: `namespace ${change.resource.namespace} requires a selector for each of its resources, and the controller's own role would be used` };
@@ -83,7 +83,7 @@ export const ACK_06: Check<ResourceChange> = {
   reason: "Whoever may label a resource could otherwise choose the role that it is managed with.",
   fix: "keep the labels that selectors read; who looks after the selectors moves resources",
   example: "tier: gold for tier: silver on a Bucket, where an IAMRoleSelector selects each",
-  needs: RESOLUTION,
+  requires: RESOLUTION,
   on: ["UPDATE"],
   ofChange: true,
   *find({ stored, resolution, access }): Iterable<Fault> {
@@ -125,7 +125,7 @@ export const ACK_09: Check<ResourceChange> = {
   reason: "Whoever may write a resource may have the controller act with the role of its selector. With this check only who is granted the verb `use` on the selector may.",
   fix: "grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, resourceNames and verbs use",
   example: "a Bucket of a user without the verb use on the IAMRoleSelector that selects it",
-  needs: [...RESOLUTION, "access reviews"],
+  requires: [...RESOLUTION, "access reviews"],
   *find({ resolution, access }): Iterable<Fault> {
     const [selector] = resolution.outcome === "selected" ? resolution.selectors : [];
     if (selector === undefined) return;
@@ -145,7 +145,7 @@ export const ACK_19: Check<ResourceChange> = {
   reason: "No controller looks at a resource outside the namespaces that they are told to watch.",
   fix: "put it into a namespace that is watched, or have this one watched too",
   example: "a Bucket in team-b, with --watch-namespace team-a",
-  needs: ["--watch-namespace"],
+  requires: ["--watch-namespace"],
   *find({ resource, settings }): Iterable<Fault> {
     if (settings.watchNamespaces.includes(resource.namespace)) return;
     yield { path: ["metadata", "namespace"], message: `the controllers do not watch namespace ${resource.namespace}, so nobody manages it` };
@@ -159,7 +159,7 @@ export const ACK_19B: Check<ResourceChange> = {
   reason: "No controller looks at a resource without the labels that they are told to watch.",
   fix: "label it so that it is watched, or have such resources watched too",
   example: "a Bucket without the label managed, with --watch-selectors managed",
-  needs: ["--watch-selectors"],
+  requires: ["--watch-selectors"],
   *find({ resource, settings: { watchSelector } }): Iterable<Fault> {
     if (watchSelector === null || labelsSatisfy(resource.labels, watchSelector)) return;
     yield { path: ["metadata", "labels"], message: "the controllers do not watch resources with these labels, so nobody manages it" };

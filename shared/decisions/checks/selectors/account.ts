@@ -16,9 +16,9 @@ export const IRS_04: Check<SelectorChange> = {
   reason: "A role of another partition can never be assumed, and one outside the allowed accounts must not be.",
   fix: "write a role of one of the accounts that --allowed-accounts lists",
   example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
-  needs: ["--allowed-accounts or --controller-role"],
-  *find({ written, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
-    const role = parseRoleARN(written.arn ?? "");
+  requires: ["--allowed-accounts or --controller-role"],
+  *find({ spec, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
+    const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
     const partition = parseARN(controllerRole ?? "")?.partition ?? role.partition;
     if (role.partition !== partition) {
@@ -38,11 +38,11 @@ export const IRS_05: Check<SelectorChange> = {
   reason: "A role in the controllers' own account keeps nothing apart, and their own role may not be allowed to assume itself.",
   fix: "write a role in the account of the team, or leave the selector out if the controllers' own role is meant",
   example: "# with --controller-account 111122223333\nspec: {arn: 'arn:aws:iam::111122223333:role/team-a'}",
-  needs: ["--controller-account or --controller-role"],
-  *find({ written, settings }): Iterable<Fault> {
-    const role = parseRoleARN(written.arn ?? "");
+  requires: ["--controller-account or --controller-role"],
+  *find({ spec, settings }): Iterable<Fault> {
+    const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
-    if (written.arn === settings.controllerRole) yield { path: PATH, message: "the role is the controllers' own, which they use without a selector" };
+    if (spec.arn === settings.controllerRole) yield { path: PATH, message: "the role is the controllers' own, which they use without a selector" };
     else if (role.accountID === controllerAccountOf(settings)) yield { path: PATH, message: `account ${role.accountID} is the controllers' own` };
   },
 };
@@ -54,9 +54,9 @@ export const IRS_23: Check<SelectorChange> = {
   reason: "Two selectors for one role are often one in two pieces, and where both select a resource they conflict, equal roles or not.",
   fix: "put them into one selector where that can be said, and see that no resource is selected by two",
   example: "# while IAMRoleSelector team-b has the same role\nspec: {arn: 'arn:aws:iam::111122223333:role/shared', namespaceSelector: {names: [team-a]}}",
-  *find({ inventory, written, after }): Iterable<Fault> {
+  *find({ inventory, spec, after }): Iterable<Fault> {
     if (after === null) return;
-    const sharing = [...inventory.selectorsOfRole(after.roleARN)].filter((other) => other.name !== written.name && !isReplacing(after, other));
+    const sharing = [...inventory.selectorsOfRole(after.roleARN)].filter((other) => other.name !== spec.name && !isReplacing(after, other));
     const others = sharing.map(({ name }) => name);
     if (others.length > 0) yield { path: PATH, message: `${countOf(others.length, "other selector")} for the same role: ${someNames(others)}` };
   },
@@ -70,11 +70,11 @@ export const IRS_40: Check<SelectorChange> = {
   reason: "A request to STS names the role alone, so nothing would tell whose external ID, tags or session name to send: the sidecar grants the role on none of its selectors.",
   fix: "annotate every selector of the role alike, or make one of them. To change what is annotated on several, do it under --check IRS-40=warn, since the role is granted to nobody meanwhile",
   example: "# while IAMRoleSelector team-b has the same role and no such annotation\nmetadata: {annotations: {ack-role-resolver.io/external-id: of-team-a}}\nspec: {arn: 'arn:aws:iam::111122223333:role/shared'}",
-  *find({ after, inventory, leaving }): Iterable<Fault> {
+  *find({ after, inventory, pendingDeletions }): Iterable<Fault> {
     if (after === null) return;
     const unequal = new Map<string, string[]>();
     for (const other of inventory.selectorsOfRole(after.roleARN)) {
-      if (other.name === after.name || leaving.has(other.name)) continue;
+      if (other.name === after.name || pendingDeletions.has(other.name)) continue;
       for (const annotation of differingExtras(after.extras, other.extras)) unequal.set(annotation, [...(unequal.get(annotation) ?? []), other.name]);
     }
     for (const [annotation, names] of unequal) {

@@ -1,24 +1,24 @@
 import type { FieldPath } from "../../kubernetes/field-path.ts";
-import type { WrittenLabelSelector, WrittenSelector } from "../../selectors/iamroleselector.ts";
+import type { LabelSelectorSpec, SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
 interface Part {
   readonly path: FieldPath;
-  readonly written: boolean;
+  readonly spec: boolean;
   readonly empty: boolean;
 }
 
-function parts({ namespaceSelector, resourceTypeSelector, resourceLabelSelector }: WrittenSelector): readonly Part[] {
+function parts({ namespaceSelector, resourceTypeSelector, resourceLabelSelector }: SelectorSpec): readonly Part[] {
   const anyNamespace = (namespaceSelector?.names ?? []).length === 0 && isEmpty(namespaceSelector?.labelSelector ?? null);
   return [
-    { path: ["spec", "namespaceSelector"], written: namespaceSelector !== null, empty: anyNamespace },
-    { path: ["spec", "resourceTypeSelector"], written: resourceTypeSelector !== null, empty: (resourceTypeSelector ?? []).length === 0 },
-    { path: ["spec", "resourceLabelSelector"], written: resourceLabelSelector !== null, empty: isEmpty(resourceLabelSelector) },
+    { path: ["spec", "namespaceSelector"], spec: namespaceSelector !== null, empty: anyNamespace },
+    { path: ["spec", "resourceTypeSelector"], spec: resourceTypeSelector !== null, empty: (resourceTypeSelector ?? []).length === 0 },
+    { path: ["spec", "resourceLabelSelector"], spec: resourceLabelSelector !== null, empty: isEmpty(resourceLabelSelector) },
   ];
 }
 
 /** Expressions count even where controllers drop them: IRS-35 speaks of those. */
-function isEmpty(selector: WrittenLabelSelector | null): boolean {
+function isEmpty(selector: LabelSelectorSpec | null): boolean {
   return selector === null || (selector.matchLabels.size === 0 && selector.matchExpressions.length === 0);
 }
 
@@ -30,8 +30,8 @@ export const IRS_15: SelectorCheck = {
   fix: "restrict it with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
   ofWhole: true,
-  *find({ written }): Iterable<Fault> {
-    if (parts(written).every((part) => part.empty)) {
+  *find({ spec }): Iterable<Fault> {
+    if (parts(spec).every((part) => part.empty)) {
       yield { path: ["spec"], message: "the selector selects every resource in every namespace" };
     }
   },
@@ -45,11 +45,11 @@ export const IRS_15B: SelectorCheck = {
   fix: "fill it, or leave it out",
   example: "spec: {namespaceSelector: {names: []}, resourceTypeSelector: [{group: s3.services.k8s.aws}]}",
   ofWhole: true,
-  *find({ written }): Iterable<Fault> {
-    const all = parts(written);
+  *find({ spec }): Iterable<Fault> {
+    const all = parts(spec);
     if (all.every((part) => part.empty)) return;
     for (const part of all) {
-      if (part.written && part.empty) yield { path: part.path, message: "the part is written but empty, so it holds for everything" };
+      if (part.spec && part.empty) yield { path: part.path, message: "the part is written but empty, so it holds for everything" };
     }
   },
 };

@@ -4,7 +4,7 @@ import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, listOf } from "../../kubernetes/text.ts";
 import type { Steps } from "../../paced.ts";
 import { accountOf, type Transition } from "../../resolution/change-set.ts";
-import { type RoleSelector, selectsNamespace } from "../../selectors/effective.ts";
+import { type EffectiveSelector, selectsNamespace } from "../../selectors/effective.ts";
 import { canOverlap } from "../../selectors/overlap.ts";
 import type { Check, Fault, Found } from "../check.ts";
 import { describe, ENOUGH, placeOf } from "../message-lists.ts";
@@ -19,7 +19,7 @@ export const IRS_17: Check<SelectorChange> = {
   fix: "restrict one of the selectors so that each resource is selected by one alone. To rename a selector or to rotate its role, "
     + `create the new one with the annotation ${REPLACES_ANNOTATION}: OLD-NAME, which makes this overlap a warning, then delete the old one`,
   example: "metadata: {name: another}\nspec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}} # as team-a, and team-a/b1 is there",
-  needs: ["resources"],
+  requires: ["resources"],
   ofChange: true,
   *find({ after, effects }: SelectorChange): Found {
     if (after === null) return;
@@ -32,7 +32,7 @@ export const IRS_17: Check<SelectorChange> = {
   },
 };
 
-function conflict(hits: Hits, selector: RoleSelector): Fault {
+function conflict(hits: Hits, selector: EffectiveSelector): Fault {
   const names = othersOf(hits, selector).map(({ name }) => name);
   const list = names.join(",");
   return {
@@ -44,7 +44,7 @@ function conflict(hits: Hits, selector: RoleSelector): Fault {
 }
 
 /** The overlap is meant: it stops the resources for as long as it lasts, and nothing goes wrong in AWS meanwhile. */
-function replacement(hits: Hits, selector: RoleSelector): Fault {
+function replacement(hits: Hits, selector: EffectiveSelector): Fault {
   const others = othersOf(hits, selector);
   const account = String(accountOfARN(selector.roleARN));
   const elsewhere = others.filter(({ roleARN }) => accountOfARN(roleARN) !== account).map(({ name }) => name);
@@ -60,13 +60,13 @@ function replacement(hits: Hits, selector: RoleSelector): Fault {
   };
 }
 
-function othersOf({ first }: Hits, { name }: RoleSelector): RoleSelector[] {
+function othersOf({ first }: Hits, { name }: EffectiveSelector): EffectiveSelector[] {
   const others = new Map(first.flatMap(({ after }) => after).filter((one) => one.name !== name).map((one) => [one.name, one]));
   return [...others.values()].toSorted((a, b) => compareText(a.name, b.name));
 }
 
 /** `2 resources WHAT: Bucket team-a/b1 in account 111122223333 (also by gold), ...`. */
-function tell({ found, first }: Hits, what: string, { name }: RoleSelector): string {
+function tell({ found, first }: Hits, what: string, { name }: EffectiveSelector): string {
   const place = (transition: Transition): string => {
     const others = transition.after.map((one) => one.name).filter((one) => one !== name).toSorted();
     return `${placeOf(transition.resource, accountOf(transition))} (also by ${listOf(others)})`;
@@ -96,7 +96,7 @@ export const IRS_18: Check<SelectorChange> = {
   },
 };
 
-function* overlapping(inventory: Inventory, selector: RoleSelector, known: ReadonlySet<string>): Steps<string[]> {
+function* overlapping(inventory: Inventory, selector: EffectiveSelector, known: ReadonlySet<string>): Steps<string[]> {
   const names: string[] = [];
   let looked = 0;
   for (const other of Array.from(inventory.selectors.values())) {
@@ -113,7 +113,7 @@ function* overlapping(inventory: Inventory, selector: RoleSelector, known: Reado
  * Where one of the two names its namespaces those alone count, with the labels that they carry now: whoever relabels one is told
  * then what becomes of it (NS-01). One that is not there yet may come with any labels.
  */
-function meetInNamed(inventory: Inventory, a: RoleSelector, b: RoleSelector): boolean {
+function meetInNamed(inventory: Inventory, a: EffectiveSelector, b: EffectiveSelector): boolean {
   const named = a.namespaces ?? b.namespaces;
   if (named === null) return true;
   for (const name of named) {

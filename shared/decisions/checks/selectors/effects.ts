@@ -6,7 +6,7 @@ import {
 } from "../../resolution/change-set.ts";
 import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../../resolution/deletion-policy.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
-import type { RoleSelector } from "../../selectors/effective.ts";
+import type { EffectiveSelector } from "../../selectors/effective.ts";
 import { ENOUGH } from "../message-lists.ts";
 
 /** What a step of a selector does to one resource. */
@@ -55,7 +55,7 @@ export class SelectorEffects {
   /** The controllers' own account, or null when not said. */
   readonly controllerAccount: string | null;
   /** How many resources go on with each selector alone that were in conflict before. */
-  readonly survivors = new Map<RoleSelector, number>();
+  readonly survivors = new Map<EffectiveSelector, number>();
   /** The other selectors of the conflicts that the selector is in, by name. */
   readonly partners = new Set<string>();
   readonly #input: EffectsInput;
@@ -107,7 +107,7 @@ export class SelectorEffects {
     if (was !== null && is === null) yield this.#survives(only);
   }
 
-  #conflict(selecting: readonly RoleSelector[], selector: RoleSelector, was: RoleSelector | null): Effect {
+  #conflict(selecting: readonly EffectiveSelector[], selector: EffectiveSelector, was: EffectiveSelector | null): Effect {
     const others = selecting.filter((one) => one !== selector);
     for (const other of others) this.partners.add(other.name);
     if (was !== null) return "stays in conflict";
@@ -124,7 +124,7 @@ export class SelectorEffects {
   }
 
   /** What happens to a resource that exists, now that `only` is left to select it. */
-  *#moves(transition: Transition, only: RoleSelector): Iterable<Effect> {
+  *#moves(transition: Transition, only: EffectiveSelector): Iterable<Effect> {
     const { before } = transition;
     const [now, then] = [accountOf(transition, this.controllerAccount), accountBy([only])];
     if (now === then) {
@@ -132,21 +132,21 @@ export class SelectorEffects {
     } else if (now !== null && then !== accountBy(before, this.controllerAccount)) yield "changes account";
   }
 
-  #survives(selector: RoleSelector): Effect {
+  #survives(selector: EffectiveSelector): Effect {
     this.survivors.set(selector, (this.survivors.get(selector) ?? 0) + 1);
     return "leaves conflict";
   }
 
-  #roleBy([first]: readonly RoleSelector[]): string | null {
+  #roleBy([first]: readonly EffectiveSelector[]): string | null {
     return first === undefined ? this.#input.settings.controllerRole : first.roleARN;
   }
 }
 
-function selectorIn(selecting: readonly RoleSelector[], name: string): RoleSelector | null {
+function selectorIn(selecting: readonly EffectiveSelector[], name: string): EffectiveSelector | null {
   return selecting.find((selector) => selector.name === name) ?? null;
 }
 
 /** Whether one of the two says that it replaces the other. */
-export function isReplacing(a: RoleSelector, b: RoleSelector): boolean {
+export function isReplacing(a: EffectiveSelector, b: EffectiveSelector): boolean {
   return a.replaces.has(b.name) || b.replaces.has(a.name);
 }

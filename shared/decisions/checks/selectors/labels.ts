@@ -2,15 +2,15 @@ import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { isOperator, OPERATORS } from "../../kubernetes/label-selector.ts";
 import { labelKeyFaults, labelValueFaults } from "../../kubernetes/names.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { WrittenLabelSelector, WrittenRequirement } from "../../selectors/iamroleselector.ts";
+import type { LabelSelectorSpec, LabelRequirementSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck, SelectorSubject } from "../check.ts";
 
-type Located = readonly [path: FieldPath, selector: WrittenLabelSelector];
+type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
 
 /** Both places where an IAMRoleSelector holds a label selector. */
-function labelSelectors({ written }: SelectorSubject): Located[] {
-  const ofNamespace = written.namespaceSelector?.labelSelector ?? null;
-  const ofResource = written.resourceLabelSelector;
+function labelSelectors({ spec }: SelectorSubject): Located[] {
+  const ofNamespace = spec.namespaceSelector?.labelSelector ?? null;
+  const ofResource = spec.resourceLabelSelector;
   const located: Located[] = [];
   if (ofNamespace !== null) located.push([["spec", "namespaceSelector", "labelSelector"], ofNamespace]);
   if (ofResource !== null) located.push([["spec", "resourceLabelSelector"], ofResource]);
@@ -46,7 +46,7 @@ function* fault(path: FieldPath, what: string, faults: readonly string[]): Itera
 }
 
 /** Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go, NewRequirement. */
-function* requirementFaults(path: FieldPath, { key, operator, values }: WrittenRequirement): Iterable<Fault> {
+function* requirementFaults(path: FieldPath, { key, operator, values }: LabelRequirementSpec): Iterable<Fault> {
   yield* fault([...path, "key"], `${quote(key)} is not a label key`, labelKeyFaults(key));
   if (!isOperator(operator)) {
     yield { path: [...path, "operator"], message: `${quote(operator)} is not an operator: expected ${OPERATORS.join(", ")}` };

@@ -11,7 +11,7 @@ export const IRS_19: Check<SelectorChange> = {
   reason: "Controllers refuse a resource that exists in another account than its role's for ever, without a condition, and its finalizer stays.",
   fix: "leave what exists in its account: restrict the selector, or give it a role of that account. What is to move is deleted first and created again after",
   example: "spec: {arn: 'arn:aws:iam::444455556666:role/b', namespaceSelector: {names: [team-a]}} # and team-a/b1 exists in 111122223333",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true,
   *find({ effects }: SelectorChange): Found {
@@ -31,16 +31,16 @@ export const IRS_20: Check<SelectorChange> = {
   reason: "A resource that no selector selects any more is created again, or deleted, with the controller's own role in the controller's own account.",
   fix: `let the selector go on selecting them, or first create the one that is to take them over, with the annotation ${REPLACES_ANNOTATION}: NAME of this one`,
   example: "spec: {namespaceSelector: {names: [team-b]}} # before: names: [team-a, team-b], and team-a/b1 is there",
-  needs: ["resources", "the stored object"],
+  requires: ["resources", "the stored object"],
   ofChange: true,
-  *find({ effects, written }: SelectorChange): Found {
+  *find({ effects, spec }: SelectorChange): Found {
     const hits = yield* effects.of("loses selector");
     if (hits.found === 0) return;
     yield {
       path: ["spec"],
       message: describe(hits, { noun: "resource", what: FALL_BACK }),
-      fix: `let ${written.name} go on selecting them, or first create the selector that is to take them over, with a role of the same account `
-        + `and the annotation ${REPLACES_ANNOTATION}: ${written.name}, and then apply this again`,
+      fix: `let ${spec.name} go on selecting them, or first create the selector that is to take them over, with a role of the same account `
+        + `and the annotation ${REPLACES_ANNOTATION}: ${spec.name}, and then apply this again`,
     };
   },
 };
@@ -52,7 +52,7 @@ export const IRS_21: Check<SelectorChange> = {
   reason: "Another role has other permissions, and controllers take it up only when they next look at a resource, 10 hours later at the latest.",
   fix: "see that the role may do all that these resources need",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}} # and the controller has made team-a/b1 in 111122223333",
-  needs: ["resources"],
+  requires: ["resources"],
   ofChange: true,
   *find({ effects }: SelectorChange): Found {
     const hits = yield* effects.of("changes role", Infinity);

@@ -12,9 +12,9 @@ export const IRS_08: SelectorCheck = {
   reason: "Controllers drop a selector that lists an empty namespace name, or one name twice.",
   fix: "list each namespace once, or leave names out to select every namespace",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
-  *find({ written }): Iterable<Fault> {
+  *find({ spec }): Iterable<Fault> {
     const seen = new Set<string>();
-    for (const [i, name] of (written.namespaceSelector?.names ?? []).entries()) {
+    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
       const path: FieldPath = [...NAMES, i];
       if (name === "") yield { path, message: "the namespace name is empty", dropsSelector: true };
       else if (seen.has(name)) yield { path, message: `${quote(name)} is listed already`, dropsSelector: true };
@@ -30,8 +30,8 @@ export const IRS_09: SelectorCheck = {
   reason: "No namespace can have such a name (names are literal, * is no wildcard), so nothing is selected and resources fall to the controller's own account.",
   fix: "write the exact name of a namespace, or select namespaces by label with labelSelector",
   example: "spec: {namespaceSelector: {names: ['team-*']}}",
-  *find({ written }): Iterable<Fault> {
-    for (const [i, name] of (written.namespaceSelector?.names ?? []).entries()) {
+  *find({ spec }): Iterable<Fault> {
+    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
       const faults = name === "" ? [] : namespaceNameFaults(name);
       if (faults.length > 0) yield { path: [...NAMES, i], message: `${quote(name)} is not the name of a namespace: ${faults.join("; ")}` };
     }

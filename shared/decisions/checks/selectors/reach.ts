@@ -5,7 +5,7 @@ import { isACKGroup } from "../../kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../../kubernetes/names.ts";
 import { closest, countOf, quote, someNames } from "../../kubernetes/text.ts";
 import { namespacesOf, transitionsOfSelector } from "../../resolution/change-set.ts";
-import { type RoleSelector, selectsNamespace } from "../../selectors/effective.ts";
+import { type EffectiveSelector, selectsNamespace } from "../../selectors/effective.ts";
 import type { TypeEntry } from "../../selectors/type-entry.ts";
 import type { Check, Fault, Found } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
@@ -18,9 +18,9 @@ export const IRS_10: Check<SelectorChange> = {
   reason: "A misspelt namespace selects nothing, and resources of the one that was meant fall to the controllers' own account.",
   fix: "correct the name, or create the namespace",
   example: "spec: {namespaceSelector: {names: [team-that-is-not-there]}}",
-  needs: ["namespaces"],
-  *find({ written, inventory }): Iterable<Fault> {
-    for (const [i, name] of (written.namespaceSelector?.names ?? []).entries()) {
+  requires: ["namespaces"],
+  *find({ spec, inventory }): Iterable<Fault> {
+    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
       if (inventory.hasNamespace(name) || namespaceNameFaults(name).length > 0) continue;
       yield { path: ["spec", "namespaceSelector", "names", i], message: `there is no namespace ${quote(name)}` };
     }
@@ -34,7 +34,7 @@ export const IRS_22: Check<SelectorChange> = {
   reason: "A selector that selects nothing is often misspelt, and what it was meant for falls to the controllers' own account.",
   fix: "compare its names and labels with kubectl get namespaces --show-labels; nothing is wrong if they come later",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: nobody}}}}",
-  needs: ["namespaces"],
+  requires: ["namespaces"],
   *find({ inventory, after }): Found {
     if (after === null) return;
     for (const selected of reach(inventory, after)) {
@@ -49,7 +49,7 @@ export const IRS_22: Check<SelectorChange> = {
 const NAMESPACES_BETWEEN_PAUSES = 1000;
 
 /** True once a namespace or a resource is selected; false where the search may be put off. */
-function* reach(inventory: Inventory, selector: RoleSelector): Iterable<boolean> {
+function* reach(inventory: Inventory, selector: EffectiveSelector): Iterable<boolean> {
   let looked = 0;
   for (const name of namespacesOf(inventory, selector) ?? inventory.namespaceNames) {
     if (++looked % NAMESPACES_BETWEEN_PAUSES === 0) yield false;
@@ -65,10 +65,10 @@ export const IRS_13: Check<SelectorChange> = {
   reason: "An entry that no installed kind fits selects nothing, and what it was meant for falls to the controllers' own account.",
   fix: "write group, version and kind as kubectl get crd has them, or install the controller that brings the kind",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
-  needs: ["kinds"],
-  *find({ written, origin, settings: { runtime }, inventory }): Found {
+  requires: ["kinds"],
+  *find({ spec, origin, settings: { runtime }, inventory }): Found {
     const installed = [...inventory.installedTypes()];
-    for (const [path, entry] of typeEntries({ written, origin, runtime })) {
+    for (const [path, entry] of typeEntries({ spec, origin, runtime })) {
       yield null; // each entry may be compared with every kind there is
       const fault = entry.group === "" || isACKGroup(entry.group) ? mismatch(entry, installed) : null;
       if (fault !== null) yield { path: [...path, fault.part], message: fault.message };

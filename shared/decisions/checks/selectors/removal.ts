@@ -4,7 +4,7 @@ import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
 import { accountOf, type Transition } from "../../resolution/change-set.ts";
 import { deletionPolicyOf } from "../../resolution/deletion-policy.ts";
-import type { RoleSelector } from "../../selectors/effective.ts";
+import type { EffectiveSelector } from "../../selectors/effective.ts";
 import type { Check, Found } from "../check.ts";
 import { describe, placeOf } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
@@ -18,18 +18,18 @@ export const IRS_30: Check<SelectorChange> = {
   fix: "delete the resources first, or create a selector that takes them over: the same spec with a role of the same account, "
     + `and the annotation ${REPLACES_ANNOTATION}: NAME of this one; then delete this one again`,
   example: "kubectl delete iamroleselector team-a # and team-a/b1 is selected by it alone",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
-  *find({ before, effects, written, inventory }: SelectorChange): Found {
+  *find({ before, effects, spec, inventory }: SelectorChange): Found {
     const hits = yield* effects.of("loses selector");
     const unlisted = unlistedOf(inventory, before);
     if (hits.found > 0) {
       yield {
         path: ["metadata", "name"],
         message: describe(hits, { noun: "resource", what: FALL_BACK }),
-        fix: `delete the resources first, or create a selector that takes them over: the spec of ${written.name} under another name, with a role `
-          + `of the same account and the annotation ${REPLACES_ANNOTATION}: ${written.name}; then delete ${written.name} again`,
+        fix: `delete the resources first, or create a selector that takes them over: the spec of ${spec.name} under another name, with a role `
+          + `of the same account and the annotation ${REPLACES_ANNOTATION}: ${spec.name}; then delete ${spec.name} again`,
       };
     } else if (unlisted.length > 0) {
       yield { path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, fix: LIST_THEM };
@@ -40,7 +40,7 @@ export const IRS_30: Check<SelectorChange> = {
 const LIST_THEM = "let the webhook list them (install its rights with manifests rbac --extra-groups GROUP), or see for yourself that it selects none of them and waive this check";
 
 /** The kinds that the selector could select and of which nothing is known: that it selects none of them is then no answer. */
-function unlistedOf(inventory: Inventory, selector: RoleSelector | null): string[] {
+function unlistedOf(inventory: Inventory, selector: EffectiveSelector | null): string[] {
   if (selector === null) return [];
   const couldSelect = (kind: string): boolean => selector.types === null || selector.types.some(({ group }) => group === "" || kind.endsWith(`.${group}`));
   return [...inventory.unlisted("resources")].filter(couldSelect).toSorted(compareText);
@@ -54,7 +54,7 @@ export const IRS_31: Check<SelectorChange> = {
   fix: "wait until those that are being deleted are gone, annotate the others with services.k8s.aws/deletion-policy: retain, or create a selector that takes them over, "
     + `with a role of the same account and the annotation ${REPLACES_ANNOTATION}: NAME of this one`,
   example: "kubectl delete iamroleselector team-a # and team-a/b1, in another account than the controller's, is being deleted",
-  needs: ["resources", "--controller-account or --controller-role"],
+  requires: ["resources", "--controller-account or --controller-role"],
   on: ["DELETE"],
   ofChange: true,
   *find({ effects, inventory }: SelectorChange): Found {
@@ -77,7 +77,7 @@ export const IRS_32: Check<SelectorChange> = {
   reason: "With one of the selectors of a conflict gone controllers go on with the other, within minutes for new resources and at the resync for others.",
   fix: "see that this is the one to go",
   example: "kubectl delete iamroleselector team-a # and team-a-new selects the same resources",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *find({ effects }: SelectorChange): Found {
@@ -96,7 +96,7 @@ export const IRS_33: Check<SelectorChange> = {
   reason: "The safe way to rename a selector or to rotate its role: another one has all that this one selects, in the same account.",
   fix: "go on: nothing changes its account",
   example: "kubectl delete iamroleselector team-a # and team-a-new selects all the same resources, with a role of the same account",
-  needs: ["resources"],
+  requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *find({ before, effects }: SelectorChange): Found {

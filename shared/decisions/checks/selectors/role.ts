@@ -12,9 +12,9 @@ export const IRS_01: SelectorCheck = {
   reason: "Controllers drop a selector without a role with one log line, and its resources fall to the controller's own account.",
   fix: FIX,
   example: "spec: {}",
-  *find({ written }): Iterable<Fault> {
-    if ((written.arn ?? "") !== "") return;
-    yield { path: PATH, message: written.arn === null ? "the role is missing" : "the role is empty", dropsSelector: true };
+  *find({ spec }): Iterable<Fault> {
+    if ((spec.arn ?? "") !== "") return;
+    yield { path: PATH, message: spec.arn === null ? "the role is missing" : "the role is empty", dropsSelector: true };
   },
 };
 
@@ -25,7 +25,7 @@ export const IRS_02: SelectorCheck = {
   reason: "Controllers drop a selector whose ARN they cannot parse, and its resources fall to the controller's own account.",
   fix: FIX,
   example: "spec: {arn: not-an-arn}",
-  *find({ written: { arn } }): Iterable<Fault> {
+  *find({ spec: { arn } }): Iterable<Fault> {
     if (arn === null || arn === "" || parseARN(arn) !== null) return;
     const cause = arn.startsWith("arn:") ? "it has fewer than six parts separated by ':'" : "it does not start with arn:";
     yield { path: PATH, message: `${quote(arn)} is not an ARN: ${cause}`, dropsSelector: true };
@@ -39,7 +39,7 @@ export const IRS_03: SelectorCheck = {
   reason: "Controllers take any ARN and only STS refuses it, or the account they work in becomes empty.",
   fix: FIX,
   example: "spec: {arn: 'arn:aws:iam::111122223333:user/jane'}",
-  *find({ written: { arn } }): Iterable<Fault> {
+  *find({ spec: { arn } }): Iterable<Fault> {
     if (arn === null) return;
     const parsed = parseARN(arn);
     const faults = parsed === null ? [] : roleARNFaults(arn, parsed);
@@ -63,8 +63,8 @@ export const IRS_06: SelectorCheck = {
   reason: "Only AWS itself can assume service-linked and reserved roles, so every resource of the selector would fail.",
   fix: "make a role of your own, whose trust policy names the controller's role",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3'}",
-  *find({ written }): Iterable<Fault> {
-    const arn = written.arn ?? "";
+  *find({ spec }): Iterable<Fault> {
+    const arn = spec.arn ?? "";
     const resource = parseRoleARN(arn)?.resource ?? "";
     for (const [path, whose] of Object.entries(RESERVED_PATHS)) {
       if (resource.startsWith(path)) yield { path: PATH, message: `${quote(arn)} ${whose}, and nobody else can assume it` };

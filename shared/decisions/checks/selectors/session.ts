@@ -23,8 +23,8 @@ export const IRS_41: SelectorCheck = {
   reason: "A session tag that tells nothing, or something else than was meant, opens what a policy grants by tag to the wrong ones.",
   fix: "use {selector}, {account} or {group}; {namespace} where names has exactly one entry, {kind} where resourceTypeSelector names one kind",
   example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team={namespace}'}} # with two namespaces in names`,
-  *find({ object, written }): Iterable<Fault> {
-    for (const { message, meant } of templateFaults(annotationOf(object, SESSION_TAGS_ANNOTATION) ?? "", written)) {
+  *find({ object, spec }): Iterable<Fault> {
+    for (const { message, meant } of templateFaults(annotationOf(object, SESSION_TAGS_ANNOTATION) ?? "", spec)) {
       yield { path: TAGS_PATH, message, ...(meant !== null && { fix: `write {${meant}}, if that was meant` }) };
     }
   },
@@ -88,9 +88,9 @@ export const IRS_45: SelectorCheck = {
   reason: "STS refuses a session whose tags break its limits, so no session of the role could be had.",
   fix: "write KEY=VALUE,... with at most 50 different keys of 1 to 128 characters, and values of at most 256",
   example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team=a,Team=b,aws:owner=c'}}`,
-  *find({ object, written }): Iterable<Fault> {
+  *find({ object, spec }): Iterable<Fault> {
     const text = annotationOf(object, SESSION_TAGS_ANNOTATION);
-    if (text !== null) for (const message of tagFaults(text, written)) yield { path: TAGS_PATH, message };
+    if (text !== null) for (const message of tagFaults(text, spec)) yield { path: TAGS_PATH, message };
   },
 };
 

@@ -12,7 +12,7 @@ export const IRS_24: Check<SelectorChange> = {
   reason: "The charts of ACK let their controllers write IAMRoleSelectors, so whoever takes one over could give it any role.",
   fix: "write selectors as a person or a deployment tool, and take the right away from the controllers' ClusterRole",
   example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
-  needs: ["the requester", "--controller-service-accounts"],
+  requires: ["the requester", "--controller-service-accounts"],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true, // whoever asks for the step asked for no earlier one
   *find({ requester, settings }): Iterable<Fault> {
@@ -28,9 +28,9 @@ export const IRS_25: Check<SelectorChange> = {
   reason: "Whoever may label a namespace chooses the role of all that is in it.",
   fix: "select by names, by kubernetes.io/metadata.name, or by a label that tenants may not set",
   example: "# with --tenant-labels team\nspec: {namespaceSelector: {labelSelector: {matchLabels: {team: payments}}}}",
-  needs: ["--tenant-labels"],
-  *find({ written, settings: { tenantLabels } }): Iterable<Fault> {
-    const selector = written.namespaceSelector?.labelSelector;
+  requires: ["--tenant-labels"],
+  *find({ spec, settings: { tenantLabels } }): Iterable<Fault> {
+    const selector = spec.namespaceSelector?.labelSelector;
     const path: FieldPath = ["spec", "namespaceSelector", "labelSelector"];
     const isTenants = (key: string): boolean => key !== NAME_LABEL && tenantLabels.includes(key);
     for (const key of selector?.matchLabels.keys() ?? []) {
@@ -50,7 +50,7 @@ export const IRS_27: CheckEntry & { readonly find: () => Found } = {
   reason: "Whether a role can be assumed at all is known to STS alone. With this check the sidecar tries each role that it grants, warns in its log and counts in a metric; nothing is ever refused for it.",
   fix: "have the role's trust policy allow sts:AssumeRole to the sidecar's own identity, with the external ID and the tags that the selector asks for",
   example: "# with --check IRS-27=warn, a role whose trust policy does not name the controllers\nspec: {arn: 'arn:aws:iam::111122223333:role/nobody-may-assume'}",
-  needs: ["STS"],
+  requires: ["STS"],
   find: () => [],
 };
 

@@ -2,7 +2,7 @@ import type { Origin, Runtime } from "../../context.ts";
 import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { isACKGroup } from "../../kubernetes/kinds.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { WrittenSelector, WrittenTypeEntry } from "../../selectors/iamroleselector.ts";
+import type { SelectorSpec, TypeEntrySpec } from "../../selectors/iamroleselector.ts";
 import { effectiveEntry, readsAPIVersion, rewrittenEntry, type TypeEntry } from "../../selectors/type-entry.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
@@ -17,7 +17,7 @@ export const IRS_12: SelectorCheck = {
   example: "spec: {resourceTypeSelector: [{group: '', version: '', kind: ''}]}",
   *find(subject): Iterable<Fault> {
     const seen = new Set<string>();
-    for (const [i, entry] of (subject.written.resourceTypeSelector ?? []).entries()) {
+    for (const [i, entry] of (subject.spec.resourceTypeSelector ?? []).entries()) {
       const path: FieldPath = [...PATH, i];
       const formFault = apiVersionFault(entry, path, readsAPIVersion(subject));
       if (formFault !== null) {
@@ -33,7 +33,7 @@ export const IRS_12: SelectorCheck = {
   },
 };
 
-function apiVersionFault(entry: WrittenTypeEntry, path: FieldPath, read: boolean): Fault | null {
+function apiVersionFault(entry: TypeEntrySpec, path: FieldPath, read: boolean): Fault | null {
   if (entry.apiVersion === null) return null;
   const at: FieldPath = [...path, "apiVersion"];
   if (entry.group !== "" || entry.version !== "") {
@@ -54,14 +54,14 @@ export function describeEntry({ group, version, kind }: TypeEntry): string {
 }
 
 interface Context {
-  readonly written: WrittenSelector;
+  readonly spec: SelectorSpec;
   readonly origin: Origin;
   readonly runtime: Runtime;
 }
 
 /** The entries that IRS-12 has nothing to say of, repeated ones aside. */
-export function* typeEntries({ written, ...context }: Context): Iterable<readonly [path: FieldPath, entry: TypeEntry]> {
-  for (const [i, entry] of (written.resourceTypeSelector ?? []).entries()) {
+export function* typeEntries({ spec, ...context }: Context): Iterable<readonly [path: FieldPath, entry: TypeEntry]> {
+  for (const [i, entry] of (spec.resourceTypeSelector ?? []).entries()) {
     const effective = effectiveEntry(entry, context);
     const isRead = entry.apiVersion === null || effective !== entry;
     if (isRead && keyOf(effective) !== "//") yield [["spec", "resourceTypeSelector", i], effective];
@@ -95,9 +95,9 @@ export const IRS_14: SelectorCheck = {
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws}, {group: s3.services.k8s.aws, kind: Bucket}]}",
   *find(subject): Iterable<Fault> {
     const all = [...typeEntries(subject)];
-    const written = new Map(all.map(([, entry]) => [keyOf(entry), entry]));
+    const spec = new Map(all.map(([, entry]) => [keyOf(entry), entry]));
     for (const [path, entry] of all) {
-      const wider = widerThan(entry).map((one) => written.get(keyOf(one))).find((one) => one !== undefined);
+      const wider = widerThan(entry).map((one) => spec.get(keyOf(one))).find((one) => one !== undefined);
       if (wider !== undefined) yield { path, message: `the entry ${describeEntry(entry)} is covered by ${describeEntry(wider)}` };
     }
   },

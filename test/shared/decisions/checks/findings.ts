@@ -1,5 +1,5 @@
 import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
-import { judge } from "../../../../shared/decisions/checks/run.ts";
+import { runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { Origin, Runtime } from "../../../../shared/decisions/context.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
@@ -11,7 +11,7 @@ interface Context {
 
 /** The lines that a check prints of a new selector, as a person reads them. */
 export function lines(id: string, object: JsonObject, { runtime = "ack", origin = "file" }: Context = {}): string[] {
-  const { findings } = judge({ object, old: null, requester: null, origin }, { ...SETTINGS_BY_DEFAULT, runtime });
+  const { findings } = runChecks({ object, old: null, requester: null, origin }, { ...SETTINGS_BY_DEFAULT, runtime });
   return findings.filter(({ code }) => code === id).map(findingLine);
 }
 

@@ -1,5 +1,5 @@
 import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
-import { judge, type Judgement } from "../../../../shared/decisions/checks/run.ts";
+import { runChecks, type CheckResult } from "../../../../shared/decisions/checks/run.ts";
 import type {
   AccessAnswers, DecisionSettings, Operation, Origin, Requester,
 } from "../../../../shared/decisions/context.ts";
@@ -56,10 +56,10 @@ export interface Circumstances {
   readonly known?: readonly JsonObject[];
 }
 
-export function judged(object: JsonObject, { settings = {}, known = COMPANY, origin = "cluster", ...rest }: Circumstances = {}): Judgement {
+export function judged(object: JsonObject, { settings = {}, known = COMPANY, origin = "cluster", ...rest }: Circumstances = {}): CheckResult {
   const inventory = new Inventory({ runtime: "ack", origin });
   inventory.apply(known.map(put));
-  return judge({ object, old: null, requester: JANE, origin, inventory, ...rest }, { ...SETTINGS_BY_DEFAULT, controllerAccount: BASE, ...settings });
+  return runChecks({ object, old: null, requester: JANE, origin, inventory, ...rest }, { ...SETTINGS_BY_DEFAULT, controllerAccount: BASE, ...settings });
 }
 
 /** What a check says of a step, each line with its severity: `deny ACK-11 PATH: MESSAGE. FIX.` */
@@ -70,5 +70,5 @@ export function lines(id: string, object: JsonObject, circumstances: Circumstanc
 
 /** The ids of the checks that could not be applied. */
 export function notApplied(object: JsonObject, circumstances: Circumstances = {}): Readonly<Record<string, string>> {
-  return Object.fromEntries(judged(object, circumstances).notApplied.map(({ code, needs }) => [code, needs]));
+  return Object.fromEntries(judged(object, circumstances).skipped.map(({ code, needs }) => [code, needs]));
 }

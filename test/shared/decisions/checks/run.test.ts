@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { isChecked } from "../../../../shared/decisions/checks/applicable.ts";
 import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
-import { judge, type Judgement } from "../../../../shared/decisions/checks/run.ts";
+import { runChecks, type CheckResult } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Requester } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
@@ -17,11 +17,11 @@ interface Options {
   readonly settings?: Partial<DecisionSettings>;
 }
 
-function judged(object: JsonObject, { old, requester = JANE, settings = {} }: Options = {}): Judgement {
-  return judge({ object, old: old ?? null, requester, origin: "cluster" }, { ...SETTINGS_BY_DEFAULT, ...settings });
+function judged(object: JsonObject, { old, requester = JANE, settings = {} }: Options = {}): CheckResult {
+  return runChecks({ object, old: old ?? null, requester, origin: "cluster" }, { ...SETTINGS_BY_DEFAULT, ...settings });
 }
 
-const brief = ({ findings, denied }: Judgement): unknown => [denied, findings.map(({ code, severity, waived }) => [code, severity, waived])];
+const brief = ({ findings, denied }: CheckResult): unknown => [denied, findings.map(({ code, severity, waived }) => [code, severity, waived])];
 const named = (...names: readonly string[]): JsonObject => selectorObject("team-a", { arn: ROLE, namespaceSelector: { names } });
 const everything = (metadata: JsonObject = {}): JsonObject => selectorObject("team-a", { arn: ROLE }, metadata);
 

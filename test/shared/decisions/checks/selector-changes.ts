@@ -1,5 +1,5 @@
 import { type Finding, findingLine } from "../../../../shared/decisions/checks/finding.ts";
-import { judge, type Judgement } from "../../../../shared/decisions/checks/run.ts";
+import { runChecks, type CheckResult } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Operation, Origin, Requester } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
@@ -15,12 +15,12 @@ export interface Circumstances {
   readonly settings?: Partial<DecisionSettings>;
 }
 
-export function judgeChange(object: JsonObject, circumstances: Circumstances = {}): Judgement {
+export function judgeChange(object: JsonObject, circumstances: Circumstances = {}): CheckResult {
   const { known = [], old = null, requester = null, origin = "cluster", operation } = circumstances;
   const settings = { ...SETTINGS_BY_DEFAULT, ...circumstances.settings };
   const inventory = new Inventory({ runtime: settings.runtime, origin });
   inventory.apply(known.map(put));
-  return judge({ object, old, requester, origin, inventory, ...(operation === undefined ? {} : { operation }) }, settings);
+  return runChecks({ object, old, requester, origin, inventory, ...(operation === undefined ? {} : { operation }) }, settings);
 }
 
 export function findingsOf(id: string, object: JsonObject, circumstances: Circumstances = {}): Finding[] {
@@ -34,5 +34,5 @@ export function changeLines(id: string, spec: unknown, circumstances: Circumstan
 
 /** What a check said that it would have to know, or null when it was applied. */
 export function needsOf(id: string, spec: unknown, circumstances: Circumstances = {}): string | null {
-  return judgeChange(selectorObject("team-a", spec), circumstances).notApplied.find(({ code }) => code === id)?.needs ?? null;
+  return judgeChange(selectorObject("team-a", spec), circumstances).skipped.find(({ code }) => code === id)?.needs ?? null;
 }

@@ -143,10 +143,10 @@ test("the basis of a grant is the map's data, which is another once the map has 
   const bases = (): unknown[] => [
     grantInNamespace(inventory, { namespace: "owned", groups: [S3], kinds: [], labels: null, unmatched: "deny", settings: CARM }),
     grantRole(inventory, A, { groups: [S3], kinds: [], scope: null, settings: CARM }),
-  ].map((grant) => (grant.verdict === "role" ? grant.basis : null));
+  ].map((grant) => (grant.verdict === "role" ? grant.grantedBy : null));
   const [before] = bases();
   t.equal(before, inventory.configMap("ack-system", "ack-role-account-map"));
-  t.ok(bases().every((basis) => basis === before));
+  t.ok(bases().every((grantedBy) => grantedBy === before));
   inventory.apply([put(accounts({ "111122223333": A, more: B }))]);
   t.notOk(bases().includes(before));
   t.equal(told(grantRole(inventory, B, { groups: [S3], kinds: [], scope: null, settings: CARM })), B, "nothing of the old data is remembered");

@@ -62,16 +62,16 @@ test("of several selectors with the role the first by name that grants it is the
   t.equal(ofRole(A, objects), `${A} of b`);
   t.equal(ofRole(A, objects.toReversed()), `${A} of b`);
   const inventory = inventoryOf(...objects);
-  const basis = (): object | null => {
+  const grantedBy = (): object | null => {
     const grant = grantRole(inventory, A, ANYWHERE);
-    return grant.verdict === "role" ? grant.basis : null;
+    return grant.verdict === "role" ? grant.grantedBy : null;
   };
-  const before = basis();
+  const before = grantedBy();
   t.equal(before, inventory.selectors.get("b"));
   inventory.apply([put(selector("b", A))]);
-  t.not(basis(), before, "another object once it has been written again");
+  t.not(grantedBy(), before, "another object once it has been written again");
   inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "b")]);
-  t.equal(basis(), inventory.selectors.get("c"));
+  t.equal(grantedBy(), inventory.selectors.get("c"));
 });
 
 test("within a scope only what resolves there is granted by ARN", async (t) => {

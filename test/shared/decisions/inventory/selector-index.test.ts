@@ -2,16 +2,16 @@ import { test } from "tap";
 import { SelectorIndex } from "../../../../shared/decisions/inventory/selector-index.ts";
 import { SetIndex } from "../../../../shared/decisions/inventory/set-index.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import type { RoleSelector } from "../../../../shared/decisions/selectors/effective.ts";
+import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 
-function selectorOf(name: string, spec: object): RoleSelector {
-  const { selector } = decodeSelector(selectorObject(name, { arn: ROLE, ...spec }), { runtime: "extended", origin: "file" });
+function selectorOf(name: string, spec: object): EffectiveSelector {
+  const { effective: selector } = decodeSelector(selectorObject(name, { arn: ROLE, ...spec }), { runtime: "extended", origin: "file" });
   if (selector === null) throw new Error(`${name} is malformed`);
   return selector;
 }
 
-const byLabel = (name: string, matchLabels: object): RoleSelector => selectorOf(name, { namespaceSelector: { labelSelector: { matchLabels } } });
+const byLabel = (name: string, matchLabels: object): EffectiveSelector => selectorOf(name, { namespaceSelector: { labelSelector: { matchLabels } } });
 
 test("a set index holds each value once, and keeps nothing of a key that lost its last", (t) => {
   const index = new SetIndex<string>();

@@ -4,7 +4,7 @@ import {
 } from "../../../../shared/decisions/kubernetes/json.ts";
 import { isSelector } from "../../../../shared/decisions/kubernetes/kinds.ts";
 import { apiVersionOf, objectMeta, splitAPIVersion } from "../../../../shared/decisions/kubernetes/object-meta.ts";
-import { readSelector } from "../../../../shared/decisions/selectors/iamroleselector.ts";
+import { readSelectorSpec } from "../../../../shared/decisions/selectors/iamroleselector.ts";
 import { namespaceObject, selectorObject } from "../objects.ts";
 
 test("an apiVersion is a group and a version, and back", (t) => {
@@ -42,8 +42,8 @@ test("an IAMRoleSelector is one of its kind and group, in any version", (t) => {
 });
 
 test("a selector of nothing but wrong types reads as an empty one, list positions kept", (t) => {
-  t.same(readSelector({ spec: 5 }), { name: "", resourceVersion: null, arn: null, namespaceSelector: null, resourceTypeSelector: null, resourceLabelSelector: null });
-  const written = readSelector(selectorObject("a", {
+  t.same(readSelectorSpec({ spec: 5 }), { name: "", resourceVersion: null, arn: null, namespaceSelector: null, resourceTypeSelector: null, resourceLabelSelector: null });
+  const written = readSelectorSpec(selectorObject("a", {
     arn: {}, namespaceSelector: { names: [1, "a"], labelSelector: [] }, resourceTypeSelector: [5, { kind: "K" }],
     resourceLabelSelector: { matchLabels: 1, matchExpressions: [null, { key: "k", operator: "In", values: ["v", 2] }] },
   }));

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judge } from "../../../../shared/decisions/checks/run.ts";
+import { runChecks } from "../../../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { objectMeta } from "../../../../shared/decisions/kubernetes/object-meta.ts";
@@ -107,7 +107,7 @@ function assertLint(selectors: readonly JsonObject[], { runtime, namespaces }: M
   assert.deepEqual([inventory.selectors.size, inventory.faulty.size], [selectors.length, 0], "names are unique and no selector is faulty");
   for (const object of selectors) {
     const { name } = objectMeta(object);
-    const { findings } = judge({ object, old: null, requester: null, origin: "cluster", inventory }, { ...SETTINGS_BY_DEFAULT, runtime });
+    const { findings } = runChecks({ object, old: null, requester: null, origin: "cluster", inventory }, { ...SETTINGS_BY_DEFAULT, runtime });
     assert.deepEqual(findings.filter(({ severity }) => severity === "deny"), []);
     assert.match(name, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
     assert.notEqual(name, "blue", "another role's selector is called so");

@@ -8,7 +8,7 @@ import {
 } from "../../../../shared/decisions/resolution/change-set.ts";
 import { resolve } from "../../../../shared/decisions/resolution/resolve.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import type { RoleSelector } from "../../../../shared/decisions/selectors/effective.ts";
+import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
 import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../arbitraries.ts";
 import type { ModelSelector } from "../model.ts";
 import { namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
@@ -44,7 +44,7 @@ function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
 }
 
 function told(transitions: Iterable<Transition | null>): Map<string, readonly [string, string]> {
-  const names = (selecting: readonly RoleSelector[]): string => selecting.map(({ name }) => name).toSorted().join();
+  const names = (selecting: readonly EffectiveSelector[]): string => selecting.map(({ name }) => name).toSorted().join();
   const found = new Map<string, readonly [string, string]>();
   for (const one of transitions) {
     if (one === null) continue;
@@ -71,8 +71,8 @@ test("a step of a selector does what two inventories, built before and after, re
   fc.assert(fc.property(step, ([there, name, written]) => {
     const { [name]: old, ...others } = there.selectors;
     const [before, after] = [inventoryOf(there), inventoryOf({ ...there, selectors: written === null ? others : { ...others, [name]: written } })];
-    const decoded = (one: Spec | null | undefined): RoleSelector | null => (
-      one === null || one === undefined ? null : decodeSelector(selectorObject(name, one), { origin: "cluster", runtime: there.runtime }).selector
+    const decoded = (one: Spec | null | undefined): EffectiveSelector | null => (
+      one === null || one === undefined ? null : decodeSelector(selectorObject(name, one), { origin: "cluster", runtime: there.runtime }).effective
     );
     const transitions = told(transitionsOfSelector(before, { name, before: decoded(old), after: decoded(written) }));
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));

@@ -5,7 +5,7 @@ import {
   accountBy, accountOf, resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
 } from "../../../../shared/decisions/resolution/change-set.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import type { RoleSelector } from "../../../../shared/decisions/selectors/effective.ts";
+import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 
 function held(...objects: readonly JsonObject[]): Inventory {
@@ -14,8 +14,8 @@ function held(...objects: readonly JsonObject[]): Inventory {
   return inventory;
 }
 
-function selector(name: string, parts: object, arn = ROLE): RoleSelector {
-  const decoded = decodeSelector(selectorObject(name, { arn, ...parts }), { origin: "cluster", runtime: "ack" }).selector;
+function selector(name: string, parts: object, arn = ROLE): EffectiveSelector {
+  const decoded = decodeSelector(selectorObject(name, { arn, ...parts }), { origin: "cluster", runtime: "ack" }).effective;
   if (decoded === null) throw new Error("malformed");
   return decoded;
 }
@@ -57,14 +57,14 @@ test("a selector that is on its way out counts as gone", (t) => {
   const inventory = held(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: null };
   t.same(told(transitionsOfSelector(inventory, step)), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);
-  t.same(told(transitionsOfSelector(inventory, { ...step, leaving: new Set(["b"]) })), [["Bucket team-a/b1", ["a"], []]]);
+  t.same(told(transitionsOfSelector(inventory, { ...step, pendingDeletions: new Set(["b"]) })), [["Bucket team-a/b1", ["a"], []]]);
   t.end();
 });
 
 test("namespaces are found by the rarest of the labels, and by their name though they are not known", (t) => {
   const inventory = held(namespaceObject("team-a", { env: "prod", team: "a" }), namespaceObject("team-b", { env: "prod" }), bucket("b1"), bucket("b2", "team-b"), bucket("b3", "unknown"));
-  const labelled = (matchLabels: object): RoleSelector => selector("n", { namespaceSelector: { labelSelector: { matchLabels } } });
-  const found = (after: RoleSelector): unknown => told(transitionsOfSelector(inventory, { name: "n", before: null, after })).map((one) => (Array.isArray(one) ? one[0] : null));
+  const labelled = (matchLabels: object): EffectiveSelector => selector("n", { namespaceSelector: { labelSelector: { matchLabels } } });
+  const found = (after: EffectiveSelector): unknown => told(transitionsOfSelector(inventory, { name: "n", before: null, after })).map((one) => (Array.isArray(one) ? one[0] : null));
   t.same(found(labelled({ env: "prod", team: "a" })), ["Bucket team-a/b1"]);
   t.same(found(labelled({ env: "prod" })), ["Bucket team-a/b1", "Bucket team-b/b2"]);
   t.same(found(labelled({ "kubernetes.io/metadata.name": "unknown" })), ["Bucket unknown/b3"]);
@@ -85,7 +85,7 @@ test("new labels of a namespace tell of every resource in it, and of no other", 
 
 test("a long scan can be put off every hundred resources, also while it finds none", (t) => {
   const inventory = held(...Array.from({ length: 1000 }, (_, i) => bucket(`b${i}`, `ns-${i % 2}`)));
-  const pauses = (after: RoleSelector): number => [...transitionsOfSelector(inventory, { name: "n", before: null, after })].filter((one) => one === null).length;
+  const pauses = (after: EffectiveSelector): number => [...transitionsOfSelector(inventory, { name: "n", before: null, after })].filter((one) => one === null).length;
   const none = { resourceTypeSelector: [{ kind: "Queue" }] };
   t.equal(pauses(selector("n", none)), 10);
   const removed = transitionsOfSelector(inventory, { name: "n", before: selector("n", none), after: null });

@@ -1,14 +1,14 @@
 import { test } from "tap";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { type AskedResource, askedResources } from "../../../../shared/decisions/resolution/hypothetical-resource.ts";
+import { type HypotheticalResource, hypotheticalResources } from "../../../../shared/decisions/resolution/hypothetical-resource.ts";
 import { kindObject, put } from "../objects.ts";
 
 const BUCKET = "Bucket.s3.services.k8s.aws";
 const inventory = new Inventory({ runtime: "ack", origin: "file" });
 
-function faults(asked: Partial<AskedResource>): readonly string[] {
+function faults(asked: Partial<HypotheticalResource>): readonly string[] {
   try {
-    askedResources({ kinds: [BUCKET], namespace: "team-a", labels: [], ...asked }, inventory);
+    hypotheticalResources({ kinds: [BUCKET], namespace: "team-a", labels: [], ...asked }, inventory);
     return [];
   } catch (error) {
     return error instanceof Error ? error.message.split("\n") : [];
@@ -18,10 +18,10 @@ function faults(asked: Partial<AskedResource>): readonly string[] {
 test("a kind with its version, or with the stored one, or with the one that ACK's controllers ship", (t) => {
   const query = { group: "s3.services.k8s.aws", kind: "Bucket", namespace: "team-a", name: null, labels: new Map([["tier", "gold"], ["empty", ""]]), annotations: new Map(), status: { ownerAccountID: null, region: null } };
   const asked = { kinds: ["Bucket.v2.s3.services.k8s.aws", BUCKET], namespace: "team-a", labels: ["tier=gold", "empty="] };
-  t.same(askedResources(asked, inventory), [{ ...query, version: "v2" }, { ...query, version: "v1alpha1" }]);
+  t.same(hypotheticalResources(asked, inventory), [{ ...query, version: "v2" }, { ...query, version: "v1alpha1" }]);
   const known = new Inventory({ runtime: "ack", origin: "file" });
   known.apply([put(kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1", served: true, storage: true }]))]);
-  t.match(askedResources(asked, known), [{ version: "v2" }, { version: "v1" }]);
+  t.match(hypotheticalResources(asked, known), [{ version: "v2" }, { version: "v1" }]);
   t.end();
 });
 

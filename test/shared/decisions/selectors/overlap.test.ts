@@ -3,15 +3,15 @@ import * as fc from "fast-check";
 import { test } from "tap";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
 import {
-  type RoleSelector, selectsNamespace, selectsWithinNamespace,
+  type EffectiveSelector, selectsNamespace, selectsWithinNamespace,
 } from "../../../../shared/decisions/selectors/effective.ts";
 import { canOverlap } from "../../../../shared/decisions/selectors/overlap.ts";
 import { GROUPS, KINDS, labels, NAMESPACES, resource, spec } from "../arbitraries.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 import { parameters } from "../property.ts";
 
-function selector(parts: object): RoleSelector {
-  const decoded = decodeSelector(selectorObject("a", { arn: ROLE, ...parts }), { origin: "file", runtime: "extended" }).selector;
+function selector(parts: object): EffectiveSelector {
+  const decoded = decodeSelector(selectorObject("a", { arn: ROLE, ...parts }), { origin: "file", runtime: "extended" }).effective;
   if (decoded === null) throw new Error("malformed");
   return decoded;
 }
@@ -80,10 +80,10 @@ test("whatever two selectors both select shows that they can overlap", (t) => {
   let met = 0;
   let apart = 0;
   fc.assert(fc.property(spec, spec, labels, resource, (a, b, carried, { namespace, group, version, kind, labels: ofResource }) => {
-    const [one, other] = [a, b].map((written) => decodeSelector(selectorObject("a", written), { origin: "file", runtime: "extended" }).selector);
+    const [one, other] = [a, b].map((written) => decodeSelector(selectorObject("a", written), { origin: "file", runtime: "extended" }).effective);
     fc.pre(one !== undefined && one !== null && other !== undefined && other !== null);
     const namespaceCarries = new Map([...Object.entries(carried), ["kubernetes.io/metadata.name", namespace]]);
-    const selects = (each: RoleSelector): boolean => selectsNamespace(each, namespace, namespaceCarries)
+    const selects = (each: EffectiveSelector): boolean => selectsNamespace(each, namespace, namespaceCarries)
       && selectsWithinNamespace(each, { group, version, kind }, new Map(Object.entries(ofResource)));
     if (!canOverlap(one, other)) apart++;
     if (!selects(one) || !selects(other)) return;

@@ -6,7 +6,7 @@ import { ROLE, selectorObject } from "../objects.ts";
 
 function extrasOf(annotations: Readonly<Record<string, unknown>>, spec: object = {}): SessionExtras | undefined {
   const object = selectorObject("team-a", { arn: ROLE, ...spec }, { annotations });
-  return decodeSelector(object, { origin: "file", runtime: "ack" }).selector?.extras;
+  return decodeSelector(object, { origin: "file", runtime: "ack" }).effective?.extras;
 }
 
 test("a selector without annotations asks for nothing of its sessions", async (t) => {

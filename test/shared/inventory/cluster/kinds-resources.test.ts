@@ -2,7 +2,7 @@ import { test } from "tap";
 import { resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
 import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { resourceKind } from "../../../../shared/inventory/cluster/kinds.ts";
-import { collectionPath, keepObject, type WatchedKind } from "../../../../shared/inventory/cluster/watched-kind.ts";
+import { collectionPath, toStoredObject, type WatchedKind } from "../../../../shared/inventory/cluster/watched-kind.ts";
 import { definition } from "./fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";
@@ -13,7 +13,7 @@ function kindOf(crd: object): WatchedKind | null {
 
 function kept(object: object): JsonObject | null {
   const kind = kindOf(definition(S3, "Bucket"));
-  return kind === null ? null : (keepObject(kind, object)?.object ?? null);
+  return kind === null ? null : (toStoredObject(kind, object)?.object ?? null);
 }
 
 test("a kind is read in its stored version, or in one that is served", (t) => {

@@ -1,12 +1,12 @@
 import { test } from "tap";
 import { field } from "../../../../shared/decisions/kubernetes/json.ts";
 import { CLUSTER_KINDS } from "../../../../shared/inventory/cluster/kinds.ts";
-import { collectionPath, keepObject, resourceName } from "../../../../shared/inventory/cluster/watched-kind.ts";
+import { collectionPath, toStoredObject, resourceName } from "../../../../shared/inventory/cluster/watched-kind.ts";
 
 /** What is kept of an object of a kind. */
 function kept(kind: string, object: object): unknown {
   const found = CLUSTER_KINDS.find((one) => one.kind === kind);
-  return found === undefined ? "no such kind" : keepObject(found, object);
+  return found === undefined ? "no such kind" : toStoredObject(found, object);
 }
 
 const metadata = { name: "a", resourceVersion: "7", uid: "u", generation: 2, managedFields: [{}], labels: { l: "1" }, annotations: { n: "2" } };

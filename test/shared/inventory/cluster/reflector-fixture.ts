@@ -1,6 +1,6 @@
 import type { Test } from "tap";
-import { ListWatch, type ListWatchHandler } from "../../../../shared/inventory/cluster/reflector.ts";
-import type { KeptObject, ObjectName, WatchedKind } from "../../../../shared/inventory/cluster/watched-kind.ts";
+import { Reflector, type ListWatchHandler } from "../../../../shared/inventory/cluster/reflector.ts";
+import type { StoredObject, ObjectName, WatchedKind } from "../../../../shared/inventory/cluster/watched-kind.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type HeldRequest } from "./fake-api-server.ts";
 
@@ -20,7 +20,7 @@ class Recorder implements ListWatchHandler {
   #heard = Promise.withResolvers<void>();
   #seen = 0;
 
-  changed(put: readonly KeptObject[], removed: readonly ObjectName[]): void {
+  changed(put: readonly StoredObject[], removed: readonly ObjectName[]): void {
     this.#tell([...put.map(({ name, object }) => `+${name}${note(object)}`), ...removed.map(({ name }) => `-${name}`)].join(" ") || "nothing");
   }
 
@@ -60,7 +60,7 @@ export interface Following {
   readonly server: FakeAPIServer;
   readonly clock: FakeClock;
   readonly recorder: Recorder;
-  readonly listWatch: ListWatch;
+  readonly listWatch: Reflector;
   /** Lets the back-off pass, and gives its length in ms. */
   readonly pass: () => Promise<number>;
   /** Answers the list with `names` at version 10, and gives the watch that follows, opened. */
@@ -72,7 +72,7 @@ export async function following(t: Test, random = 0): Promise<Following> {
   await server.start();
   const clock = new FakeClock();
   const recorder = new Recorder();
-  const listWatch = new ListWatch({ api: server.api, kind: KIND, handler: recorder, clock, random: () => random });
+  const listWatch = new Reflector({ api: server.api, kind: KIND, handler: recorder, clock, random: () => random });
   t.teardown(async () => {
     await listWatch.stop();
     await server.stop();

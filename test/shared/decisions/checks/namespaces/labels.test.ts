@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { findingLine } from "../../../../../shared/decisions/checks/finding.ts";
-import { judge } from "../../../../../shared/decisions/checks/run.ts";
+import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import type { Access } from "../../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
@@ -98,7 +98,7 @@ function useLines(to: JsonObject, answers: Readonly<Record<string, Access>> | nu
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(SELECTORS.map(put));
   const settings = { ...SETTINGS_BY_DEFAULT, ...(carm && CARM), checkSeverities: new Map(on ? [["NS-02", "deny"] as const] : []) };
-  const { findings } = judge({
+  const { findings } = runChecks({
     object: namespaceObject("team-a", to), old: isNew ? null : namespaceObject("team-a", from), requester: { username: "jane", groups: [] }, origin: "cluster", inventory,
     access: answers === null ? null : new Map(Object.entries(answers)),
   }, settings);

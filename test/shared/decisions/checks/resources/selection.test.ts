@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { unmetNeeds } from "../../../../../shared/decisions/checks/requirements.ts";
+import { unmetRequirements } from "../../../../../shared/decisions/checks/requirements.ts";
 import { ACK_05 } from "../../../../../shared/decisions/checks/resources/selection.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { parseLabelSelector } from "../../../../../shared/decisions/kubernetes/label-selector.ts";
@@ -158,7 +158,7 @@ test("what would need selectors and namespaces is not told without them", (t) =>
   t.equal(needs(CARM.slice(0, 2), "file", { mode: "carm" }), unmet);
   t.equal(needs(CARM.slice(2), "file", { mode: "carm" }), unmet);
   t.equal(needs([], "cluster", { mode: "carm" }), unmet);
-  t.same(unmetNeeds(ACK_05, { object: tiered("gold"), old: null, requester: null, origin: "cluster" }, SETTINGS_BY_DEFAULT), [unmet], "no inventory at all");
+  t.same(unmetRequirements(ACK_05, { object: tiered("gold"), old: null, requester: null, origin: "cluster" }, SETTINGS_BY_DEFAULT), [unmet], "no inventory at all");
   t.same(lines("ACK-06", attempted("111122223333", tiered("gold")), { origin: "file" }), [], "a file is no step");
   t.end();
 });

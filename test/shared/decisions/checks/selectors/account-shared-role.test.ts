@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { findingLine } from "../../../../../shared/decisions/checks/finding.ts";
-import { judge } from "../../../../../shared/decisions/checks/run.ts";
+import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
@@ -51,7 +51,7 @@ test("other roles, the selector as it is stored, one on its way out and one that
   t.equal(said(mine, [other]).length, 1);
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply([put(other)]);
-  const { findings } = judge({ object: mine, old: null, requester: null, origin: "cluster", inventory, leaving: new Set(["b"]) }, SETTINGS_BY_DEFAULT);
+  const { findings } = runChecks({ object: mine, old: null, requester: null, origin: "cluster", inventory, pendingDeletions: new Set(["b"]) }, SETTINGS_BY_DEFAULT);
   t.notOk(findings.some(({ code }) => code === "IRS-40"));
   t.end();
 });

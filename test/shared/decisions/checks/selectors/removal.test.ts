@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { judge } from "../../../../../shared/decisions/checks/run.ts";
+import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import { Inventory, type InventoryChange } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { ACK_CRDS } from "../../../../fixtures/ack-crds.ts";
@@ -55,7 +55,7 @@ function withUnlisted(selector: JsonObject): readonly unknown[] {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   const unlisted = (what: string): InventoryChange => ({ type: "unlisted", sort: "resources", what });
   inventory.apply([put(selector), unlisted("Queue.sqs.services.k8s.aws"), unlisted("Bucket.s3.services.k8s.aws")]);
-  const { findings } = judge({ object: selector, old: null, operation: "DELETE", requester: null, origin: "cluster", inventory }, SETTINGS_BY_DEFAULT);
+  const { findings } = runChecks({ object: selector, old: null, operation: "DELETE", requester: null, origin: "cluster", inventory }, SETTINGS_BY_DEFAULT);
   return findings.filter(({ code }) => code === "IRS-30");
 }
 
@@ -151,6 +151,6 @@ test("ACK-34: the definition of a kind may not go while there are objects of it"
 
 test("IRS-34, ACK-34: without an inventory nothing is known of what would go", (t) => {
   const definition = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
-  t.same(judge({ object: definition, old: null, operation: "DELETE", requester: null, origin: "cluster" }, SETTINGS_BY_DEFAULT).findings, []);
+  t.same(runChecks({ object: definition, old: null, operation: "DELETE", requester: null, origin: "cluster" }, SETTINGS_BY_DEFAULT).findings, []);
   t.end();
 });

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { judge } from "../../../../../shared/decisions/checks/run.ts";
+import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { lines, specLines } from "../findings.ts";
@@ -67,7 +67,7 @@ test("IRS-00: a name that is missing or that no object can have is caught", (t) 
 });
 
 test("below a value of another type nothing else is said, beside it everything is", (t) => {
-  const codes = (spec: unknown): string[] => judge({ object: selectorObject("a", spec), old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings.map(({ code }) => code);
+  const codes = (spec: unknown): string[] => runChecks({ object: selectorObject("a", spec), old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings.map(({ code }) => code);
   t.same(codes("x"), ["IRS-00"]);
   t.same(codes({ arn: 5, namespaceSelector: { names: ["A"] } }), ["IRS-00", "IRS-09"]);
   t.same(codes({ arn: "", namespaceSelector: { names: [1, "a", "a"] } }), ["IRS-00", "IRS-01", "IRS-08"]);
