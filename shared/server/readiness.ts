@@ -1,62 +1,65 @@
+import { ResolverError } from "../decisions/errors.ts";
 import type { SourceStatus } from "../inventory/source.ts";
 import type { Readiness } from "./health.ts";
 
-export interface ReadinessInput {
-  readonly draining: boolean;
+export interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
-  /** The age in ms from which a view is too old. */
+  /** The value of --max-staleness, in ms. An older inventory makes the server unready. */
   readonly maxStalenessMs: number;
-  readonly certificateNotAfter: Date;
-  /** The clock of the inventory's `lastSyncMs`. */
+  /** The current time, on the same clock as `inventory.lastSyncMs`. */
   readonly nowMs: number;
+}
+
+export interface WebhookReadinessInput extends InventoryReadinessInput {
+  readonly draining: boolean;
+  readonly certificateNotAfter: Date;
+}
+
+export interface SidecarReadinessInput extends InventoryReadinessInput {
+  /** The sidecar's base identity. */
+  readonly base: { readonly usable: boolean; readonly fault: string | null };
 }
 
 const MS_PER_SECOND = 1000;
 
-/** Ready means loaded, current and reachable over TLS; alive is another question. */
-export function webhookReadiness(input: ReadinessInput): Readiness {
-  const { draining, inventory, maxStalenessMs, certificateNotAfter, nowMs } = input;
-  const reasons: string[] = [];
-  if (draining) reasons.push("stopping");
-  if (!inventory.loaded) reasons.push(`the inventory has not been loaded yet${becauseOf(inventory.fault)}`);
-  const ageMs = inventory.lastSyncMs === null ? 0 : nowMs - inventory.lastSyncMs;
-  if (inventory.loaded && ageMs > maxStalenessMs) {
-    reasons.push(`the inventory was last current ${seconds(ageMs)} ago, more than --max-staleness ${seconds(maxStalenessMs)}${becauseOf(inventory.fault)}`);
+/** Throws ERR_NOT_READY before the first complete load. An unloaded inventory is never treated as empty. */
+export function requireLoaded({ loaded }: Pick<SourceStatus, "loaded">): void {
+  if (!loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet. Retry in a moment.");
+}
+
+/** Returns ready if the inventory is loaded and current, the certificate is valid, and the webhook is not draining. */
+export function webhookReadiness(input: WebhookReadinessInput): Readiness {
+  const reasons = inventoryReasons(input);
+  if (input.draining) reasons.unshift("the webhook is shutting down");
+  const { certificateNotAfter } = input;
+  if (input.nowMs >= certificateNotAfter.getTime()) {
+    reasons.push(`the serving certificate expired at ${certificateNotAfter.toISOString()}`);
   }
-  if (nowMs >= certificateNotAfter.getTime()) reasons.push(`the serving certificate expired at ${certificateNotAfter.toISOString()}`);
-  return { ready: reasons.length === 0, reasons };
-}
-
-function becauseOf(fault: string | null): string {
-  // A reason is one line, and a fault may list several.
-  return fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
-}
-
-function seconds(ms: number): string {
-  return `${Math.round(ms / MS_PER_SECOND)} s`;
-}
-
-export interface ReadinessView {
-  readonly inventory: SourceStatus;
-  readonly maxStalenessMs: number;
-  /** The sidecar's own identity. */
-  readonly base: { readonly usable: boolean; readonly fault: string | null };
-  /** By the clock of the inventory's source. */
-  readonly nowMs: number;
+  return toReadiness(reasons);
 }
 
 /**
- * Whether requests can be answered. STS being out of reach is no reason as long as the base identity in hand is good: what is kept is
- * served on, and a Pod that is not ready would be restarted or waited for in vain. An old view is still granted from, and is one: a
- * cluster out of reach must not take roles away, nor go unseen.
+ * Returns ready if the inventory is loaded and current, and the base identity is usable. An STS outage alone does not
+ * make the sidecar unready: it still serves cached sessions, and a restart would lose them. A stale inventory still
+ * grants, but makes the Pod unready, so that the outage is visible.
  */
-export function sidecarReadiness({ inventory, maxStalenessMs, base, nowMs }: ReadinessView): Readiness {
-  const reasons: string[] = [];
-  const because = becauseOf(inventory.fault);
-  if (!inventory.loaded) reasons.push(`the inventory is not loaded${because}`);
-  else if (inventory.lastSyncMs === null || nowMs - inventory.lastSyncMs > maxStalenessMs) {
-    reasons.push(`the inventory is older than --max-staleness${because}`);
-  }
-  if (!base.usable) reasons.push(base.fault ?? "the sidecar's own identity is not proved with STS yet");
+export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
+  const reasons = inventoryReasons(input);
+  if (!input.base.usable) reasons.push(input.base.fault ?? "the base identity is not verified with STS yet");
+  return toReadiness(reasons);
+}
+
+function inventoryReasons({ inventory, maxStalenessMs, nowMs }: InventoryReadinessInput): string[] {
+  const { loaded, lastSyncMs, fault } = inventory;
+  // A reason is one line; a fault can have several.
+  const cause = fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
+  if (!loaded || lastSyncMs === null) return [`the inventory is not loaded yet${cause}`];
+  const ageMs = nowMs - lastSyncMs;
+  if (ageMs <= maxStalenessMs) return [];
+  const ageSeconds = Math.ceil(ageMs / MS_PER_SECOND);
+  return [`the inventory is ${ageSeconds} s old (--max-staleness is ${maxStalenessMs / MS_PER_SECOND} s)${cause}`];
+}
+
+function toReadiness(reasons: readonly string[]): Readiness {
   return { ready: reasons.length === 0, reasons };
 }

@@ -90,7 +90,7 @@ test("over TLS the answer is the same, HTTP/1.1, and metrics and readiness are t
   t.match(metrics, /ack_role_resolver_inventory_age_seconds \d/);
   t.match(metrics, /ack_role_resolver_webhook_certificate_expiry_timestamp_seconds \d{10}/);
   source.status = { loaded: false, lastSyncMs: null, fault: "the API server cannot be reached" };
-  t.same(await health(webhook, "/readyz"), [503, "the inventory has not been loaded yet: the API server cannot be reached\n"]);
+  t.same(await health(webhook, "/readyz"), [503, "the inventory is not loaded yet: the API server cannot be reached\n"]);
   t.same(await health(webhook, "/healthz"), [200, "ok\n"]);
   t.notMatch((await health(webhook, "/metrics"))[1], /^ack_role_resolver_inventory_age_seconds/m, "what was never loaded has no age");
 });
@@ -138,7 +138,7 @@ test("stopping: not ready, every answer closes its connection, what is in flight
   t.equal((await send(webhook, { ca: first.ca, agent })).connection, "keep-alive");
   const { promise: drained, resolve: endDrain } = Promise.withResolvers<void>();
   const stopped = drainAndClose({ log, drain: webhook.drain, drainMs: 10_000, wait: () => drained, close: () => webhook.close() });
-  t.same(await health(webhook, "/readyz"), [503, "stopping\n"]);
+  t.same(await health(webhook, "/readyz"), [503, "the webhook is shutting down\n"]);
   const late = await send(webhook, { ca: first.ca, agent });
   t.same([late.status, late.connection], [200, "close"], "still answered, and told to leave");
 

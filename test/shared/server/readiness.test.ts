@@ -1,0 +1,70 @@
+import { test } from "tap";
+import {
+  requireLoaded, type SidecarReadinessInput, sidecarReadiness, type WebhookReadinessInput, webhookReadiness,
+} from "../../../shared/server/readiness.ts";
+
+const INVENTORY = {
+  inventory: { loaded: true, lastSyncMs: 0, fault: null }, maxStalenessMs: 300_000, nowMs: 300_000,
+};
+const WEBHOOK: WebhookReadinessInput = { ...INVENTORY, draining: false, certificateNotAfter: new Date(1_000_000) };
+const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fault: null } };
+const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
+
+test("an unloaded inventory is ERR_NOT_READY", (t) => {
+  t.throws(() => requireLoaded({ loaded: false }), {
+    code: "ERR_NOT_READY", message: "The inventory is not loaded yet. Retry in a moment.",
+  });
+  t.doesNotThrow(() => requireLoaded({ loaded: true }));
+  t.end();
+});
+
+test("the webhook is ready while the inventory is no older than --max-staleness", (t) => {
+  t.same(webhookReadiness(WEBHOOK), { ready: true, reasons: [] });
+  const faulty = { loaded: true, lastSyncMs: 0, fault: "a blip" };
+  t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty }).ready, true, "a fault alone is not staleness");
+  t.equal(webhookReadiness({ ...WEBHOOK, nowMs: 300_001 }).ready, false);
+  t.end();
+});
+
+test("the webhook lists every reason for being unready, one per line", (t) => {
+  t.same(webhookReadiness({ ...WEBHOOK, draining: true, inventory: UNLOADED, nowMs: 1_000_000 }), {
+    ready: false,
+    reasons: [
+      "the webhook is shutting down",
+      "the inventory is not loaded yet: a.yaml:1: bad; b.yaml:2: bad",
+      "the serving certificate expired at 1970-01-01T00:16:40.000Z",
+    ],
+  });
+  const faulty = { loaded: true, lastSyncMs: 0, fault: "the API server denies the request" };
+  t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty, nowMs: 400_000 }).reasons, [
+    "the inventory is 400 s old (--max-staleness is 300 s): the API server denies the request",
+  ]);
+  t.end();
+});
+
+test("the sidecar is ready while the inventory is current and the base identity is usable", (t) => {
+  t.same(sidecarReadiness(SIDECAR), { ready: true, reasons: [] });
+  const troubled = {
+    ...SIDECAR,
+    inventory: { loaded: true, lastSyncMs: 0, fault: "a blip" },
+    base: { usable: true, fault: "STS cannot be reached" },
+  };
+  t.same(sidecarReadiness(troubled), { ready: true, reasons: [] }, "a failed renewal leaves the base identity usable");
+  t.same(sidecarReadiness({ ...SIDECAR, nowMs: 300_001 }), {
+    ready: false, reasons: ["the inventory is 301 s old (--max-staleness is 300 s)"],
+  });
+  const neverSynced = { loaded: true, lastSyncMs: null, fault: null };
+  t.equal(sidecarReadiness({ ...SIDECAR, inventory: neverSynced }).ready, false);
+  t.end();
+});
+
+test("the sidecar lists every reason for being unready, one per line", (t) => {
+  const unusable = { usable: false, fault: "no credentials" };
+  t.same(sidecarReadiness({ ...SIDECAR, inventory: UNLOADED, base: unusable }).reasons, [
+    "the inventory is not loaded yet: a.yaml:1: bad; b.yaml:2: bad", "no credentials",
+  ]);
+  t.same(sidecarReadiness({ ...SIDECAR, base: { usable: false, fault: null } }).reasons, [
+    "the base identity is not verified with STS yet",
+  ]);
+  t.end();
+});
