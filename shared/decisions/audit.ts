@@ -12,6 +12,7 @@ import type { JsonObject } from "./kubernetes/json.ts";
 import { isACKGroup, isSelector } from "./kubernetes/kinds.ts";
 import { objectMeta } from "./kubernetes/object-meta.ts";
 import { compareText, quote } from "./kubernetes/text.ts";
+import { type Paced, paced } from "./paced.ts";
 import { resolutionAnnotations } from "./resolution/annotations.ts";
 import { wantedRegion } from "./resolution/region.ts";
 import { driftsOf, type Resolution, resolve } from "./resolution/resolve.ts";
@@ -49,19 +50,19 @@ export interface AuditInput {
   readonly origin: Origin;
 }
 
-const OBJECTS_BETWEEN_REPORTS = 200;
+const OBJECTS_BETWEEN_PAUSES = 200;
 
 /** IRS-18 compares a selector with every other one. Beyond so many of them an audit leaves it out, and says so. */
 const COMPARED_SELECTORS = 2000;
 const COMPARING = "IRS-18";
 
-/** Judges all that is stored; yields how many objects it has looked at. Each resource is resolved once. */
-export function* auditSteps(input: AuditInput, settings: DecisionSettings): Generator<number, Audit> {
+/** Audits every stored object. Pauses yield how many objects have been audited. Each resource is resolved once. */
+export function* auditObjects(input: AuditInput, settings: DecisionSettings): Paced<Audit> {
   const auditor = new Auditor(input, settings);
-  for (const [index, object] of input.objects.entries()) {
-    if (index % OBJECTS_BETWEEN_REPORTS === 0) yield index;
+  yield* paced(input.objects.entries(), OBJECTS_BETWEEN_PAUSES, ([index, object]) => {
     auditor.look(object, index);
-  }
+    return true;
+  });
   return auditor.finish();
 }
 

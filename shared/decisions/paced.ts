@@ -1,20 +1,25 @@
-/** A long piece of work that may be put off at each null that it yields, and returns its result. */
-export type Steps<Result> = Generator<null, Result>;
+/**
+ * Long work that pauses at each `yield` and returns its result. A pause yields how many items the current loop has visited, which is
+ * enough for a progress line. `drain` runs the work at once; `inSlices` of shared/server/slices.ts lets other work run at the pauses.
+ */
+export type Paced<Result> = Generator<number, Result, void>;
 
-/** Does all of it at once. */
-export function finish<Result>(steps: Iterator<unknown, Result>): Result {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
+/**
+ * Visits each item and pauses after every `every` items. Returns true after the last item, or false as soon as `visit` returns false.
+ */
+export function* paced<Item>(items: Iterable<Item>, every: number, visit: (item: Item) => boolean): Paced<boolean> {
+  let visited = 0;
+  for (const item of items) {
+    if (!visit(item)) return false;
+    if (++visited % every === 0) yield visited;
   }
+  return true;
 }
 
-/** What an iterable yields beside its pauses, as steps. */
-export function* gather<Item extends object>(items: Iterable<Item | null>): Steps<Item[]> {
-  const gathered: Item[] = [];
-  for (const item of items) {
-    if (item === null) yield null;
-    else gathered.push(item);
+/** Runs paced work to its end without a pause, and returns its result. */
+export function drain<Result>(work: Paced<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
   }
-  return gathered;
 }

@@ -1,14 +1,10 @@
-import {
-  ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP,
-} from "../annotation-keys.ts";
+import { ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, TEAM_MAP } from "../annotation-keys.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { parseARN, roleARNFaults } from "../kubernetes/arn.ts";
-
-/** Controllers ignore what is annotated on these (aws-controllers-k8s/runtime pkg/runtime/cache/namespace.go). */
-export const IGNORED_NAMESPACES: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease"]);
+import { carmAnnotations, teamOf } from "./annotations.ts";
 
 /** What the legacy maps say of a resource; null where they say nothing and the controller's own role is used. */
 export type MapAnswer =
@@ -17,7 +13,7 @@ export type MapAnswer =
 
 /** Looks a resource up as CARM does: a team decides alone, with no fall-back to the account. */
 export function lookUpMaps(inventory: Inventory, query: Pick<ResourceQuery, "group" | "namespace" | "status">, settings: DecisionSettings): MapAnswer | null {
-  const entry = mapEntryOf(carmAnnotations(inventory, query.namespace), query, settings);
+  const entry = mapEntryOf(carmAnnotations(query.namespace, inventory.namespaceAnnotations(query.namespace)), query, settings);
   return entry === null ? null : lookUpIn(inventory.configMap(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
 }
 
@@ -34,23 +30,6 @@ export function mapEntryOf(annotations: ReadonlyMap<string, string>, query: Pick
   if (team !== "") return { via: "team-map", map: TEAM_MAP, key: team };
   const account = accountKey(annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", query, settings);
   return account === null ? null : { via: "account-map", map: ACCOUNT_MAP, key: account };
-}
-
-/** What CARM reads of a namespace's annotations, `annotations` in place of those that are known: nothing where it ignores the namespace. */
-export function carmAnnotations(inventory: Inventory, namespace: string, annotations = inventory.namespaceAnnotations(namespace)): ReadonlyMap<string, string> {
-  return IGNORED_NAMESPACES.has(namespace) ? NOTHING : annotations;
-}
-
-const NOTHING: ReadonlyMap<string, string> = new Map();
-
-export function teamOf(annotations: ReadonlyMap<string, string>, { runtime }: Pick<DecisionSettings, "runtime">): string {
-  const team = annotations.get(TEAM_ANNOTATION) ?? "";
-  return team === "" && runtime === "extended" ? (annotations.get(PROPOSED_TEAM_ANNOTATION) ?? "") : team;
-}
-
-/** Whether a namespace with these annotations asks for CARM at all. */
-export function namesOwner(annotations: ReadonlyMap<string, string>, context: Pick<DecisionSettings, "runtime">): boolean {
-  return (annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "") !== "" || teamOf(annotations, context) !== "";
 }
 
 /** The namespace's, even if it is the controller's own account; else that of a resource which exists in another account. */

@@ -15,11 +15,11 @@ const ASKING: readonly CheckEntry[] = [ACK_09, NS_02];
 
 /** Whether access reviews are to be asked at all. */
 export function asksAccess(settings: Pick<DecisionSettings, "checkSeverities">): boolean {
-  return ASKING.some((check) => asksFor(check, settings));
+  return ASKING.some((check) => isCheckEnabled(check, settings));
 }
 
 /** Whether they are to be asked for this check. */
-export function asksFor({ id, severity }: CheckEntry, { checkSeverities }: Pick<DecisionSettings, "checkSeverities">): boolean {
+export function isCheckEnabled({ id, severity }: CheckEntry, { checkSeverities }: Pick<DecisionSettings, "checkSeverities">): boolean {
   return (checkSeverities.get(id) ?? severity) !== "off";
 }
 

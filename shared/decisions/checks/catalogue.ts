@@ -1,18 +1,16 @@
 import { AUDIT_CHECKS } from "./audit-checks.ts";
-import type { Check, CheckEntry } from "./check.ts";
+import type { CheckEntry } from "./check.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
-import { ACK_34, IRS_34, type KindRemoval } from "./kind-deletion.ts";
+import { ACK_34, IRS_34 } from "./kind-deletion.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/list.ts";
-import { SELECTOR_CHECKS } from "./selectors/self-checks.ts";
-
-/** The checks of the removal of a CustomResourceDefinition. */
-export const KIND_REMOVAL_CHECKS: readonly Check<KindRemoval>[] = [IRS_34, ACK_34];
+import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 
 /** All of them, in the order of the documents. */
 export const CATALOGUE: readonly CheckEntry[] = [
-  ...SELECTOR_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_34, ...RESOURCE_CHECKS, ACK_34, ...NAMESPACE_CHECKS, ...CONFIG_MAP_CHECKS, ...AUDIT_CHECKS,
+  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_34, ...RESOURCE_CHECKS, ACK_34, ...NAMESPACE_CHECKS,
+  ...CONFIG_MAP_CHECKS, ...AUDIT_CHECKS,
 ];
 
 /** Every id that `--check` and the waiver annotation may name. */

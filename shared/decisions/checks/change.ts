@@ -3,7 +3,28 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { Names } from "../resolution/change-set.ts";
 
-/** What the checks of a change see beside the object: all that is known, and who asks for what. */
+/** A change of one object, and what is known about its circumstances. */
+export interface CheckInput {
+  /** The object after the change; at DELETE the deleted object. */
+  readonly object: JsonObject;
+  /** The stored object at UPDATE, else null. */
+  readonly old: JsonObject | null;
+  /** Default: UPDATE if `old` is set, else CREATE. */
+  readonly operation?: Operation;
+  /** Null offline, where every waiver counts. */
+  readonly requester: Requester | null;
+  readonly origin: Origin;
+  /** Null if only the object itself can be checked. */
+  readonly inventory?: Inventory | null;
+  /** Which selectors the requester may `use`; null without access reviews. */
+  readonly access?: AccessAnswers | null;
+  /** Selectors with an admitted deletion that the inventory may still contain. */
+  readonly pendingDeletions?: Names;
+  /** Whether every fault only warns, as for a deletion by the cluster's own controllers. */
+  readonly warnOnly?: boolean;
+}
+
+/** What the checks of a change read besides the object. */
 export interface CheckContext {
   readonly operation: Operation;
   readonly settings: DecisionSettings;
@@ -13,26 +34,18 @@ export interface CheckContext {
   readonly requester: Requester | null;
 }
 
-export interface CheckInput {
-  /** The object as it is to be, at DELETE as it is. */
-  readonly object: JsonObject;
-  /** The stored object at UPDATE, else null. */
-  readonly old: JsonObject | null;
-  /** Default: UPDATE with a stored object, CREATE without. */
-  readonly operation?: Operation;
-  /** Null offline, where a waiver counts whoever wrote it. */
-  readonly requester: Requester | null;
-  readonly origin: Origin;
-  /** Null where only the object itself can be judged. */
-  readonly inventory?: Inventory | null;
-  /** What the requester may `use`; null where no access reviews are asked. */
-  readonly access?: AccessAnswers | null;
-  /** Selectors whose deletion has been allowed, and that the inventory may still hold. */
-  readonly pendingDeletions?: Names;
-  /** Whether nothing may be refused, as where the cluster itself cleans up: every fault only warns. */
-  readonly warnOnly?: boolean;
-}
-
+/** Returns the operation of a change. */
 export function operationOf({ operation, old }: CheckInput): Operation {
   return operation ?? (old === null ? "CREATE" : "UPDATE");
+}
+
+/** Returns the context of a change for checks against `inventory`. */
+export function contextOf(input: CheckInput, settings: DecisionSettings, inventory: Inventory): CheckContext {
+  const { origin, requester } = input;
+  return { operation: operationOf(input), settings, inventory, origin, requester };
+}
+
+/** Returns whether the change replaces a stored object by a different one. `audit` checks a stored object against itself. */
+export function hasOldObject(input: CheckInput): input is CheckInput & { readonly old: JsonObject } {
+  return input.old !== null && input.old !== input.object;
 }

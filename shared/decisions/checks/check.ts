@@ -1,31 +1,43 @@
 import type { Operation, Origin, Runtime, Severity } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
+import type { Paced } from "../paced.ts";
 import type { SelectorSpec } from "../selectors/iamroleselector.ts";
 
-/** What a check has to know beside the object: what the input may not hold, or a setting that has no default. */
-export type Requirement = "namespaces" | "kinds" | "resources" | "config maps" | "the requester" | "the stored object" | "selectors and namespaces" | "access reviews" | "STS" | `--${string}`;
+/** What a check needs besides the object: data that the input may lack, or a setting without a default. */
+export type Requirement =
+  | "namespaces"
+  | "kinds"
+  | "resources"
+  | "config maps"
+  | "the requester"
+  | "the stored object"
+  | "selectors and namespaces"
+  | "access reviews"
+  | "STS"
+  | "--controller-account or --controller-role"
+  | "--allowed-accounts or --controller-role"
+  | "--allowed-accounts"
+  | "--controller-service-accounts"
+  | "--tenant-labels"
+  | "--allowed-endpoint-hosts"
+  | "--watch-namespace"
+  | "--watch-selectors";
 
-/** One thing that a check found wrong. */
+/** One problem that a check found. */
 export interface Fault {
   readonly path: FieldPath;
-  /** What is there and what was expected, as one sentence without its full stop. */
+  /** What is wrong and what was expected: one clause, lower case, without a full stop. */
   readonly message: string;
-  /** Replaces the check's own fix where the fault knows better. */
+  /** A more precise fix than the one of the check. */
   readonly fix?: string;
-  /** Whether the shipped controllers drop the whole selector for it, with a log line only. */
+  /** Whether shipped controllers drop the whole selector because of this fault. They report it in one log line only. */
   readonly dropsSelector?: boolean;
-  /** Replaces the check's own severity where the fault is known to be harmless. */
+  /** Overrides the severity of the check where the fault is known to be harmless. */
   readonly severity?: "warn";
 }
 
-/**
- * What a check gives while it looks: faults, and null at places where a long look may be put off for a while, so that nothing
- * else waits for it.
- */
-export type Found = Iterable<Fault | null>;
-
-/** An IAMRoleSelector under check, by itself. */
+/** An IAMRoleSelector that is checked without any other object. */
 export interface SelectorSubject {
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
@@ -33,53 +45,65 @@ export interface SelectorSubject {
   readonly runtime: Runtime;
 }
 
-/** A check as documents and severities know it. `reason`, `fix` and `example` are also what docs/checks.md prints. */
+/** The description of a check. docs/checks.md is generated from `reason`, `fix` and `example`. */
 export interface CheckEntry {
   readonly id: string;
   readonly severity: Severity | "off";
-  /** Whether `ack-role-resolver.io/allow` can waive it for one object (marked D* in the documents). */
+  /** Whether the annotation `ack-role-resolver.io/allow` can waive the check for one object. */
   readonly waivable: boolean;
-  /** What goes wrong without it. */
+  /** What goes wrong without the check. */
   readonly reason: string;
-  /** How to mend what it finds, as an imperative without its full stop. */
+  /** How to fix what the check finds: an imperative, without a full stop. */
   readonly fix: string;
-  /** The least of a manifest, or of a change, that it catches. */
+  /** The smallest manifest or change that the check catches. */
   readonly example: string;
   /** Default: none. */
   readonly requires?: readonly Requirement[];
   /** Default: CREATE and UPDATE. */
   readonly on?: readonly Operation[];
-  /** Whether it judges the step from the stored object to the new one, so that what stood before is no excuse. */
+  /** Whether the check compares the old object with the new one. A fault of such a check is new even if the old object had it. */
   readonly ofChange?: true;
-  /** Whether it denies in mode `carm` alone, and warns where the maps do not decide. */
+  /** Whether the check denies in mode `carm` only. In mode `selectors` it warns, since the maps decide nothing there. */
   readonly deniesInCARM?: true;
 }
 
-/** An entry of the catalogue with its decision. */
-export interface Check<Subject> extends CheckEntry {
-  /** Whether it speaks of the object as a whole, and so says nothing while a part of it cannot be read. */
-  readonly ofWhole?: true;
-  /** Every fault of the subject; it neither sees nor changes anything else. */
-  readonly find: (subject: Subject) => Found;
+/** A check that looks at one object, or at a bounded part of the inventory. */
+export interface QuickCheck<Subject> extends CheckEntry {
+  /** Yields every fault of the subject. Reads nothing else and changes nothing. */
+  readonly find: (subject: Subject) => Iterable<Fault>;
 }
 
-/** A check that tells from an IAMRoleSelector alone, at once. */
-export interface SelectorCheck extends Check<SelectorSubject> {
-  readonly find: (subject: SelectorSubject) => Iterable<Fault>;
+/** A check that scans many objects of the inventory, and pauses while it does. */
+export interface ScanningCheck<Subject> extends CheckEntry {
+  /** Returns every fault of the subject. Changes nothing. */
+  readonly scan: (subject: Subject) => Paced<readonly Fault[]>;
 }
 
-/** A check with its subject: what is left to do is to look. `findBefore` looks at the stored object, null where there is none. */
-export interface AppliedCheck {
+export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
+
+/** A check that needs nothing but the IAMRoleSelector. */
+export type SelectorCheck = QuickCheck<SelectorSubject>;
+
+/** A check with its subject: ready to run. */
+export interface BoundCheck {
   readonly check: CheckEntry;
-  readonly find: () => Found;
-  readonly findBefore: (() => Found) | null;
+  /** Finds the faults of the new object. */
+  readonly faults: () => Paced<readonly Fault[]>;
+  /** Finds the faults of the old object; null if it has none, or if old faults are no excuse for the check. */
+  readonly oldFaults: (() => Paced<readonly Fault[]>) | null;
 }
 
-/** Applies checks to a subject, and to what stood before where that can excuse a fault. */
-export function applied<Subject>(checks: readonly Check<Subject>[], subject: Subject, before: Subject | null): AppliedCheck[] {
+/** Binds checks to a subject, and to the old subject for the checks where a fault of the old object is an excuse. */
+export function bindChecks<Subject>(
+  checks: readonly Check<Subject>[], subject: Subject, old: Subject | null,
+): BoundCheck[] {
   return checks.map((check) => ({
     check,
-    find: () => check.find(subject),
-    findBefore: before === null || check.ofChange === true ? null : () => check.find(before),
+    faults: () => faultsOf(check, subject),
+    oldFaults: old === null || check.ofChange === true ? null : () => faultsOf(check, old),
   }));
+}
+
+function* faultsOf<Subject>(check: Check<Subject>, subject: Subject): Paced<readonly Fault[]> {
+  return "scan" in check ? yield* check.scan(subject) : [...check.find(subject)];
 }

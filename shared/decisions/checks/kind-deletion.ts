@@ -2,16 +2,16 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import { compareText, countOf, listOf } from "../kubernetes/text.ts";
-import type { Steps } from "../paced.ts";
+import { type Paced, paced } from "../paced.ts";
 import { accountOf } from "../resolution/change-set.ts";
 import { selectingSelectors } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { CheckContext } from "./change.ts";
-import type { Check, Found } from "./check.ts";
+import type { Check, Fault, ScanningCheck } from "./check.ts";
 import { ENOUGH, placeOf } from "./message-lists.ts";
 
 /** A CustomResourceDefinition that is to be deleted: every object of its kind goes with it, and no webhook is asked of them. */
-export interface KindRemoval extends CheckContext {
+export interface KindDeletion extends CheckContext {
   readonly group: string;
   readonly kind: string;
 }
@@ -19,7 +19,7 @@ export interface KindRemoval extends CheckContext {
 const PATH = ["spec", "names", "kind"] as const;
 const RESOURCES_BETWEEN_PAUSES = 100;
 
-export const IRS_34: Check<KindRemoval> = {
+export const IRS_34: ScanningCheck<KindDeletion> = {
   id: "IRS-34",
   severity: "deny",
   waivable: true,
@@ -29,18 +29,18 @@ export const IRS_34: Check<KindRemoval> = {
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
-  *find({ group, kind, inventory, settings }: KindRemoval): Found {
-    if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND) return;
+  *scan({ group, kind, inventory, settings }: KindDeletion): Paced<readonly Fault[]> {
+    if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND) return [];
     const selectors = inventory.selectors.size + inventory.malformed.size;
     // In mode carm no selector selects anything.
     const selected = settings.mode === "carm" ? [] : yield* places(inventory, inventory.resources.all(), (_, selecting) => selecting.length > 0);
     const lost = `${countOf(selectors, SELECTOR_KIND)} would be deleted with it`;
-    if (selected.length > 0) yield { path: PATH, message: `${lost}, and ${countOf(selected.length, "resource", ENOUGH)} fall to the controller's own role and account: ${listOf(selected, selected.length, ENOUGH)}` };
-    else if (selectors > 0) yield { path: PATH, message: `${lost}, though nothing is selected now`, severity: "warn" };
+    if (selected.length > 0) return [{ path: PATH, message: `${lost}, and ${countOf(selected.length, "resource", ENOUGH)} fall to the controller's own role and account: ${listOf(selected, selected.length, ENOUGH)}` }];
+    return selectors === 0 ? [] : [{ path: PATH, message: `${lost}, though nothing is selected now`, severity: "warn" }];
   },
 };
 
-export const ACK_34: Check<KindRemoval> = {
+export const ACK_34: ScanningCheck<KindDeletion> = {
   id: "ACK-34",
   severity: "deny",
   waivable: true,
@@ -50,23 +50,27 @@ export const ACK_34: Check<KindRemoval> = {
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
-  *find({ group, kind, inventory }: KindRemoval): Found {
-    if (!isACKGroup(group)) return;
+  *scan({ group, kind, inventory }: KindDeletion): Paced<readonly Fault[]> {
+    if (!isACKGroup(group)) return [];
     const there = yield* places(inventory, inventory.resources.ofGroup(group), (resource) => resource.kind === kind);
-    if (there.length === 0) return;
-    yield { path: PATH, message: `${countOf(there.length, "resource", ENOUGH)} would be deleted with it: ${listOf(there, there.length, ENOUGH)}` };
+    if (there.length === 0) return [];
+    return [{ path: PATH, message: `${countOf(there.length, "resource", ENOUGH)} would be deleted with it: ${listOf(there, there.length, ENOUGH)}` }];
   },
 };
 
-/** The first resources that count, as messages name them, sorted. */
-function* places(inventory: Inventory, resources: Iterable<ACKResource>, counts: (resource: ACKResource, selecting: readonly EffectiveSelector[]) => boolean): Steps<string[]> {
+export const KIND_DELETION_CHECKS: readonly Check<KindDeletion>[] = [IRS_34, ACK_34];
+
+/** Returns the first resources that count, as messages name them, sorted. */
+function* places(
+  inventory: Inventory,
+  resources: Iterable<ACKResource>,
+  counts: (resource: ACKResource, selecting: readonly EffectiveSelector[]) => boolean,
+): Paced<string[]> {
   const found: string[] = [];
-  let looked = 0;
-  for (const resource of Array.from(resources)) {
-    if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
+  yield* paced(Array.from(resources), RESOURCES_BETWEEN_PAUSES, (resource) => {
     const selecting = selectingSelectors(inventory, resource);
     if (counts(resource, selecting)) found.push(placeOf(resource, accountOf({ resource, before: selecting })));
-    if (found.length === ENOUGH) break;
-  }
+    return found.length < ENOUGH;
+  });
   return found.toSorted(compareText);
 }

@@ -3,14 +3,14 @@ import type { DecisionSettings, Requester, Severity } from "../context.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { compareText } from "../kubernetes/text.ts";
-import { finish, gather, type Steps } from "../paced.ts";
+import { drain, type Paced } from "../paced.ts";
 import { applicableChecks } from "./applicable.ts";
 import type { CheckInput } from "./change.ts";
-import type { AppliedCheck, CheckEntry, Fault } from "./check.ts";
+import type { BoundCheck, CheckEntry, Fault } from "./check.ts";
 import { compareFindings, type Finding } from "./finding.ts";
 import { unmetRequirements } from "./requirements.ts";
 
-/** A check that could have said something, and what it would have had to know. */
+/** A check that did not run, or did not see everything, and what it needs. */
 export interface SkippedCheck {
   readonly code: string;
   readonly needs: string;
@@ -20,41 +20,47 @@ export interface CheckResult {
   /** Sorted by code and path. */
   readonly findings: readonly Finding[];
   readonly denied: boolean;
+  /** Sorted by code. */
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** Runs every check over a change, and applies the rules that stand above each of them. */
+/** Runs every check that applies to the change, and then the rules that apply to all checks: ratchet, waiver and severity. */
 export function runChecks(input: CheckInput, settings: DecisionSettings): CheckResult {
-  return finish(runChecksPaced(input, settings));
+  return drain(runChecksPaced(input, settings));
 }
 
-/** The same in steps: a change of a selector may concern every resource there is. */
-export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Steps<CheckResult> {
+/** Does the same and pauses in between, since a change of a selector can affect every resource of the cluster. */
+export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Paced<CheckResult> {
   const findings: Finding[] = [];
   const skipped: SkippedCheck[] = [];
-  for (const one of applicableChecks(input, settings)) {
-    if (severityOf(one.check, settings) === "off") continue;
-    const needs = unmetRequirements(one.check, input, settings);
-    if (needs.length > 0) skipped.push({ code: one.check.id, needs: needs.join(", ") });
-    else findings.push(...(yield* findingsOf(one, input, settings)));
-    if (needs.length === 0) skipped.push(...unseenBy(one.check, input));
-    yield null;
+  for (const [index, bound] of applicableChecks(input, settings).entries()) {
+    if (severityOf(bound.check, settings) === "off") continue;
+    const needs = unmetRequirements(bound.check, input, settings);
+    if (needs.length > 0) skipped.push({ code: bound.check.id, needs: needs.join(", ") });
+    else {
+      findings.push(...(yield* findingsOf(bound, input, settings)));
+      skipped.push(...unlistedFor(bound.check, input));
+    }
+    yield index;
   }
   findings.sort(compareFindings);
   skipped.sort((a, b) => compareText(a.code, b.code));
   return { findings, denied: findings.some((finding) => finding.severity === "deny"), skipped };
 }
 
-/** What a check that was applied could not look at: that it found nothing says nothing of kinds whose objects have not been listed. */
-function unseenBy({ id, requires: needs = [] }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
-  const unlisted = needs.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
-  return unlisted.length === 0 ? [] : [{ code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` }];
+/** Reports the kinds that a check could not see because the API server has not listed their objects. */
+function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
+  const unlisted = requires.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
+  if (unlisted.length === 0) return [];
+  return [{ code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` }];
 }
 
-function* findingsOf({ check, find, findBefore }: AppliedCheck, input: CheckInput, settings: DecisionSettings): Steps<Finding[]> {
-  const before = countFaults(findBefore === null ? [] : yield* gather(findBefore()));
+function* findingsOf(
+  { check, faults, oldFaults }: BoundCheck, input: CheckInput, settings: DecisionSettings,
+): Paced<Finding[]> {
+  const before = countFaults(oldFaults === null ? [] : yield* oldFaults());
   const findings: Finding[] = [];
-  for (const fault of yield* gather(find())) {
+  for (const fault of yield* faults()) {
     const left = before.get(identity(fault)) ?? 0;
     before.set(identity(fault), left - 1);
     findings.push(toFinding(check, fault, { input, settings, wasThere: left > 0 }));

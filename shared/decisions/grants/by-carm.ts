@@ -8,8 +8,8 @@ import { parseRoleARN } from "../kubernetes/arn.ts";
 import { printable, quote } from "../kubernetes/text.ts";
 import { NO_EXTRAS } from "../selectors/session.ts";
 import {
-  type Answer, describeKinds, type GrantScope, type Grant, candidateGroups, inNamespaceScope, type NamespaceQuery, commonGrant,
-  unknownNamespace, denied, type RoleQuery,
+  type Answer, candidateGroups, commonGrant, denied, describeKinds, type Grant, type GrantScope, inNamespaceScope,
+  type NamespaceQuery, type RoleQuery, unknownNamespace,
 } from "./grant.ts";
 
 type MapData = ReadonlyMap<string, string>;

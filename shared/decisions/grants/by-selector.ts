@@ -7,8 +7,8 @@ import type { EffectiveSelector } from "../selectors/effective.ts";
 import { differingExtras, fillInGroups, shortName, tagsTooLong } from "../selectors/session-annotations.ts";
 import { entryHolds, type TypeEntry } from "../selectors/type-entry.ts";
 import {
-  type Answer, describeKinds, type GrantScope, type Grant, inNamespaceScope, type NamespaceQuery, commonGrant, unknownNamespace, denied,
-  type RoleQuery,
+  type Answer, commonGrant, denied, describeKinds, type Grant, type GrantScope, inNamespaceScope, type NamespaceQuery,
+  type RoleQuery, unknownNamespace,
 } from "./grant.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import { mapGrantInNamespace, mapGrantOfRole } from "./by-carm.ts";
 import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./by-selector.ts";
-import { type Grant, type NamespaceQuery, unknownNamespace, denied, type RoleQuery } from "./grant.ts";
+import { denied, type Grant, type NamespaceQuery, type RoleQuery, unknownNamespace } from "./grant.ts";
 
 /** The role that resolves in a namespace, where every group, kind and version in question has the same. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {

@@ -1,5 +1,5 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
-import { carmAnnotations, namesOwner } from "../carm/maps.ts";
+import { carmAnnotations, namesOwner } from "../carm/annotations.ts";
 import type { Origin, Runtime } from "../context.ts";
 import { field, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";
 import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
@@ -269,7 +269,7 @@ export class Inventory {
     const terminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== "" || stringAt(object, "status", "phase") === "Terminating";
     this.#namespaces.set(name, { labels, annotations: meta.annotations, terminating });
     this.#index.addNamespace(name, labels);
-    if (namesOwner(carmAnnotations(this, name), this.#context)) this.#namingOwners.add(name);
+    if (namesOwner(carmAnnotations(name, meta.annotations), this.#context)) this.#namingOwners.add(name);
   }
 
   #removeNamespace(name: string): void {

@@ -1,7 +1,23 @@
 import { namespaceNameFaults } from "../kubernetes/names.ts";
 import { listOf, quote } from "../kubernetes/text.ts";
-import type { Difference, Side } from "./proof.ts";
+import type { Resolution } from "../resolution/resolve.ts";
 import { isRoleARN } from "./selectors.ts";
+
+/** What a resource resolves to, as far as it is compared. */
+export type Side = Pick<Resolution, "outcome" | "via" | "roleARN" | "code">;
+
+/** Something that does not resolve to the same before and after; all of it in one namespace, and for one reason. */
+export interface Difference {
+  readonly namespace: string;
+  /** The ACK groups of which any resource differs, sorted; `["*"]` for every one, none where only resources there are differ. */
+  readonly groups: readonly string[];
+  /** The resources there are that differ. */
+  readonly resources: readonly { readonly apiVersion: string; readonly kind: string; readonly namespace: string; readonly name: string }[];
+  readonly before: Side;
+  readonly after: Side;
+  readonly message: string;
+  readonly fix: string;
+}
 
 /** A difference, with what is known of its cause. */
 export interface Explained {

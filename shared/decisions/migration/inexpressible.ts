@@ -1,19 +1,11 @@
 import { TEAM_ANNOTATION } from "../annotation-keys.ts";
-import { IGNORED_NAMESPACES } from "../carm/maps.ts";
+import { IGNORED_NAMESPACES } from "../carm/annotations.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { compareText, listOf, quote } from "../kubernetes/text.ts";
 import type { CARMKey, MigrationInput } from "./carm-keys.ts";
-import { mapsLeftOut } from "./maps-left-out.ts";
+import { type Inexpressible, mapsLeftOut } from "./maps-left-out.ts";
 import type { WholeProof } from "./proof.ts";
-
-/** Something of CARM that selectors do not carry over, or that the proof does not cover. */
-export interface Inexpressible {
-  readonly subject: string;
-  /** As a sentence without its full stop. */
-  readonly reason: string;
-  readonly fix: string;
-}
 
 /** What a migration is left with. */
 export interface Outcome {

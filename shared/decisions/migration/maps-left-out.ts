@@ -2,8 +2,15 @@ import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import { type MapAnswer, serviceOf } from "../carm/maps.ts";
 import { compareText, listOf, quote } from "../kubernetes/text.ts";
 import type { CARMKey, MigrationInput } from "./carm-keys.ts";
-import type { Inexpressible } from "./inexpressible.ts";
 import { isRoleARN } from "./selectors.ts";
+
+/** Something of CARM that selectors do not carry over, or that the proof does not cover. */
+export interface Inexpressible {
+  readonly subject: string;
+  /** As a sentence without its full stop. */
+  readonly reason: string;
+  readonly fix: string;
+}
 
 const MAPS: readonly (readonly [name: string, via: MapAnswer["via"]])[] = [[ACCOUNT_MAP, "account-map"], [TEAM_MAP, "team-map"]];
 

@@ -1,9 +1,10 @@
 import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import type { Steps } from "../paced.ts";
+import type { Paced } from "../paced.ts";
 import { type CARMKey, groupsInQuestion, keysInUse, type MigrationInput } from "./carm-keys.ts";
-import { type Inexpressible, inexpressibleOf } from "./inexpressible.ts";
+import { inexpressibleOf } from "./inexpressible.ts";
+import type { Inexpressible } from "./maps-left-out.ts";
 import { proveSelectors, type WholeProof } from "./proof.ts";
 import { changesTo, selectorsFor } from "./selectors.ts";
 
@@ -36,7 +37,7 @@ export function planMigration(inventory: Inventory, settings: DecisionSettings, 
 }
 
 /** Proves the plan on its inventory, to which the plan's changes have been applied, a namespace a step. */
-export function* proveMigration(plan: MigrationPlan): Steps<ProvedMigration> {
+export function* proveMigration(plan: MigrationPlan): Paced<ProvedMigration> {
   const proof = yield* proveSelectors(plan.input);
   return {
     selectors: plan.selectors, proof,

@@ -3,27 +3,11 @@ import type { DecisionSettings } from "../context.ts";
 import type { ACKResource, ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { apiVersionOf } from "../kubernetes/object-meta.ts";
 import { compareText, printable } from "../kubernetes/text.ts";
-import type { Steps } from "../paced.ts";
+import { type Paced, paced } from "../paced.ts";
 import { type Resolution, resolve } from "../resolution/resolve.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import { anyResource, type MigrationInput, UNKNOWN_GROUP } from "./carm-keys.ts";
-import { explain } from "./difference.ts";
-
-/** What a resource resolves to, as far as it is compared. */
-export type Side = Pick<Resolution, "outcome" | "via" | "roleARN" | "code">;
-
-/** Something that does not resolve to the same before and after; all of it in one namespace, and for one reason. */
-export interface Difference {
-  readonly namespace: string;
-  /** The ACK groups of which any resource differs, sorted; `["*"]` for every one, none where only resources there are differ. */
-  readonly groups: readonly string[];
-  /** The resources there are that differ. */
-  readonly resources: readonly { readonly apiVersion: string; readonly kind: string; readonly namespace: string; readonly name: string }[];
-  readonly before: Side;
-  readonly after: Side;
-  readonly message: string;
-  readonly fix: string;
-}
+import { type Difference, explain, type Side } from "./difference.ts";
 
 export interface Proof {
   /** How many resources were compared. */
@@ -53,17 +37,17 @@ interface Gathered {
  * Compares what the maps give with what the inventory's selectors give: for every resource there is, and for one of every kind
  * in every namespace, of a kind that nobody names in every group, and in a namespace that nobody names. A step is a namespace.
  */
-export function* proveSelectors(input: MigrationInput): Steps<WholeProof> {
+export function* proveSelectors(input: MigrationInput): Paced<WholeProof> {
   const { inventory, groups } = input;
   const comparison = new Comparison(input);
   const kinds = [...inventory.installedTypes(), ...groups.map((group) => ({ group, version: "", kind: "" }))];
   const namespaces = [...inventory.namespaceNames, namespaceOfNone(input)];
   const unknownGroups: string[] = [];
-  for (const namespace of namespaces) {
-    yield null;
+  yield* paced(namespaces, 1, (namespace) => {
     for (const kind of kinds) comparison.pair(namespace, kind);
     if (comparison.isNews(anyResource(namespace, UNKNOWN_GROUP))) unknownGroups.push(namespace);
-  }
+    return true;
+  });
   for (const resource of inventory.resources.all()) comparison.resource(resource);
   return {
     resources: inventory.resources.size, pairs: namespaces.length * (kinds.length + 1), differences: comparison.differences(),

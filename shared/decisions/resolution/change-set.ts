@@ -3,6 +3,7 @@ import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { type Labels, labelsSatisfy } from "../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../kubernetes/names.ts";
+import { type Paced, paced } from "../paced.ts";
 import { type EffectiveSelector, selectsNamespace, selectsWithinNamespace } from "../selectors/effective.ts";
 import { selectingSelectors } from "./resolve.ts";
 
@@ -24,58 +25,63 @@ export interface SelectorStep {
 
 export type Names = Pick<ReadonlySet<string>, "has">;
 
-/** After so many resources a scan may be put off: well under a millisecond's work. */
+/** How many resources a scan visits between two pauses: well under a millisecond of work. */
 const RESOURCES_BETWEEN_PAUSES = 100;
 
 /**
- * What a change of a selector does to the resources that it selects before or after. Yields null where it may be put off; a
- * resource that changes meanwhile is told of as it was when its part of the scan began.
+ * Visits each resource that the selector selects before or after the change, with the selectors that select it then. Ends early when
+ * `visit` returns false. A resource that changes meanwhile is visited as it was when the scan of its place began.
  */
-export function* transitionsOfSelector(inventory: Inventory, { name, before, after, pendingDeletions = NOBODY }: SelectorStep): Iterable<Transition | null> {
+export function* transitionsOfSelector(
+  inventory: Inventory,
+  { name, before, after, pendingDeletions = NO_NAMES }: SelectorStep,
+  visit: (transition: Transition) => boolean,
+): Paced<boolean> {
   const stays = (selector: EffectiveSelector): boolean => selector.name !== name && !pendingDeletions.has(selector.name);
   const othersOf = (resource: ACKResource): EffectiveSelector[] => selectingSelectors(inventory, resource).filter(stays);
-  for (const resource of selectedBy(inventory, before)) {
-    if (resource === null) yield null;
-    else yield transition(resource, othersOf(resource), before, after !== null && selects(inventory, after, resource) ? after : null);
-  }
-  for (const resource of selectedBy(inventory, after)) {
-    if (resource === null) yield null;
-    else if (before === null || !selects(inventory, before, resource)) yield transition(resource, othersOf(resource), null, after);
-  }
+  const isFinished = yield* visitSelected(inventory, before, (resource) => {
+    const stillSelects = after !== null && selects(inventory, after, resource);
+    return visit(transition(resource, othersOf(resource), before, stillSelects ? after : null));
+  });
+  if (!isFinished) return false;
+  return yield* visitSelected(inventory, after, (resource) => (
+    (before !== null && selects(inventory, before, resource)) || visit(transition(resource, othersOf(resource), null, after))
+  ));
 }
 
-const NOBODY: Names = new Set();
+const NO_NAMES: Names = new Set();
 
-function transition(resource: ACKResource, others: readonly EffectiveSelector[], before: EffectiveSelector | null, after: EffectiveSelector | null): Transition {
-  const withOthers = (selector: EffectiveSelector | null): readonly EffectiveSelector[] => (selector === null ? others : [...others, selector]);
+function transition(
+  resource: ACKResource, others: readonly EffectiveSelector[], before: EffectiveSelector | null, after: EffectiveSelector | null,
+): Transition {
+  const withOthers = (selector: EffectiveSelector | null): readonly EffectiveSelector[] => (
+    selector === null ? others : [...others, selector]
+  );
   return { resource, before: withOthers(before), after: withOthers(after) };
 }
 
-/** What new labels of a namespace do to the resources in it. */
-export function* transitionsOfNamespace(inventory: Inventory, name: string, after: Labels): Iterable<Transition | null> {
-  for (const resource of withPauses([inventory.resources.inNamespace(name)], () => true)) {
-    if (resource === null) yield null;
-    else yield { resource, before: selectingSelectors(inventory, resource), after: selectingSelectors(inventory, resource, after) };
-  }
+/** Visits each resource of the namespace with the selectors that select it before and after the labels change. */
+export function* transitionsOfNamespace(
+  inventory: Inventory, name: string, after: Labels, visit: (transition: Transition) => boolean,
+): Paced<boolean> {
+  return yield* paced(Array.from(inventory.resources.inNamespace(name)), RESOURCES_BETWEEN_PAUSES, (resource) => (
+    visit({ resource, before: selectingSelectors(inventory, resource), after: selectingSelectors(inventory, resource, after) })
+  ));
 }
 
-function selectedBy(inventory: Inventory, selector: EffectiveSelector | null): Iterable<ACKResource | null> {
-  return selector === null ? [] : withPauses(placesOf(inventory, selector), (resource) => selects(inventory, selector, resource));
+function* visitSelected(
+  inventory: Inventory, selector: EffectiveSelector | null, visit: (resource: ACKResource) => boolean,
+): Paced<boolean> {
+  if (selector === null) return true;
+  // A selector may name many namespaces without resources. A resource created during the scan has a review of its own.
+  const places: ReadonlySet<ACKResource>[] = [];
+  yield* paced(placesOf(inventory, selector), RESOURCES_BETWEEN_PAUSES, (place) => place.size === 0 || places.push(place) > 0);
+  return yield* paced(resourcesIn(places), RESOURCES_BETWEEN_PAUSES, (resource) => !selects(inventory, selector, resource) || visit(resource));
 }
 
-/**
- * The resources that count. Each place is looked through as it is when the look gets there: one that grows meanwhile would
- * otherwise never come to its end.
- */
-function* withPauses(places: Places, counts: (resource: ACKResource) => boolean): Iterable<ACKResource | null> {
-  let looked = 0;
-  for (const place of places) {
-    if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
-    for (const resource of Array.from(place)) {
-      if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
-      if (counts(resource)) yield resource;
-    }
-  }
+/** Copies each place when the scan reaches it: a place that grows meanwhile would otherwise never end. */
+function* resourcesIn(places: Places): Iterable<ACKResource> {
+  for (const place of places) yield* Array.from(place);
 }
 
 type Places = readonly ReadonlySet<ACKResource>[];

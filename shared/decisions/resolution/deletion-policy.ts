@@ -1,5 +1,5 @@
 import { DELETION_POLICY_ANNOTATION } from "../annotation-keys.ts";
-import { carmAnnotations } from "../carm/maps.ts";
+import { carmAnnotations } from "../carm/annotations.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 
@@ -14,6 +14,6 @@ export const DELETION_POLICY_RETAIN = "retain";
  */
 export function deletionPolicyOf(inventory: Inventory, { group, namespace, annotations }: ResourceQuery): string {
   return annotations.get(DELETION_POLICY_ANNOTATION)
-    ?? carmAnnotations(inventory, namespace).get(`${group}/deletion-policy`)
+    ?? carmAnnotations(namespace, inventory.namespaceAnnotations(namespace)).get(`${group}/deletion-policy`)
     ?? DELETION_POLICY_DELETE;
 }

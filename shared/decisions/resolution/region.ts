@@ -1,5 +1,5 @@
 import { DEFAULT_REGION_ANNOTATION, REGION_ANNOTATION } from "../annotation-keys.ts";
-import { carmAnnotations } from "../carm/maps.ts";
+import { carmAnnotations } from "../carm/annotations.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
@@ -24,7 +24,8 @@ export function wantedRegion(inventory: Inventory, query: ResourceQuery, setting
 
 /** What controllers read of a namespace's annotations: with CARM nothing on those that it ignores. */
 function namespaceAnnotations(inventory: Inventory, namespace: string, { mode }: DecisionSettings): ReadonlyMap<string, string> {
-  return mode === "carm" ? carmAnnotations(inventory, namespace) : inventory.namespaceAnnotations(namespace);
+  const annotations = inventory.namespaceAnnotations(namespace);
+  return mode === "carm" ? carmAnnotations(namespace, annotations) : annotations;
 }
 
 function region(value: string | null | undefined, from: Region["from"]): Region | null {

@@ -1,31 +1,36 @@
 import { REPLACES_ANNOTATION } from "../annotation-keys.ts";
-import type { Fault, SelectorCheck } from "../checks/check.ts";
-import { SELECTOR_CHECKS } from "../checks/selectors/self-checks.ts";
+import type { Fault, SelectorCheck, SelectorSubject } from "../checks/check.ts";
+import { SELECTOR_SELF_CHECKS } from "../checks/selectors/self-checks.ts";
 import type { Origin, Runtime } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { compile, type EffectiveSelector } from "./effective.ts";
-import { readSelectorSpec } from "./iamroleselector.ts";
+import { readSelectorSpec, type SelectorSpec } from "./iamroleselector.ts";
 import { readExtras } from "./session-annotations.ts";
 
+/** An IAMRoleSelector, read and checked once: the input of every other check, of the inventory and of the grants. */
 export interface DecodedSelector {
-  /** Null when the selector is malformed and takes no part. */
+  readonly object: JsonObject;
+  readonly spec: SelectorSpec;
+  /** The selector as controllers apply it; null if it is malformed. */
   readonly effective: EffectiveSelector | null;
   readonly name: string;
-  /** As it is written; "" where it is not. */
+  /** `spec.arn`; "" if it is missing. */
   readonly roleARN: string;
   readonly faults: readonly CheckedFault[];
 }
 
-/** Decides whether an IAMRoleSelector takes part, and as what. */
-export function decodeSelector(object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime }): DecodedSelector {
-  const faults = selectorFaults(object, context);
+/** Reads an IAMRoleSelector, runs every self check once, and decides whether it is effective. */
+export function decodeSelector(
+  object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime },
+): DecodedSelector {
   const spec = readSelectorSpec(object);
-  const { arn } = spec;
-  const says = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable: isGrantable(faults) };
-  const selector = arn === null || isMalformed(faults, context.runtime) ? null : { ...compile({ ...spec, arn }, context), ...says };
-  return { effective: selector, name: spec.name, roleARN: arn ?? "", faults };
+  const faults = selectorFaults({ object, spec, ...context });
+  const { arn, name } = spec;
+  if (arn === null || isMalformed(faults, context.runtime)) return { object, spec, effective: null, name, roleARN: arn ?? "", faults };
+  const annotations = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable: isGrantable(faults) };
+  return { object, spec, effective: { ...compile({ ...spec, arn }, context), ...annotations }, name, roleARN: arn, faults };
 }
 
 function replacedBy(object: JsonObject): ReadonlySet<string> {
@@ -40,12 +45,11 @@ export interface CheckedFault {
 }
 
 /**
- * Every fault of an IAMRoleSelector that can be told from the object alone, in the catalogue's order. Below a value of the
- * wrong type nothing else is reported, since there is nothing to judge.
+ * Returns every fault that the selector shows without any other object, in the order of the catalogue. Below a value of the wrong type
+ * no other fault is reported.
  */
-export function selectorFaults(object: JsonObject, { origin, runtime }: { origin: Origin; runtime: Runtime }): CheckedFault[] {
-  const subject = { object, spec: readSelectorSpec(object), origin, runtime };
-  const found = SELECTOR_CHECKS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
+function selectorFaults(subject: SelectorSubject): CheckedFault[] {
+  const found = SELECTOR_SELF_CHECKS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
   const isMisshapen = ({ check, fault }: CheckedFault): boolean => check.id === "IRS-00" && fault.dropsSelector === true;
   const misshapen = new Set(found.filter(isMisshapen).map(({ fault }) => JSON.stringify(fault.path)));
   return misshapen.size === 0 ? found : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.fault.path, misshapen));

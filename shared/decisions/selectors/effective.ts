@@ -2,7 +2,7 @@ import type { Origin, Runtime } from "../context.ts";
 import {
   isEmptySelector, isOperator, type LabelRequirement, type Labels, type LabelSelector, labelsSatisfy,
 } from "../kubernetes/label-selector.ts";
-import type { LabelSelectorSpec, LabelRequirementSpec, SelectorSpec } from "./iamroleselector.ts";
+import type { LabelRequirementSpec, LabelSelectorSpec, SelectorSpec } from "./iamroleselector.ts";
 import type { SessionExtras } from "./session.ts";
 import { effectiveEntry, entryHolds, type TypeEntry } from "./type-entry.ts";
 

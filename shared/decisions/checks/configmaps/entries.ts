@@ -4,7 +4,7 @@ import { ACK_GROUPS } from "../../kubernetes/ack-groups.ts";
 import { parseARN, roleARNFaults } from "../../kubernetes/arn.ts";
 import { field, isJsonObject } from "../../kubernetes/json.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { type ConfigMapChange, keyPath, valuesOfAnotherType } from "./change.ts";
 
 /** `s3.111122223333` is the id 111122223333 for the service s3, and 111122223333 the id alone. */
@@ -15,7 +15,7 @@ export function keyParts(key: string): { readonly service: string | null; readon
 
 const SERVICES: ReadonlySet<string> = new Set(ACK_GROUPS.map(serviceOf));
 
-export const CM_04: Check<ConfigMapChange> = {
+export const CM_04: QuickCheck<ConfigMapChange> = {
   id: "CM-04",
   severity: "warn",
   waivable: false,
@@ -39,7 +39,7 @@ function unknownService(key: string, service: string, id: string): Fault {
   return { path: keyPath(key), message: `${quote(service)} is no service of ACK`, ...fix };
 }
 
-export const CM_13: Check<ConfigMapChange> = {
+export const CM_13: QuickCheck<ConfigMapChange> = {
   id: "CM-13",
   severity: "warn",
   waivable: false,
@@ -61,7 +61,7 @@ function isDocument(value: string): boolean {
   return text.includes("\n") || /:\s/.test(text) || /^([{[]|-\s)/.test(text);
 }
 
-export const CM_01: Check<ConfigMapChange> = {
+export const CM_01: QuickCheck<ConfigMapChange> = {
   id: "CM-01",
   severity: "deny",
   waivable: false,
@@ -79,7 +79,7 @@ export const CM_01: Check<ConfigMapChange> = {
   },
 };
 
-export const CM_02: Check<ConfigMapChange> = {
+export const CM_02: QuickCheck<ConfigMapChange> = {
   id: "CM-02",
   severity: "deny",
   waivable: false,
@@ -92,7 +92,7 @@ export const CM_02: Check<ConfigMapChange> = {
   },
 };
 
-export const CM_03: Check<ConfigMapChange> = {
+export const CM_03: QuickCheck<ConfigMapChange> = {
   id: "CM-03",
   severity: "warn",
   waivable: false,
@@ -110,7 +110,7 @@ export const CM_03: Check<ConfigMapChange> = {
   },
 };
 
-export const CM_05: Check<ConfigMapChange> = {
+export const CM_05: QuickCheck<ConfigMapChange> = {
   id: "CM-05",
   severity: "deny",
   waivable: false,
@@ -126,7 +126,7 @@ export const CM_05: Check<ConfigMapChange> = {
   },
 };
 
-export const CM_06: Check<ConfigMapChange> = {
+export const CM_06: QuickCheck<ConfigMapChange> = {
   id: "CM-06",
   severity: "warn",
   waivable: false,

@@ -1,7 +1,9 @@
 import { ACCOUNT_MAP } from "../../annotation-keys.ts";
-import { carmAnnotations, lookUpIn, type MapEntry, mapEntryOf, serviceOf } from "../../carm/maps.ts";
+import { carmAnnotations } from "../../carm/annotations.ts";
+import { lookUpIn, type MapEntry, mapEntryOf, serviceOf } from "../../carm/maps.ts";
 import type { ACKResource } from "../../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
+import { type Paced, paced } from "../../paced.ts";
 import { ENOUGH, namedNamespaces, namedResources, RESOURCES_BETWEEN_PAUSES } from "../message-lists.ts";
 import type { ConfigMapChange } from "./change.ts";
 import { keyParts } from "./entries.ts";
@@ -62,16 +64,13 @@ export class Users {
 }
 
 /** Who uses the keys that a change takes from a map, or leads to another account. Yields null where it may be put off. */
-export function* lossesOf(change: ConfigMapChange): Generator<null, Losses> {
+export function* lossesOf(change: ConfigMapChange): Paced<Losses> {
   const losses = new Losses();
-  const ids = changedIDs(change);
-  let looked = 0;
-  for (const { entry, group, loser } of usersOf(change, ids)) {
-    if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
+  yield* paced(usersOf(change, changedIDs(change)), RESOURCES_BETWEEN_PAUSES, ({ entry, group, loser }) => {
     const loss = entry === null ? null : lossOf(change, entry, group);
     if (loss !== null) losses.add(loss, loser);
-    if (losses.enough) break;
-  }
+    return !losses.enough;
+  });
   return losses;
 }
 
@@ -114,7 +113,7 @@ const NOWHERE: Pick<ACKResource, "status"> = { status: { ownerAccountID: null, r
 
 /** Where CARM looks for the namespace's roles, if that is this map, under one of the ids (null: any). */
 function entryIn({ inventory, name, settings }: ConfigMapChange, ids: ReadonlySet<string> | null, namespace: string, resource: Pick<ACKResource, "status">): MapEntry | null {
-  const entry = mapEntryOf(carmAnnotations(inventory, namespace), resource, settings);
+  const entry = mapEntryOf(carmAnnotations(namespace, inventory.namespaceAnnotations(namespace)), resource, settings);
   if (entry === null || ids === null) return entry;
   return entry.map === name && ids.has(entry.key) ? entry : null;
 }

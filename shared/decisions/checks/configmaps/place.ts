@@ -1,9 +1,9 @@
 import { TEAM_MAP } from "../../annotation-keys.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { type ConfigMapChange, isRead } from "./change.ts";
 
-export const CM_07: Check<ConfigMapChange> = {
+export const CM_07: QuickCheck<ConfigMapChange> = {
   id: "CM-07",
   severity: "warn",
   waivable: false,
@@ -17,7 +17,7 @@ export const CM_07: Check<ConfigMapChange> = {
   },
 };
 
-export const CM_07B: Check<ConfigMapChange> = {
+export const CM_07B: QuickCheck<ConfigMapChange> = {
   id: "CM-07b",
   severity: "warn",
   waivable: false,
@@ -38,7 +38,7 @@ function sameEntries(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, stri
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
-export const CM_09: Check<ConfigMapChange> = {
+export const CM_09: QuickCheck<ConfigMapChange> = {
   id: "CM-09",
   severity: "warn",
   waivable: false,
@@ -52,7 +52,7 @@ export const CM_09: Check<ConfigMapChange> = {
   },
 };
 
-export const CM_12: Check<ConfigMapChange> = {
+export const CM_12: QuickCheck<ConfigMapChange> = {
   id: "CM-12",
   severity: "warn",
   waivable: false,

@@ -1,10 +1,10 @@
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { printable } from "../../kubernetes/text.ts";
-import type { Check, Fault, Found } from "../check.ts";
+import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { type ConfigMapChange, isRead, keyPath } from "./change.ts";
 import { lossesOf } from "./losses.ts";
 
-export const CM_08: Check<ConfigMapChange> = {
+export const CM_08: ScanningCheck<ConfigMapChange> = {
   id: "CM-08",
   severity: "deny",
   waivable: true,
@@ -15,17 +15,17 @@ export const CM_08: Check<ConfigMapChange> = {
   requires: ["namespaces", "resources"],
   on: ["UPDATE"],
   ofChange: true,
-  *find(change): Found {
-    if (!isRead(change)) return;
+  *scan(change) {
+    if (!isRead(change)) return [];
     const losses = yield* lossesOf(change);
-    for (const { loss: { from, key, to }, users } of losses.entries()) {
+    return Array.from(losses.entries(), ({ loss: { from, key, to }, users }) => {
       const what = to === null ? "leads to no role any more" : `leads from account ${from} to account ${to}`;
-      yield { path: keyPath(key), message: printable(`the key ${what}, and is used by ${users.describe(losses.enough)}`) };
-    }
+      return { path: keyPath(key), message: printable(`the key ${what}, and is used by ${users.describe(losses.enough)}`) };
+    });
   },
 };
 
-export const CM_10: Check<ConfigMapChange> = {
+export const CM_10: QuickCheck<ConfigMapChange> = {
   id: "CM-10",
   severity: "warn",
   waivable: false,
@@ -45,7 +45,7 @@ export const CM_10: Check<ConfigMapChange> = {
   },
 };
 
-export const CM_11: Check<ConfigMapChange> = {
+export const CM_11: ScanningCheck<ConfigMapChange> = {
   id: "CM-11",
   severity: "deny",
   waivable: true,
@@ -55,9 +55,10 @@ export const CM_11: Check<ConfigMapChange> = {
   example: "kubectl -n ack-system delete configmap ack-role-account-map # while a namespace names an account",
   requires: ["namespaces", "resources"],
   on: ["DELETE"],
-  *find(change): Found {
-    if (!isRead(change)) return;
+  *scan(change) {
+    if (!isRead(change)) return [];
     const losses = yield* lossesOf(change);
-    if (losses.all.size > 0) yield { path: ["metadata", "name"], message: printable(`the map is used by ${losses.all.describe(losses.enough)}`) };
+    if (losses.all.size === 0) return [];
+    return [{ path: ["metadata", "name"], message: printable(`the map is used by ${losses.all.describe(losses.enough)}`) }];
   },
 };

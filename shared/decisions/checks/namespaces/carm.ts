@@ -1,9 +1,9 @@
 import { ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP } from "../../annotation-keys.ts";
-import { IGNORED_NAMESPACES, teamOf } from "../../carm/maps.ts";
+import { IGNORED_NAMESPACES, teamOf } from "../../carm/annotations.ts";
 import type { DecisionSettings } from "../../context.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { annotated, type NamespaceChange } from "./change.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
@@ -30,7 +30,7 @@ function hasRole(data: ReadonlyMap<string, string>, key: string, { serviceLevelC
 
 const FIX_ENTRY = "add the key with its role's ARN to the map first, or correct the annotation";
 
-export const NS_03: Check<NamespaceChange> = {
+export const NS_03: QuickCheck<NamespaceChange> = {
   id: "NS-03",
   severity: "deny",
   waivable: true,
@@ -46,7 +46,7 @@ export const NS_03: Check<NamespaceChange> = {
   },
 };
 
-export const NS_03B: Check<NamespaceChange> = {
+export const NS_03B: QuickCheck<NamespaceChange> = {
   id: "NS-03b",
   severity: "warn",
   waivable: false,
@@ -60,7 +60,7 @@ export const NS_03B: Check<NamespaceChange> = {
   },
 };
 
-export const NS_05: Check<NamespaceChange> = {
+export const NS_05: QuickCheck<NamespaceChange> = {
   id: "NS-05",
   severity: "warn",
   waivable: false,
@@ -75,7 +75,7 @@ export const NS_05: Check<NamespaceChange> = {
   },
 };
 
-export const NS_05B: Check<NamespaceChange> = {
+export const NS_05B: QuickCheck<NamespaceChange> = {
   id: "NS-05b",
   severity: "deny",
   waivable: true,
@@ -98,7 +98,7 @@ function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
   for (const key of [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION]) if (annotated(state, key) !== "") yield annotationPath(key);
 }
 
-export const NS_06: Check<NamespaceChange> = {
+export const NS_06: QuickCheck<NamespaceChange> = {
   id: "NS-06",
   severity: "warn",
   waivable: false,
@@ -111,7 +111,7 @@ export const NS_06: Check<NamespaceChange> = {
   },
 };
 
-export const NS_11: Check<NamespaceChange> = {
+export const NS_11: QuickCheck<NamespaceChange> = {
   id: "NS-11",
   severity: "warn",
   waivable: false,

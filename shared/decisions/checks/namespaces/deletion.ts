@@ -7,13 +7,13 @@ import { annotationPath } from "../../kubernetes/field-path.ts";
 import { closest, compareText, countOf, listOf, NAMED, quote } from "../../kubernetes/text.ts";
 import { resourceName } from "../../resolution/change-set.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../resolution/deletion-policy.ts";
-import type { Check, Fault, Found } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import type { NamespaceChange } from "./change.ts";
 
 const OF_SERVICE = /^(.+)\.services\.k8s\.aws\/deletion-policy$/;
 const POLICIES: ReadonlySet<string> = new Set([DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN]);
 
-export const NS_09: Check<NamespaceChange> = {
+export const NS_09: QuickCheck<NamespaceChange> = {
   id: "NS-09",
   severity: "deny",
   waivable: false,
@@ -28,7 +28,7 @@ export const NS_09: Check<NamespaceChange> = {
   },
 };
 
-export const NS_09B: Check<NamespaceChange> = {
+export const NS_09B: QuickCheck<NamespaceChange> = {
   id: "NS-09b",
   severity: "warn",
   waivable: false,
@@ -53,7 +53,7 @@ function* serviceFaults(key: string, service: string, installed: ReadonlySet<str
   yield { path: annotationPath(key), message, ...(meant !== null && { fix: `write ${meant}.${DELETION_POLICY_ANNOTATION}, if that is the service` }) };
 }
 
-export const NS_10: Check<NamespaceChange> = {
+export const NS_10: QuickCheck<NamespaceChange> = {
   id: "NS-10",
   severity: "warn",
   waivable: false,
@@ -69,7 +69,7 @@ export const NS_10: Check<NamespaceChange> = {
   },
 };
 
-export const NS_13: Check<NamespaceChange> = {
+export const NS_13: QuickCheck<NamespaceChange> = {
   id: "NS-13",
   severity: "warn",
   waivable: false,
@@ -78,7 +78,7 @@ export const NS_13: Check<NamespaceChange> = {
   example: "kubectl delete namespace team-a # while a Bucket is in it",
   requires: ["resources"],
   on: ["DELETE"],
-  *find({ inventory, name }): Found {
+  *find({ inventory, name }): Iterable<Fault> {
     const resources = inventory.resources.inNamespace(name);
     if (resources.size === 0) return;
     // The first few as they were found: it may hold very many.

@@ -1,7 +1,7 @@
 import { ENDPOINT_URL_ANNOTATION } from "../../annotation-keys.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { annotated, type NamespaceChange } from "./change.ts";
 
 const PATH = annotationPath(ENDPOINT_URL_ANNOTATION);
@@ -11,7 +11,7 @@ const URI = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s
 const PLACE = /^(([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/;
 const PATH_CHARACTERS = /^[A-Za-z0-9/._~!$&'()*+,;=:@%-]*$/;
 
-export const NS_08: Check<NamespaceChange> = {
+export const NS_08: QuickCheck<NamespaceChange> = {
   id: "NS-08",
   severity: "deny",
   waivable: false,
@@ -46,7 +46,7 @@ function placeOf(authority: string): string {
   return authority.slice(authority.lastIndexOf("@") + 1);
 }
 
-export const NS_08B: Check<NamespaceChange> = {
+export const NS_08B: QuickCheck<NamespaceChange> = {
   id: "NS-08b",
   severity: "deny",
   waivable: false,

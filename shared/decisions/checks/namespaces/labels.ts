@@ -2,7 +2,7 @@ import type { ACKResource } from "../../kubernetes/ack-resource.ts";
 import { compareText } from "../../kubernetes/text.ts";
 import { accountBy, accountOf, type Transition, transitionsOfNamespace } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
-import type { Check, Fault, Found } from "../check.ts";
+import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { ENOUGH, tellOf } from "../message-lists.ts";
 import type { NamespaceChange } from "./change.ts";
 
@@ -12,7 +12,7 @@ interface Effect {
   readonly harmless: boolean;
 }
 
-export const NS_01: Check<NamespaceChange> = {
+export const NS_01: ScanningCheck<NamespaceChange> = {
   id: "NS-01",
   severity: "deny",
   waivable: true,
@@ -22,16 +22,15 @@ export const NS_01: Check<NamespaceChange> = {
   requires: ["resources"],
   on: ["UPDATE"],
   ofChange: true,
-  *find({ inventory, name, settings, stored, state }): Found {
-    if (settings.mode === "carm" || stored === null || sameLabels(stored.labels, state.labels)) return;
+  *scan({ inventory, name, settings, stored, state }) {
+    if (settings.mode === "carm" || stored === null || sameLabels(stored.labels, state.labels)) return [];
     const own = controllerAccountOf(settings);
     const affected = new Affected();
-    for (const transition of transitionsOfNamespace(inventory, name, state.labels)) {
-      if (transition === null) yield null;
-      else affected.add(transition.resource, effectOf(transition, own));
-      if (affected.harmed === ENOUGH) break;
-    }
-    yield* affected.faults();
+    yield* transitionsOfNamespace(inventory, name, state.labels, (transition) => {
+      affected.add(transition.resource, effectOf(transition, own));
+      return affected.harmed < ENOUGH;
+    });
+    return [...affected.faults()];
   },
 };
 
@@ -63,7 +62,7 @@ export function selectorsGained({ inventory, name, stored, state }: Pick<Namespa
   return inventory.selectorsOfNamespace(name, state.labels).flatMap((selector) => (before.has(selector) ? [] : [selector.name])).toSorted(compareText);
 }
 
-export const NS_02: Check<NamespaceChange> = {
+export const NS_02: QuickCheck<NamespaceChange> = {
   id: "NS-02",
   severity: "off",
   waivable: false,

@@ -1,14 +1,16 @@
 import { OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION } from "../../annotation-keys.ts";
-import { carmAnnotations, lookUpIn, mapEntryOf } from "../../carm/maps.ts";
+import { carmAnnotations } from "../../carm/annotations.ts";
+import { lookUpIn, mapEntryOf } from "../../carm/maps.ts";
 import type { ACKResource } from "../../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { printable } from "../../kubernetes/text.ts";
-import type { Check, Found } from "../check.ts";
+import { paced } from "../../paced.ts";
+import type { ScanningCheck } from "../check.ts";
 import { ENOUGH, RESOURCES_BETWEEN_PAUSES, tellOf } from "../message-lists.ts";
 import { annotated, type NamespaceChange, type NamespaceState } from "./change.ts";
 
-export const NS_04: Check<NamespaceChange> = {
+export const NS_04: ScanningCheck<NamespaceChange> = {
   id: "NS-04",
   severity: "deny",
   waivable: false,
@@ -19,22 +21,21 @@ export const NS_04: Check<NamespaceChange> = {
   requires: ["resources", "config maps"],
   on: ["UPDATE"],
   ofChange: true,
-  *find(change): Found {
+  *scan(change) {
     const path = changedPath(change);
-    if (path === null || change.stored === null) return;
+    const { inventory, name, stored } = change;
+    if (path === null || stored === null) return [];
     const stranded = new Map<string, ACKResource[]>();
-    let looked = 0;
     let hits = 0;
-    // A copy, since what is put off may go on after the inventory has changed.
-    const resources = [...change.inventory.resources.inNamespace(change.name)];
-    for (const resource of resources) {
-      if (++looked % RESOURCES_BETWEEN_PAUSES === 0) yield null;
-      const how = stranding(change, change.stored, resource);
-      if (how === null) continue;
+    // A copy, since the inventory may change during a pause.
+    const resources = [...inventory.resources.inNamespace(name)];
+    yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (resource) => {
+      const how = stranding(change, stored, resource);
+      if (how === null) return true;
       stranded.set(how, [...(stranded.get(how) ?? []), resource]);
-      if (++hits === ENOUGH) break;
-    }
-    for (const [how, which] of stranded) yield { path, message: tellOf(which, (count) => how.replace(SO_MANY, count), hits === ENOUGH) };
+      return ++hits < ENOUGH;
+    });
+    return Array.from(stranded, ([how, which]) => ({ path, message: tellOf(which, (count) => how.replace(SO_MANY, count), hits === ENOUGH) }));
   },
 };
 
@@ -59,7 +60,7 @@ function stranding(change: NamespaceChange, stored: NamespaceState, resource: AC
 
 /** The account of the role that the maps give the resource; the controllers' where they say nothing of what is there, null where they refuse. */
 function accountIn({ inventory, name, settings }: NamespaceChange, { annotations }: NamespaceState, resource: ACKResource): string | null {
-  const entry = mapEntryOf(carmAnnotations(inventory, name, annotations), resource, settings);
+  const entry = mapEntryOf(carmAnnotations(name, annotations), resource, settings);
   if (entry === null) return settings.controllerAccount;
   const { roleARN } = lookUpIn(inventory.configMap(settings.ackSystemNamespace, entry.map), resource.group, entry, settings);
   return roleARN === null ? null : accountOfARN(roleARN);

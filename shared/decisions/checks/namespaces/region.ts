@@ -3,13 +3,13 @@ import type { ACKResource } from "../../kubernetes/ack-resource.ts";
 import { isRegion, partitionOfRegion } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { Check, Fault, Found } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { tellOf } from "../message-lists.ts";
 import { annotated, type NamespaceChange, type NamespaceState } from "./change.ts";
 
 const PATH = annotationPath(DEFAULT_REGION_ANNOTATION);
 
-export const NS_07: Check<NamespaceChange> = {
+export const NS_07: QuickCheck<NamespaceChange> = {
   id: "NS-07",
   severity: "deny",
   waivable: false,
@@ -27,7 +27,7 @@ export const NS_07: Check<NamespaceChange> = {
   },
 };
 
-export const NS_07B: Check<NamespaceChange> = {
+export const NS_07B: QuickCheck<NamespaceChange> = {
   id: "NS-07b",
   severity: "warn",
   waivable: false,
@@ -37,7 +37,7 @@ export const NS_07B: Check<NamespaceChange> = {
   requires: ["resources"],
   on: ["UPDATE"],
   ofChange: true,
-  *find({ inventory, name, settings, stored, state }): Found {
+  *find({ inventory, name, settings, stored, state }): Iterable<Fault> {
     const wanted = defaultOf(state, settings.region);
     if (stored === null || wanted === defaultOf(stored, settings.region)) return;
     const before = defaultOf(stored, settings.region);

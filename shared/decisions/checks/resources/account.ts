@@ -1,10 +1,10 @@
 import { quote } from "../../kubernetes/text.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, RESOLUTION_OF_ALL, type ResourceChange } from "./change.ts";
 
 const LABELS = ["metadata", "labels"] as const;
 
-export const ACK_07: Check<ResourceChange> = {
+export const ACK_07: QuickCheck<ResourceChange> = {
   id: "ACK-07",
   severity: "deny",
   waivable: false,
@@ -18,7 +18,7 @@ export const ACK_07: Check<ResourceChange> = {
   },
 };
 
-export const ACK_18: Check<ResourceChange> = {
+export const ACK_18: QuickCheck<ResourceChange> = {
   id: "ACK-18",
   severity: "warn",
   waivable: false,
@@ -39,7 +39,7 @@ export function* accountDrift({ resource, resolution }: ResourceChange, conseque
   yield { path: LABELS, message: `it is of account ${quote(ownerAccountID)} and its role of ${quote(accountID)}, ${consequence}` };
 }
 
-export const ACK_08: Check<ResourceChange> = {
+export const ACK_08: QuickCheck<ResourceChange> = {
   id: "ACK-08",
   severity: "deny",
   waivable: false,

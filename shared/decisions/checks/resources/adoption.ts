@@ -3,7 +3,7 @@ import { accountOfARN } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../../kubernetes/json.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 
 // Source: aws-controllers-k8s/runtime pkg/runtime/util.go, NeedAdoption and GetAdoptionPolicy.
@@ -12,7 +12,7 @@ const POLICY_PATH = annotationPath(ADOPTION_POLICY_ANNOTATION);
 const FIELDS_PATH = annotationPath(ADOPTION_FIELDS_ANNOTATION);
 const FIELDS_FIX = `write what identifies the AWS resource as a JSON object of strings, such as '{"name": "my-bucket"}'`;
 
-export const ACK_12: Check<ResourceChange> = {
+export const ACK_12: QuickCheck<ResourceChange> = {
   id: "ACK-12",
   severity: "deny",
   waivable: false,
@@ -52,7 +52,7 @@ function parsedFields(text: string): JsonObject | null {
   return isJsonObject(value) ? value : null;
 }
 
-export const ACK_17: Check<ResourceChange> = {
+export const ACK_17: QuickCheck<ResourceChange> = {
   id: "ACK-17",
   severity: "deny",
   waivable: true,

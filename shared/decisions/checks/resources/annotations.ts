@@ -6,10 +6,10 @@ import { annotationPath } from "../../kubernetes/field-path.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import { resolutionAnnotations } from "../../resolution/annotations.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../resolution/deletion-policy.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 
-export const ACK_02: Check<ResourceChange> = {
+export const ACK_02: QuickCheck<ResourceChange> = {
   id: "ACK-02",
   severity: "warn",
   waivable: false,
@@ -30,7 +30,7 @@ export const ACK_02: Check<ResourceChange> = {
   },
 };
 
-export const ACK_11: Check<ResourceChange> = {
+export const ACK_11: QuickCheck<ResourceChange> = {
   id: "ACK-11",
   severity: "deny",
   waivable: false,
@@ -44,7 +44,7 @@ export const ACK_11: Check<ResourceChange> = {
   },
 };
 
-export const ACK_13: Check<ResourceChange> = {
+export const ACK_13: QuickCheck<ResourceChange> = {
   id: "ACK-13",
   severity: "warn",
   waivable: false,
@@ -59,7 +59,7 @@ export const ACK_13: Check<ResourceChange> = {
   },
 };
 
-export const ACK_14: Check<ResourceChange> = {
+export const ACK_14: QuickCheck<ResourceChange> = {
   id: "ACK-14",
   severity: "warn",
   waivable: false,
@@ -77,7 +77,7 @@ function isOfNamespaces(key: string): boolean {
   return NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key);
 }
 
-export const ACK_15: Check<ResourceChange> = {
+export const ACK_15: QuickCheck<ResourceChange> = {
   id: "ACK-15",
   severity: "warn",
   waivable: false,
@@ -102,7 +102,7 @@ function meant(key: string): { readonly fix?: string } {
 /** A path as the annotation lists them; list positions and quoting are not known there. */
 const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
 
-export const ACK_20: Check<ResourceChange> = {
+export const ACK_20: QuickCheck<ResourceChange> = {
   id: "ACK-20",
   severity: "warn",
   waivable: false,

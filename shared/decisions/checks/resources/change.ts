@@ -1,52 +1,47 @@
-import type { AccessAnswers, DecisionSettings, Operation } from "../../context.ts";
-import type { Inventory } from "../../inventory/inventory.ts";
+import type { AccessAnswers } from "../../context.ts";
 import { type ACKResource, resourceOf } from "../../kubernetes/ack-resource.ts";
 import { field, type JsonObject } from "../../kubernetes/json.ts";
 import { type Resolution, resolve } from "../../resolution/resolve.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 import type { Requirement } from "../check.ts";
 
-/** A resource and the role that it gets as everything else is now. */
+/** A resource and the role that resolves for it in the current inventory. */
 export interface ResolvedResource {
+  readonly object: JsonObject;
   readonly resource: ACKResource;
   readonly resolution: Resolution;
 }
 
-/** A step of an ACK resource, from the stored one to the new one. */
+/** A change of an ACK resource, from the stored resource to the new one. At DELETE it describes the deleted resource. */
 export interface ResourceChange extends CheckContext, ResolvedResource {
-  /** The resource as it is to be, with the status that counts; at DELETE as it is. */
-  readonly object: JsonObject;
-  /** What was stored before, null at CREATE and DELETE. */
+  /** The resource before the change; null at CREATE and DELETE. */
   readonly stored: ResolvedResource | null;
   readonly access: AccessAnswers | null;
 }
 
-/** What tells a resource's role: see `Need`. */
+/** What resolving a role requires. */
 export const RESOLUTION: readonly Requirement[] = ["selectors and namespaces"];
 
-/** As `RESOLUTION`, and whose role is used where nothing selects a resource. */
+/** As `RESOLUTION`, and the account of the controller's own role. */
 export const RESOLUTION_OF_ALL: readonly Requirement[] = [...RESOLUTION, "--controller-account or --controller-role"];
 
-/** The subject of the checks of ACK resources. */
-export function resourceChange(input: CheckInput, operation: Operation, settings: DecisionSettings, inventory: Inventory): ResourceChange {
-  const { old, origin, requester, access = null } = input;
+/** Returns the subject of the checks of ACK resources. The new and the old resource are resolved once each. */
+export function resourceChange(input: CheckInput, context: CheckContext): ResourceChange {
+  const { old, access = null } = input;
   const resolved = (object: JsonObject): ResolvedResource => {
     const resource = resourceOf(object);
-    return { resource, resolution: resolve(inventory, resource, settings) };
+    return { object, resource, resolution: resolve(context.inventory, resource, context.settings) };
   };
-  const object = withStatus(input.object, statusThatCounts(input, operation));
-  return { operation, settings, inventory, origin, requester, access, object, ...resolved(object), stored: old === null ? null : resolved(old) };
+  const current = resolved({ ...input.object, status: storedStatus(input, context) });
+  const stored = old === null ? null : old === input.object ? current : resolved(old);
+  return { ...context, ...current, stored, access };
 }
 
 /**
- * The stored status: at CREATE there is none, and at UPDATE the API server puts the stored one back whatever the request holds,
- * where the kind has a status subresource as all of ACK's have. A file is a picture of the object, its status included.
+ * Returns the status after the change. A created resource has none. At UPDATE the API server keeps the stored status whatever the
+ * request contains, since every ACK kind has a status subresource. A manifest describes the object with its status.
  */
-function statusThatCounts({ object, old, origin }: CheckInput, operation: Operation): unknown {
+function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckContext): unknown {
   if (old !== null) return field(old, "status");
   return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
-}
-
-function withStatus(object: JsonObject, status: unknown): JsonObject {
-  return { ...object, status };
 }

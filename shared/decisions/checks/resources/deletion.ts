@@ -2,7 +2,7 @@ import { DELETION_POLICY_ANNOTATION } from "../../annotation-keys.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN, deletionPolicyOf } from "../../resolution/deletion-policy.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { accountDrift, fallBack } from "./account.ts";
 import { RESOLUTION, RESOLUTION_OF_ALL, type ResourceChange } from "./change.ts";
 import { regionDrift } from "./region.ts";
@@ -10,7 +10,7 @@ import { clause } from "./selection.ts";
 
 const METADATA = ["metadata"] as const;
 
-export const ACK_30: Check<ResourceChange> = {
+export const ACK_30: QuickCheck<ResourceChange> = {
   id: "ACK-30",
   severity: "deny",
   waivable: true,
@@ -25,7 +25,7 @@ export const ACK_30: Check<ResourceChange> = {
   },
 };
 
-export const ACK_31: Check<ResourceChange> = {
+export const ACK_31: QuickCheck<ResourceChange> = {
   id: "ACK-31",
   severity: "warn",
   waivable: false,
@@ -44,7 +44,7 @@ export const ACK_31: Check<ResourceChange> = {
   },
 };
 
-export const ACK_32: Check<ResourceChange> = {
+export const ACK_32: QuickCheck<ResourceChange> = {
   id: "ACK-32",
   severity: "deny",
   waivable: true,
@@ -56,7 +56,7 @@ export const ACK_32: Check<ResourceChange> = {
   find: (change) => accountDrift(change, "so the deletion would hang for ever"),
 };
 
-export const ACK_33: Check<ResourceChange> = {
+export const ACK_33: QuickCheck<ResourceChange> = {
   id: "ACK-33",
   severity: "warn",
   waivable: false,

@@ -2,13 +2,14 @@ import { type ARN, isRegion, parseARN, partitionOfRegion } from "../../kubernete
 import type { FieldPath, FieldStep } from "../../kubernetes/field-path.ts";
 import { field } from "../../kubernetes/json.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { Check, Found } from "../check.ts";
+import { paced } from "../../paced.ts";
+import type { Fault, ScanningCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 
 /** After so many values a walk may be put off: about a millisecond's work. */
 const VALUES_BETWEEN_PAUSES = 5_000;
 
-export const ACK_16: Check<ResourceChange> = {
+export const ACK_16: ScanningCheck<ResourceChange> = {
   id: "ACK-16",
   severity: "warn",
   waivable: false,
@@ -16,15 +17,16 @@ export const ACK_16: Check<ResourceChange> = {
   fix: "name something of the resource's own account and partition, unless the other side allows it",
   example: "spec: {encryption: {kmsKeyID: 'arn:aws:kms:eu-west-1:444455556666:key/1'}} # with a role in 111122223333",
   requires: RESOLUTION,
-  *find({ object, resolution }): Found {
+  *scan({ object, resolution }) {
     const role = parseARN(resolution.roleARN ?? "");
-    if (role === null) return;
-    let looked = 0;
-    for (const [place, text] of strings(field(object, "spec"))) {
-      if (++looked % VALUES_BETWEEN_PAUSES === 0) yield null;
+    if (role === null) return [];
+    const faults: Fault[] = [];
+    yield* paced(strings(field(object, "spec")), VALUES_BETWEEN_PAUSES, ([place, text]) => {
       const message = foreignARN(text, role) ?? foreignRegion(place, text, role);
-      if (message !== null) yield { path: pathOf(place), message };
-    }
+      if (message !== null) faults.push({ path: pathOf(place), message });
+      return true;
+    });
+    return faults;
   },
 };
 

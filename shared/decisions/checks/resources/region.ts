@@ -3,12 +3,12 @@ import { isRegion, parseARN, partitionOfRegion } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { wantedRegion } from "../../resolution/region.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import type { ResourceChange } from "./change.ts";
 
 const PATH = annotationPath(REGION_ANNOTATION);
 
-export const ACK_10: Check<ResourceChange> = {
+export const ACK_10: QuickCheck<ResourceChange> = {
   id: "ACK-10",
   severity: "deny",
   waivable: false,
@@ -26,7 +26,7 @@ export const ACK_10: Check<ResourceChange> = {
   },
 };
 
-export const ACK_10B: Check<ResourceChange> = {
+export const ACK_10B: QuickCheck<ResourceChange> = {
   id: "ACK-10b",
   severity: "deny",
   waivable: false,

@@ -2,12 +2,12 @@ import { SELECTOR_REQUIRED_ANNOTATION } from "../../annotation-keys.ts";
 import { labelsSatisfy } from "../../kubernetes/label-selector.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, type ResolvedResource, type ResourceChange } from "./change.ts";
 
 const METADATA = ["metadata"] as const;
 
-export const ACK_03: Check<ResourceChange> = {
+export const ACK_03: QuickCheck<ResourceChange> = {
   id: "ACK-03",
   severity: "warn",
   waivable: true,
@@ -19,7 +19,7 @@ export const ACK_03: Check<ResourceChange> = {
   find: stopped,
 };
 
-export const ACK_04: Check<ResourceChange> = {
+export const ACK_04: QuickCheck<ResourceChange> = {
   id: "ACK-04",
   severity: "warn",
   waivable: true,
@@ -45,7 +45,7 @@ export function clause({ message }: Resolution): string {
   return message.replace(/\.$/, "");
 }
 
-export const ACK_05: Check<ResourceChange> = {
+export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",
   severity: "warn",
   waivable: false,
@@ -58,7 +58,7 @@ export const ACK_05: Check<ResourceChange> = {
   },
 };
 
-export const ACK_05B: Check<ResourceChange> = {
+export const ACK_05B: QuickCheck<ResourceChange> = {
   id: "ACK-05b",
   severity: "deny",
   waivable: false,
@@ -76,7 +76,7 @@ function requiresSelector({ inventory, resource }: ResourceChange): boolean {
   return inventory.namespaceAnnotations(resource.namespace).get(SELECTOR_REQUIRED_ANNOTATION) === "true";
 }
 
-export const ACK_06: Check<ResourceChange> = {
+export const ACK_06: QuickCheck<ResourceChange> = {
   id: "ACK-06",
   severity: "deny",
   waivable: false,
@@ -118,7 +118,7 @@ function described({ outcome, selectors }: Resolution, role: string): string {
   return outcome === "default" ? "the controller's own role" : `the role ${quote(role)}`;
 }
 
-export const ACK_09: Check<ResourceChange> = {
+export const ACK_09: QuickCheck<ResourceChange> = {
   id: "ACK-09",
   severity: "off",
   waivable: false,
@@ -138,7 +138,7 @@ export const ACK_09: Check<ResourceChange> = {
   },
 };
 
-export const ACK_19: Check<ResourceChange> = {
+export const ACK_19: QuickCheck<ResourceChange> = {
   id: "ACK-19",
   severity: "warn",
   waivable: false,
@@ -152,7 +152,7 @@ export const ACK_19: Check<ResourceChange> = {
   },
 };
 
-export const ACK_19B: Check<ResourceChange> = {
+export const ACK_19B: QuickCheck<ResourceChange> = {
   id: "ACK-19b",
   severity: "warn",
   waivable: false,

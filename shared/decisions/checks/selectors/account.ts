@@ -3,13 +3,13 @@ import { annotationPath } from "../../kubernetes/field-path.ts";
 import { countOf, someNames } from "../../kubernetes/text.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import { differingExtras, shortName } from "../../selectors/session-annotations.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
 import { isReplacing } from "./effects.ts";
 
 const PATH = ["spec", "arn"] as const;
 
-export const IRS_04: Check<SelectorChange> = {
+export const IRS_04: QuickCheck<SelectorChange> = {
   id: "IRS-04",
   severity: "deny",
   waivable: false,
@@ -31,7 +31,7 @@ export const IRS_04: Check<SelectorChange> = {
   },
 };
 
-export const IRS_05: Check<SelectorChange> = {
+export const IRS_05: QuickCheck<SelectorChange> = {
   id: "IRS-05",
   severity: "warn",
   waivable: false,
@@ -47,7 +47,7 @@ export const IRS_05: Check<SelectorChange> = {
   },
 };
 
-export const IRS_23: Check<SelectorChange> = {
+export const IRS_23: QuickCheck<SelectorChange> = {
   id: "IRS-23",
   severity: "warn",
   waivable: false,
@@ -63,7 +63,7 @@ export const IRS_23: Check<SelectorChange> = {
 };
 
 /** What differs is named and never quoted: an external ID is nobody else's business. */
-export const IRS_40: Check<SelectorChange> = {
+export const IRS_40: QuickCheck<SelectorChange> = {
   id: "IRS-40",
   severity: "deny",
   waivable: false,

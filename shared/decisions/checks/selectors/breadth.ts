@@ -29,7 +29,6 @@ export const IRS_15: SelectorCheck = {
   reason: "A selector without any restriction puts every resource of every namespace into one account; usually something was pruned.",
   fix: "restrict it with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
-  ofWhole: true,
   *find({ spec }): Iterable<Fault> {
     if (parts(spec).every((part) => part.empty)) {
       yield { path: ["spec"], message: "the selector selects every resource in every namespace" };
@@ -44,7 +43,6 @@ export const IRS_15B: SelectorCheck = {
   reason: "A part that is written out empty holds for everything, which is seldom what its author meant.",
   fix: "fill it, or leave it out",
   example: "spec: {namespaceSelector: {names: []}, resourceTypeSelector: [{group: s3.services.k8s.aws}]}",
-  ofWhole: true,
   *find({ spec }): Iterable<Fault> {
     const all = parts(spec);
     if (all.every((part) => part.empty)) return;

@@ -1,46 +1,47 @@
-import type { DecisionSettings } from "../../context.ts";
-import { Inventory } from "../../inventory/inventory.ts";
 import type { JsonObject } from "../../kubernetes/json.ts";
 import type { Names } from "../../resolution/change-set.ts";
-import { decodeSelector } from "../../selectors/decode.ts";
+import type { DecodedSelector } from "../../selectors/decode.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
-import { readSelectorSpec, type SelectorSpec } from "../../selectors/iamroleselector.ts";
-import { type CheckContext, type CheckInput, operationOf } from "../change.ts";
+import type { SelectorSpec } from "../../selectors/iamroleselector.ts";
+import type { CheckContext, CheckInput } from "../change.ts";
 import { SelectorEffects } from "./effects.ts";
 
-/** A step of an IAMRoleSelector, from the stored one to the new one. */
+/** A change of an IAMRoleSelector, from the stored selector to the new one. */
 export interface SelectorChange extends CheckContext {
-  /** The selector as it is to be; at DELETE as it was. */
+  /** The selector after the change; at DELETE the deleted one. */
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
-  /** What was stored before, null at CREATE. */
+  /** The spec of the stored selector; null at CREATE. */
   readonly old: SelectorSpec | null;
-  /** The same two as they take part, null where there is none or it takes no part. */
+  /** The selector in effect before the change; null if none exists or it is malformed. */
   readonly before: EffectiveSelector | null;
+  /** The selector in effect after the change; null at DELETE or if it is malformed. */
   readonly after: EffectiveSelector | null;
-  /** What the step does to the resources there are. */
+  /** What the change does to the resources in the inventory. */
   readonly effects: SelectorEffects;
-  /** Selectors that are on their way out, which count as gone already. */
+  /** Selectors with a pending deletion, which count as deleted. */
   readonly pendingDeletions: Names;
 }
 
-const NOBODY: Names = new Set();
+const NO_DELETIONS: Names = new Set();
 
-export function selectorChange(input: CheckInput, settings: DecisionSettings, inventory: Inventory): SelectorChange {
-  const { object, old, origin, requester, pendingDeletions = NOBODY } = input;
-  const operation = operationOf(input);
-  const context = { origin, runtime: settings.runtime };
-  const decoded = decodeSelector(object, context).effective;
-  const deleting = operation === "DELETE";
-  const stored = deleting ? object : old;
-  const before = stored === null ? null : deleting ? decoded : decodeSelector(stored, context).effective;
-  const after = deleting ? null : decoded;
-  const spec = readSelectorSpec(object);
+interface DecodedChange {
+  readonly decoded: DecodedSelector;
+  /** Null at CREATE and DELETE. */
+  readonly stored: DecodedSelector | null;
+}
+
+/** Returns the subject of the checks that compare a selector with the inventory. */
+export function selectorChange(
+  context: CheckContext, { pendingDeletions = NO_DELETIONS }: CheckInput, { decoded, stored }: DecodedChange,
+): SelectorChange {
+  const isDeleted = context.operation === "DELETE";
+  const old = isDeleted ? decoded : stored;
+  const [before, after] = [old?.effective ?? null, isDeleted ? null : decoded.effective];
+  const step = { name: decoded.name, before, after, pendingDeletions };
   return {
-    operation, settings, inventory, origin, requester, object,
-    spec, before, after,
-    old: stored === null ? null : readSelectorSpec(stored),
-    pendingDeletions,
-    effects: new SelectorEffects({ inventory, settings, step: { name: spec.name, before, after, pendingDeletions } }),
+    ...context,
+    object: decoded.object, spec: decoded.spec, old: old?.spec ?? null, before, after, pendingDeletions,
+    effects: new SelectorEffects({ inventory: context.inventory, settings: context.settings, step }),
   };
 }

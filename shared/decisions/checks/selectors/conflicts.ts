@@ -2,16 +2,16 @@ import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, listOf } from "../../kubernetes/text.ts";
-import type { Steps } from "../../paced.ts";
+import { type Paced, paced } from "../../paced.ts";
 import { accountOf, type Transition } from "../../resolution/change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../../selectors/effective.ts";
 import { canOverlap } from "../../selectors/overlap.ts";
-import type { Check, Fault, Found } from "../check.ts";
+import type { Fault, ScanningCheck } from "../check.ts";
 import { describe, ENOUGH, placeOf } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
 import { type Hits, isReplacing } from "./effects.ts";
 
-export const IRS_17: Check<SelectorChange> = {
+export const IRS_17: ScanningCheck<SelectorChange> = {
   id: "IRS-17",
   severity: "deny",
   waivable: true,
@@ -21,14 +21,16 @@ export const IRS_17: Check<SelectorChange> = {
   example: "metadata: {name: another}\nspec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}} # as team-a, and team-a/b1 is there",
   requires: ["resources"],
   ofChange: true,
-  *find({ after, effects }: SelectorChange): Found {
-    if (after === null) return;
+  *scan({ after, effects }) {
+    if (after === null) return [];
+    const faults: Fault[] = [];
     const joins = yield* effects.of("joins conflict");
-    if (joins.found > 0) yield conflict(joins, after);
+    if (joins.found > 0) faults.push(conflict(joins, after));
     const replaced = yield* effects.of("joins replaced");
-    if (replaced.found > 0) yield replacement(replaced, after);
+    if (replaced.found > 0) faults.push(replacement(replaced, after));
     const stays = yield* effects.of("stays in conflict");
-    if (stays.found > 0) yield { path: ["spec"], message: tell(stays, "would stay in conflict", after), severity: "warn" };
+    if (stays.found > 0) faults.push({ path: ["spec"], message: tell(stays, "would stay in conflict", after), severity: "warn" });
+    return faults;
   },
 };
 
@@ -77,7 +79,7 @@ function tell({ found, first }: Hits, what: string, { name }: EffectiveSelector)
 /** A pair is told in well under 10 us where their entries are few. */
 const PAIRS_BETWEEN_PAUSES = 50;
 
-export const IRS_18: Check<SelectorChange> = {
+export const IRS_18: ScanningCheck<SelectorChange> = {
   id: "IRS-18",
   severity: "warn",
   waivable: false,
@@ -85,27 +87,27 @@ export const IRS_18: Check<SelectorChange> = {
   fix: "keep them apart by namespace, type or label",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/b', resourceLabelSelector: {matchLabels: {tier: gold}}} # and another selector takes every bucket",
   ofChange: true,
-  *find({ after, effects, inventory }: SelectorChange): Found {
-    if (after === null) return;
+  *scan({ after, effects, inventory }) {
+    if (after === null) return [];
     // What overlaps today is told by IRS-17, of which every resource is to be known here.
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) yield* effects.of(effect, Infinity);
     const names = yield* overlapping(inventory, after, effects.partners);
-    if (names.length === 0) return;
+    if (names.length === 0) return [];
     const which = names.length >= ENOUGH ? `at least ${ENOUGH} other selectors, among them ${listOf(names.slice(0, 3))}` : listOf(names, names.length);
-    yield { path: ["spec"], message: `it could select the same resource as ${which}, though none is there today` };
+    return [{ path: ["spec"], message: `it could select the same resource as ${which}, though none is there today` }];
   },
 };
 
-function* overlapping(inventory: Inventory, selector: EffectiveSelector, known: ReadonlySet<string>): Steps<string[]> {
+function* overlapping(
+  inventory: Inventory, selector: EffectiveSelector, known: ReadonlySet<string>,
+): Paced<string[]> {
   const names: string[] = [];
-  let looked = 0;
-  for (const other of Array.from(inventory.selectors.values())) {
-    if (++looked % PAIRS_BETWEEN_PAUSES === 0) yield null;
-    if (other.name === selector.name || known.has(other.name) || isReplacing(selector, other)) continue;
-    // In this order, since the namespaces tell most pairs apart at a tenth of the cost.
+  yield* paced(Array.from(inventory.selectors.values()), PAIRS_BETWEEN_PAUSES, (other) => {
+    if (other.name === selector.name || known.has(other.name) || isReplacing(selector, other)) return true;
+    // The namespaces tell most pairs apart at a tenth of the cost.
     if (meetInNamed(inventory, selector, other) && canOverlap(selector, other)) names.push(other.name);
-    if (names.length === ENOUGH) break;
-  }
+    return names.length < ENOUGH;
+  });
   return names.toSorted();
 }
 

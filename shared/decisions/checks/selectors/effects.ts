@@ -1,6 +1,6 @@
 import type { DecisionSettings } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
-import type { Steps } from "../../paced.ts";
+import type { Paced } from "../../paced.ts";
 import {
   accountBy, accountOf, type SelectorStep, type Transition, transitionsOfSelector,
 } from "../../resolution/change-set.ts";
@@ -60,23 +60,26 @@ export class SelectorEffects {
   readonly partners = new Set<string>();
   readonly #input: EffectsInput;
   readonly #hits = new Map<Effect, MutableHits>();
-  readonly #transitions: Iterator<Transition | null, unknown>;
+  readonly #scan: Paced<boolean>;
 
   constructor(input: EffectsInput) {
     this.#input = input;
     this.controllerAccount = controllerAccountOf(input.settings);
     // In mode carm no selector selects anything.
-    this.#transitions = input.settings.mode === "carm" ? [].values() : transitionsOfSelector(input.inventory, input.step)[Symbol.iterator]();
+    const step = input.settings.mode === "carm" ? { ...input.step, before: null, after: null } : input.step;
+    this.#scan = transitionsOfSelector(input.inventory, step, (transition) => {
+      this.#add(transition);
+      return true;
+    });
   }
 
   /** The resources with the effect; once `limit` of them are found it looks no further. */
-  *of(effect: Effect, limit = ENOUGH): Steps<Hits> {
+  *of(effect: Effect, limit = ENOUGH): Paced<Hits> {
     const hits = this.#hitsOf(effect);
     while (hits.found < limit) {
-      const step = this.#transitions.next();
+      const step = this.#scan.next();
       if (step.done === true) break;
-      if (step.value === null) yield null;
-      else this.#take(step.value);
+      yield step.value;
     }
     return hits;
   }
@@ -87,7 +90,7 @@ export class SelectorEffects {
     return hits;
   }
 
-  #take(transition: Transition): void {
+  #add(transition: Transition): void {
     for (const effect of this.#effectsOf(transition)) {
       const hits = this.#hitsOf(effect);
       if (++hits.found <= ENOUGH) hits.first.push(transition);

@@ -2,7 +2,7 @@ import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { isOperator, OPERATORS } from "../../kubernetes/label-selector.ts";
 import { labelKeyFaults, labelValueFaults } from "../../kubernetes/names.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { LabelSelectorSpec, LabelRequirementSpec } from "../../selectors/iamroleselector.ts";
+import type { LabelRequirementSpec, LabelSelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck, SelectorSubject } from "../check.ts";
 
 type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];

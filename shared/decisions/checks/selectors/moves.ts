@@ -1,10 +1,10 @@
 import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import { accountBy, accountOf, resourceName, type Transition } from "../../resolution/change-set.ts";
-import type { Check, Found } from "../check.ts";
+import type { ScanningCheck } from "../check.ts";
 import { describe } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
 
-export const IRS_19: Check<SelectorChange> = {
+export const IRS_19: ScanningCheck<SelectorChange> = {
   id: "IRS-19",
   severity: "deny",
   waivable: true,
@@ -14,17 +14,17 @@ export const IRS_19: Check<SelectorChange> = {
   requires: ["resources"],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true,
-  *find({ effects }: SelectorChange): Found {
+  *scan({ effects }) {
     const hits = yield* effects.of("changes account");
-    if (hits.found === 0) return;
+    if (hits.found === 0) return [];
     const place = (transition: Transition): string => (
       `${resourceName(transition.resource)} from account ${String(accountOf(transition, effects.controllerAccount))} to ${String(accountBy(transition.after))}`
     );
-    yield { path: ["spec"], message: describe(hits, { noun: "existing resource", what: "would have to change accounts, which controllers refuse", place }) };
+    return [{ path: ["spec"], message: describe(hits, { noun: "existing resource", what: "would have to change accounts, which controllers refuse", place }) }];
   },
 };
 
-export const IRS_20: Check<SelectorChange> = {
+export const IRS_20: ScanningCheck<SelectorChange> = {
   id: "IRS-20",
   severity: "deny",
   waivable: true,
@@ -33,19 +33,19 @@ export const IRS_20: Check<SelectorChange> = {
   example: "spec: {namespaceSelector: {names: [team-b]}} # before: names: [team-a, team-b], and team-a/b1 is there",
   requires: ["resources", "the stored object"],
   ofChange: true,
-  *find({ effects, spec }: SelectorChange): Found {
+  *scan({ effects, spec }) {
     const hits = yield* effects.of("loses selector");
-    if (hits.found === 0) return;
-    yield {
+    if (hits.found === 0) return [];
+    return [{
       path: ["spec"],
       message: describe(hits, { noun: "resource", what: FALL_BACK }),
       fix: `let ${spec.name} go on selecting them, or first create the selector that is to take them over, with a role of the same account `
         + `and the annotation ${REPLACES_ANNOTATION}: ${spec.name}, and then apply this again`,
-    };
+    }];
   },
 };
 
-export const IRS_21: Check<SelectorChange> = {
+export const IRS_21: ScanningCheck<SelectorChange> = {
   id: "IRS-21",
   severity: "warn",
   waivable: false,
@@ -54,11 +54,11 @@ export const IRS_21: Check<SelectorChange> = {
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}} # and the controller has made team-a/b1 in 111122223333",
   requires: ["resources"],
   ofChange: true,
-  *find({ effects }: SelectorChange): Found {
+  *scan({ effects }) {
     const hits = yield* effects.of("changes role", Infinity);
-    if (hits.found === 0) return;
+    if (hits.found === 0) return [];
     const what = "would go to another role of the same account at the next resync";
-    yield { path: ["spec"], message: describe(hits, { noun: "existing resource", what, place: newRole, enough: Infinity }) };
+    return [{ path: ["spec"], message: describe(hits, { noun: "existing resource", what, place: newRole, enough: Infinity }) }];
   },
 };
 

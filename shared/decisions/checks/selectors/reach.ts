@@ -4,14 +4,15 @@ import type { Inventory } from "../../inventory/inventory.ts";
 import { isACKGroup } from "../../kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../../kubernetes/names.ts";
 import { closest, countOf, quote, someNames } from "../../kubernetes/text.ts";
+import { type Paced, paced } from "../../paced.ts";
 import { namespacesOf, transitionsOfSelector } from "../../resolution/change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../../selectors/effective.ts";
 import type { TypeEntry } from "../../selectors/type-entry.ts";
-import type { Check, Fault, Found } from "../check.ts";
+import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
 import { typeEntries } from "./types.ts";
 
-export const IRS_10: Check<SelectorChange> = {
+export const IRS_10: QuickCheck<SelectorChange> = {
   id: "IRS-10",
   severity: "warn",
   waivable: false,
@@ -27,7 +28,7 @@ export const IRS_10: Check<SelectorChange> = {
   },
 };
 
-export const IRS_22: Check<SelectorChange> = {
+export const IRS_22: ScanningCheck<SelectorChange> = {
   id: "IRS-22",
   severity: "warn",
   waivable: false,
@@ -35,30 +36,30 @@ export const IRS_22: Check<SelectorChange> = {
   fix: "compare its names and labels with kubectl get namespaces --show-labels; nothing is wrong if they come later",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: nobody}}}}",
   requires: ["namespaces"],
-  *find({ inventory, after }): Found {
-    if (after === null) return;
-    for (const selected of reach(inventory, after)) {
-      if (selected) return;
-      yield null;
-    }
-    yield { path: ["spec"], message: "the selector selects no namespace and no resource that there is" };
+  *scan({ inventory, after }) {
+    if (after === null || (yield* selectsAnything(inventory, after))) return [];
+    return [{ path: ["spec"], message: "the selector selects no namespace and no resource that there is" }];
   },
 };
 
-/** After so many namespaces a scan may be put off: about a millisecond's work. */
+/** How many namespaces a scan visits between two pauses: about a millisecond of work. */
 const NAMESPACES_BETWEEN_PAUSES = 1000;
 
-/** True once a namespace or a resource is selected; false where the search may be put off. */
-function* reach(inventory: Inventory, selector: EffectiveSelector): Iterable<boolean> {
-  let looked = 0;
-  for (const name of namespacesOf(inventory, selector) ?? inventory.namespaceNames) {
-    if (++looked % NAMESPACES_BETWEEN_PAUSES === 0) yield false;
-    if (inventory.hasNamespace(name) && selectsNamespace(selector, name, inventory.namespaceLabels(name))) yield true;
-  }
-  for (const transition of transitionsOfSelector(inventory, { name: selector.name, before: null, after: selector })) yield transition !== null;
+/** Returns whether the selector selects any namespace or any resource of the inventory. */
+function* selectsAnything(inventory: Inventory, selector: EffectiveSelector): Paced<boolean> {
+  const names = namespacesOf(inventory, selector) ?? inventory.namespaceNames;
+  const noNamespace = yield* paced(names, NAMESPACES_BETWEEN_PAUSES, (name) => (
+    !inventory.hasNamespace(name) || !selectsNamespace(selector, name, inventory.namespaceLabels(name))
+  ));
+  if (!noNamespace) return true;
+  const step = { name: selector.name, before: null, after: selector };
+  return !(yield* transitionsOfSelector(inventory, step, () => false));
 }
 
-export const IRS_13: Check<SelectorChange> = {
+/** Each entry may be compared with every installed kind. */
+const ENTRIES_BETWEEN_PAUSES = 1;
+
+export const IRS_13: ScanningCheck<SelectorChange> = {
   id: "IRS-13",
   severity: "warn",
   waivable: false,
@@ -66,13 +67,15 @@ export const IRS_13: Check<SelectorChange> = {
   fix: "write group, version and kind as kubectl get crd has them, or install the controller that brings the kind",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
   requires: ["kinds"],
-  *find({ spec, origin, settings: { runtime }, inventory }): Found {
+  *scan({ spec, origin, settings: { runtime }, inventory }) {
     const installed = [...inventory.installedTypes()];
-    for (const [path, entry] of typeEntries({ spec, origin, runtime })) {
-      yield null; // each entry may be compared with every kind there is
+    const faults: Fault[] = [];
+    yield* paced(typeEntries({ spec, origin, runtime }), ENTRIES_BETWEEN_PAUSES, ([path, entry]) => {
       const fault = entry.group === "" || isACKGroup(entry.group) ? mismatch(entry, installed) : null;
-      if (fault !== null) yield { path: [...path, fault.part], message: fault.message };
-    }
+      if (fault !== null) faults.push({ path: [...path, fault.part], message: fault.message });
+      return true;
+    });
+    return faults;
   },
 };
 
@@ -100,7 +103,7 @@ function guess(text: string, known: readonly string[]): string {
 const PATH = ["spec"] as const;
 
 /** A controller takes one of them: it exits at start where both are on (aws-controllers-k8s/runtime pkg/config/config.go). */
-export const IRS_26: Check<SelectorChange> = {
+export const IRS_26: QuickCheck<SelectorChange> = {
   id: "IRS-26",
   severity: "warn",
   waivable: false,

@@ -5,12 +5,12 @@ import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
 import { accountOf, type Transition } from "../../resolution/change-set.ts";
 import { deletionPolicyOf } from "../../resolution/deletion-policy.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
-import type { Check, Found } from "../check.ts";
+import type { ScanningCheck } from "../check.ts";
 import { describe, placeOf } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
 import { FALL_BACK } from "./moves.ts";
 
-export const IRS_30: Check<SelectorChange> = {
+export const IRS_30: ScanningCheck<SelectorChange> = {
   id: "IRS-30",
   severity: "deny",
   waivable: true,
@@ -21,19 +21,19 @@ export const IRS_30: Check<SelectorChange> = {
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
-  *find({ before, effects, spec, inventory }: SelectorChange): Found {
+  *scan({ before, effects, spec, inventory }) {
     const hits = yield* effects.of("loses selector");
     const unlisted = unlistedOf(inventory, before);
     if (hits.found > 0) {
-      yield {
+      return [{
         path: ["metadata", "name"],
         message: describe(hits, { noun: "resource", what: FALL_BACK }),
         fix: `delete the resources first, or create a selector that takes them over: the spec of ${spec.name} under another name, with a role `
           + `of the same account and the annotation ${REPLACES_ANNOTATION}: ${spec.name}; then delete ${spec.name} again`,
-      };
-    } else if (unlisted.length > 0) {
-      yield { path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, fix: LIST_THEM };
+      }];
     }
+    if (unlisted.length === 0) return [];
+    return [{ path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, fix: LIST_THEM }];
   },
 };
 
@@ -46,7 +46,7 @@ function unlistedOf(inventory: Inventory, selector: EffectiveSelector | null): s
   return [...inventory.unlisted("resources")].filter(couldSelect).toSorted(compareText);
 }
 
-export const IRS_31: Check<SelectorChange> = {
+export const IRS_31: ScanningCheck<SelectorChange> = {
   id: "IRS-31",
   severity: "deny",
   waivable: false,
@@ -57,20 +57,20 @@ export const IRS_31: Check<SelectorChange> = {
   requires: ["resources", "--controller-account or --controller-role"],
   on: ["DELETE"],
   ofChange: true,
-  *find({ effects, inventory }: SelectorChange): Found {
+  *scan({ effects, inventory }) {
     const hits = yield* effects.of("loses account");
-    if (hits.found === 0) return;
+    if (hits.found === 0) return [];
     const place = (transition: Transition): string => {
       const { resource } = transition;
       const why = resource.deleting ? "being deleted" : `deletion policy ${deletionPolicyOf(inventory, resource)}`;
       return `${placeOf(resource, accountOf(transition))} (${why})`;
     };
     const what = `would be deleted or orphaned with the controller's own credentials, which are of account ${String(effects.controllerAccount)}`;
-    yield { path: ["metadata", "name"], message: describe(hits, { noun: "resource", what, place }) };
+    return [{ path: ["metadata", "name"], message: describe(hits, { noun: "resource", what, place }) }];
   },
 };
 
-export const IRS_32: Check<SelectorChange> = {
+export const IRS_32: ScanningCheck<SelectorChange> = {
   id: "IRS-32",
   severity: "warn",
   waivable: false,
@@ -80,16 +80,16 @@ export const IRS_32: Check<SelectorChange> = {
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
-  *find({ effects }: SelectorChange): Found {
+  *scan({ effects }) {
     yield* effects.of("leaves conflict", Infinity);
     const survivors = [...effects.survivors].toSorted(([a], [b]) => compareText(a.name, b.name));
-    for (const [{ name, roleARN }, left] of survivors) {
-      yield { path: ["metadata", "name"], message: `its removal ends a conflict: ${countOf(left, "resource")} left to ${name} alone, ${roleARN}` };
-    }
+    return survivors.map(([{ name, roleARN }, left]) => (
+      { path: ["metadata", "name"], message: `its removal ends a conflict: ${countOf(left, "resource")} left to ${name} alone, ${roleARN}` }
+    ));
   },
 };
 
-export const IRS_33: Check<SelectorChange> = {
+export const IRS_33: ScanningCheck<SelectorChange> = {
   id: "IRS-33",
   severity: "warn",
   waivable: false,
@@ -99,13 +99,13 @@ export const IRS_33: Check<SelectorChange> = {
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
-  *find({ before, effects }: SelectorChange): Found {
+  *scan({ before, effects }) {
     const lost = yield* effects.of("loses selector");
     const { found } = yield* effects.of("leaves conflict", Infinity);
     const [only, another] = effects.survivors.keys();
-    if (before === null || lost.found > 0 || only === undefined || another !== undefined) return;
+    if (before === null || lost.found > 0 || only === undefined || another !== undefined) return [];
     const account = accountOfARN(before.roleARN);
-    if (account !== accountOfARN(only.roleARN)) return;
-    yield { path: ["metadata", "name"], message: `${only.name} selects all that it selects, ${countOf(found, "resource")}, and for the same account ${String(account)}` };
+    if (account !== accountOfARN(only.roleARN)) return [];
+    return [{ path: ["metadata", "name"], message: `${only.name} selects all that it selects, ${countOf(found, "resource")}, and for the same account ${String(account)}` }];
   },
 };

@@ -7,10 +7,10 @@ import { quote } from "../../kubernetes/text.ts";
 import { readSelectorSpec, type SelectorSpec } from "../../selectors/iamroleselector.ts";
 import { SELECTOR_SPEC_SCHEMA } from "../../selectors/schema.ts";
 import { rewrittenEntry } from "../../selectors/type-entry.ts";
-import type { Check, Fault } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
 
-export const IRS_07: Check<SelectorChange> = {
+export const IRS_07: QuickCheck<SelectorChange> = {
   id: "IRS-07",
   severity: "deny",
   waivable: false,
@@ -29,7 +29,7 @@ export const IRS_07: Check<SelectorChange> = {
 /** What counts where the served schema is not known. */
 const OWN_FIELDS = objectFields({ properties: { spec: SELECTOR_SPEC_SCHEMA, status: { "x-kubernetes-preserve-unknown-fields": true } } });
 
-export const IRS_16: Check<SelectorChange> = {
+export const IRS_16: QuickCheck<SelectorChange> = {
   id: "IRS-16",
   severity: "deny",
   waivable: true,

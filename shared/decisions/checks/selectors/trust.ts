@@ -2,10 +2,10 @@ import { isACKController } from "../../exemptions.ts";
 import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { NAME_LABEL } from "../../kubernetes/names.ts";
 import { quote } from "../../kubernetes/text.ts";
-import type { Check, CheckEntry, Fault, Found } from "../check.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
 
-export const IRS_24: Check<SelectorChange> = {
+export const IRS_24: QuickCheck<SelectorChange> = {
   id: "IRS-24",
   severity: "deny",
   waivable: false,
@@ -21,7 +21,7 @@ export const IRS_24: Check<SelectorChange> = {
   },
 };
 
-export const IRS_25: Check<SelectorChange> = {
+export const IRS_25: QuickCheck<SelectorChange> = {
   id: "IRS-25",
   severity: "warn",
   waivable: false,
@@ -43,7 +43,7 @@ export const IRS_25: Check<SelectorChange> = {
 };
 
 /** The sidecar looks at it in its own time, so that no review ever waits for AWS; here it only has its place and its severity. */
-export const IRS_27: CheckEntry & { readonly find: () => Found } = {
+export const IRS_27: QuickCheck<SelectorChange> = {
   id: "IRS-27",
   severity: "off",
   waivable: false,

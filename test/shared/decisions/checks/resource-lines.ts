@@ -1,5 +1,5 @@
 import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
-import { runChecks, type CheckResult } from "../../../../shared/decisions/checks/run.ts";
+import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type {
   AccessAnswers, DecisionSettings, Operation, Origin, Requester,
 } from "../../../../shared/decisions/context.ts";
@@ -52,7 +52,7 @@ export interface Circumstances {
   readonly settings?: Partial<DecisionSettings>;
   readonly access?: AccessAnswers;
   readonly origin?: Origin;
-  readonly lenient?: boolean;
+  readonly warnOnly?: boolean;
   readonly known?: readonly JsonObject[];
 }
 

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { isChecked } from "../../../../shared/decisions/checks/applicable.ts";
 import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
-import { runChecks, type CheckResult } from "../../../../shared/decisions/checks/run.ts";
+import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Requester } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
@@ -28,7 +28,7 @@ const everything = (metadata: JsonObject = {}): JsonObject => selectorObject("te
 test("what no check looks at is not judged", (t) => {
   for (const object of [{ ...everything(), apiVersion: "services.k8s.aws.example.com/v1" }, { ...everything(), kind: "FieldExport" }, {}]) {
     t.equal(isChecked(object), false);
-    t.same(judged(object), { findings: [], denied: false, notApplied: [] });
+    t.same(judged(object), { findings: [], denied: false, skipped: [] });
   }
   t.equal(isChecked(everything()), true);
   t.end();

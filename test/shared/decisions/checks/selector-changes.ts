@@ -1,5 +1,5 @@
 import { type Finding, findingLine } from "../../../../shared/decisions/checks/finding.ts";
-import { runChecks, type CheckResult } from "../../../../shared/decisions/checks/run.ts";
+import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Operation, Origin, Requester } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";

@@ -2,7 +2,7 @@ import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { planMigration, type ProvedMigration, proveMigration } from "../../../../shared/decisions/migration/plan.ts";
-import { finish } from "../../../../shared/decisions/paced.ts";
+import { drain } from "../../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const A = "arn:aws:iam::111122223333:role/a";
@@ -32,5 +32,5 @@ export function migrated(objects: readonly JsonObject[], settings: Partial<Decis
   inventory.apply(objects.map(put));
   const plan = planMigration(inventory, { ...SETTINGS_BY_DEFAULT, ...settings }, extraGroups);
   inventory.apply(plan.changes);
-  return finish(proveMigration(plan));
+  return drain(proveMigration(plan));
 }

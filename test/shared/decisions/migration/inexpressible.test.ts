@@ -3,7 +3,7 @@ import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { planMigration, proveMigration } from "../../../../shared/decisions/migration/plan.ts";
-import { finish } from "../../../../shared/decisions/paced.ts";
+import { drain } from "../../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 
@@ -102,7 +102,7 @@ test("namespaces that the input leaves out", (t) => {
 test("kinds that could not be listed", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply([{ type: "unlisted", sort: "resources", what: "Queue.sqs.services.k8s.aws" }, put(namespaceObject("a"))]);
-  const { inexpressible } = finish(proveMigration(planMigration(inventory, SETTINGS_BY_DEFAULT, [])));
+  const { inexpressible } = drain(proveMigration(planMigration(inventory, SETTINGS_BY_DEFAULT, [])));
   t.same(inexpressible, [{
     subject: "Queue.sqs.services.k8s.aws", reason: "the resources of these kinds could not be listed, so the proof does not cover those that are found by their status",
     fix: "allow the kinds to be listed and run this again",

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { proveSelectors } from "../../../../shared/decisions/migration/proof.ts";
-import { finish } from "../../../../shared/decisions/paced.ts";
+import { drain } from "../../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 
@@ -82,7 +82,7 @@ test("selectors that are not the right ones are caught: another role, an overlap
   const prove = (...specs: readonly JsonObject[]): unknown => {
     const inventory = new Inventory({ runtime: "ack", origin: "file" });
     inventory.apply([mapObject("account", { blue: A }), ownedNamespace("a", "blue"), namespaceObject("b"), ...specs.map((spec, i) => selectorObject(`s${i}`, spec))].map(put));
-    return finish(proveSelectors({ inventory, settings: SETTINGS_BY_DEFAULT, groups: ["s3.services.k8s.aws"] })).differences.map(({ message, fix }) => [message, fix]);
+    return drain(proveSelectors({ inventory, settings: SETTINGS_BY_DEFAULT, groups: ["s3.services.k8s.aws"] })).differences.map(({ message, fix }) => [message, fix]);
   };
   const names = (...list: readonly string[]): JsonObject => ({ namespaceSelector: { names: list } });
   const fix = "apply the selectors that `migrate carm` prints, and no others";

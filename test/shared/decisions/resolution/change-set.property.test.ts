@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { test } from "tap";
 import type { Runtime } from "../../../../shared/decisions/context.ts";
 import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
+import { drain, type Paced } from "../../../../shared/decisions/paced.ts";
 import {
   resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
 } from "../../../../shared/decisions/resolution/change-set.ts";
@@ -43,15 +44,15 @@ function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
   return new Map(Array.from(inventory.resources.all(), (one) => [`${one.group} ${resourceName(one)}`, resolve(inventory, one, settings).selectors.map(({ name }) => name).join()]));
 }
 
-function told(transitions: Iterable<Transition | null>): Map<string, readonly [string, string]> {
+function visited(scan: (visit: (transition: Transition) => boolean) => Paced<boolean>): Map<string, readonly [string, string]> {
   const names = (selecting: readonly EffectiveSelector[]): string => selecting.map(({ name }) => name).toSorted().join();
   const found = new Map<string, readonly [string, string]>();
-  for (const one of transitions) {
-    if (one === null) continue;
+  drain(scan((one) => {
     const key = `${one.resource.group} ${resourceName(one.resource)}`;
-    assert.ok(!found.has(key), `${key} is told of once`);
+    assert.ok(!found.has(key), `${key} is visited once`);
     found.set(key, [names(one.before), names(one.after)]);
-  }
+    return true;
+  }));
   return found;
 }
 
@@ -74,7 +75,7 @@ test("a step of a selector does what two inventories, built before and after, re
     const decoded = (one: Spec | null | undefined): EffectiveSelector | null => (
       one === null || one === undefined ? null : decodeSelector(selectorObject(name, one), { origin: "cluster", runtime: there.runtime }).effective
     );
-    const transitions = told(transitionsOfSelector(before, { name, before: decoded(old), after: decoded(written) }));
+    const transitions = visited((visit) => transitionsOfSelector(before, { name, before: decoded(old), after: decoded(written) }, visit));
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
   }), parameters(t, 3000));
   t.ok(changed > 500, `${changed} resources changed`);
@@ -89,7 +90,7 @@ test("new labels of a namespace do what two inventories, built before and after,
   changed = 0;
   fc.assert(fc.property(labelledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, (there, name, carried) => {
     const [before, after] = [inventoryOf(there), inventoryOf({ ...there, namespaces: { ...there.namespaces, [name]: carried } })];
-    const transitions = told(transitionsOfNamespace(before, name, after.namespaceLabels(name)));
+    const transitions = visited((visit) => transitionsOfNamespace(before, name, after.namespaceLabels(name), visit));
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
   }), parameters(t, 6000));
   t.ok(changed > 500, `${changed} resources changed`);

@@ -1,8 +1,11 @@
 import { test } from "tap";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import type { Labels } from "../../../../shared/decisions/kubernetes/label-selector.ts";
+import type { Paced } from "../../../../shared/decisions/paced.ts";
 import {
-  accountBy, accountOf, resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
+  accountBy, accountOf, resourceName, type SelectorStep, type Transition, transitionsOfNamespace,
+  transitionsOfSelector,
 } from "../../../../shared/decisions/resolution/change-set.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
@@ -24,47 +27,62 @@ const inNamespaces = (...names: readonly string[]): object => ({ namespaceSelect
 const A = selectorObject("a", { arn: ROLE, ...inNamespaces("team-a") });
 const bucket = (name: string, namespace = "team-a"): JsonObject => bucketObject({ name, namespace });
 
-function told(transitions: Iterable<Transition | null>): unknown[] {
-  return [...transitions].filter((one) => one !== null).map(({ resource, before, after }) => [resourceName(resource), before.map(({ name }) => name), after.map(({ name }) => name)]);
+type Scan = (visit: (transition: Transition) => boolean) => Paced<boolean>;
+
+/** Returns each visited resource with the names of the selectors before and after, and the number of pauses. */
+function run(scan: Scan): { readonly visited: unknown[]; readonly pauses: number } {
+  const visited: unknown[] = [];
+  const pauses = [...scan(({ resource, before, after }) => (
+    visited.push([resourceName(resource), before.map(({ name }) => name), after.map(({ name }) => name)]) > 0
+  ))].length;
+  return { visited, pauses };
+}
+
+function ofSelector(inventory: Inventory, step: SelectorStep): unknown[] {
+  return run((visit) => transitionsOfSelector(inventory, step, visit)).visited;
+}
+
+function ofNamespace(inventory: Inventory, name: string, labels: Labels): unknown[] {
+  return run((visit) => transitionsOfNamespace(inventory, name, labels, visit)).visited;
 }
 
 test("a new, a changed and a removed selector tell of what they select before or after, and of nothing else", (t) => {
   const inventory = held(A, bucket("b1"), bucket("b2", "team-b"), bucket("b3", "team-c"));
-  t.same(told(transitionsOfSelector(inventory, { name: "n", before: null, after: selector("n", inNamespaces("team-b")) })), [["Bucket team-b/b2", [], ["n"]]]);
-  t.same(told(transitionsOfSelector(inventory, { name: "a", before: selector("a", inNamespaces("team-a")), after: selector("a", inNamespaces("team-b")) })), [
+  t.same(ofSelector(inventory, { name: "n", before: null, after: selector("n", inNamespaces("team-b")) }), [["Bucket team-b/b2", [], ["n"]]]);
+  t.same(ofSelector(inventory, { name: "a", before: selector("a", inNamespaces("team-a")), after: selector("a", inNamespaces("team-b")) }), [
     ["Bucket team-a/b1", ["a"], []], ["Bucket team-b/b2", [], ["a"]],
   ]);
-  t.same(told(transitionsOfSelector(inventory, { name: "a", before: selector("a", inNamespaces("team-a")), after: null })), [["Bucket team-a/b1", ["a"], []]]);
-  t.same(told(transitionsOfSelector(inventory, { name: "n", before: null, after: selector("n", {}) })).length, 3, "one without any restriction tells of everything");
-  t.same(told(transitionsOfSelector(inventory, { name: "n", before: null, after: null })), [], "one that takes no part, of nothing");
+  t.same(ofSelector(inventory, { name: "a", before: selector("a", inNamespaces("team-a")), after: null }), [["Bucket team-a/b1", ["a"], []]]);
+  t.same(ofSelector(inventory, { name: "n", before: null, after: selector("n", {}) }).length, 3, "one without any restriction tells of everything");
+  t.same(ofSelector(inventory, { name: "n", before: null, after: null }), [], "one that takes no part, of nothing");
   t.end();
 });
 
 test("a resource that is selected before and after is told of once", (t) => {
   const inventory = held(A, bucket("b1"));
   const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: selector("a", { resourceTypeSelector: [{ kind: "Bucket" }] }) };
-  t.same(told(transitionsOfSelector(inventory, step)), [["Bucket team-a/b1", ["a"], ["a"]]]);
+  t.same(ofSelector(inventory, step), [["Bucket team-a/b1", ["a"], ["a"]]]);
   t.end();
 });
 
 test("other selectors stay, the inventory's own of that name does not", (t) => {
   const inventory = held(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
-  t.same(told(transitionsOfSelector(inventory, { name: "a", before: null, after: selector("a", inNamespaces("team-a")) })), [["Bucket team-a/b1", ["b"], ["b", "a"]]]);
+  t.same(ofSelector(inventory, { name: "a", before: null, after: selector("a", inNamespaces("team-a")) }), [["Bucket team-a/b1", ["b"], ["b", "a"]]]);
   t.end();
 });
 
 test("a selector that is on its way out counts as gone", (t) => {
   const inventory = held(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: null };
-  t.same(told(transitionsOfSelector(inventory, step)), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);
-  t.same(told(transitionsOfSelector(inventory, { ...step, pendingDeletions: new Set(["b"]) })), [["Bucket team-a/b1", ["a"], []]]);
+  t.same(ofSelector(inventory, step), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);
+  t.same(ofSelector(inventory, { ...step, pendingDeletions: new Set(["b"]) }), [["Bucket team-a/b1", ["a"], []]]);
   t.end();
 });
 
 test("namespaces are found by the rarest of the labels, and by their name though they are not known", (t) => {
   const inventory = held(namespaceObject("team-a", { env: "prod", team: "a" }), namespaceObject("team-b", { env: "prod" }), bucket("b1"), bucket("b2", "team-b"), bucket("b3", "unknown"));
   const labelled = (matchLabels: object): EffectiveSelector => selector("n", { namespaceSelector: { labelSelector: { matchLabels } } });
-  const found = (after: EffectiveSelector): unknown => told(transitionsOfSelector(inventory, { name: "n", before: null, after })).map((one) => (Array.isArray(one) ? one[0] : null));
+  const found = (after: EffectiveSelector): unknown => ofSelector(inventory, { name: "n", before: null, after }).map((one) => (Array.isArray(one) ? one[0] : null));
   t.same(found(labelled({ env: "prod", team: "a" })), ["Bucket team-a/b1"]);
   t.same(found(labelled({ env: "prod" })), ["Bucket team-a/b1", "Bucket team-b/b2"]);
   t.same(found(labelled({ "kubernetes.io/metadata.name": "unknown" })), ["Bucket unknown/b3"]);
@@ -77,31 +95,38 @@ test("new labels of a namespace tell of every resource in it, and of no other", 
     namespaceObject("team-a", { env: "prod" }), selectorObject("prod", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } }),
     bucket("b1"), bucket("b2", "team-b"),
   );
-  t.same(told(transitionsOfNamespace(inventory, "team-a", new Map([["env", "dev"]]))), [["Bucket team-a/b1", ["prod"], []]]);
-  t.same(told(transitionsOfNamespace(inventory, "team-b", new Map([["env", "prod"]]))), [["Bucket team-b/b2", [], ["prod"]]]);
-  t.same(told(transitionsOfNamespace(inventory, "team-c", new Map())), []);
+  t.same(ofNamespace(inventory, "team-a", new Map([["env", "dev"]])), [["Bucket team-a/b1", ["prod"], []]]);
+  t.same(ofNamespace(inventory, "team-b", new Map([["env", "prod"]])), [["Bucket team-b/b2", [], ["prod"]]]);
+  t.same(ofNamespace(inventory, "team-c", new Map()), []);
   t.end();
 });
 
 test("a long scan can be put off every hundred resources, also while it finds none", (t) => {
   const inventory = held(...Array.from({ length: 1000 }, (_, i) => bucket(`b${i}`, `ns-${i % 2}`)));
-  const pauses = (after: EffectiveSelector): number => [...transitionsOfSelector(inventory, { name: "n", before: null, after })].filter((one) => one === null).length;
+  const pausesOf = (step: Pick<SelectorStep, "before" | "after">): number => (
+    run((visit) => transitionsOfSelector(inventory, { name: "n", ...step }, visit)).pauses
+  );
+  const pauses = (after: EffectiveSelector): number => pausesOf({ before: null, after });
   const none = { resourceTypeSelector: [{ kind: "Queue" }] };
   t.equal(pauses(selector("n", none)), 10);
-  const removed = transitionsOfSelector(inventory, { name: "n", before: selector("n", none), after: null });
-  t.equal([...removed].filter((one) => one === null).length, 10);
+  t.equal(pausesOf({ before: selector("n", none), after: null }), 10);
   t.equal(pauses(selector("n", inNamespaces(...Array.from({ length: 300 }, (_, i) => `none-${i}`)))), 3);
-  t.equal([...transitionsOfNamespace(inventory, "ns-0", new Map())].filter((one) => one === null).length, 5);
+  t.equal(run((visit) => transitionsOfNamespace(inventory, "ns-0", new Map(), visit)).pauses, 5);
   t.end();
 });
 
 test("what changes while a scan is put off neither prolongs it nor is told of twice", (t) => {
   const inventory = held(...Array.from({ length: 150 }, (_, i) => bucket(`b${i}`)));
   let seen = 0;
-  for (const one of transitionsOfSelector(inventory, { name: "n", before: null, after: selector("n", inNamespaces("team-a")) })) {
-    if (one !== null) seen++;
-    else inventory.apply(Array.from({ length: 150 }, (_, i) => put(bucket(`b${i}`))));
+  const step = { name: "n", before: null, after: selector("n", inNamespaces("team-a")) };
+  const scan = transitionsOfSelector(inventory, step, () => ++seen > 0);
+  let pauses = 0;
+  for (const visited of scan) {
+    pauses++;
+    t.equal(visited, 100);
+    inventory.apply(Array.from({ length: 150 }, (_, i) => put(bucket(`b${i}`))));
   }
+  t.equal(pauses, 1);
   t.equal(seen, 150);
   t.end();
 });

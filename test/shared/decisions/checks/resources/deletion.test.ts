@@ -18,7 +18,7 @@ test("ACK-30 refuses to delete a foreign resource with the controller's own role
   t.same(deleting("ACK-30", tiered()), [], "it was never made");
   t.same(deleting("ACK-30", annotated({ [POLICY]: "retain" }, foreign)), [], "nothing is asked of AWS");
   t.same(deleting("ACK-30", annotated({ "ack-role-resolver.io/allow": "ACK-30" }, foreign), { requester: ADMIN }), [`warn (waived) ${line}. ${fix}`]);
-  t.same(deleting("ACK-30", foreign, { lenient: true }), [`warn ${line}. ${fix}`], "the cluster cleans up");
+  t.same(deleting("ACK-30", foreign, { warnOnly: true }), [`warn ${line}. ${fix}`], "the cluster cleans up");
   t.equal(notApplied(foreign, { operation: "DELETE", settings: { controllerAccount: null } })["ACK-30"], "--controller-account or --controller-role");
   t.same(lines("ACK-30", foreign), [], "nothing is deleted");
   t.end();

@@ -1,8 +1,11 @@
 import { test } from "tap";
+import { contextOf } from "../../../../../shared/decisions/checks/change.ts";
+import type { Fault } from "../../../../../shared/decisions/checks/check.ts";
 import { resourceChange } from "../../../../../shared/decisions/checks/resources/change.ts";
 import { ACK_16 } from "../../../../../shared/decisions/checks/resources/references.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { drain, type Paced } from "../../../../../shared/decisions/paced.ts";
 import { put, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { COMPANY, lines, tiered } from "../resource-lines.ts";
 
@@ -34,10 +37,13 @@ test("ACK-16 warns of a region of another partition, in a field that holds one",
 test("ACK-16 can be put off in a long spec, and takes one nested as deep as it may be", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(COMPANY.map(put));
-  const found = (spec: unknown): unknown[] => [...ACK_16.find(resourceChange({ object: withSpec(spec), old: null, requester: null, origin: "cluster" }, "CREATE", SETTINGS_BY_DEFAULT, inventory))];
-  t.same(found({ list: Array.from({ length: 10_001 }, () => "x") }), [null, null]);
+  const scan = (spec: unknown): Paced<readonly Fault[]> => {
+    const input = { object: withSpec(spec), old: null, requester: null, origin: "cluster" } as const;
+    return ACK_16.scan(resourceChange(input, contextOf(input, SETTINGS_BY_DEFAULT, inventory)));
+  };
+  t.same([...scan({ list: Array.from({ length: 10_001 }, () => "x") })], [5_000, 10_000], "pauses after each 5,000 values");
   let deep: unknown = "arn:aws:kms:eu-west-1:444455556666:key/1";
   for (let i = 0; i < 10_000; i++) deep = [deep];
-  t.match(found({ deep }), [{ message: /is of account 444455556666/ }]);
+  t.match(drain(scan({ deep })), [{ message: /is of account 444455556666/ }]);
   t.end();
 });
