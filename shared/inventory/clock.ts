@@ -1,18 +1,21 @@
-/** Time as an argument, so that tests need not wait for it. */
+/** The current time and timers. Tests pass a fake clock. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Calls `run` once after `delayMs`; the function returned calls it off. */
+  /** Calls `run` once after `delayMs`. Returns a function that cancels the call. */
   schedule(delayMs: number, run: () => void): () => void;
 }
 
-/** Two times that differ tell what has passed between them, also where somebody set the clock meanwhile. */
+/** A clock that also measures durations correctly when the system time is changed. */
 export interface SteadyClock extends Clock {
-  /** Milliseconds since some moment of this process. Never goes back; may stand still while the machine sleeps. */
+  /** Milliseconds since an arbitrary start. Never decreases. May stop while the machine sleeps. */
   steady(): number;
 }
 
-/** setTimeout's longest, 24.8 days: it runs anything longer at once (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
+/**
+ * The longest delay of setTimeout, 24.8 days. It runs a longer one immediately
+ * (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args).
+ */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: SteadyClock = {
@@ -29,10 +32,12 @@ export const systemClock: SteadyClock = {
   },
 };
 
-/** Settles as `work` does, or rejects with what `late` makes once `limitMs` have passed. The work itself goes on. */
-export function withTimeout<T>(clock: Pick<Clock, "schedule">, limitMs: number, work: Promise<T>, late: () => Error): Promise<T> {
+/** Settles as `work` does, or rejects with `timeoutError()` after `limitMs`. Does not cancel the work. */
+export function withTimeout<T>(
+  clock: Pick<Clock, "schedule">, limitMs: number, work: Promise<T>, timeoutError: () => Error,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.schedule(limitMs, () => reject(late()));
+    const cancel = clock.schedule(limitMs, () => reject(timeoutError()));
     work.then(resolve, reject).finally(cancel);
   });
 }

@@ -1,31 +1,33 @@
 import type { Inventory } from "../decisions/inventory/inventory.ts";
 
-/** How far a source's view can be trusted. A view that was never loaded is not an empty one. */
+/** The state of a source's inventory. An unloaded inventory is never treated as empty. */
 export interface SourceStatus {
-  /** Whether a complete view was ever had. */
+  /** Whether the inventory was complete at least once. */
   readonly loaded: boolean;
-  /** When the view was last known to be current, in ms of the source's clock. */
+  /** When the inventory was last known to be current, in ms of the source's clock. */
   readonly lastSyncMs: number | null;
-  /** Why the view is not current now, in one sentence; null while all is well. */
+  /** Why the inventory is not current, in one sentence; null if it is. */
   readonly fault: string | null;
 }
 
-/** Where the inventory comes from: a folder of manifests or a cluster. Both feed the same decisions. */
+/** Loads and updates an inventory, from manifests or from a cluster. */
 export interface InventorySource {
   readonly inventory: Inventory;
   readonly status: SourceStatus;
-  /** Resolves on the first complete view. Unreadable manifests reject with every fault; a cluster is tried until `stop`. */
+  /** Resolves when the inventory is complete. Rejects if manifests are unreadable; retries a cluster until `stop`. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Calls `listener` after each change of the inventory or the status; returns the function that ends it. */
+  /** Calls `listener` after each change of the inventory or the status. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
-}/** Those who asked to hear of changes. */
+}
+
+/** A set of change listeners. */
 export class Listeners {
   readonly #listeners = new Set<() => void>();
 
-  /** The function returned ends it. */
+  /** Returns a function that removes the listener. */
   add(listener: () => void): () => void {
-    // Wrapped, so that one function added twice is heard twice and ended once at a time.
+    // Wrapped, so that a function added twice is called twice and removed once per call.
     const entry = (): void => listener();
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);

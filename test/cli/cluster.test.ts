@@ -64,17 +64,17 @@ test("one of a cluster and manifests, not both", async (t) => {
 });
 
 test("a cluster that may not be read exits 2 and says what is missing", async (t) => {
-  const run = await onFakeCluster(t, ({ refusals }) => refusals.set(BUCKETS, { status: 403 }));
+  const run = await onFakeCluster(t, ({ errors }) => errors.set(BUCKETS, { status: 403 }));
   const { status, stdout, stderr } = await run("audit");
   t.equal(status, 2);
   t.equal(stdout, "");
-  t.match(stderr, /^ack-role-resolver: the cluster cannot be read: not allowed to list buckets\.s3\.services\.k8s\.aws [^\n]*\n$/);
+  t.match(stderr, /^ack-role-resolver: The cluster cannot be read: not allowed to list buckets\.s3\.services\.k8s\.aws [^\n]*\n$/);
 });
 
 test("kinds that nobody knows and that may not be read are told", async (t) => {
-  const run = await onFakeCluster(t, ({ objects, refusals }) => {
+  const run = await onFakeCluster(t, ({ objects, errors }) => {
     objects.set(DEFINITIONS, [definition("s3.services.k8s.aws", "Bucket"), definition("new.services.k8s.aws", "Thing")]);
-    refusals.set("/apis/new.services.k8s.aws/v1alpha1/things", { status: 403 });
+    errors.set("/apis/new.services.k8s.aws/v1alpha1/things", { status: 403 });
   });
   const { status, stderr } = await run("resolve");
   t.equal(status, 0, stderr);

@@ -155,6 +155,6 @@ async function isForbidden(t: Test, cluster: Cluster): Promise<void> {
     const { code, stdout, stderr } = await run(cluster, command, { context: "jane", input: list([namespace("x")]) });
     t.equal(code, 2, command.join(" "));
     t.equal(stdout, "");
-    t.match(stderr, /^ack-role-resolver: the cluster cannot be read: not allowed to list iamroleselectors\.services\.k8s\.aws in the whole cluster; /);
+    t.match(stderr, /^ack-role-resolver: The cluster cannot be read: not allowed to list iamroleselectors\.services\.k8s\.aws in the whole cluster; /);
   }
 }

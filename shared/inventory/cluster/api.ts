@@ -1,62 +1,70 @@
 import http from "node:http";
 import https from "node:https";
 
-/** The API server, as far as this project asks it. Tests give a server of their own. */
+/** A client of the Kubernetes API server. Tests pass a fake server. */
 export interface KubernetesAPI {
-  /** Sends one request and resolves when the answer's headers are there, whatever its status. Rejects when there is no answer. */
+  /** Sends one request. Resolves with any HTTP status once the headers are received; rejects if the request fails. */
   request(request: KubernetesRequest): Promise<KubernetesResponse>;
 }
 
 export interface KubernetesRequest {
-  /** Path and query, as `/api/v1/namespaces?limit=500`. */
+  /** Path and query, such as `/api/v1/namespaces?limit=500`. */
   readonly path: string;
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** A JSON text; `contentType` defaults to application/json. */
   readonly body?: string;
   readonly contentType?: string;
-  /** Ends the request, and the reading of the answer. */
+  /** Aborts the request and the response body. */
   readonly signal: AbortSignal;
 }
 
 export interface KubernetesResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** To be read to its end, or the request's signal aborted. */
+  /** The caller must read it to the end or abort the request. */
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** An API server's address, and the options with which node:https reaches it: credentials and certificates as they are now. */
+/** The address of an API server, and the node:https options with its current credentials and certificates. */
 export interface KubernetesConnection {
   readonly server: string;
   readonly options: Omit<https.RequestOptions, "headers"> & { readonly headers?: http.OutgoingHttpHeaders };
 }
 
-/** Asked before each request, since tokens and certificates rotate; `refused` when the last ones were answered with 401. */
-export type Connect = (refused: boolean) => Promise<KubernetesConnection>;
+/**
+ * Returns the connection for the next request. Called before each one, because tokens and certificates rotate.
+ * `unauthorized` is true if the API server answered the last request with 401.
+ */
+export type Connect = (unauthorized: boolean) => Promise<KubernetesConnection>;
 
 const KEEP_ALIVE_MS = 30_000;
 
-/** The API server over node:https, or over plain HTTP for `kubectl proxy`. Redirects are not followed. */
+/** Returns a client over node:https, or over plain HTTP for `kubectl proxy`. It does not follow redirects. */
 export function httpKubernetesAPI(connect: Connect): KubernetesAPI {
-  let refused = false;
+  let unauthorized = false;
   return {
     async request(request) {
-      const connection = await connect(refused);
+      const connection = await connect(unauthorized);
       const response = await send(connection, request);
-      refused = response.statusCode === 401;
+      unauthorized = response.statusCode === 401;
       return { status: response.statusCode ?? 0, headers: response.headers, body: response };
     },
   };
 }
 
-function send({ server, options }: KubernetesConnection, request: KubernetesRequest): Promise<http.IncomingMessage> {
+function send(
+  { server, options }: KubernetesConnection, request: KubernetesRequest,
+): Promise<http.IncomingMessage> {
   const { path, method = "GET", body, contentType = "application/json", signal } = request;
-  // A server's address may carry a path, as a proxy in front of several clusters has it.
+  // The server URL of a multi-cluster proxy has a path.
   const url = new URL(server.replace(/\/+$/, "") + path);
-  const content = body === undefined ? {} : { "content-type": contentType, "content-length": Buffer.byteLength(body) };
+  const content = body === undefined
+    ? {}
+    : { "content-type": contentType, "content-length": Buffer.byteLength(body) };
   const headers = { ...options.headers, accept: "application/json", ...content };
   return new Promise((resolve, reject) => {
-    const sent = (url.protocol === "http:" ? http : https).request(url, { ...options, method, headers, signal }, resolve);
+    const { request: open } = url.protocol === "http:" ? http : https;
+    const sent = open(url, { ...options, method, headers, signal }, resolve);
     sent.on("socket", (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
     sent.on("error", reject);
     sent.end(body);
@@ -65,7 +73,10 @@ function send({ server, options }: KubernetesConnection, request: KubernetesRequ
 
 const FIRST_BODY_BYTES = 64 * 1024;
 
-/** The answer's body as text. Each chunk is copied as it comes: kept until the end, chunks outlive the quick collections of garbage. */
+/**
+ * Returns the response body as text. Copies each chunk into one buffer: chunks that are retained until the end would
+ * survive the young generation of the garbage collector.
+ */
 export async function bodyText(response: KubernetesResponse): Promise<string> {
   let bytes = Buffer.allocUnsafe(FIRST_BODY_BYTES);
   let length = 0;
@@ -81,7 +92,7 @@ export async function bodyText(response: KubernetesResponse): Promise<string> {
   return bytes.toString("utf8", 0, length);
 }
 
-/** What `Retry-After` asks for, in ms, as seconds or as a date; null without one. */
+/** Returns the delay of a `Retry-After` header (seconds or a date) in ms, or null without a valid one. */
 export function retryAfterMs(headers: http.IncomingHttpHeaders, nowMs: number): number | null {
   const value = headers["retry-after"];
   if (value === undefined) return null;

@@ -1,87 +1,100 @@
 import { ACK_GROUPS } from "../../decisions/kubernetes/ack-groups.ts";
 import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
 import { isACKGroup } from "../../decisions/kubernetes/kinds.ts";
-import { collectionPath, placeName, resourceName, type WatchedKind } from "./watched-kind.ts";
+import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watched-kind.ts";
 
-/** How the next attempt begins: from the version reached, or from a new list. */
-export type Resumption = "resume" | "relist";
+/** How the next attempt starts: `resume` watches from the last resource version, `relist` lists again. */
+type Recovery = "resume" | "relist";
 
-/** Why an attempt ended, in words for the status. */
-export class ListWatchFault extends Error {
-  readonly resumption: Resumption;
-  /** What the server asked to wait, in ms; 0 without a wish. */
-  readonly waitMs: number;
-  /** Whether the server only asked to come again later. */
-  readonly isDeferral: boolean;
+/** Why a list or watch ended. The message becomes the fault in the source's status. */
+export class ListWatchError extends Error {
+  readonly recovery: Recovery;
+  /** The delay that the API server requested, in ms; 0 without one. */
+  readonly retryAfterMs: number;
+  /** Whether the API server answered 429. */
+  readonly isThrottled: boolean;
 
-  constructor(message: string, resumption: Resumption, { waitMs = 0, isDeferral = false } = {}) {
+  constructor(message: string, recovery: Recovery, { retryAfterMs = 0, isThrottled = false } = {}) {
     super(message);
-    this.name = "ListWatchFault";
-    this.resumption = resumption;
-    this.waitMs = waitMs;
-    this.isDeferral = isDeferral;
+    this.name = "ListWatchError";
+    this.recovery = recovery;
+    this.retryAfterMs = retryAfterMs;
+    this.isThrottled = isThrottled;
   }
 }
 
-/** The version asked for is no longer held: a new list is due, and nothing is wrong. */
-export class Expired extends Error {}
+/** HTTP 410: the API server no longer has the resource version. The reflector lists again; this is not a fault. */
+export class ResourceExpired extends Error {}
 
-/** An answer that is no 200: its status, and the Status object in its body. */
-export interface Refusal {
+/** A response with a status other than 200. */
+interface ErrorResponse {
   readonly verb: "list" | "watch";
   readonly status: number;
+  /** Usually a Status object. */
   readonly body: string;
-  readonly waitMs: number;
+  readonly retryAfterMs: number;
 }
 
-/** The sentence for a refusal, which says what to do about it. */
-export function refusalFault(kind: WatchedKind, { verb, status, body, waitMs }: Refusal): ListWatchFault {
-  // A watch that is answered 404 may be of a kind that was removed and is back: the list tells.
-  const resumption = status === 404 || verb === "list" ? "relist" : "resume";
-  return new ListWatchFault(`${reason(kind, verb, status)}${serverSaid(body)}`, resumption, { waitMs, isDeferral: status === 429 });
+/** Returns the error for a response with a status other than 200, with its fix. */
+export function responseError(
+  kind: WatchedKind, { verb, status, body, retryAfterMs }: ErrorResponse,
+): ListWatchError {
+  // A 404 on a watch can mean that the kind was removed and installed again: only a list shows that.
+  const recovery = status === 404 || verb === "list" ? "relist" : "resume";
+  const message = `${reason(kind, verb, status)}${serverMessage(body)}`;
+  return new ListWatchError(message, recovery, { retryAfterMs, isThrottled: status === 429 });
 }
 
 function reason(kind: WatchedKind, verb: string, status: number): string {
+  const resource = resourceName(kind);
   if (status === 404 && isACKGroup(kind.group)) {
-    return `the API server does not serve ${resourceName(kind)} (404 on ${verb}), though its CustomResourceDefinition is there; it is asked again until it does`;
+    return `the API server does not serve ${resource} (404 on ${verb}) although its CustomResourceDefinition exists; `
+      + "retrying";
   }
   if (status === 404) {
-    return `the cluster has no ${kind.kind} (404 on ${collectionPath(kind)}), which is not the same as having none of them; install its CustomResourceDefinition, as with "ack-role-resolver manifests crds | kubectl apply -f -"`;
+    return `the API server does not know the kind ${kind.kind} (404 on ${collectionPath(kind)}); `
+      + "install its CustomResourceDefinition, for example with "
+      + '"ack-role-resolver manifests crds | kubectl apply -f -"';
   }
   if (status === 403) {
-    return `not allowed to ${verb} ${resourceName(kind)} ${placeName(kind)}; grant the verbs list and watch on it, as "ack-role-resolver manifests rbac${grantFlag(kind)}" does`;
+    return `not allowed to ${verb} ${resource} ${scopeOf(kind)}; grant the verbs list and watch on it, `
+      + `for example with "ack-role-resolver manifests rbac${rbacFlag(kind)}"`;
   }
-  if (status === 401) return `the API server does not accept the credentials (401 on ${verb} ${resourceName(kind)}); renew them in the kubeconfig`;
-  return `the API server answered ${status} on ${verb} ${resourceName(kind)}`;
+  if (status === 401) {
+    return `the API server rejected the credentials (401 on ${verb} ${resource}); renew them in the kubeconfig`;
+  }
+  return `the API server returned ${status} on ${verb} ${resource}`;
 }
 
-/** What the manifests have to be told to grant rights to a group that this release does not know. */
-function grantFlag({ group }: WatchedKind): string {
+/** Returns the flag of `manifests rbac` that adds rights for a group unknown to this release. */
+function rbacFlag({ group }: WatchedKind): string {
   return isACKGroup(group) && !ACK_GROUPS.includes(group) ? ` --extra-groups ${group}` : "";
 }
 
-/** There was no answer, or it broke off. */
-export function connectionFault(kind: WatchedKind, error: unknown): ListWatchFault {
-  return new ListWatchFault(`${resourceName(kind)} cannot be followed: ${errorText(error)}`, "resume");
+/** Returns the error for a request without a response, or with a response that ended early. */
+export function connectionError(kind: WatchedKind, error: unknown): ListWatchError {
+  return new ListWatchError(`cannot list or watch ${resourceName(kind)}: ${errorText(error)}`, "resume");
 }
 
-/** An ERROR event of a watch that was answered 200: only a new list leads on from it. */
-export function errorEvent(kind: WatchedKind, status: unknown): Expired | ListWatchFault {
-  if (field(status, "code") === 410) return new Expired();
-  return new ListWatchFault(`the API server ended the watch of ${resourceName(kind)}: ${stringAt(status, "message") ?? "no reason given"}`, "relist");
+/** Returns the error for an ERROR event of a watch. Only a new list recovers from it. */
+export function watchEventError(kind: WatchedKind, status: unknown): ResourceExpired | ListWatchError {
+  if (field(status, "code") === 410) return new ResourceExpired();
+  const message = stringAt(status, "message") ?? "no reason reported";
+  return new ListWatchError(`the API server ended the watch of ${resourceName(kind)}: ${message}`, "relist");
 }
 
-/** Node leaves the message of an AggregateError empty, as when both of a name's addresses refuse; its code is there. */
+/** An AggregateError (all addresses of a name refuse the connection) has an empty message in Node.js, but a code. */
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== "") return error.message;
   return "code" in error ? String(error.code) : error.name;
 }
 
-const MAX_SAID = 300;
+const MAX_SERVER_MESSAGE = 300;
 
-/** The message of the Status object, else nothing: another body is a proxy's page. */
-function serverSaid(body: string): string {
+/** Returns the message of a Status object, or nothing for any other body, such as a proxy's error page. */
+function serverMessage(body: string): string {
   const message = stringAt(parseJSON(body), "message");
-  return message === null || message === "" ? "" : `; the API server said: ${message.slice(0, MAX_SAID)}`;
+  if (message === null || message === "") return "";
+  return `; API server message: ${message.slice(0, MAX_SERVER_MESSAGE)}`;
 }

@@ -1,84 +1,86 @@
 import type { Clock } from "../clock.ts";
 import type { KubernetesAPI, KubernetesResponse } from "./api.ts";
 
-export interface WatchedRequest {
+interface TimedRequest {
   readonly api: KubernetesAPI;
   readonly clock: Clock;
   readonly path: string;
-  /** Ends the request from outside. */
+  /** Aborts the request. */
   readonly signal: AbortSignal;
-  /** How long it may be without a byte, in ms, the time to connect included. */
+  /** The longest time without a received byte in ms, including the time to connect. */
   readonly idleMs: number;
-  /** How long it may take as a whole, in ms. */
+  /** The longest time for the request and its response, in ms. */
   readonly totalMs: number;
 }
 
-/** The server fell silent, which TCP alone may take many minutes to notice. */
-export class Silence extends Error {}
+/** The API server sent nothing for too long. TCP alone can take many minutes to detect that. */
+class RequestTimeout extends Error {}
 
 /**
- * Sends a GET and hands its answer to `use`, and breaks it off when no byte comes for `idleMs` or it is not over in `totalMs`. Nothing
- * is left open when it returns or throws.
+ * Sends a GET and passes the response to `use`. Aborts both if no byte arrives for `idleMs`, or if they take longer
+ * than `totalMs`. Closes the request when `use` settles.
  */
-export async function watchedRequest<T>(request: WatchedRequest, use: (response: KubernetesResponse) => Promise<T>): Promise<T> {
-  const watchdog = new Watchdog(request);
+export async function requestWithTimeout<T>(
+  request: TimedRequest, use: (response: KubernetesResponse) => Promise<T>,
+): Promise<T> {
+  const timer = new RequestTimer(request);
   try {
-    const response = await request.api.request({ path: request.path, signal: watchdog.signal });
-    watchdog.feed();
-    return await use({ ...response, body: watchdog.watch(response.body) });
+    const response = await request.api.request({ path: request.path, signal: timer.signal });
+    timer.restartIdle();
+    return await use({ ...response, body: timer.watch(response.body) });
   } catch (error) {
-    throw watchdog.silence ?? error;
+    throw timer.timeout ?? error;
   } finally {
-    watchdog.end();
+    timer.close();
   }
 }
 
-class Watchdog {
-  readonly #request: WatchedRequest;
+class RequestTimer {
+  readonly #request: TimedRequest;
   readonly #abort = new AbortController();
-  readonly #onStop = (): void => this.#abort.abort();
+  readonly #onAbort = (): void => this.#abort.abort();
   readonly #cancelTotal: () => void;
   #cancelIdle: () => void;
-  silence: Silence | null = null;
+  timeout: RequestTimeout | null = null;
 
-  constructor(request: WatchedRequest) {
+  constructor(request: TimedRequest) {
     this.#request = request;
-    request.signal.addEventListener("abort", this.#onStop);
+    request.signal.addEventListener("abort", this.#onAbort);
     if (request.signal.aborted) this.#abort.abort();
-    this.#cancelTotal = this.#after(request.totalMs, "the API server did not end the answer within");
-    this.#cancelIdle = this.#afterSilence();
+    this.#cancelTotal = this.#schedule(request.totalMs, "the API server did not finish its response within");
+    this.#cancelIdle = this.#scheduleIdle();
   }
 
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  feed(): void {
+  restartIdle(): void {
     this.#cancelIdle();
-    this.#cancelIdle = this.#afterSilence();
+    this.#cancelIdle = this.#scheduleIdle();
   }
 
   async *watch(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of body) {
-      this.feed();
+      this.restartIdle();
       yield chunk;
     }
   }
 
-  end(): void {
+  close(): void {
     this.#cancelTotal();
     this.#cancelIdle();
-    this.#request.signal.removeEventListener("abort", this.#onStop);
+    this.#request.signal.removeEventListener("abort", this.#onAbort);
     this.#abort.abort();
   }
 
-  #afterSilence(): () => void {
-    return this.#after(this.#request.idleMs, "nothing came from the API server for");
+  #scheduleIdle(): () => void {
+    return this.#schedule(this.#request.idleMs, "the API server sent nothing for");
   }
 
-  #after(delayMs: number, what: string): () => void {
+  #schedule(delayMs: number, message: string): () => void {
     return this.#request.clock.schedule(delayMs, () => {
-      this.silence = new Silence(`${what} ${delayMs / 1000} s`);
+      this.timeout = new RequestTimeout(`${message} ${delayMs / 1000} s`);
       this.#abort.abort();
     });
   }

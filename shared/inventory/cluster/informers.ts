@@ -1,153 +1,155 @@
-import type { Inventory, InventoryChange, InventorySort } from "../../decisions/inventory/inventory.ts";
+import type { Inventory, InventoryChange, Collection } from "../../decisions/inventory/inventory.ts";
 import { unknownGroups } from "../../decisions/kubernetes/ack-groups.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { resourceKind } from "./kinds.ts";
-import { Reflector, type ListWatchHandler, type ListWatchOptions } from "./reflector.ts";
+import { Reflector, type ReflectorHandler, type ReflectorOptions } from "./reflector.ts";
 import { Semaphore } from "./semaphore.ts";
-import { collectionPath, type StoredObject, type ObjectName, resourceName, type WatchedKind } from "./watched-kind.ts";
+import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } from "./watched-kind.ts";
 
-export interface KindFeedOptions extends Omit<ListWatchOptions, "handler"> {
+export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
   readonly inventory: Inventory;
-  /** Where the inventory is told what is unlisted; null for a kind without which the source is not loaded anyway. */
-  readonly sort: InventorySort | null;
-  /** Whether the source is not loaded without it. */
-  readonly isAwaited: boolean;
+  /** The sort under which the inventory records the kind as unlisted; null for kinds that every source requires. */
+  readonly sort: Collection | null;
+  /** Whether the source is loaded only once this kind is listed. */
+  readonly isRequired: boolean;
   readonly onChange: () => void;
-  /** What came, after the inventory took it. */
+  /** Called with the changed objects after the inventory is updated. */
   readonly onObjects?: ((put: readonly JsonObject[], removed: readonly ObjectName[]) => void) | undefined;
 }
 
-/** Brings one kind's objects into the inventory, and takes them out again when the kind itself goes. */
-export class Informer implements ListWatchHandler {
-  synced = false;
+/** Copies the objects of one kind into the inventory, and removes them when the kind is removed. */
+export class Informer implements ReflectorHandler {
+  hasSynced = false;
   lastSyncMs = 0;
   fault: string | null = null;
-  readonly #options: KindFeedOptions;
-  readonly #listWatch: Reflector;
-  #dropped = false;
+  readonly #options: InformerOptions;
+  readonly #reflector: Reflector;
+  #isRemoved = false;
 
-  constructor(options: KindFeedOptions) {
+  constructor(options: InformerOptions) {
     this.#options = options;
-    this.#listWatch = new Reflector({ ...options, handler: this });
-    this.#tellListing("unlisted");
+    this.#reflector = new Reflector({ ...options, handler: this });
+    this.#record("unlisted");
   }
 
-  get isAwaited(): boolean {
-    return this.#options.isAwaited;
-  }
-
-  /** `buckets.s3.services.k8s.aws`. */
-  get resource(): string {
-    return resourceName(this.#options.kind);
+  get isRequired(): boolean {
+    return this.#options.isRequired;
   }
 
   start(): void {
-    this.#listWatch.start();
+    this.#reflector.start();
   }
 
   async stop(): Promise<void> {
-    await this.#listWatch.stop();
+    await this.#reflector.stop();
   }
 
-  /** Stops, and takes what it brought out of the inventory at once. */
-  async drop(): Promise<void> {
-    this.#apply([], this.#listWatch.known);
-    this.#dropped = true;
-    this.#tellListing("listed");
+  /** Removes the kind's objects from the inventory, then stops. */
+  async remove(): Promise<void> {
+    this.#apply([], this.#reflector.knownObjects);
+    this.#isRemoved = true;
+    this.#record("listed");
     await this.stop();
   }
 
-  changed(put: readonly StoredObject[], removed: readonly ObjectName[]): void {
-    if (this.#dropped) return;
+  onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void {
+    if (this.#isRemoved) return;
     this.#apply(put.flatMap(({ object }) => (object === null ? [] : [object])), removed);
-    const first = !this.synced;
-    this.synced = true;
-    if (first) this.#tellListing("listed");
+    const isFirst = !this.hasSynced;
+    this.hasSynced = true;
+    if (isFirst) this.#record("listed");
     this.lastSyncMs = this.#options.clock.now();
-    if (first || put.length + removed.length > 0) this.#options.onChange();
+    if (isFirst || put.length + removed.length > 0) this.#options.onChange();
   }
 
-  current(): void {
+  onSync(): void {
     this.lastSyncMs = this.#options.clock.now();
   }
 
-  failed(fault: string | null): void {
-    if (fault === this.fault || this.#dropped) return;
+  onFault(fault: string | null): void {
+    if (fault === this.fault || this.#isRemoved) return;
     this.fault = fault;
     this.#options.onChange();
   }
 
   #apply(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     const { kind: { group, kind }, inventory, onObjects } = this.#options;
-    const changes: InventoryChange[] = removed.map(({ namespace, name }) => ({ type: "remove", group, kind, namespace, name }));
+    const changes: InventoryChange[] = removed.map(({ namespace, name }) => (
+      { type: "remove", group, kind, namespace, name }
+    ));
     for (const object of put) changes.push({ type: "put", object });
     inventory.apply(changes);
     onObjects?.(put, removed);
   }
 
-  #tellListing(type: "listed" | "unlisted"): void {
+  #record(type: "listed" | "unlisted"): void {
     const { kind: { group, kind, object }, inventory, sort } = this.#options;
     const what = object === undefined ? `${kind}.${group}` : `${object.namespace}/${object.name}`;
-    if (sort !== null) inventory.apply([{ type, sort, what }]);
+    if (sort !== null) inventory.apply([{ type, collection: sort, item: what }]);
   }
 }
 
-/** With some hundred kinds installed, the pages in flight would weigh more than all that is kept of them. */
-const LISTS_AT_ONCE = 2;
+/** With about a hundred kinds, the pages in flight would need more memory than the stored objects. */
+const CONCURRENT_LISTS = 2;
 
-export interface ResourceFeedsOptions extends Omit<KindFeedOptions, "kind" | "sort" | "isAwaited" | "turns" | "onObjects"> {
+type InformerDefaults = Omit<InformerOptions, "kind" | "sort" | "isRequired" | "listSemaphore" | "onObjects">;
+
+export interface ResourceInformersOptions extends InformerDefaults {
+  /** ACK groups unknown to this release that the user granted rights to. */
   readonly extraGroups: readonly string[];
-  /** Adds to what is done with each object. */
-  readonly observed: (kind: WatchedKind) => WatchedKind;
+  /** Wraps the kind's transform, so that the caller receives each object. */
+  readonly observe: (kind: WatchedKind) => WatchedKind;
 }
 
-/** A feed for each ACK kind that is installed, by its CustomResourceDefinition's name: begun and dropped as definitions come and go. */
+/** One informer for each installed ACK kind, by the name of its CustomResourceDefinition. */
 export class ResourceInformers {
-  readonly #options: ResourceFeedsOptions;
-  readonly #turns = new Semaphore(LISTS_AT_ONCE);
-  readonly #feeds = new Map<string, { readonly path: string; readonly feed: Informer }>();
+  readonly #options: ResourceInformersOptions;
+  readonly #listSemaphore = new Semaphore(CONCURRENT_LISTS);
+  readonly #informers = new Map<string, { readonly path: string; readonly informer: Informer }>();
   readonly #stopping = new Set<Promise<void>>();
 
-  constructor(options: ResourceFeedsOptions) {
+  constructor(options: ResourceInformersOptions) {
     this.#options = options;
   }
 
   *[Symbol.iterator](): Generator<Informer> {
-    for (const { feed } of this.#feeds.values()) yield feed;
+    for (const { informer } of this.#informers.values()) yield informer;
   }
 
   /**
-   * Follows the definitions. Until the source is loaded every kind is awaited, but for those of groups that nobody granted rights to: a
-   * service that is newer than this release must not keep a restarted process from all it can do.
+   * Starts and removes informers as CustomResourceDefinitions change. A kind is required unless its group is unknown:
+   * the user granted no rights to such a group, and a new AWS service must not prevent a restart.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
-    for (const { name } of removed) this.#drop(name);
+    for (const { name } of removed) this.#remove(name);
     for (const definition of put) this.#put(definition);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#stopping, ...Array.from(this, (feed) => feed.stop())]);
+    await Promise.all([...this.#stopping, ...Array.from(this, (informer) => informer.stop())]);
   }
 
   #put(definition: JsonObject): void {
     const { name } = objectMeta(definition);
     const kind = resourceKind(definition);
     const path = kind === null ? "" : collectionPath(kind);
-    if (this.#feeds.get(name)?.path === path) return;
-    this.#drop(name);
+    if (this.#informers.get(name)?.path === path) return;
+    this.#remove(name);
     if (kind === null) return;
-    const isAwaited = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
-    const feed = new Informer({ ...this.#options, kind: this.#options.observed(kind), sort: "resources", isAwaited, turns: this.#turns });
-    this.#feeds.set(name, { path, feed });
-    feed.start();
+    const isRequired = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
+    const observed = this.#options.observe(kind);
+    const own = { kind: observed, sort: "resources", isRequired, listSemaphore: this.#listSemaphore } as const;
+    const informer = new Informer({ ...this.#options, ...own });
+    this.#informers.set(name, { path, informer });
+    informer.start();
   }
 
-  #drop(name: string): void {
-    const dropped = this.#feeds.get(name);
-    if (dropped === undefined) return;
-    this.#feeds.delete(name);
-    const stopping = dropped.feed.drop().finally(() => this.#stopping.delete(stopping));
+  #remove(name: string): void {
+    const removed = this.#informers.get(name);
+    if (removed === undefined) return;
+    this.#informers.delete(name);
+    const stopping = removed.informer.remove().finally(() => this.#stopping.delete(stopping));
     this.#stopping.add(stopping);
   }
 }

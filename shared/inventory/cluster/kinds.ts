@@ -3,28 +3,9 @@ import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../decisions/kubernetes/kinds.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
-/** An object with the fields of these names alone; an empty one in place of what is none. */
-export function only(value: unknown, names: readonly string[]): JsonObject {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
-}
-
-/** An object without the field. */
-export function without(value: unknown, name: string): JsonObject {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
-}
-
-/** The type and status of an object's conditions of a type. */
-export function conditionsOf(object: JsonObject, type: string): JsonObject[] {
-  const conditions = field(field(object, "status"), "conditions");
-  if (!Array.isArray(conditions)) return [];
-  return conditions.filter((condition) => stringAt(condition, "type") === type).map((condition) => only(condition, ["type", "status"]));
-}
-
 /** client-go's page size. */
-export const PAGE_SIZE = 500;
-/** A definition with its schemas is often 100 KB and may be over 1 MB. */
+const PAGE_SIZE = 500;
+/** A CustomResourceDefinition is often 100 KB and can exceed 1 MB. */
 const DEFINITIONS_PAGE_SIZE = 50;
 
 const SELECTORS: WatchedKind = {
@@ -33,8 +14,10 @@ const SELECTORS: WatchedKind = {
   kind: SELECTOR_KIND,
   plural: "iamroleselectors",
   pageSize: PAGE_SIZE,
-  keep: (object) => ({ ...object, metadata: without(field(object, "metadata"), "managedFields") }),
+  transform: (object) => ({ ...object, metadata: omitField(field(object, "metadata"), "managedFields") }),
 };
+
+const NAMESPACE_METADATA = ["name", "labels", "annotations", "deletionTimestamp", "resourceVersion"];
 
 const NAMESPACES: WatchedKind = {
   group: "",
@@ -42,9 +25,9 @@ const NAMESPACES: WatchedKind = {
   kind: "Namespace",
   plural: "namespaces",
   pageSize: PAGE_SIZE,
-  keep: (object) => ({
-    metadata: only(field(object, "metadata"), ["name", "labels", "annotations", "deletionTimestamp", "resourceVersion"]),
-    status: only(field(object, "status"), ["phase"]),
+  transform: (object) => ({
+    metadata: pickFields(field(object, "metadata"), NAMESPACE_METADATA),
+    status: pickFields(field(object, "status"), ["phase"]),
   }),
 };
 
@@ -54,13 +37,13 @@ export const DEFINITIONS: WatchedKind = {
   kind: "CustomResourceDefinition",
   plural: "customresourcedefinitions",
   pageSize: DEFINITIONS_PAGE_SIZE,
-  keep: keepDefinition,
+  transform: transformDefinition,
 };
 
-/** What every inventory is made of. */
+/** The kinds of every inventory. */
 export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEFINITIONS];
 
-/** The CARM maps, each by itself: so no right to any other ConfigMap is needed. */
+/** Returns one kind for each CARM map, so that no rights to other ConfigMaps are needed. */
 export function carmMapKinds(namespace: string): readonly WatchedKind[] {
   return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({
     group: "",
@@ -69,76 +52,107 @@ export function carmMapKinds(namespace: string): readonly WatchedKind[] {
     plural: "configmaps",
     object: { namespace, name },
     pageSize: PAGE_SIZE,
-    keep: (object) => ({ metadata: only(field(object, "metadata"), ["name", "namespace", "resourceVersion"]), data: field(object, "data") ?? {} }),
+    transform: (object) => ({
+      metadata: pickFields(field(object, "metadata"), ["name", "namespace", "resourceVersion"]),
+      data: field(object, "data") ?? {},
+    }),
   }));
 }
 
 /**
- * The versions of ACK's kinds, and whether they are served. The schemas are by far the largest part; only that of selectors is looked
- * at, in the version that is stored.
+ * Returns the names, versions and status of ACK's definitions; null for others. Drops the schemas, by far the largest
+ * part, except for the stored version of IAMRoleSelector, which decisions read.
  */
-function keepDefinition(object: JsonObject): JsonObject | null {
+function transformDefinition(object: JsonObject): JsonObject | null {
   const spec = field(object, "spec");
   const group = stringAt(spec, "group") ?? "";
   if (group !== SELECTOR_GROUP && !isACKGroup(group)) return null;
   const isOfSelectors = group === SELECTOR_GROUP && stringAt(spec, "names", "kind") === SELECTOR_KIND;
   const listed = field(spec, "versions");
-  const versions = Array.isArray(listed) ? listed.map((version) => keepVersion(version, isOfSelectors)) : [];
+  const versions = Array.isArray(listed) ? listed.map((version) => transformVersion(version, isOfSelectors)) : [];
   return {
-    metadata: only(field(object, "metadata"), ["name", "resourceVersion"]),
-    spec: { ...only(spec, ["group", "names", "scope"]), versions },
-    status: { conditions: conditionsOf(object, "Established") },
+    metadata: pickFields(field(object, "metadata"), ["name", "resourceVersion"]),
+    spec: { ...pickFields(spec, ["group", "names", "scope"]), versions },
+    status: { conditions: conditionsOfType(object, "Established") },
   };
 }
 
-function keepVersion(version: unknown, isOfSelectors: boolean): JsonObject {
-  const kept = ["name", "served", "storage"];
-  return only(version, isOfSelectors && field(version, "storage") === true ? [...kept, "schema"] : kept);
+function transformVersion(version: unknown, isOfSelectors: boolean): JsonObject {
+  const names = ["name", "served", "storage"];
+  return pickFields(version, isOfSelectors && field(version, "storage") === true ? [...names, "schema"] : names);
 }
 
 /**
- * The ACK kind that a CustomResourceDefinition (as `cluster-kinds.ts` keeps it) defines, to be listed in its stored version, or in
- * another that is served where that is not. Null for what is no AWS resource, or is not served (yet).
+ * Returns the ACK kind that a transformed CustomResourceDefinition defines, in its stored version if that is served,
+ * else in the first served version. Null if the kind is not an AWS resource or is not served.
  */
 export function resourceKind(definition: JsonObject): WatchedKind | null {
   const spec = field(definition, "spec");
   const group = stringAt(spec, "group") ?? "";
-  // A role is decided by the resource's namespace, so what has none is no resource to decide about.
+  // Roles are resolved by namespace, so no role resolves for a cluster-scoped kind.
   if (!isACKGroup(group) || stringAt(spec, "scope") !== "Namespaced" || !isEstablished(definition)) return null;
-  const version = listedVersion(field(spec, "versions"));
+  const version = versionToList(field(spec, "versions"));
   const kind = stringAt(spec, "names", "kind");
   const plural = stringAt(spec, "names", "plural");
   if (version === null || kind === null || plural === null) return null;
-  return { group, version, kind, plural, pageSize: PAGE_SIZE, keep: keepResource };
+  return { group, version, kind, plural, pageSize: PAGE_SIZE, transform: transformResource };
 }
 
-/** Before that condition the API server answers 404. */
+/** The API server answers 404 until the condition Established is True. */
 function isEstablished(definition: JsonObject): boolean {
-  return conditionsOf(definition, "Established").some((condition) => stringAt(condition, "status") === "True");
+  return conditionsOfType(definition, "Established").some((condition) => stringAt(condition, "status") === "True");
 }
 
-function listedVersion(versions: unknown): string | null {
+function versionToList(versions: unknown): string | null {
   if (!Array.isArray(versions)) return null;
   const served: unknown[] = versions.filter((version) => field(version, "served") === true);
   return stringAt(served.find((version) => field(version, "storage") === true) ?? served[0], "name");
 }
 
-/** What decisions read; the whole spec goes, which is the largest part. */
-function keepResource(object: JsonObject): JsonObject {
+const RESOURCE_METADATA = ["name", "namespace", "labels", "deletionTimestamp", "resourceVersion"];
+
+/** Drops the spec, the largest part, and everything else that decisions do not read. */
+function transformResource(object: JsonObject): JsonObject {
   const metadata = field(object, "metadata");
   return {
     metadata: {
-      ...only(metadata, ["name", "namespace", "labels", "deletionTimestamp", "resourceVersion"]),
-      annotations: ownAnnotations(field(metadata, "annotations")),
+      ...pickFields(metadata, RESOURCE_METADATA),
+      annotations: relevantAnnotations(field(metadata, "annotations")),
     },
-    status: { ...only(field(object, "status"), ["ackResourceMetadata"]), conditions: conditionsOf(object, "ACK.ResourceSynced") },
+    status: {
+      ...pickFields(field(object, "status"), ["ackResourceMetadata"]),
+      conditions: conditionsOfType(object, "ACK.ResourceSynced"),
+    },
   };
 }
 
-/** ACK's and this project's: others may be as large as the object itself, as `kubectl apply` writes one. */
-function ownAnnotations(annotations: unknown): JsonObject {
+const RELEVANT_ANNOTATION = /^(?:(?:[^/]+\.)?services\.k8s\.aws|ack-role-resolver\.io)\//;
+
+/**
+ * Returns the annotations of ACK and of this project. Others can be as large as the object, such as the last-applied
+ * annotation of `kubectl apply`.
+ */
+function relevantAnnotations(annotations: unknown): JsonObject {
   if (!isJsonObject(annotations)) return {};
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => OWN_ANNOTATION.test(key)));
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => RELEVANT_ANNOTATION.test(key)));
 }
 
-const OWN_ANNOTATION = /^(?:(?:[^/]+\.)?services\.k8s\.aws|ack-role-resolver\.io)\//;
+/** Returns an object with only the named fields; an empty object if `value` is not an object. */
+function pickFields(value: unknown, names: readonly string[]): JsonObject {
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
+}
+
+function omitField(value: unknown, name: string): JsonObject {
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
+}
+
+/** Returns the type and status of the object's conditions of one type. */
+function conditionsOfType(object: JsonObject, type: string): JsonObject[] {
+  const conditions = field(field(object, "status"), "conditions");
+  if (!Array.isArray(conditions)) return [];
+  return conditions
+    .filter((condition) => stringAt(condition, "type") === type)
+    .map((condition) => pickFields(condition, ["type", "status"]));
+}

@@ -5,65 +5,72 @@ import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { ClusterSource, type ClusterSourceOptions } from "./source.ts";
 
 export interface LoadOptions extends Omit<ClusterSourceOptions, "onObject"> {
-  /** Is given each object whole, and returns what to hand back of it beside the inventory: itself, less, or null for nothing. */
+  /** Maps each complete object to the object to return besides the inventory, or to null for none. */
   readonly collect?: (object: JsonObject) => JsonObject | null;
-  /** Called after each object and each change of what has been listed, so some hundred thousand times on a large cluster. */
+  /** Called after each object and each listed kind: several hundred thousand times for a large cluster. */
   readonly onProgress?: (progress: LoadProgress) => void;
 }
 
 export interface LoadProgress {
-  /** Kinds found so far; those of AWS resources come with their definitions. */
+  /** The number of kinds found so far. It grows as CustomResourceDefinitions are listed. */
   readonly kinds: number;
   readonly listed: number;
   readonly objects: number;
 }
 
 export interface LoadedCluster {
-  /** Complete, but for the kinds of groups that are neither known nor among `extraGroups`: `unlisted` names those that could not be read. */
+  /**
+   * Complete, except for kinds of groups that are neither known to this release nor in `extraGroups`. Its `unlisted`
+   * names those that could not be listed.
+   */
   readonly inventory: Inventory;
-  /** What was collected. */
+  /** The results of `collect`. */
   readonly objects: readonly JsonObject[];
 }
 
 /**
- * Reads a cluster once. Tries each kind until it is listed or there is a fault, and then leaves off.
- * @throws ResolverError ERR_CLUSTER_UNREADABLE with the fault of every kind that could not be read.
+ * Reads a cluster once. Stops when each kind is listed or has a fault.
+ * @throws ResolverError ERR_CLUSTER_UNREADABLE with the fault of every required kind that cannot be listed.
  */
 export async function loadCluster({ collect, onProgress, ...options }: LoadOptions): Promise<LoadedCluster> {
   const collected = new Map<string, JsonObject>();
   let objects = 0;
-  const tell = (): void => onProgress?.({ kinds: source.progress.kinds, listed: source.progress.listed, objects });
+  const report = (): void => {
+    const { kinds, listed } = source.progress;
+    onProgress?.({ kinds, listed, objects });
+  };
   const onObject = (object: JsonObject): void => {
     objects++;
-    const kept = collect?.(object) ?? null;
-    if (kept !== null) collected.set(identityOf(object), kept);
-    tell();
+    const result = collect?.(object) ?? null;
+    if (result !== null) collected.set(identityOf(object), result);
+    report();
   };
   const source: ClusterSource = new ClusterSource({ ...options, onObject });
   try {
-    await settled(source, tell);
+    await waitForLists(source, report);
     if (source.status.loaded) return { inventory: source.inventory, objects: [...collected.values()] };
-    throw new ResolverError("ERR_CLUSTER_UNREADABLE", `the cluster cannot be read: ${source.status.fault ?? "it was not listed"}`);
+    const reason = source.status.fault ?? "a list is not complete";
+    throw new ResolverError("ERR_CLUSTER_UNREADABLE", `The cluster cannot be read: ${reason}.`);
   } finally {
     await source.stop();
   }
 }
 
-/** Resolves when each kind has been listed or has a fault. */
-async function settled(source: ClusterSource, tell: () => void): Promise<void> {
+/** Starts the source. Resolves when each kind is listed or has a fault. */
+async function waitForLists(source: ClusterSource, report: () => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const end = source.onChange(() => {
-    tell();
+  const unsubscribe = source.onChange(() => {
+    report();
     const { kinds, listed, faulty } = source.progress;
     if (listed + faulty >= kinds) resolve();
   });
-  // It rejects when it is stopped, and nobody waits for it then.
+  // Rejects when the source is stopped.
   source.start().catch(() => undefined);
   await promise;
-  end();
+  unsubscribe();
 }
 
-/** A list that has to be begun again gives its objects again. */
+/** Collected objects are stored by identity, because a repeated list repeats its objects. */
 function identityOf(object: JsonObject): string {
   const { group, kind, namespace, name } = objectMeta(object);
   return `${group}/${kind}/${namespace}/${name}`;

@@ -1,75 +1,78 @@
 import type { Clock } from "../clock.ts";
 import { bodyText, type KubernetesAPI, type KubernetesResponse, retryAfterMs } from "./api.ts";
-import { BackOff } from "./backoff.ts";
-import { connectionFault, errorEvent, Expired, ListWatchFault, refusalFault } from "./errors.ts";
-import { watchedRequest } from "./idle-timeout.ts";
+import { Backoff } from "./backoff.ts";
+import { connectionError, ListWatchError, ResourceExpired, responseError, watchEventError } from "./errors.ts";
+import { requestWithTimeout } from "./idle-timeout.ts";
 import type { Semaphore } from "./semaphore.ts";
 import {
-  collectionPath, type StoredObject, keyOf, nameOf, type ObjectName, selectionQuery, type WatchedKind,
+  collectionPath, keyOf, nameOf, type ObjectName, selectionQuery, type StoredObject, type WatchedKind,
 } from "./watched-kind.ts";
 import { LineSplitter, listAll, type ListPage, readEvent, readPage } from "./wire.ts";
 
-/** What a list-watch tells, in the order of the API server's events and never two at once. */
-export interface ListWatchHandler {
-  /** Objects that are new or differ, and identities of those that are gone. The first call, even of none, means synced. */
-  changed(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
-  /** The view is current as of now: a list ended, or an event or a bookmark came. */
-  current(): void;
-  /** Why the view is not current, in one sentence; null once it is again. */
-  failed(fault: string | null): void;
+/** Receives changes in the order of the API server's events. Calls never overlap. */
+export interface ReflectorHandler {
+  /** Receives new or changed objects, and removed ones. The first call ends the first list, even with no objects. */
+  onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
+  /** The objects are current: a list ended, or an event or a bookmark arrived. */
+  onSync(): void;
+  /** Receives why the objects are not current, in one sentence, and null once they are again. */
+  onFault(fault: string | null): void;
 }
 
-export interface ListWatchOptions {
+export interface ReflectorOptions {
   readonly api: KubernetesAPI;
   readonly kind: WatchedKind;
-  readonly handler: ListWatchHandler;
+  readonly handler: ReflectorHandler;
   readonly clock: Clock;
-  /** From 0 to 1, 1 excluded. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
-  /** Shared by kinds that are not to be listed all at once. */
-  readonly turns?: Semaphore;
+  /** Limits the concurrent lists of several kinds. */
+  readonly listSemaphore?: Semaphore;
 }
 
-/** How long the server is asked to keep a watch, 240 to 300 s, so that watches do not all end together. */
+/** The requested length of a watch, 240 to 300 s: random, so that watches do not all end together. */
 const WATCH_MIN_S = 240;
 const WATCH_SPREAD_S = 60;
-/** Bookmarks come about once a minute (KEP-956), so a watch that says nothing for this long is dead, whatever TCP believes. */
+/** Bookmarks arrive about once a minute (KEP-956), so a watch without a byte for this long is dead. */
 const WATCH_IDLE_MS = 90_000;
-/** How long after the end that the server was asked for it is left to end by itself. */
+/** How long a watch may exceed its requested length before it is aborted. */
 const WATCH_OVERTIME_MS = 10_000;
 const LIST_IDLE_MS = 60_000;
-/** A continue token lasts about 5 minutes (kube-apiserver compacts etcd that often by default). */
+/** A continue token expires after about 5 minutes, the default interval in which kube-apiserver compacts etcd. */
 const LIST_MS = 300_000;
-/** A watch that has lived this long was healthy, so the back-off begins anew. */
+/** A watch of at least this length resets the backoff. */
 const HEALTHY_MS = 30_000;
-/** kube-apiserver answers 429 for the second or two in which it makes the storage of a new kind, or of any after a start. */
-const UNSAID_DEFERRALS = 3;
+/**
+ * The number of consecutive 429 responses that are not faults: kube-apiserver returns 429 for a second or two while it
+ * initializes the storage of a kind.
+ */
+const TOLERATED_THROTTLES = 3;
 
 /**
- * Follows one kind: lists it in pages, watches from the list's version, resumes after every break and lists again when the
- * server no longer holds the version. It ends only by `stop`. As client-go's reflector (k8s.io/client-go tools/cache/reflector.go).
+ * Lists one kind in pages, watches it from the list's resource version, and resumes after each break. Lists again if
+ * the API server no longer has the resource version. Runs until `stop`. Models client-go's reflector (k8s.io/client-go
+ * tools/cache/reflector.go).
  */
 export class Reflector {
-  readonly #options: ListWatchOptions;
-  readonly #backOff: BackOff;
+  readonly #options: ReflectorOptions;
+  readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
-  /** The version of each object told of, by its key. */
+  /** The resource version of each known object, by its key. */
   #known = new Map<string, string>();
-  /** The version that the view is at; null when a list is due. */
+  /** The resource version to watch from; null if a list is due. */
   #resourceVersion: string | null = null;
-  /** How often in a row the server asked to come again later. */
-  #deferrals = 0;
-  /** When the last watch was answered; Infinity when it was not. */
-  #followingSince = Infinity;
+  /** The number of consecutive 429 responses. */
+  #throttles = 0;
+  /** When the current watch was accepted; Infinity without one. */
+  #watchingSince = Infinity;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: ListWatchOptions) {
+  constructor(options: ReflectorOptions) {
     this.#options = options;
-    this.#backOff = new BackOff(options.random);
+    this.#backoff = new Backoff(options.random);
   }
 
-  /** The objects told of and not gone. */
-  get known(): readonly ObjectName[] {
+  get knownObjects(): readonly ObjectName[] {
     return Array.from(this.#known.keys(), nameOf);
   }
 
@@ -77,7 +80,7 @@ export class Reflector {
     this.#running = this.#run();
   }
 
-  /** Resolves when nothing is open any more. */
+  /** Resolves when all requests are closed. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -85,7 +88,7 @@ export class Reflector {
 
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      // One attempt after the other is the point of it.
+      // Attempts are sequential.
       // oxlint-disable-next-line no-await-in-loop
       const waitMs = await this.#attempt();
       // oxlint-disable-next-line no-await-in-loop
@@ -93,44 +96,44 @@ export class Reflector {
     }
   }
 
-  /** One list, if it is due, and one watch. Returns how long to wait before the next. */
+  /** Lists, if a list is due, and watches. Returns the delay before the next attempt in ms. */
   async #attempt(): Promise<number> {
-    this.#followingSince = Infinity;
+    this.#watchingSince = Infinity;
     try {
-      if (this.#resourceVersion === null) await this.#listInTurn();
+      if (this.#resourceVersion === null) await this.#limitedList();
       await this.#watch();
-      // The server ends each watch at the time it was asked to: the next begins at once, but not many a second.
-      return this.#wasHealthy() ? 0 : this.#backOff.next();
+      // A watch that ended after its requested length resumes without a delay; a short one does not.
+      return this.#resetIfHealthy() ? 0 : this.#backoff.next();
     } catch (error) {
       if (this.#stopping.signal.aborted) return 0;
-      this.#wasHealthy();
-      return this.#afterFailure(error);
+      this.#resetIfHealthy();
+      return this.#handleError(error);
     }
   }
 
-  /** Whether the watch was answered and lived long; the back-off begins anew then. */
-  #wasHealthy(): boolean {
-    const isHealthy = this.#options.clock.now() - this.#followingSince >= HEALTHY_MS;
-    if (isHealthy) this.#backOff.reset();
+  /** Resets the backoff after a long watch. Returns whether it was long. */
+  #resetIfHealthy(): boolean {
+    const isHealthy = this.#options.clock.now() - this.#watchingSince >= HEALTHY_MS;
+    if (isHealthy) this.#backoff.reset();
     return isHealthy;
   }
 
-  #afterFailure(error: unknown): number {
-    if (error instanceof Expired) {
+  #handleError(error: unknown): number {
+    if (error instanceof ResourceExpired) {
       this.#resourceVersion = null;
-      return this.#backOff.next();
+      return this.#backoff.next();
     }
-    const fault = error instanceof ListWatchFault ? error : connectionFault(this.#options.kind, error);
-    if (fault.resumption === "relist") this.#resourceVersion = null;
-    this.#deferrals = fault.isDeferral ? this.#deferrals + 1 : 0;
-    if (this.#deferrals === 0 || this.#deferrals > UNSAID_DEFERRALS) this.#options.handler.failed(fault.message);
-    return this.#backOff.next(fault.waitMs);
+    const fault = error instanceof ListWatchError ? error : connectionError(this.#options.kind, error);
+    if (fault.recovery === "relist") this.#resourceVersion = null;
+    this.#throttles = fault.isThrottled ? this.#throttles + 1 : 0;
+    if (this.#throttles === 0 || this.#throttles > TOLERATED_THROTTLES) this.#options.handler.onFault(fault.message);
+    return this.#backoff.next(fault.retryAfterMs);
   }
 
-  async #listInTurn(): Promise<void> {
-    const { turns } = this.#options;
-    if (turns === undefined) await this.#list();
-    else await turns.take(() => this.#list());
+  async #limitedList(): Promise<void> {
+    const { listSemaphore } = this.#options;
+    if (listSemaphore === undefined) await this.#list();
+    else await listSemaphore.run(() => this.#list());
   }
 
   async #list(): Promise<void> {
@@ -139,64 +142,68 @@ export class Reflector {
     const listed = new Map(objects.map((object) => [keyOf(object), object.resourceVersion]));
     const put = objects.filter((object) => this.#known.get(keyOf(object)) !== object.resourceVersion);
     const removed = [...this.#known.keys()].filter((key) => !listed.has(key)).map(nameOf);
-    handler.changed(put, removed);
+    handler.onObjects(put, removed);
     this.#known = listed;
     this.#resourceVersion = resourceVersion;
-    handler.failed(null);
-    handler.current();
+    handler.onFault(null);
+    handler.onSync();
   }
 
   async #page(query: string): Promise<ListPage> {
     const { kind } = this.#options;
     const path = `${collectionPath(kind)}?${selectionQuery(kind)}limit=${kind.pageSize}${query}`;
-    const body = await this.#exchange({ verb: "list", path, totalMs: LIST_MS, idleMs: LIST_IDLE_MS }, bodyText);
+    const body = await this.#request({ verb: "list", path, totalMs: LIST_MS, idleMs: LIST_IDLE_MS }, bodyText);
     return readPage(kind, body);
   }
 
   async #watch(): Promise<void> {
-    const seconds = WATCH_MIN_S + Math.floor(this.#options.random() * WATCH_SPREAD_S);
-    const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${seconds}&resourceVersion=${this.#resourceVersion ?? ""}`;
-    const { kind } = this.#options;
+    const { kind, random } = this.#options;
+    const seconds = WATCH_MIN_S + Math.floor(random() * WATCH_SPREAD_S);
+    const version = this.#resourceVersion ?? "";
+    const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${seconds}&resourceVersion=${version}`;
     const path = `${collectionPath(kind)}?${selectionQuery(kind)}${query}`;
     const limits = { totalMs: seconds * 1000 + WATCH_OVERTIME_MS, idleMs: WATCH_IDLE_MS };
-    await this.#exchange({ verb: "watch", path, ...limits }, (response) => this.#follow(response));
+    await this.#request({ verb: "watch", path, ...limits }, (response) => this.#readEvents(response));
   }
 
-  /** Line after line, each handled to its end before the next is looked at. */
-  async #follow(response: KubernetesResponse): Promise<void> {
-    this.#followingSince = this.#options.clock.now();
-    this.#options.handler.failed(null);
+  async #readEvents(response: KubernetesResponse): Promise<void> {
+    this.#watchingSince = this.#options.clock.now();
+    this.#options.handler.onFault(null);
     const lines = new LineSplitter();
-    for await (const chunk of response.body) for (const line of lines.push(chunk)) this.#event(line);
+    for await (const chunk of response.body) for (const line of lines.push(chunk)) this.#handleEvent(line);
   }
 
-  #event(line: string): void {
+  #handleEvent(line: string): void {
     const { kind, handler } = this.#options;
     const event = readEvent(kind, line);
-    if (event.type === "ERROR") throw errorEvent(kind, event.status);
-    if (event.type !== "BOOKMARK") this.#backOff.reset();
+    if (event.type === "ERROR") throw watchEventError(kind, event.status);
+    if (event.type !== "BOOKMARK") this.#backoff.reset();
     if (event.type === "PUT" && event.object.object !== null) {
-      handler.changed([event.object], []);
+      handler.onObjects([event.object], []);
       this.#known.set(keyOf(event.object), event.object.resourceVersion);
     } else if (event.type === "DELETED" && this.#known.delete(keyOf(event))) {
-      handler.changed([], [event]);
+      handler.onObjects([], [event]);
     }
     this.#resourceVersion = event.resourceVersion;
-    handler.current();
+    handler.onSync();
   }
 
-  /** A request whose answer must be 200; any other is thrown as the fault that it is. */
-  async #exchange<T>({ verb, path, ...limits }: Exchange, use: (response: KubernetesResponse) => Promise<T>): Promise<T> {
+  /** Sends a request. Throws the matching error for any status other than 200. */
+  async #request<T>(
+    { verb, path, ...limits }: ReflectorRequest, use: (response: KubernetesResponse) => Promise<T>,
+  ): Promise<T> {
     const { api, clock, kind } = this.#options;
-    return await watchedRequest({ api, clock, path, signal: this.#stopping.signal, ...limits }, async (response) => {
-      if (response.status === 200) return await use(response);
-      if (response.status === 410) throw new Expired();
-      const waitMs = retryAfterMs(response.headers, clock.now()) ?? 0;
-      throw refusalFault(kind, { verb, status: response.status, body: await bodyText(response), waitMs });
+    const request = { api, clock, path, signal: this.#stopping.signal, ...limits };
+    return await requestWithTimeout(request, async (response) => {
+      const { status, headers } = response;
+      if (status === 200) return await use(response);
+      if (status === 410) throw new ResourceExpired();
+      const body = await bodyText(response);
+      throw responseError(kind, { verb, status, body, retryAfterMs: retryAfterMs(headers, clock.now()) ?? 0 });
     });
   }
 
-  /** Shorter when stopping. */
+  /** Waits for `waitMs`, or until `stop`. */
   async #pause(waitMs: number): Promise<void> {
     const { signal } = this.#stopping;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -209,7 +216,7 @@ export class Reflector {
   }
 }
 
-interface Exchange {
+interface ReflectorRequest {
   readonly verb: "list" | "watch";
   readonly path: string;
   readonly totalMs: number;

@@ -1,129 +1,144 @@
 import { ResolverError } from "../../decisions/errors.ts";
-import { Inventory, type InventorySort } from "../../decisions/inventory/inventory.ts";
+import { Inventory, type Collection } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { apiVersionOf } from "../../decisions/kubernetes/object-meta.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import type { KubernetesAPI } from "./api.ts";
-import { Informer, type KindFeedOptions, ResourceInformers } from "./informers.ts";
+import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
 import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS } from "./kinds.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
-/** What to hold of a cluster. Selectors, namespaces and CustomResourceDefinitions always are; each further sort needs further rights. */
+/** The kinds to load besides selectors, namespaces and CustomResourceDefinitions. Each needs further rights. */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
   readonly api: KubernetesAPI;
-  /** The objects of every ACK kind installed; `extraGroups` are those that may be read beside this release's. */
+  /** Loads the objects of every installed ACK kind. `extraGroups` are readable groups unknown to this release. */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
-  /** The CARM maps of a namespace; whether the source is not loaded without them. */
-  readonly carmMaps?: { readonly namespace: string; readonly isAwaited: boolean } | undefined;
-  /** Is given each object whole, as it is listed or changes, before fields are dropped; more than once when a list is repeated. */
+  /** Loads the CARM maps of a namespace. `isRequired`: the source is loaded only once they are listed. */
+  readonly carmMaps?: { readonly namespace: string; readonly isRequired: boolean } | undefined;
+  /** Receives each listed or changed object before its fields are dropped. A repeated list repeats its objects. */
   readonly onObject?: ((object: JsonObject) => void) | undefined;
   readonly clock?: Clock;
-  /** From 0 to 1, 1 excluded. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
 }
 
-/** Counts of kinds. */
+/** Numbers of kinds. */
 export interface ListingProgress {
   readonly kinds: number;
   readonly listed: number;
-  /** Those that have a fault and were never listed. */
+  /** Kinds with a fault that were never listed. */
   readonly faulty: number;
 }
 
 /**
- * The inventory of a cluster, fed by a list-watch for each kind. It is loaded once every kind installed has been listed: a kind that
- * could not be is never taken for one without objects. One that is installed later is `unlisted` in the inventory until it has
- * been listed, and does not make the source unready.
+ * The inventory of a cluster, with one informer for each kind. It is loaded once every installed kind is listed: a kind
+ * that cannot be listed is never treated as one without objects. A kind that is installed later is `unlisted` until its
+ * first list, and does not make the source unready.
  */
 export class ClusterSource implements InventorySource {
   readonly inventory: Inventory;
   readonly #listeners = new Listeners();
-  readonly #feeds: readonly Informer[];
+  readonly #informers: readonly Informer[];
   readonly #resources: ResourceInformers;
   readonly #loading = Promise.withResolvers<void>();
   #loaded = false;
 
   constructor(options: ClusterSourceOptions) {
     const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
-    this.inventory = new Inventory({ runtime, origin: "cluster", unread: unreadSorts(options) });
-    const observed = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : observe(kind, onObject));
-    const common = { api, clock, random, inventory: this.inventory, observed, onChange: () => this.#changed() };
-    this.#resources = new ResourceInformers({ ...common, extraGroups: resources?.extraGroups ?? [] });
-    const follow: KindFeedOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
-    this.#feeds = heldKinds(options).map((held) => {
-      const onObjects = held.kind === DEFINITIONS && resources !== undefined ? follow : undefined;
-      return new Informer({ ...common, ...held, kind: observed(held.kind), onObjects });
+    this.inventory = new Inventory({ runtime, origin: "cluster", excluded: unreadSorts(options) });
+    const observe = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : withObserver(kind, onObject));
+    const common = { api, clock, random, inventory: this.inventory, onChange: () => this.#onChange() };
+    this.#resources = new ResourceInformers({ ...common, observe, extraGroups: resources?.extraGroups ?? [] });
+    const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
+    this.#informers = watchedKinds(options).map((watched) => {
+      const onObjects = watched.kind === DEFINITIONS && resources !== undefined ? updateResources : undefined;
+      return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects });
     });
-    // A source that is stopped before anyone waits for it rejects nobody.
+    // `stop` rejects the promise, even if `start` was not called: that must not be an unhandled rejection.
     this.#loading.promise.catch(() => undefined);
   }
 
-  /**
-   * As current as the kind that was last heard of the longest ago, those left out that were never listed; every kind's fault, as far as
-   * a person reads them.
-   */
+  /** The age of the stalest listed kind, and the faults of all kinds. */
   get status(): SourceStatus {
-    const feeds = [...this.#feeds, ...this.#resources];
-    const faults = feeds.flatMap(({ fault }) => fault ?? []);
-    const lastSyncMs = this.#loaded ? Math.min(...feeds.filter(({ synced }) => synced).map((feed) => feed.lastSyncMs)) : null;
-    return { loaded: this.#loaded, lastSyncMs, fault: faults.length === 0 ? null : said(faults) };
+    const informers = this.#all();
+    const faults = informers.flatMap(({ fault }) => fault ?? []);
+    const syncTimes = informers.filter(({ hasSynced }) => hasSynced).map(({ lastSyncMs }) => lastSyncMs);
+    return {
+      loaded: this.#loaded,
+      lastSyncMs: this.#loaded ? Math.min(...syncTimes) : null,
+      fault: faults.length === 0 ? null : joinFaults(faults),
+    };
   }
 
-  /** How far the first listing has come; kinds are found while it goes on. */
+  /** The progress of the first lists. The number of kinds grows as CustomResourceDefinitions are listed. */
   get progress(): ListingProgress {
-    const feeds = [...this.#feeds, ...this.#resources];
-    return { kinds: feeds.length, listed: feeds.filter(({ synced }) => synced).length, faulty: feeds.filter(({ synced, fault }) => !synced && fault !== null).length };
+    const informers = this.#all();
+    return {
+      kinds: informers.length,
+      listed: informers.filter(({ hasSynced }) => hasSynced).length,
+      faulty: informers.filter(({ hasSynced, fault }) => !hasSynced && fault !== null).length,
+    };
   }
 
-  /** Rejects only when stopped first. */
+  /** Rejects only if `stop` is called first. */
   async start(): Promise<void> {
-    for (const feed of this.#feeds) feed.start();
+    for (const informer of this.#informers) informer.start();
     await this.#loading.promise;
   }
 
   async stop(): Promise<void> {
-    this.#loading.reject(new ResolverError("ERR_NOT_READY", `stopped before the inventory was loaded: ${this.status.fault ?? "it was still being listed"}`));
-    await Promise.all([...this.#feeds.map((feed) => feed.stop()), this.#resources.stop()]);
+    const reason = this.status.fault ?? "the first list is not complete";
+    this.#loading.reject(new ResolverError("ERR_NOT_READY", `Stopped before the inventory was loaded: ${reason}.`));
+    await Promise.all([...this.#informers.map((informer) => informer.stop()), this.#resources.stop()]);
   }
 
   onChange(listener: () => void): () => void {
     return this.#listeners.add(listener);
   }
 
-  #changed(): void {
-    this.#loaded ||= [...this.#feeds, ...this.#resources].every(({ synced, isAwaited }) => synced || !isAwaited);
+  #all(): readonly Informer[] {
+    return [...this.#informers, ...this.#resources];
+  }
+
+  #onChange(): void {
+    this.#loaded ||= this.#all().every(({ hasSynced, isRequired }) => hasSynced || !isRequired);
     if (this.#loaded) this.#loading.resolve();
     this.#listeners.notify();
   }
 }
 
-function unreadSorts({ resources, carmMaps }: ClusterSourceOptions): InventorySort[] {
-  return [...(resources === undefined ? ["resources" as const] : []), ...(carmMaps === undefined ? ["config maps" as const] : [])];
+function unreadSorts({ resources, carmMaps }: ClusterSourceOptions): Collection[] {
+  return [
+    ...(resources === undefined ? ["resources" as const] : []),
+    ...(carmMaps === undefined ? ["config maps" as const] : []),
+  ];
 }
 
-function heldKinds({ carmMaps }: ClusterSourceOptions): Pick<KindFeedOptions, "kind" | "sort" | "isAwaited">[] {
-  const kinds: Pick<KindFeedOptions, "kind" | "sort" | "isAwaited">[] = CLUSTER_KINDS.map((kind) => ({ kind, sort: null, isAwaited: true }));
+type Watched = Pick<InformerOptions, "kind" | "sort" | "isRequired">;
+
+function watchedKinds({ carmMaps }: ClusterSourceOptions): Watched[] {
+  const kinds: Watched[] = CLUSTER_KINDS.map((kind) => ({ kind, sort: null, isRequired: true }));
   if (carmMaps === undefined) return kinds;
-  const { namespace, isAwaited } = carmMaps;
-  return [...kinds, ...carmMapKinds(namespace).map((kind) => ({ kind, sort: "config maps" as const, isAwaited }))];
+  const { namespace, isRequired } = carmMaps;
+  return [...kinds, ...carmMapKinds(namespace).map((kind) => ({ kind, sort: "config maps" as const, isRequired }))];
 }
 
-/** Items of a list carry no type of their own. */
-function observe(kind: WatchedKind, onObject: (object: JsonObject) => void): WatchedKind {
+/** Passes each object to `onObject`, with the apiVersion and kind that list items lack. */
+function withObserver(kind: WatchedKind, onObject: (object: JsonObject) => void): WatchedKind {
   const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
-  const keep = (object: JsonObject): JsonObject | null => {
+  const transform = (object: JsonObject): JsonObject | null => {
     onObject({ ...object, ...type });
-    return kind.keep(object);
+    return kind.transform(object);
   };
-  return { ...kind, keep };
+  return { ...kind, transform };
 }
 
-const SAID_FAULTS = 10;
+const MAX_FAULTS = 10;
 
-/** An API server that is away is away for every kind. */
-function said(faults: readonly string[]): string {
-  const more = faults.length - SAID_FAULTS;
-  return more > 0 ? `${faults.slice(0, SAID_FAULTS).join("; ")}; and ${more} more` : faults.join("; ");
+/** An unreachable API server is a fault of every kind: a message lists the first ones. */
+function joinFaults(faults: readonly string[]): string {
+  const more = faults.length - MAX_FAULTS;
+  return more > 0 ? `${faults.slice(0, MAX_FAULTS).join("; ")}; and ${more} more` : faults.join("; ");
 }

@@ -1,81 +1,91 @@
 import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
-import { ListWatchFault } from "./errors.ts";
-import { toStoredObject, type StoredObject, resourceName, type WatchedKind } from "./watched-kind.ts";
+import { ListWatchError } from "./errors.ts";
+import { resourceName, type StoredObject, toStoredObject, type WatchedKind } from "./watched-kind.ts";
 
-/** etcd holds objects of up to 1.5 MiB by default; what is ten times as long is no watch event. */
+/** Over ten times etcd's default limit of 1.5 MiB for an object: a longer line is not a watch event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** Cuts a stream of bytes into lines. A line is decoded only when it is whole, so a chunk may end inside a character. */
+/** Splits a byte stream into lines. Decodes complete lines only, because a chunk can end inside a character. */
 export class LineSplitter {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
 
-  /** The lines that `chunk` completes, without their newlines. Throws on a line of over 16 MiB, which only a new list leads past. */
+  /** Returns the lines that `chunk` completes, without newlines. Throws a ListWatchError for a line of over 16 MiB. */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      lines.push(this.#line(chunk.subarray(start, end)));
+      lines.push(this.#completeLine(chunk.subarray(start, end)));
       start = end + 1;
     }
-    this.#keep(chunk.subarray(start));
+    this.#store(chunk.subarray(start));
     return lines;
   }
 
-  #line(last: Buffer): string {
+  #completeLine(last: Buffer): string {
     const line = this.#pending.length === 0 ? last : Buffer.concat([...this.#pending, last]);
     this.#pending = [];
     this.#pendingBytes = 0;
     return line.toString("utf8");
   }
 
-  #keep(rest: Buffer): void {
+  #store(rest: Buffer): void {
     if (rest.length === 0) return;
     this.#pending.push(rest);
     this.#pendingBytes += rest.length;
-    if (this.#pendingBytes > MAX_LINE_BYTES) throw new ListWatchFault(`the API server sent a line of over ${MAX_LINE_BYTES} bytes; listing again`, "relist");
+    if (this.#pendingBytes <= MAX_LINE_BYTES) return;
+    throw new ListWatchError(`the API server sent a watch event of over ${MAX_LINE_BYTES} bytes; relisting`, "relist");
   }
 }
 
-/** A page of a list; `continuation` asks for the next, "" on the last. */
+/** One page of a list. `continuation` is the token of the next page, "" on the last. */
 export interface ListPage {
   readonly objects: readonly StoredObject[];
   readonly resourceVersion: string;
   readonly continuation: string;
 }
 
-/** An event of a watch: ADDED and MODIFIED are one to us, since a resumed watch may tell of what is known. */
+/** A watch event. PUT is ADDED or MODIFIED: a resumed watch can report a known object as ADDED. */
 export type WatchEvent =
   | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: StoredObject }
   | { readonly type: "DELETED"; readonly resourceVersion: string; readonly namespace: string; readonly name: string }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
   | { readonly type: "ERROR"; readonly status: unknown };
 
-/** Reads page after page; `read` takes what the page's query ends with. The version is the last page's, which is that of all. */
+/**
+ * Returns all pages of a list as one. `read` receives the end of the page's query. All pages of a list have the same
+ * resource version.
+ */
 export async function listAll(read: (query: string) => Promise<ListPage>): Promise<Omit<ListPage, "continuation">> {
   const objects: StoredObject[] = [];
   let page = await read("");
   for (;;) {
     for (const object of page.objects) objects.push(object);
     if (page.continuation === "") return { objects, resourceVersion: page.resourceVersion };
-    // Each page names the next.
+    // Each page contains the token of the next one.
     // oxlint-disable-next-line no-await-in-loop
     page = await read(`&continue=${encodeURIComponent(page.continuation)}`);
   }
 }
 
-/** Throws a fault that asks for a new list when the text is no list. */
+/** Parses one page of a list. Throws a ListWatchError if the text is not a list. */
 export function readPage(kind: WatchedKind, text: string): ListPage {
   const list = parseJSON(text);
   const items = field(list, "items") ?? [];
   const resourceVersion = stringAt(list, "metadata", "resourceVersion");
   if (resourceVersion === null || !Array.isArray(items)) throw unreadable(kind, "list");
   const objects = items.map((item) => toStoredObject(kind, item) ?? fail(unreadable(kind, "list")));
-  return { objects: objects.filter(({ object }) => object !== null), resourceVersion, continuation: stringAt(list, "metadata", "continue") ?? "" };
+  return {
+    objects: objects.filter(({ object }) => object !== null),
+    resourceVersion,
+    continuation: stringAt(list, "metadata", "continue") ?? "",
+  };
 }
 
-/** Throws a fault that asks for a new list when the line is no event: what it said is lost. */
+/**
+ * Parses one watch event. Throws a ListWatchError if the line is not an event: only a list recovers the lost change.
+ */
 export function readEvent(kind: WatchedKind, line: string): WatchEvent {
   const event = parseJSON(line);
   const type = stringAt(event, "type");
@@ -90,8 +100,9 @@ export function readEvent(kind: WatchedKind, line: string): WatchEvent {
   throw unreadable(kind, "watch");
 }
 
-function unreadable(kind: WatchedKind, verb: "list" | "watch"): ListWatchFault {
-  return new ListWatchFault(`what the API server sent for ${verb} ${resourceName(kind)} cannot be read; listing again`, "relist");
+function unreadable(kind: WatchedKind, verb: "list" | "watch"): ListWatchError {
+  const message = `the ${verb} response for ${resourceName(kind)} cannot be parsed; relisting`;
+  return new ListWatchError(message, "relist");
 }
 
 function fail(error: Error): never {

@@ -4,7 +4,7 @@ import { systemClock } from "../../../shared/inventory/clock.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A day at a time: a timer that another one sets is reached only by a later step. */
+/** Advances by one day at a time, because a tick does not run the timers that it creates. */
 function passDays(days: number): void {
   for (let day = 0; day < days; day++) mock.timers.tick(DAY_MS);
 }
@@ -12,7 +12,7 @@ function passDays(days: number): void {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
 afterEach(() => mock.timers.reset());
 
-test("a delay longer than setTimeout takes runs when it is over, not at once", async (t) => {
+test("runs a delay that exceeds the limit of setTimeout only after it elapsed", async (t) => {
   let runs = 0;
   systemClock.schedule(60 * DAY_MS, () => runs++);
   passDays(59);
@@ -21,11 +21,11 @@ test("a delay longer than setTimeout takes runs when it is over, not at once", a
   t.equal(runs, 1);
 });
 
-test("what is called off never runs, also after a part of a long delay", async (t) => {
+test("does not run a canceled call, even after part of a long delay", async (t) => {
   let runs = 0;
-  const callOff = systemClock.schedule(60 * DAY_MS, () => runs++);
+  const cancel = systemClock.schedule(60 * DAY_MS, () => runs++);
   passDays(30);
-  callOff();
+  cancel();
   passDays(60);
   t.equal(runs, 0);
 });

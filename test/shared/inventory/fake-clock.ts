@@ -6,7 +6,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that advances only on `advance`. */
 export class FakeClock implements Clock {
   #nowMs = Date.parse("2026-01-01T00:00:00Z");
   readonly #timers = new Set<Timer>();
@@ -23,12 +23,12 @@ export class FakeClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** The delays scheduled and neither run nor called off, in ms. */
+  /** The delays of the pending timers in ms, shortest first. */
   get delays(): number[] {
     return [...this.#timers].map(({ delayMs }) => delayMs).toSorted((a, b) => a - b);
   }
 
-  /** Runs, in their order, what falls due within `ms`. */
+  /** Runs the timers that are due within `ms`, in order. */
   advance(ms: number): void {
     const endMs = this.#nowMs + ms;
     for (;;) {
@@ -41,7 +41,7 @@ export class FakeClock implements Clock {
     this.#nowMs = endMs;
   }
 
-  /** Resolves to the shortest delay scheduled for which `matches` holds, now or as soon as there is one. */
+  /** Resolves to the shortest pending delay that `matches`, as soon as one exists. */
   async scheduled(matches: (delayMs: number) => boolean): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
     const check = (): void => {

@@ -5,18 +5,25 @@ import {
 import { text } from "node:stream/consumers";
 import { httpKubernetesAPI, type KubernetesAPI } from "../../../../shared/inventory/cluster/api.ts";
 
-/** A request that waits for the test to answer it. */
-export class HeldRequest {
+interface RequestParts {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A request that the test has not answered yet. */
+export class PendingRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly #response: ServerResponse;
-  /** Resolves when the client has hung up, or the answer is over. */
+  /** Resolves when the connection is closed or the response ends. */
   readonly closed: Promise<unknown>;
 
-  constructor(parts: { readonly method: string; readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }, response: ServerResponse) {
+  constructor(parts: RequestParts, response: ServerResponse) {
     const url = new URL(parts.url, "http://localhost");
     this.method = parts.method;
     this.path = url.pathname;
@@ -31,12 +38,12 @@ export class HeldRequest {
     this.#response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
   }
 
-  /** Begins a watch: headers now, lines by `write`. */
+  /** Starts the response of a watch: sends the headers; `write` sends the lines. */
   open(): void {
     this.#response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   }
 
-  /** Resolves when the bytes have been handed to the system, so that two writes are two chunks. */
+  /** Resolves when the operating system accepted the bytes, so that two writes are two chunks. */
   async write(bytes: string | Buffer): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#response.write(bytes, () => resolve());
@@ -47,20 +54,20 @@ export class HeldRequest {
     this.#response.end();
   }
 
-  /** Breaks the connection with a RST. */
+  /** Resets the connection (RST). */
   reset(): void {
     this.#response.socket?.resetAndDestroy();
   }
 }
 
-/** An API server on loopback that answers as the test says, request by request. */
+/** An API server on loopback. The test answers each request. */
 export class FakeAPIServer {
   readonly #server: Server;
-  readonly #held: HeldRequest[] = [];
-  readonly #waiting: ((request: HeldRequest) => void)[] = [];
+  readonly #pending: PendingRequest[] = [];
+  readonly #waiting: ((request: PendingRequest) => void)[] = [];
 
   constructor() {
-    this.#server = createServer((request, response) => void this.#hold(request, response));
+    this.#server = createServer((request, response) => void this.#receive(request, response));
   }
 
   async start(): Promise<void> {
@@ -83,21 +90,21 @@ export class FakeAPIServer {
     return httpKubernetesAPI(() => Promise.resolve({ server: this.url, options: {} }));
   }
 
-  /** The next request, now or when it comes. */
-  async next(): Promise<HeldRequest> {
-    const held = this.#held.shift();
-    if (held !== undefined) return held;
-    const { promise, resolve } = Promise.withResolvers<HeldRequest>();
+  /** Resolves with the next request. */
+  async next(): Promise<PendingRequest> {
+    const pending = this.#pending.shift();
+    if (pending !== undefined) return pending;
+    const { promise, resolve } = Promise.withResolvers<PendingRequest>();
     this.#waiting.push(resolve);
     return await promise;
   }
 
-  async #hold(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     const { method = "", url = "", headers } = request;
-    const held = new HeldRequest({ method, url, headers, body }, response);
+    const pending = new PendingRequest({ method, url, headers, body }, response);
     const waiting = this.#waiting.shift();
-    if (waiting === undefined) this.#held.push(held);
-    else waiting(held);
+    if (waiting === undefined) this.#pending.push(pending);
+    else waiting(pending);
   }
 }

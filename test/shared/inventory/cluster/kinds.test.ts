@@ -1,76 +1,207 @@
 import { test } from "tap";
-import { field } from "../../../../shared/decisions/kubernetes/json.ts";
-import { CLUSTER_KINDS } from "../../../../shared/inventory/cluster/kinds.ts";
-import { collectionPath, toStoredObject, resourceName } from "../../../../shared/inventory/cluster/watched-kind.ts";
+import { resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
+import { field, isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { CLUSTER_KINDS, resourceKind } from "../../../../shared/inventory/cluster/kinds.ts";
+import {
+  collectionPath, resourceName, toStoredObject, type WatchedKind,
+} from "../../../../shared/inventory/cluster/watched-kind.ts";
+import { definition } from "./fake-cluster.ts";
 
-/** What is kept of an object of a kind. */
-function kept(kind: string, object: object): unknown {
+const S3 = "s3.services.k8s.aws";
+
+/** Returns what the informer of a kind stores of an object. */
+function stored(kind: string, object: object): unknown {
   const found = CLUSTER_KINDS.find((one) => one.kind === kind);
   return found === undefined ? "no such kind" : toStoredObject(found, object);
 }
 
-const metadata = { name: "a", resourceVersion: "7", uid: "u", generation: 2, managedFields: [{}], labels: { l: "1" }, annotations: { n: "2" } };
+const metadata = {
+  name: "a",
+  resourceVersion: "7",
+  uid: "u",
+  generation: 2,
+  managedFields: [{}],
+  labels: { l: "1" },
+  annotations: { n: "2" },
+};
 
-test("a selector is kept whole but for managedFields", async (t) => {
+test("stores a selector without managedFields", async (t) => {
   const { managedFields: _, ...rest } = metadata;
-  t.same(kept("IAMRoleSelector", { metadata, spec: { arn: "x" }, status: { y: 1 } }), {
+  t.same(stored("IAMRoleSelector", { metadata, spec: { arn: "x" }, status: { y: 1 } }), {
     namespace: "",
     name: "a",
     resourceVersion: "7",
-    object: { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: rest, spec: { arn: "x" }, status: { y: 1 } },
+    object: {
+      apiVersion: "services.k8s.aws/v1alpha1",
+      kind: "IAMRoleSelector",
+      metadata: rest,
+      spec: { arn: "x" },
+      status: { y: 1 },
+    },
   });
 });
 
-test("of a namespace what decisions read", async (t) => {
-  const object = { metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" }, spec: { finalizers: [] }, status: { phase: "Terminating", conditions: [] } };
-  t.same(kept("Namespace", object), {
+test("stores the fields of a namespace that decisions read", async (t) => {
+  const object = {
+    metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
+    spec: { finalizers: [] },
+    status: { phase: "Terminating", conditions: [] },
+  };
+  t.same(stored("Namespace", object), {
     namespace: "",
     name: "a",
     resourceVersion: "7",
     object: {
       apiVersion: "v1",
       kind: "Namespace",
-      metadata: { name: "a", resourceVersion: "7", labels: { l: "1" }, annotations: { n: "2" }, deletionTimestamp: "2026-01-01T00:00:00Z" },
+      metadata: {
+        name: "a", resourceVersion: "7", labels: { l: "1" }, annotations: { n: "2" },
+        deletionTimestamp: "2026-01-01T00:00:00Z",
+      },
       status: { phase: "Terminating" },
     },
   });
-  t.match(kept("Namespace", { metadata }), { object: { status: {} } });
+  t.match(stored("Namespace", { metadata }), { object: { status: {} } });
 });
 
-const spec = (group: string): object => ({ group, names: { kind: "A" }, scope: "Cluster", versions: [{ name: "v1", served: true, storage: true, schema: {} }, 1], conversion: {} });
+const spec = (group: string): object => ({
+  group, names: { kind: "A" }, scope: "Cluster", conversion: {},
+  versions: [{ name: "v1", served: true, storage: true, schema: {} }, 1],
+});
 
-test("of ACK's definitions the versions, of others nothing", async (t) => {
+test("stores the versions of ACK's definitions, and no other definition", async (t) => {
   for (const group of ["s3.services.k8s.aws", "services.k8s.aws"]) {
-    t.match(kept("CustomResourceDefinition", { metadata, spec: spec(group) }), {
+    t.match(stored("CustomResourceDefinition", { metadata, spec: spec(group) }), {
       object: {
         apiVersion: "apiextensions.k8s.io/v1",
         metadata: { name: "a", resourceVersion: "7" },
-        spec: { group, names: { kind: "A" }, scope: "Cluster", versions: [{ name: "v1", served: true, storage: true }, {}] },
+        spec: {
+          group,
+          names: { kind: "A" },
+          scope: "Cluster",
+          versions: [{ name: "v1", served: true, storage: true }, {}],
+        },
       },
     });
   }
-  for (const group of ["example.com", "notservices.k8s.aws"]) t.match(kept("CustomResourceDefinition", { metadata, spec: spec(group) }), { object: null });
-  t.match(kept("CustomResourceDefinition", { metadata, spec: { group: "s3.services.k8s.aws" } }), { object: { spec: { versions: [] } } });
-  t.match(kept("CustomResourceDefinition", { metadata }), { object: null });
+  for (const group of ["example.com", "notservices.k8s.aws"]) {
+    t.match(stored("CustomResourceDefinition", { metadata, spec: spec(group) }), { object: null });
+  }
+  t.match(stored("CustomResourceDefinition", { metadata, spec: { group: S3 } }), {
+    object: { spec: { versions: [] } },
+  });
+  t.match(stored("CustomResourceDefinition", { metadata }), { object: null });
 });
 
-test("of all schemas that of the selectors alone is kept", async (t) => {
+test("stores only the schema of IAMRoleSelector", async (t) => {
   const versions = (kind: string): unknown => {
-    const object = field(kept("CustomResourceDefinition", { metadata, spec: { ...spec("services.k8s.aws"), names: { kind } } }), "object");
-    return field(field(object, "spec"), "versions");
+    const crd = { metadata, spec: { ...spec("services.k8s.aws"), names: { kind } } };
+    return field(field(field(stored("CustomResourceDefinition", crd), "object"), "spec"), "versions");
   };
   t.strictSame(versions("IAMRoleSelector"), [{ name: "v1", served: true, storage: true, schema: {} }, {}]);
   t.strictSame(versions("FieldExport"), [{ name: "v1", served: true, storage: true }, {}]);
 });
 
-test("what has no name or version is no object", async (t) => {
-  for (const object of [{}, { metadata: {} }, { metadata: { name: "a" } }, { metadata: { resourceVersion: "1" } }]) t.equal(kept("Namespace", object), null);
+test("rejects an object without a name or resource version", async (t) => {
+  for (const object of [{}, { metadata: {} }, { metadata: { name: "a" } }, { metadata: { resourceVersion: "1" } }]) {
+    t.equal(stored("Namespace", object), null);
+  }
 });
 
-test("paths and names as the API server and RBAC have them", async (t) => {
+test("has the paths of the API server and the resource names of RBAC", async (t) => {
   t.same(CLUSTER_KINDS.map((kind) => [collectionPath(kind), resourceName(kind)]), [
     ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", "iamroleselectors.services.k8s.aws"],
     ["/api/v1/namespaces", "namespaces"],
     ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "customresourcedefinitions.apiextensions.k8s.io"],
   ]);
+});
+
+function kindOf(crd: object): WatchedKind | null {
+  return isJsonObject(crd) ? resourceKind(crd) : null;
+}
+
+function storedBucket(object: object): JsonObject | null {
+  const kind = kindOf(definition(S3, "Bucket"));
+  return kind === null ? null : (toStoredObject(kind, object)?.object ?? null);
+}
+
+test("lists a resource kind in its stored version, or in a served one", (t) => {
+  const path = (crd: object): string | null => {
+    const kind = kindOf(crd);
+    return kind === null ? null : collectionPath(kind);
+  };
+  t.equal(path(definition(S3, "Bucket")), `/apis/${S3}/v1alpha1/buckets`);
+  t.equal(path(definition(S3, "Bucket", { versions: ["v1", "v1alpha1"] })), `/apis/${S3}/v1/buckets`);
+  const versions = [{ name: "v1", served: false, storage: true }, { name: "v1alpha1", served: true, storage: false }];
+  const bucketSpec = { group: S3, scope: "Namespaced", names: { kind: "Bucket", plural: "buckets" } };
+  t.equal(path({ ...definition(S3, "Bucket"), spec: { ...bucketSpec, versions } }), `/apis/${S3}/v1alpha1/buckets`);
+  t.equal(path(definition(S3, "Bucket", { served: false })), null);
+  t.equal(path(definition(S3, "Bucket", { established: false })), null);
+  t.equal(path(definition(S3, "Bucket", { scope: "Cluster" })), null);
+  t.equal(path(definition("services.k8s.aws", "IAMRoleSelector")), null, "not an AWS resource");
+  t.equal(path(definition("s3.example.com", "Bucket")), null);
+  t.equal(path({ ...definition(S3, "Bucket"), spec: bucketSpec }), null);
+  t.equal(path({ ...definition(S3, "Bucket"), status: {} }), null);
+  t.end();
+});
+
+const COMPLETE_BUCKET = {
+  metadata: {
+    name: "b", namespace: "team-a", resourceVersion: "7", uid: "u", generation: 3, managedFields: [{}],
+    finalizers: ["finalizers.s3.services.k8s.aws/Bucket"],
+    labels: { app: "shop" },
+    deletionTimestamp: "2026-01-01T00:00:00Z",
+    annotations: {
+      "services.k8s.aws/region": "eu-west-1",
+      "s3.services.k8s.aws/deletion-policy": "retain",
+      "ack-role-resolver.io/allow": "IRS-30",
+      "kubectl.kubernetes.io/last-applied-configuration": "{}",
+      "services.k8s.aws.example.com/region": "x",
+      "notservices.k8s.aws/region": "x",
+      "services.k8s.aws": "x",
+      "my-ack-role-resolver.io/allow": "x",
+    },
+  },
+  spec: { name: "b", tagging: { tagSet: [] } },
+  status: {
+    ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "111122223333", region: "eu-west-1" },
+    conditions: [
+      { type: "ACK.ResourceSynced", status: "True", message: "long", lastTransitionTime: "x" },
+      { type: "ACK.Terminal", status: "False" },
+    ],
+    location: "http://b",
+  },
+};
+
+test("stores the fields of a resource that decisions read", (t) => {
+  t.same(storedBucket(COMPLETE_BUCKET), {
+    apiVersion: `${S3}/v1alpha1`,
+    kind: "Bucket",
+    metadata: {
+      name: "b", namespace: "team-a", resourceVersion: "7", labels: { app: "shop" },
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      annotations: {
+        "services.k8s.aws/region": "eu-west-1", "s3.services.k8s.aws/deletion-policy": "retain",
+        "ack-role-resolver.io/allow": "IRS-30",
+      },
+    },
+    status: {
+      ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "111122223333", region: "eu-west-1" },
+      conditions: [{ type: "ACK.ResourceSynced", status: "True" }],
+    },
+  });
+  t.same(storedBucket({ metadata: { name: "b", resourceVersion: "1" } }), {
+    apiVersion: `${S3}/v1alpha1`, kind: "Bucket",
+    metadata: { name: "b", resourceVersion: "1", annotations: {} }, status: { conditions: [] },
+  });
+  t.end();
+});
+
+test("resolves a stored resource like the complete one", (t) => {
+  const complete = { apiVersion: `${S3}/v1alpha1`, kind: "Bucket", ...COMPLETE_BUCKET };
+  const { annotations: _, ...read } = resourceOf(storedBucket(COMPLETE_BUCKET) ?? {});
+  const { annotations: __, ...all } = resourceOf(complete);
+  t.same(read, all);
+  t.match(read, { created: true, deleting: true });
+  t.end();
 });

@@ -1,13 +1,13 @@
 import { type Test, test } from "tap";
 import { ClusterSource } from "../../../../shared/inventory/cluster/source.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { FakeAPIServer, type HeldRequest } from "./fake-api-server.ts";
+import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
+import { DEFINITIONS, eventually, NAMESPACES, SELECTORS } from "./fake-cluster.ts";
 
-const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
-const NAMESPACES = "/api/v1/namespaces";
-const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-const metadata = (name: string, more: object = {}): object => ({ name, resourceVersion: "5", managedFields: [{ manager: "kubectl" }], ...more });
+const metadata = (name: string, more: object = {}): object => (
+  { name, resourceVersion: "5", managedFields: [{ manager: "kubectl" }], ...more }
+);
 const selector = (name: string): object => ({
   apiVersion: "services.k8s.aws/v1alpha1",
   kind: "IAMRoleSelector",
@@ -16,7 +16,13 @@ const selector = (name: string): object => ({
 });
 const definition = (group: string, kind: string): object => ({
   metadata: metadata(`${kind.toLowerCase()}s.${group}`),
-  spec: { group, scope: "Namespaced", names: { kind }, versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: {} } }, { name: "v1alpha1", served: true, storage: false }] },
+  spec: {
+    group, scope: "Namespaced", names: { kind },
+    versions: [
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: {} } },
+      { name: "v1alpha1", served: true, storage: false },
+    ],
+  },
 });
 
 const ITEMS: Readonly<Record<string, readonly object[]>> = {
@@ -37,14 +43,14 @@ async function clusterSource(t: Test): Promise<{ server: FakeAPIServer; clock: F
   return { server, clock, source };
 }
 
-function answerList(request: HeldRequest): void {
+function answerList(request: PendingRequest): void {
   request.answer(200, { metadata: { resourceVersion: "10" }, items: ITEMS[request.path] });
 }
 
-/** Answers all lists, and gives the opened watches by path. */
-async function load(server: FakeAPIServer, source: ClusterSource): Promise<Map<string, HeldRequest>> {
+/** Answers all lists, and returns the open watches by path. */
+async function load(server: FakeAPIServer, source: ClusterSource): Promise<Map<string, PendingRequest>> {
   const started = source.start();
-  const watches = new Map<string, HeldRequest>();
+  const watches = new Map<string, PendingRequest>();
   while (watches.size < 3) {
     const request = await server.next();
     if (request.query["watch"] === undefined) {
@@ -58,18 +64,13 @@ async function load(server: FakeAPIServer, source: ClusterSource): Promise<Map<s
   return watches;
 }
 
-async function change(source: ClusterSource, holds: () => boolean): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const end = source.onChange(() => (holds() ? resolve() : undefined));
-  if (!holds()) await promise;
-  end();
-}
-
-test("it is loaded when every kind has been listed, and not before", async (t) => {
+test("is loaded when every kind is listed", async (t) => {
   const { server, clock, source } = await clusterSource(t);
   const started = source.start();
   const requests = [await server.next(), await server.next(), await server.next()];
-  t.same(requests.map(({ path, query }) => `${path} ${query["limit"]}`).toSorted(), [`${NAMESPACES} 500`, `${DEFINITIONS} 50`, `${SELECTORS} 500`]);
+  t.same(requests.map(({ path, query }) => `${path} ${query["limit"]}`).toSorted(), [
+    `${NAMESPACES} 500`, `${DEFINITIONS} 50`, `${SELECTORS} 500`,
+  ]);
   const [last, ...others] = requests;
   for (const request of others) answerList(request);
   await server.next();
@@ -81,42 +82,46 @@ test("it is loaded when every kind has been listed, and not before", async (t) =
   t.same([...source.inventory.selectors.keys()], ["a"]);
   t.equal(source.inventory.namespaceLabels("team-a").get("tier"), "gold");
   t.same(source.inventory.kindVersions("s3.services.k8s.aws", "Bucket"), { storage: "v1", served: ["v1", "v1alpha1"] });
-  t.equal(source.inventory.kindVersions("example.com", "Other"), null, "a definition that no decision reads is not kept");
+  t.equal(source.inventory.kindVersions("example.com", "Other"), null, "definitions of other groups are not stored");
 });
 
-test("events change the inventory and tell who listens", async (t) => {
+test("applies watch events to the inventory and notifies listeners", async (t) => {
   const { server, source } = await clusterSource(t);
   const watches = await load(server, source);
-  await watches.get(SELECTORS)?.write(`${JSON.stringify({ type: "ADDED", object: { ...selector("b"), metadata: metadata("b", { resourceVersion: "11" }) } })}\n`);
-  await change(source, () => source.inventory.selectors.has("b"));
-  await watches.get(NAMESPACES)?.write(`${JSON.stringify({ type: "DELETED", object: { metadata: metadata("team-a", { resourceVersion: "12" }) } })}\n`);
-  await change(source, () => !source.inventory.hasNamespace("team-a"));
-  await watches.get(DEFINITIONS)?.write(`${JSON.stringify({ type: "DELETED", object: definition("s3.services.k8s.aws", "Bucket") })}\n`);
-  await change(source, () => source.inventory.kindVersions("s3.services.k8s.aws", "Bucket") === null);
+  const emit = async (path: string, type: string, object: object): Promise<void> => {
+    await watches.get(path)?.write(`${JSON.stringify({ type, object })}\n`);
+  };
+  await emit(SELECTORS, "ADDED", { ...selector("b"), metadata: metadata("b", { resourceVersion: "11" }) });
+  await eventually(source, () => source.inventory.selectors.has("b"));
+  await emit(NAMESPACES, "DELETED", { metadata: metadata("team-a", { resourceVersion: "12" }) });
+  await eventually(source, () => !source.inventory.hasNamespace("team-a"));
+  await emit(DEFINITIONS, "DELETED", definition("s3.services.k8s.aws", "Bucket"));
+  await eventually(source, () => source.inventory.kindVersions("s3.services.k8s.aws", "Bucket") === null);
   t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "b"]);
 });
 
-test("it is as current as the kind heard of the longest ago", async (t) => {
+test("is as old as the stalest watched kind", async (t) => {
   const { server, clock, source } = await clusterSource(t);
   const watches = await load(server, source);
   const loadedMs = clock.now();
   clock.advance(60_000);
   const { inventory } = source;
-  // An event behind the bookmark shows when the bookmark has been heard.
-  const tell = async (path: string, object: object, isHeard: () => boolean): Promise<void> => {
+  // The event after the bookmark shows that the bookmark was handled.
+  const emit = async (path: string, object: object, isHandled: () => boolean): Promise<void> => {
     const bookmark = { type: "BOOKMARK", object: { metadata: { resourceVersion: "20" } } };
     await watches.get(path)?.write(`${JSON.stringify(bookmark)}\n${JSON.stringify({ type: "ADDED", object })}\n`);
-    await change(source, isHeard);
+    await eventually(source, isHandled);
   };
-  await tell(SELECTORS, selector("b"), () => inventory.selectors.has("b"));
-  await tell(NAMESPACES, { metadata: metadata("team-b") }, () => inventory.hasNamespace("team-b"));
-  t.equal(source.status.lastSyncMs, loadedMs, "the definitions were not heard of since");
-  await tell(DEFINITIONS, definition("ec2.services.k8s.aws", "VPC"), () => inventory.kindVersions("ec2.services.k8s.aws", "VPC") !== null);
+  await emit(SELECTORS, selector("b"), () => inventory.selectors.has("b"));
+  await emit(NAMESPACES, { metadata: metadata("team-b") }, () => inventory.hasNamespace("team-b"));
+  t.equal(source.status.lastSyncMs, loadedMs, "the definitions were not synced since");
+  const isVPCKnown = (): boolean => inventory.kindVersions("ec2.services.k8s.aws", "VPC") !== null;
+  await emit(DEFINITIONS, definition("ec2.services.k8s.aws", "VPC"), isVPCKnown);
   t.equal(source.status.lastSyncMs, clock.now());
   t.equal(clock.now(), loadedMs + 60_000);
 });
 
-test("a cluster without the IAMRoleSelector kind is not one without selectors", async (t) => {
+test("is not loaded from a cluster without the IAMRoleSelector kind", async (t) => {
   const { server, clock, source } = await clusterSource(t);
   let started = false;
   const starting = source.start().then(() => (started = true));
@@ -125,13 +130,14 @@ test("a cluster without the IAMRoleSelector kind is not one without selectors", 
     if (request.path === SELECTORS) request.answer(404, "404 page not found");
     else answerList(request);
   }
-  await change(source, () => source.status.fault !== null);
+  await eventually(source, () => source.status.fault !== null);
   await server.next();
   await server.next();
   t.same(source.status, {
     loaded: false,
     lastSyncMs: null,
-    fault: `the cluster has no IAMRoleSelector (404 on ${SELECTORS}), which is not the same as having none of them; install its CustomResourceDefinition, as with "ack-role-resolver manifests crds | kubectl apply -f -"`,
+    fault: `the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS}); install its `
+      + 'CustomResourceDefinition, for example with "ack-role-resolver manifests crds | kubectl apply -f -"',
   });
   t.equal(started, false);
   clock.advance(await clock.scheduled((ms) => ms < 60_000));
@@ -140,25 +146,31 @@ test("a cluster without the IAMRoleSelector kind is not one without selectors", 
   t.match(source.status, { loaded: true, fault: null });
 });
 
-test("every kind that may not be listed is named", async (t) => {
+test("names every kind that cannot be listed", async (t) => {
   const { server, source } = await clusterSource(t);
   const starting = source.start();
-  for (const request of [await server.next(), await server.next(), await server.next()]) request.answer(403, { message: "forbidden" });
-  await change(source, () => source.status.fault?.match(/not allowed to list/g)?.length === 3);
-  t.match(source.status.fault, /iamroleselectors\.services\.k8s\.aws .*; not allowed to list namespaces .*; not allowed to list customresourcedefinitions\.apiextensions\.k8s\.io /);
-  const rejected = t.rejects(starting, { code: "ERR_NOT_READY", message: /^stopped before the inventory was loaded: not allowed to list iamroleselectors/ });
+  for (const request of [await server.next(), await server.next(), await server.next()]) {
+    request.answer(403, { message: "forbidden" });
+  }
+  await eventually(source, () => source.status.fault?.match(/not allowed to list/g)?.length === 3);
+  for (const resource of [
+    "iamroleselectors.services.k8s.aws", "namespaces", "customresourcedefinitions.apiextensions.k8s.io",
+  ]) t.match(source.status.fault, `not allowed to list ${resource} in the whole cluster; `);
+  const rejected = t.rejects(starting, {
+    code: "ERR_NOT_READY", message: /^Stopped before the inventory was loaded: not allowed to list iamroleselectors/,
+  });
   await source.stop();
   await rejected;
 });
 
-test("a fault keeps the view, and is told once", async (t) => {
+test("keeps the inventory during a fault, and notifies listeners once", async (t) => {
   const { server, source } = await clusterSource(t);
   const watches = await load(server, source);
-  let told = 0;
-  source.onChange(() => told++);
+  let notifications = 0;
+  source.onChange(() => notifications++);
   watches.get(SELECTORS)?.reset();
-  await change(source, () => source.status.fault !== null);
-  t.match(source.status, { loaded: true, fault: /^iamroleselectors\.services\.k8s\.aws cannot be followed: / });
+  await eventually(source, () => source.status.fault !== null);
+  t.match(source.status, { loaded: true, fault: /^cannot list or watch iamroleselectors\.services\.k8s\.aws: / });
   t.same([...source.inventory.selectors.keys()], ["a"]);
-  t.equal(told, 1);
+  t.equal(notifications, 1);
 });

@@ -1,0 +1,56 @@
+import { test } from "tap";
+import type { ClusterSourceOptions } from "../../../../shared/inventory/cluster/source.ts";
+import { eventually, fakeCluster } from "./fake-cluster.ts";
+
+const MAPS = "/api/v1/namespaces/ack/configmaps";
+const map = (name: string, data: object): object => ({
+  metadata: { name, namespace: "ack", resourceVersion: "3", annotations: { large: "x" } }, data,
+});
+const carmMaps = (isRequired: boolean): Partial<ClusterSourceOptions> => ({
+  resources: undefined, carmMaps: { namespace: "ack", isRequired },
+});
+
+test("lists and watches each CARM map by its name", async (t) => {
+  const { cluster, source } = await fakeCluster(t, [], carmMaps(true));
+  await source.start();
+  await cluster.until(() => cluster.watches.has(MAPS));
+  t.same(cluster.lists.filter((list) => list.startsWith(MAPS)).toSorted(), [
+    `${MAPS}?fieldSelector=metadata.name%3Dack-role-account-map&limit=500`,
+    `${MAPS}?fieldSelector=metadata.name%3Dack-role-team-map&limit=500`,
+  ]);
+  t.match(cluster.watches.get(MAPS)?.query, {
+    fieldSelector: /^metadata\.name=ack-role-(account|team)-map$/,
+    watch: "true",
+  });
+  t.equal(source.inventory.includes("config maps"), true, "missing maps are known to be missing");
+  await cluster.emit(MAPS, "ADDED", map("ack-role-team-map", { payments: "arn:aws:iam::111122223333:role/payments" }));
+  await eventually(source, () => source.inventory.configMap("ack", "ack-role-team-map") !== null);
+  t.same([...(source.inventory.configMap("ack", "ack-role-team-map") ?? [])], [
+    ["payments", "arn:aws:iam::111122223333:role/payments"],
+  ]);
+  await cluster.emit(MAPS, "DELETED", map("ack-role-team-map", {}));
+  await eventually(source, () => source.inventory.configMap("ack", "ack-role-team-map") === null);
+});
+
+test("is loaded without optional CARM maps, which are unlisted", async (t) => {
+  const { cluster, source } = await fakeCluster(t, [], carmMaps(false));
+  cluster.errors.set(MAPS, { status: 403 });
+  await source.start();
+  const fault = (): string => source.status.fault ?? "";
+  await eventually(source, () => fault().includes("team-map") && fault().includes("account-map"));
+  t.equal(source.status.loaded, true);
+  t.match(fault(), "not allowed to list configmaps named ack-role-account-map in the namespace ack; grant the verbs ");
+  t.equal(source.inventory.includes("config maps"), false);
+  t.same([...source.inventory.unlisted("config maps")].toSorted(), [
+    "ack/ack-role-account-map",
+    "ack/ack-role-team-map",
+  ]);
+});
+
+test("is not loaded without required CARM maps", async (t) => {
+  const { cluster, source } = await fakeCluster(t, [], carmMaps(true));
+  cluster.errors.set(MAPS, { status: 403 });
+  source.start().catch(() => undefined);
+  await eventually(source, () => source.status.fault !== null);
+  t.equal(source.status.loaded, false);
+});
