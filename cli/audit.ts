@@ -1,92 +1,92 @@
-import { type Audit, type AuditFinding, auditSteps, type Section, SECTIONS } from "../shared/decisions/audit.ts";
+import { type Audit, type AuditFinding, auditObjects, type Section, SECTIONS } from "../shared/decisions/audit.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
+import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
+import {
+  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLine,
+} from "./located-finding.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter, Progress } from "./terminal.ts";
 
-/** A finding in the shape of `lint -o json`, with the section of the report that it is in. */
-export interface ReportedFinding extends LocatedFinding {
+/** A finding in the format of `lint -o json`, with its section of the report. */
+interface ReportedFinding extends LocatedFinding {
   readonly section: AuditFinding["section"];
 }
-
-/** Prints nothing but the faults when anything could not be read. */
-export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io);
-  if (isUnreadable(state.faults, io)) return EXIT.usage;
-  const audit = auditWithProgress(state, settings, io);
-  const findings = audit.findings.map((finding) => reported(finding, state));
-  const { summary, skipped: notApplied } = audit;
-  if (settings.output === "json") io.stdout.write(`${JSON.stringify({ summary: { ...summary, ...bySeverity(findings) }, findings, notApplied }, null, 2)}\n`);
-  else {
-    writeLines(io.stdout, auditLines({ summary, findings }, painter(io.stdout, io.environment)));
-    if (notApplied.length > 0) writeLines(io.stderr, [notAppliedLine(notApplied, painter(io.stderr, io.environment))]);
-  }
-  const failing = findings.some(({ severity, waived }) => severity === "deny" || (settings.failOn === "warn" && !waived));
-  return failing ? EXIT.findings : EXIT.fine;
-}
-
-function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
-  const progress = new Progress(io.stderr);
-  const steps = auditSteps({ objects: objects.map(({ object }) => object), inventory, origin }, decisionSettings(settings));
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) {
-      progress.end();
-      return step.value;
-    }
-    progress.tell(`${step.value} of ${objects.length} objects looked at`);
-  }
-}
-
-function reported(finding: AuditFinding, { objects }: State): ReportedFinding {
-  const found = objects[finding.index];
-  if (found === undefined) throw new Error(`a finding of object ${finding.index}, which was not audited`);
-  return { section: finding.section, ...locate(finding, found) };
-}
-
-function bySeverity(findings: readonly ReportedFinding[]): { denied: number; warned: number } {
-  const denied = findings.filter(({ severity }) => severity === "deny").length;
-  return { denied, warned: findings.length - denied };
-}
-
-/** The title of each section, and what one of its objects is. */
-const TITLES: Readonly<Record<Section, string>> = {
-  malformed: "malformed selectors, which take no part",
-  faulty: "selectors that take part, but the webhook would refuse",
-  conflicts: "resources in conflict",
-  refused: "resources whose role the maps do not tell",
-  drift: "resources in another account or region than wanted",
-  unexpectedAccounts: "roles and resources in accounts that are not allowed",
-  onDefault: "resources on the controller's own role",
-  selectingNothing: "selectors that select nothing",
-  staleAnnotations: "resources whose annotations are stale",
-  checks: "objects that other checks find fault with",
-};
 
 interface Report {
   readonly summary: Audit["summary"];
   readonly findings: readonly ReportedFinding[];
 }
 
-/** The counts, then each section that has a finding. */
-export function auditLines({ summary, findings }: Report, paint: Paint): string[] {
-  const { objects, selectors, resources, unannotated } = summary;
-  const counts = SECTIONS.map((section) => [String(summary[section]), TITLES[section]]);
-  const lines = [`${objects} objects: ${selectors} selectors, ${resources} resources (${unannotated} without our annotations)`, ...formatTable(counts, ["right"])];
-  for (const section of SECTIONS) {
-    const own = findings.filter((finding) => finding.section === section);
-    if (own.length > 0) lines.push("", paint("bold", capitalised(TITLES[section])), ...own.flatMap((finding) => findingLines(finding, paint)));
+/** Prints the report. If any input is unreadable, it prints only the faults. */
+export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
+  const state = await readState(settings, io);
+  if (isUnreadable(state.faults, io)) return EXIT.usage;
+  const audit = auditWithProgress(state, settings, io);
+  const report = { summary: audit.summary, findings: audit.findings.map((finding) => reportedFinding(finding, state)) };
+  if (settings.output === "json") printJSON(report, audit.skipped, io);
+  else printText(report, audit.skipped, io);
+  return isFailing(report.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
+}
+
+function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
+  const progress = new Progress(io.stderr);
+  const input = { objects: objects.map(({ object }) => object), inventory, origin };
+  const steps = auditObjects(input, decisionSettings(settings));
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) {
+      progress.clear();
+      return step.value;
+    }
+    progress.update(`${step.value} of ${objects.length} objects checked`);
   }
-  return lines;
 }
 
-/** The checks that could not be applied, and what each would have had to know. */
-export function notAppliedLine(notApplied: Audit["skipped"], paint: Paint): string {
-  return paint("dim", `not applied: ${notApplied.map(({ code, needs }) => `${code} (needs ${needs})`).join(", ")}`);
+function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFinding {
+  const found = objects[finding.index];
+  if (found === undefined) throw new Error(`finding for unknown object ${finding.index}`);
+  return { section: finding.section, ...locate(finding, found) };
 }
 
-function capitalised(text: string): string {
+function printJSON({ summary, findings }: Report, notApplied: Audit["skipped"], io: IO): void {
+  const json = { summary: { ...summary, ...countBySeverity(findings) }, findings, notApplied };
+  io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+}
+
+function printText(report: Report, skipped: Audit["skipped"], io: IO): void {
+  writeLines(io.stdout, reportLines(report, painter(io.stdout, io.environment)));
+  if (skipped.length > 0) writeLines(io.stderr, [skippedLine(skipped, painter(io.stderr, io.environment))]);
+}
+
+/** The title of each section, which also names its objects in the counts. */
+const TITLES: Readonly<Record<Section, string>> = {
+  malformed: "malformed selectors (not effective)",
+  faulty: "effective selectors that the webhook would deny",
+  conflicts: "resources in conflict",
+  refused: "resources without a role in the CARM maps",
+  drift: "resources in a different account or region than resolved",
+  unexpectedAccounts: "roles and resources in accounts that are not allowed",
+  onDefault: "resources on the controller's own role",
+  selectingNothing: "selectors that select no resource",
+  staleAnnotations: "resources with stale annotations",
+  checks: "objects with findings of other checks",
+};
+
+/** Returns the counts, then each section that has findings. */
+function reportLines({ summary, findings }: Report, paint: Paint): string[] {
+  const { objects, selectors, resources, unannotated } = summary;
+  const total = `${countOf(objects, "object")}: ${countOf(selectors, "selector")}, ${countOf(resources, "resource")}`;
+  const counts = SECTIONS.map((section) => [String(summary[section]), TITLES[section]]);
+  const sections = SECTIONS.flatMap((section) => {
+    const own = findings.filter((finding) => finding.section === section);
+    if (own.length === 0) return [];
+    return ["", paint("bold", capitalized(TITLES[section])), ...own.flatMap((finding) => findingLines(finding, paint))];
+  });
+  return [`${total} (${unannotated} without resolution annotations)`, ...formatTable(counts, ["right"]), ...sections];
+}
+
+function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,12 +1,11 @@
 import { makeCertificates } from "../certs/make.ts";
 import { storeCertificates } from "../certs/store.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 
-/** Prints the paths of what it wrote, a line each. */
+/** Writes the certificates and prints their paths, one line each. */
 export async function runCertsMake({ dir, host, force }: SettingsFor<"certs make">, io: IO): Promise<ExitStatus> {
   const certificates = await makeCertificates({ hosts: host, now: new Date() });
-  const paths = await storeCertificates(dir ?? "", certificates, { force });
-  for (const path of paths) io.stdout.write(`${path}\n`);
+  writeLines(io.stdout, await storeCertificates(dir ?? "", certificates, { force }));
   return EXIT.fine;
 }

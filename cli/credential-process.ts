@@ -10,48 +10,49 @@ import { formatExpiration, statedExpirationMs } from "../sidecar/http/respond.ts
 import { readToken } from "../sidecar/token.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
-/** An answer of the sidecar, or of whoever listens there, its body whole. */
-export interface SidecarAnswer {
+/** A complete response of the server at --endpoint. */
+export interface SidecarResponse {
   readonly status: number;
   readonly body: string;
 }
 
-/** Asks once. Rejects with a system error where there is no answer, or one that is larger than credentials can be. */
-export type AskSidecar = (url: URL, token: string, signal: AbortSignal) => Promise<SidecarAnswer>;
+/** Sends one request. Rejects with a system error without a response, and with a RangeError if it is too large. */
+export type SendRequest = (url: URL, token: string, signal: AbortSignal) => Promise<SidecarResponse>;
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const HEADER_LIMIT_BYTES = 8 * 1024;
 
-/** Through node:http: the sidecar takes fetch's Sec-Fetch-Mode for a browser's, and a redirect is not followed. */
-export const askSidecar: AskSidecar = async (url, token, signal) => {
+/** Uses node:http: the sidecar rejects the Sec-Fetch-Mode header of fetch. Redirects are not followed. */
+export const sendRequest: SendRequest = async (url, token, signal) => {
   const { request } = await (url.protocol === "https:" ? import("node:https") : import("node:http"));
-  const { promise, resolve, reject } = Promise.withResolvers<SidecarAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<SidecarResponse>();
   const options: RequestOptions = {
     headers: { accept: "application/json", authorization: token },
     signal,
     maxHeaderSize: HEADER_LIMIT_BYTES,
-    // An agent of its own takes no proxy from the environment (https://nodejs.org/api/http.html#built-in-proxy-support).
+    // Without the global agent no proxy of the environment is used:
+    // https://nodejs.org/api/http.html#built-in-proxy-support
     agent: false,
     lookup: loopbackLookup,
   };
-  request(url, options, (response) => void readAnswer(response).then(resolve, reject)).on("error", reject).end();
+  request(url, options, (response) => void readResponse(response).then(resolve, reject)).on("error", reject).end();
   return await promise;
 };
 
-/** `localhost` is this machine whatever a resolver says: https://www.rfc-editor.org/rfc/rfc6761#section-6.3 */
+/** Resolves `localhost` to loopback without a resolver: https://www.rfc-editor.org/rfc/rfc6761#section-6.3 */
 const loopbackLookup: LookupFunction = (_name, { all }, done) => {
   if (all === true) done(null, [{ address: "127.0.0.1", family: 4 }, { address: "::1", family: 6 }]);
   else done(null, "127.0.0.1", 4);
 };
 
-async function readAnswer(response: IncomingMessage): Promise<SidecarAnswer> {
+async function readResponse(response: IncomingMessage): Promise<SidecarResponse> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Without an encoding set a response gives Buffers; node's types leave them `any`.
+  // Without an encoding the chunks are Buffers. The types of Node.js declare them as `any`.
   const received: AsyncIterable<Buffer> = response;
   for await (const bytes of received) {
     size += bytes.length;
-    if (size > BODY_LIMIT_BYTES) throw new RangeError("the answer is larger than credentials can be");
+    if (size > BODY_LIMIT_BYTES) throw new RangeError(`the response is larger than ${BODY_LIMIT_BYTES} bytes`);
     chunks.push(bytes);
   }
   return { status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") };
@@ -61,115 +62,130 @@ type Settings = SettingsFor<"credential-process">;
 
 export interface CredentialProcessPorts {
   readonly clock: Clock;
-  readonly ask: AskSidecar;
+  readonly send: SendRequest;
 }
 
-/** A little over the 900 ms within which the sidecar answers whatever STS does. */
-const TRY_LIMIT_MS = 1_200;
-/** All tries and the pauses between them: an SDK waits for this command, most without a limit. */
-const LIMIT_MS = 5_000;
-const PAUSE = { firstMs: 100, mostMs: 1_000 } as const;
+/** Slightly more than the 900 ms within which the sidecar always responds. */
+const ATTEMPT_LIMIT_MS = 1_200;
+/** The limit of all attempts and pauses. SDKs wait for this command, most of them without a limit. */
+const TOTAL_LIMIT_MS = 5_000;
+const PAUSE = { firstMs: 100, maxMs: 1_000 } as const;
 const MESSAGE_LIMIT = 2_000;
-const SHORT_TOKEN = 16;
+/** Shorter tokens are for local trials and may occur in a message by chance, so they are not redacted. */
+const REDACTED_TOKEN_LENGTH = 16;
 
 /**
- * Prints what a profile's `credential_process` must: https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html
- * All of it or nothing, since SDKs quote what they cannot read.
+ * Prints credentials in the format of `credential_process`, or nothing: SDKs show output that they cannot parse.
+ * Format: https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html
  */
-export async function runCredentialProcess(settings: Settings, io: IO, ports: CredentialProcessPorts = { clock: systemClock, ask: askSidecar }): Promise<ExitStatus> {
+export async function runCredentialProcess(
+  settings: Settings, io: IO, ports: CredentialProcessPorts = { clock: systemClock, send: sendRequest },
+): Promise<ExitStatus> {
   const url = credentialsURL(settings);
   const token = await tokenOf(settings);
-  const outcome = await obtain(ports, (signal) => ports.ask(url, token, signal));
-  const read = "fault" in outcome ? outcome : readOutput(outcome, ports.clock.now());
-  if ("fault" in read) {
-    io.stderr.write(`ack-role-resolver: ${url.origin}: ${printable(withoutToken(read.fault, token).slice(0, MESSAGE_LIMIT))}\n`);
+  const outcome = await requestWithRetries(ports.clock, (signal) => ports.send(url, token, signal));
+  const result = "fault" in outcome ? outcome : readOutput(outcome, ports.clock.now());
+  if ("fault" in result) {
+    const fault = printable(withoutToken(result.fault, token).slice(0, MESSAGE_LIMIT));
+    io.stderr.write(`ack-role-resolver: ${url.origin}: ${fault}\n`);
     return EXIT.findings;
   }
-  io.stdout.write(`${JSON.stringify(read.output)}\n`);
+  io.stdout.write(`${JSON.stringify(result.output)}\n`);
   return EXIT.fine;
 }
 
-/** Throws ERR_CONFIG_INVALID naming every fault. */
+/** Throws ERR_CONFIG_INVALID with one line for each fault. */
 function credentialsURL({ endpoint, selector, namespace, kind, label }: Settings): URL {
   const faults: string[] = [];
   for (const text of kind) readGroupedKind(text, faults);
   readLabels(label, faults);
   const url = URL.parse(endpoint ?? "");
-  if (url === null) faults.push("--endpoint: there is no such port; expected one up to 65535, such as http://127.0.0.1:9780");
+  if (url === null) faults.push("--endpoint: expected a port of at most 65535, such as http://127.0.0.1:9780");
   if (url === null || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  url.pathname = selector === null ? `/v1/credentials/namespaces/${namespace ?? ""}` : `/v1/credentials/selectors/${selector}`;
+  const path = selector === null ? `namespaces/${namespace ?? ""}` : `selectors/${selector}`;
+  url.pathname = `/v1/credentials/${path}`;
   for (const text of kind) url.searchParams.append("kind", text);
   for (const text of label) url.searchParams.append("label", text);
   return url;
 }
 
 async function tokenOf({ tokenFile }: Settings): Promise<string> {
-  const token = await readToken(tokenFile ?? "");
+  const file = tokenFile ?? "";
+  const token = await readToken(file);
   if (token !== null) return token;
-  throw new ResolverError("ERR_CONFIG_INVALID", `--token-file ${tokenFile ?? ""}: absent or empty; give the file that the running sidecar was given with its --token-file.`);
+  const message = `--token-file ${file}: missing or empty; pass the --token-file of the running sidecar`;
+  throw new ResolverError("ERR_CONFIG_INVALID", message);
 }
 
-/** Whatever listens there may send back what it was sent. A token as short as a word is for trials, and stands in many a sentence. */
+/** Redacts the token, which a server may echo. */
 function withoutToken(text: string, token: string): string {
-  return token.length < SHORT_TOKEN ? text : text.replaceAll(token, "[token]");
+  return token.length < REDACTED_TOKEN_LENGTH ? text : text.replaceAll(token, "[token]");
 }
 
 interface Fault {
   readonly fault: string;
 }
 
-/** Asks until there is an answer that asking again would not change. STS trouble is 503, and one whose call goes on is answered soon. */
-async function obtain({ clock }: CredentialProcessPorts, ask: (signal: AbortSignal) => Promise<SidecarAnswer>): Promise<SidecarAnswer | Fault> {
-  const endMs = clock.now() + LIMIT_MS;
-  for (let pauseMs: number = PAUSE.firstMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE.mostMs)) {
-    // oxlint-disable-next-line no-await-in-loop -- one try after another
-    const outcome = await tryOnce(clock, ask);
+type Attempt = (signal: AbortSignal) => Promise<SidecarResponse>;
+
+/** Retries without a response and on status 503, with which the sidecar reports STS errors and calls in progress. */
+async function requestWithRetries(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
+  const endMs = clock.now() + TOTAL_LIMIT_MS;
+  for (let pauseMs: number = PAUSE.firstMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE.maxMs)) {
+    // oxlint-disable-next-line no-await-in-loop -- attempts are sequential
+    const outcome = await requestOnce(clock, attempt);
     const isFinal = !("fault" in outcome) && outcome.status !== 503;
-    if (isFinal || clock.now() + pauseMs + TRY_LIMIT_MS > endMs) return outcome;
-    // oxlint-disable-next-line no-await-in-loop -- the pause between them
+    if (isFinal || clock.now() + pauseMs + ATTEMPT_LIMIT_MS > endMs) return outcome;
+    // oxlint-disable-next-line no-await-in-loop -- the pause between attempts
     await new Promise<void>((resolve) => void clock.schedule(pauseMs, resolve));
   }
 }
 
-async function tryOnce(clock: Clock, ask: (signal: AbortSignal) => Promise<SidecarAnswer>): Promise<SidecarAnswer | Fault> {
+function timeoutError(): Error {
+  return new Error(`no response within ${ATTEMPT_LIMIT_MS} ms`);
+}
+
+async function requestOnce(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
   const abort = new AbortController();
   try {
-    return await withTimeout(clock, TRY_LIMIT_MS, ask(abort.signal), () => new Error(`no answer within ${TRY_LIMIT_MS} ms`));
+    return await withTimeout(clock, ATTEMPT_LIMIT_MS, attempt(abort.signal), timeoutError);
   } catch (error) {
-    return { fault: `The sidecar cannot be asked (${reasonOf(error)}); see that it runs beside this process and that --endpoint is its --listen.` };
+    const fault = `Cannot reach the sidecar (${reasonOf(error)}).`;
+    return { fault: `${fault} Check that it is running and that --endpoint is the address of its --listen.` };
   } finally {
     abort.abort();
   }
 }
 
 function reasonOf(error: unknown): string {
-  return stringAt(error, "code") ?? (error instanceof Error ? error.message : "unknown");
+  return stringAt(error, "code") ?? (error instanceof Error ? error.message : "unknown error");
 }
 
 const FIELDS = ["AccessKeyId", "SecretAccessKey", "Token", "Expiration", "AccountId"] as const;
+const ENDPOINT_FIX = "Check that --endpoint is the address of an ack-role-resolver sidecar.";
 
-function readOutput({ status, body }: SidecarAnswer, nowMs: number): { readonly output: object } | Fault {
-  const answer = parseJSON(body);
-  if (status !== 200) return { fault: refusal(status, answer) };
-  const read = new Map(FIELDS.map((name) => [name, stringAt(answer, name) ?? ""]));
-  const missing = FIELDS.filter((name) => read.get(name) === "");
-  if (missing.length > 0) return { fault: `The answer holds no session: ${missing.join(", ")} missing; see that --endpoint is a sidecar of ack-role-resolver.` };
-  const trueMs = Date.parse(read.get("Expiration") ?? "");
-  if (!(trueMs > nowMs)) return { fault: "The answer's Expiration is in the past or no time; see that --endpoint is a sidecar of ack-role-resolver." };
+function readOutput({ status, body }: SidecarResponse, nowMs: number): { readonly output: object } | Fault {
+  const response = parseJSON(body);
+  if (status !== 200) return { fault: errorText(status, response) };
+  const values = new Map(FIELDS.map((name) => [name, stringAt(response, name) ?? ""]));
+  const missing = FIELDS.filter((name) => values.get(name) === "");
+  if (missing.length > 0) return { fault: `The response lacks ${missing.join(", ")}. ${ENDPOINT_FIX}` };
+  const expirationMs = Date.parse(values.get("Expiration") ?? "");
+  if (!(expirationMs > nowMs)) return { fault: `The response's Expiration is invalid or in the past. ${ENDPOINT_FIX}` };
   return {
     output: {
       Version: 1,
-      AccessKeyId: read.get("AccessKeyId"),
-      SecretAccessKey: read.get("SecretAccessKey"),
-      SessionToken: read.get("Token"),
-      Expiration: formatExpiration(statedExpirationMs(trueMs, nowMs)),
-      AccountId: read.get("AccountId"),
+      AccessKeyId: values.get("AccessKeyId"),
+      SecretAccessKey: values.get("SecretAccessKey"),
+      SessionToken: values.get("Token"),
+      Expiration: formatExpiration(statedExpirationMs(expirationMs, nowMs)),
+      AccountId: values.get("AccountId"),
     },
   };
 }
 
-function refusal(status: number, answer: unknown): string {
-  const [code, message] = [field(answer, "code"), field(answer, "message")];
+function errorText(status: number, response: unknown): string {
+  const [code, message] = [field(response, "code"), field(response, "message")];
   if (typeof code === "string" && typeof message === "string") return `${code}: ${message}`;
-  return `It answered with status ${status} and no code; see that --endpoint is a sidecar of ack-role-resolver.`;
+  return `The server responded with status ${status} and no error code. ${ENDPOINT_FIX}`;
 }

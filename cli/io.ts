@@ -1,12 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../shared/server/settings.ts";
 
-/** What a command may touch of its process, so that tests can be the process. */
+/** The parts of the process that a command uses. Tests replace them. */
 export interface IO {
   readonly stdin: Readable;
-  /** Data alone. */
+  /** Data only. */
   readonly stdout: Writable & { readonly isTTY?: boolean };
-  /** Everything else: errors, warnings, progress. */
+  /** Errors, warnings and progress. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly environment: Environment;
 }

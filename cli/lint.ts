@@ -1,61 +1,131 @@
+import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { isChecked } from "../shared/decisions/checks/applicable.ts";
-import { runChecks, type CheckResult } from "../shared/decisions/checks/run.ts";
+import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
+import type { CheckEntry } from "../shared/decisions/checks/check.ts";
+import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { compareText } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { notAppliedLine } from "./audit.ts";
+import { formatInputFault, type InputFault } from "../shared/inventory/manifests/reader.ts";
+import { VERSION } from "../shared/server/version.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
-import { sarifLog } from "./sarif.ts";
+import {
+  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLine,
+} from "./located-finding.ts";
 import { readState, reportFaults, type State, type StateObject } from "./state.ts";
 import { painter } from "./terminal.ts";
 
-interface Linted {
-  /** How many objects there is a check for. */
+/** The result of lint, in the format of `-o json`. */
+interface LintResult {
+  /** The number of objects of a kind that has checks. */
   readonly checked: number;
   readonly findings: readonly LocatedFinding[];
   readonly notApplied: CheckResult["skipped"];
 }
 
-/** Judges and prints what could be read; what could not makes the exit status 2. */
+/** Checks and prints every readable object. Unreadable input makes the exit status 2. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
   const state = await readState(settings, io);
-  const linted = lint(state, settings);
-  if (settings.output === "json") io.stdout.write(`${JSON.stringify(linted, null, 2)}\n`);
-  else if (settings.output === "sarif") io.stdout.write(`${JSON.stringify(sarifLog(linted.findings, state.faults), null, 2)}\n`);
-  else printText(linted, io);
+  const result = lint(state, settings);
+  if (settings.output === "text") printText(result, io);
+  else {
+    const json = settings.output === "json" ? result : sarifLog(result.findings, state.faults);
+    io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+  }
   reportFaults(state.faults, io);
   if (state.faults.length > 0) return EXIT.usage;
-  const failing = linted.findings.some(({ severity, waived }) => severity === "deny" || (settings.failOn === "warn" && !waived));
-  return failing ? EXIT.findings : EXIT.fine;
+  return isFailing(result.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 
-/**
- * Judges each object as if it were created beside all the others. What a check would have to know is the same for each of them, so
- * one that could not be applied to an object was applied to none.
- */
-function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint">): Linted {
-  const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byPlace);
-  const judged = checked.map((found) => ({ found, ...runChecks({ object: found.object, old: null, requester: null, origin, inventory }, decisionSettings(settings)) }));
-  const notApplied = new Map(judged.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
+/** Checks each object as if it were created next to all others. A check is skipped for all objects or none. */
+function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint">): LintResult {
+  const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
+  const results = checked.map((found) => {
+    const input = { object: found.object, old: null, requester: null, origin, inventory };
+    return { found, ...runChecks(input, decisionSettings(settings)) };
+  });
+  const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
   return {
     checked: checked.length,
-    findings: judged.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
-    notApplied: [...notApplied.values()].toSorted((a, b) => compareText(a.code, b.code)),
+    findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
+    notApplied: [...skipped.values()].toSorted((a, b) => compareText(a.code, b.code)),
   };
 }
 
-/** By file, and in each as they stand there. */
-function byPlace(a: StateObject, b: StateObject): number {
+/** Sorts by file; objects of one file stay in their order. */
+function byFile(a: StateObject, b: StateObject): number {
   return compareText(a.file ?? "", b.file ?? "");
 }
 
-function printText({ checked, findings, notApplied }: Linted, io: IO): void {
+function printText({ checked, findings, notApplied }: LintResult, io: IO): void {
   const paint = painter(io.stdout, io.environment);
-  const denied = findings.filter(({ severity }) => severity === "deny").length;
+  const { denied, warned } = countBySeverity(findings);
   writeLines(io.stdout, [
     ...findings.flatMap((finding) => findingLines(finding, paint)),
-    `${checked} checked, ${denied} denied, ${findings.length - denied} warned`,
+    `${checked} checked, ${denied} denied, ${warned} warned`,
   ]);
-  if (notApplied.length > 0) writeLines(io.stderr, [notAppliedLine(notApplied, painter(io.stderr, io.environment))]);
+  if (notApplied.length > 0) writeLines(io.stderr, [skippedLine(notApplied, painter(io.stderr, io.environment))]);
+}
+
+const SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
+const SARIF_LEVELS = { deny: "error", warn: "warning" } as const;
+const RULE_INDEX: ReadonlyMap<string, number> = new Map(CATALOGUE.map(({ id }, index) => [id, index]));
+
+/**
+ * Returns the findings as a SARIF 2.1.0 log with every check as a rule.
+ * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
+ */
+function sarifLog(findings: readonly LocatedFinding[], faults: readonly InputFault[]): object {
+  const notifications = faults.map((fault) => ({ level: "error", message: { text: formatInputFault(fault) } }));
+  return {
+    $schema: SARIF_SCHEMA,
+    version: "2.1.0",
+    runs: [{
+      tool: { driver: { name: "ack-role-resolver", version: VERSION, rules: CATALOGUE.map(sarifRule) } },
+      columnKind: "utf16CodeUnits",
+      invocations: [{ executionSuccessful: faults.length === 0, toolExecutionNotifications: notifications }],
+      results: findings.map(sarifResult),
+    }],
+  };
+}
+
+function sarifRule({ id, severity, reason, fix, example }: CheckEntry): object {
+  const help = `${reason} Fix: ${fix}.`;
+  return {
+    id,
+    shortDescription: { text: reason },
+    help: { text: `${help}\n\n${example}`, markdown: `${help}\n\n\`\`\`yaml\n${example}\n\`\`\`` },
+    defaultConfiguration: severity === "off" ? { enabled: false } : { level: SARIF_LEVELS[severity] },
+  };
+}
+
+const SUPPRESSION = { kind: "inSource", justification: "waived by the annotation ack-role-resolver.io/allow" };
+
+function sarifResult(finding: LocatedFinding): object {
+  const { code, severity, message, fix, waived } = finding;
+  return {
+    ruleId: code,
+    ruleIndex: RULE_INDEX.get(code),
+    level: SARIF_LEVELS[severity],
+    message: { text: `${message}. Fix: ${fix}.` },
+    locations: [sarifLocation(finding)],
+    // An empty list would mean that suppressions were evaluated for all results and this one has none.
+    ...(waived ? { suppressions: [SUPPRESSION] } : {}),
+  };
+}
+
+/** Returns the place in the file and the field of the object. Standard input and clusters have no file. */
+function sarifLocation({ file, line, kind, namespace, name, path: field }: LocatedFinding): object {
+  const object = [kind, namespace, name].filter((part) => part !== null).join("/");
+  const logicalLocations = [{ name: field, fullyQualifiedName: `${object}:${field}`, kind: "member" }];
+  if (file === null || file === "-") return { logicalLocations };
+  const region = line === null ? {} : { region: { startLine: line } };
+  return { physicalLocation: { artifactLocation: { uri: uriOf(file) }, ...region }, logicalLocations };
+}
+
+/** Relative paths stay relative: SARIF viewers resolve them against the repository. */
+function uriOf(file: string): string {
+  if (path.isAbsolute(file)) return pathToFileURL(file).href;
+  return path.posix.normalize(file).split("/").map(encodeURIComponent).join("/");
 }

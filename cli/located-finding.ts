@@ -1,4 +1,5 @@
 import type { Finding } from "../shared/decisions/checks/finding.ts";
+import type { CheckResult } from "../shared/decisions/checks/run.ts";
 import type { Severity } from "../shared/decisions/context.ts";
 import { type FieldPath, formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
@@ -7,7 +8,7 @@ import { printable } from "../shared/decisions/kubernetes/text.ts";
 import type { StateObject } from "./state.ts";
 import type { Paint } from "./terminal.ts";
 
-/** A finding and where it is, in the shape of `lint -o json`. */
+/** A finding with its place, in the format of `lint -o json`. */
 export interface LocatedFinding {
   readonly file: string | null;
   readonly line: number | null;
@@ -23,8 +24,13 @@ export interface LocatedFinding {
   readonly waived: boolean;
 }
 
-export function locate({ code, severity, path, message, fix, waivable, waived }: Finding, found: StateObject): LocatedFinding {
-  return { ...placeOf(found, path), ...nameOf(found.object), path: formatFieldPath(path), code, severity, message, fix, waivable, waived };
+/** Returns the finding with the file, line and name of its object. */
+export function locate(finding: Finding, found: StateObject): LocatedFinding {
+  const { code, severity, path, message, fix, waivable, waived } = finding;
+  return {
+    ...placeOf(found, path), ...nameOf(found.object), path: formatFieldPath(path),
+    code, severity, message, fix, waivable, waived,
+  };
 }
 
 function nameOf(object: JsonObject): Pick<LocatedFinding, "kind" | "name" | "namespace"> {
@@ -32,7 +38,7 @@ function nameOf(object: JsonObject): Pick<LocatedFinding, "kind" | "name" | "nam
   return { kind, name, namespace: namespace === "" ? null : namespace };
 }
 
-/** The line of the field, or where it is missing of the closest that is there. */
+/** Returns the line of the field, or of its closest parent if the field is missing. */
 function placeOf({ file, lineOf }: StateObject, path: FieldPath): Pick<LocatedFinding, "file" | "line"> {
   for (let depth = path.length; depth >= 0; depth--) {
     const line = lineOf(path.slice(0, depth));
@@ -41,15 +47,31 @@ function placeOf({ file, lineOf }: StateObject, path: FieldPath): Pick<LocatedFi
   return { file, line: null };
 }
 
-/** A finding as three lines: where and what, what is wrong, how to mend it. */
+/** Returns whether the findings make the exit status 1. */
+export function isFailing(findings: readonly LocatedFinding[], failOn: Severity): boolean {
+  return findings.some(({ severity, waived }) => severity === "deny" || (failOn === "warn" && !waived));
+}
+
+/** Returns the number of findings by severity. */
+export function countBySeverity(findings: readonly LocatedFinding[]): { denied: number; warned: number } {
+  const denied = findings.filter(({ severity }) => severity === "deny").length;
+  return { denied, warned: findings.length - denied };
+}
+
+/** Returns a finding as three lines: place and check, message, fix. */
 export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   const { file, line, kind, name, namespace, path, code, severity, message, fix, waived } = finding;
   const place = file === null ? "" : printable(`${file}:${line}: `);
-  const colour = severity === "deny" ? "red" : "yellow";
-  const named = namespace === null ? name : `${namespace}/${name}`;
+  const color = severity === "deny" ? "red" : "yellow";
+  const fullName = namespace === null ? name : `${namespace}/${name}`;
   return [
-    `${place}${paint(colour, severity)}${waived ? " (waived)" : ""} ${code} ${printable(`${kind} ${named}`)} ${path}`,
+    `${place}${paint(color, severity)}${waived ? " (waived)" : ""} ${code} ${printable(`${kind} ${fullName}`)} ${path}`,
     `    ${message}`,
     `    ${paint("dim", `fix: ${fix}`)}`,
   ];
+}
+
+/** Returns the line that lists the skipped checks with their missing requirements. */
+export function skippedLine(skipped: CheckResult["skipped"], paint: Paint): string {
+  return paint("dim", `skipped checks: ${skipped.map(({ code, needs }) => `${code} (needs ${needs})`).join(", ")}`);
 }

@@ -6,9 +6,12 @@ import { runCommandLine } from "./program.ts";
 const { stdin, stdout, stderr, env } = process;
 for (const stream of [stdout, stderr]) {
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
-    // A reader that has enough (`| head`) is no fault of ours; of anything else half an answer must not pass for a whole one.
+    // With EPIPE the reader, such as `| head`, has closed the pipe. After any other error the output is incomplete.
     if (code === "EPIPE") return;
-    if (stream === stdout) stderr.write(`ack-role-resolver: standard output cannot be written (${code ?? "unknown"}); make room for it, or write it elsewhere\n`);
+    if (stream === stdout) {
+      const fault = `cannot write standard output (${code ?? "unknown error"})`;
+      stderr.write(`ack-role-resolver: ${fault}; free disk space or redirect the output\n`);
+    }
     process.exit(EXIT.usage);
   });
 }

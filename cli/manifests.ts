@@ -6,20 +6,25 @@ import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
 /** Prints the install manifests as YAML. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {
-  if (!isManifestPart(part)) throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
+  if (!isManifestPart(part)) {
+    throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
+  }
   const { namespace, ackSystemNamespace, runtime, url, accessReviews, extraGroups } = settings;
   const caBundle = settings.caFile === null ? null : await readCA(settings.caFile);
-  io.stdout.write(renderManifests(part, { namespace, ackSystemNamespace, runtime, url, caBundle, accessReviews, extraGroups }));
+  const options = { namespace, ackSystemNamespace, runtime, url, caBundle, accessReviews, extraGroups };
+  io.stdout.write(renderManifests(part, options));
   return EXIT.fine;
 }
+
+const CA_FIX = "use the ca.crt that `certs make` wrote";
 
 async function readCA(file: string): Promise<string> {
   let pem: string;
   try {
     pem = await readFile(file, "utf8");
   } catch (error) {
-    throw new ResolverError("ERR_CONFIG_TLS_MISSING", `--ca-file ${file}: cannot be read; name the ca.crt that \`certs make\` wrote`, { cause: error });
+    throw new ResolverError("ERR_CONFIG_TLS_MISSING", `--ca-file ${file}: cannot be read; ${CA_FIX}`, { cause: error });
   }
   if (pem.includes("-----BEGIN CERTIFICATE-----")) return pem;
-  throw new ResolverError("ERR_CONFIG_TLS_INVALID", `--ca-file ${file}: not a PEM certificate; name the ca.crt that \`certs make\` wrote`);
+  throw new ResolverError("ERR_CONFIG_TLS_INVALID", `--ca-file ${file}: is not a PEM certificate; ${CA_FIX}`);
 }

@@ -6,7 +6,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { accountOfARN } from "../shared/decisions/kubernetes/arn.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
-import { printable } from "../shared/decisions/kubernetes/text.ts";
+import { countOf, printable } from "../shared/decisions/kubernetes/text.ts";
 import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
 } from "../shared/decisions/migration/plan.ts";
@@ -15,79 +15,89 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
 import { type Paint, painter, Progress } from "./terminal.ts";
 
-/** A fault that the webhook would refuse a generated selector for. */
-interface Refusal {
+/** A finding on a generated selector that the webhook would deny. */
+interface Denial {
   readonly name: string;
   readonly finding: Finding;
 }
 
-/** Prints the selectors as manifests; the proof, what cannot be expressed and the order of the switch stand beside them on stderr. */
+/** Prints the selectors as manifests. The proof, what selectors cannot express and the migration steps go to stderr. */
 export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: IO): Promise<ExitStatus> {
-  const strangers = settings.extraGroups.filter((group) => !isACKGroup(group));
-  if (strangers.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", `--extra-groups ${strangers.join(", ")}: expected ACK groups, which end in .services.k8s.aws`);
+  checkExtraGroups(settings.extraGroups);
   const state = await readState({ ...settings, mode: "carm" }, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
-  const plan = planMigration(state.inventory, decisionSettings({ ...settings, mode: "carm", controllerAccount }), settings.extraGroups);
+  const input = decisionSettings({ ...settings, mode: "carm", controllerAccount });
+  const plan = planMigration(state.inventory, input, settings.extraGroups);
   state.inventory.apply(plan.changes);
-  const migration = prove(plan, io);
-  const refusals = refusalsOf(plan, state);
-  if (settings.output === "json") io.stdout.write(`${JSON.stringify(shown(migration, refusals), null, 2)}\n`);
+  const migration = proveWithProgress(plan, io);
+  const denials = denialsOf(plan, state);
+  if (settings.output === "json") io.stdout.write(`${JSON.stringify(migrationJSON(migration, denials), null, 2)}\n`);
   else {
     io.stdout.write(renderYAML(migration.selectors));
-    writeLines(io.stderr, report(migration, refusals, painter(io.stderr, io.environment)));
+    writeLines(io.stderr, reportLines(migration, denials, painter(io.stderr, io.environment)));
   }
-  return migration.proof.differences.length === 0 && refusals.length === 0 ? EXIT.fine : EXIT.findings;
+  return migration.proof.differences.length === 0 && denials.length === 0 ? EXIT.fine : EXIT.findings;
 }
 
-/** Telling how far it is. */
-function prove(plan: MigrationPlan, io: IO): ProvedMigration {
+function checkExtraGroups(groups: readonly string[]): void {
+  const others = groups.filter((group) => !isACKGroup(group));
+  if (others.length === 0) return;
+  const message = `--extra-groups ${others.join(", ")}: expected ACK API groups, which end in .services.k8s.aws`;
+  throw new ResolverError("ERR_CONFIG_INVALID", message);
+}
+
+function proveWithProgress(plan: MigrationPlan, io: IO): ProvedMigration {
   const progress = new Progress(io.stderr);
   const steps = proveMigration(plan);
   for (let compared = 0; ; compared++) {
     const { done, value } = steps.next();
     if (done === true) {
-      progress.end();
+      progress.clear();
       return value;
     }
-    progress.tell(`${compared} namespaces compared`);
+    progress.update(`${compared} namespaces compared`);
   }
 }
 
-/** By every check, as the webhook would with these flags once selectors decide. */
-function refusalsOf({ selectors, input }: MigrationPlan, { inventory, origin }: State): Refusal[] {
+/** Runs the checks that the webhook runs with the same flags and --mode selectors. */
+function denialsOf({ selectors, input }: MigrationPlan, { inventory, origin }: State): Denial[] {
   const settings = { ...input.settings, mode: "selectors" } as const;
-  return selectors.flatMap((object) => runChecks({ object, old: null, requester: null, origin, inventory }, settings).findings
-    .filter(({ severity }) => severity === "deny")
-    .map((finding) => ({ name: objectMeta(object).name, finding })));
+  return selectors.flatMap((object) => {
+    const { findings } = runChecks({ object, old: null, requester: null, origin, inventory }, settings);
+    const denied = findings.filter(({ severity }) => severity === "deny");
+    return denied.map((finding) => ({ name: objectMeta(object).name, finding }));
+  });
 }
 
-/** The shape of `-o json`. */
-function shown({ selectors, proof: { resources, pairs, differences }, inexpressible, steps }: ProvedMigration, refusals: readonly Refusal[]): object {
-  return { selectors, proof: { resources, pairs, differences }, inexpressible, refusals: refusals.map(refusalLine), steps };
+/** The format of `-o json`. */
+function migrationJSON(migration: ProvedMigration, denials: readonly Denial[]): object {
+  const { selectors, proof: { resources, pairs, differences }, inexpressible, steps } = migration;
+  const proof = { resources, pairs, differences };
+  return { selectors, proof, inexpressible, refusals: denials.map(denialLine), steps };
 }
 
-/** Names come from manifests, which may hold any text. */
-function report({ selectors, proof, inexpressible, steps }: ProvedMigration, refusals: readonly Refusal[], paint: Paint): string[] {
-  const { resources, pairs, differences } = proof;
-  const compared = `${count(resources, "resource")} and ${count(pairs, "pair")} of a namespace and a kind`;
+/** Returns the lines of the report. Texts of manifests are escaped. */
+function reportLines(migration: ProvedMigration, denials: readonly Denial[], paint: Paint): string[] {
+  const { selectors, proof: { resources, pairs, differences }, inexpressible, steps } = migration;
+  const compared = `${countOf(resources, "resource")} and ${countOf(pairs, "namespace and kind pair")}`;
+  const verdict = differences.length === 0
+    ? paint("green", `Proved: ${compared} resolve to the same role before and after.`)
+    : paint("red", `Not proved: of ${compared}, these resolve to a different role after the migration:`);
+  const itemLines = (text: string, fix: string): string[] => [
+    printable(`  ${text}`), paint("dim", printable(`    fix: ${fix}`)),
+  ];
   return [
-    `${count(selectors.length, "IAMRoleSelector")}. ${differences.length === 0
-      ? paint("green", `Proved: ${compared} resolve to the same role before and after.`)
-      : paint("red", `Not proved: of ${compared} not all resolve to the same role before and after:`)}`,
-    ...differences.flatMap(({ message, fix }) => [printable(`  ${message}`), paint("dim", printable(`    fix: ${fix}`))]),
-    ...(refusals.length === 0 ? [] : ["The webhook would refuse:", ...refusals.map((one) => `  ${refusalLine(one)}`)]),
-    ...(inexpressible.length === 0 ? [] : ["Not expressed by selectors:"]),
-    ...inexpressible.flatMap(({ subject, reason, fix }) => [printable(`  ${subject}: ${reason}`), paint("dim", printable(`    fix: ${fix}`))]),
-    "The switch, in this order:",
+    `${countOf(selectors.length, "IAMRoleSelector")}. ${verdict}`,
+    ...differences.flatMap(({ message, fix }) => itemLines(message, fix)),
+    ...(denials.length === 0 ? [] : ["The webhook would deny:", ...denials.map((denial) => `  ${denialLine(denial)}`)]),
+    ...(inexpressible.length === 0 ? [] : ["Selectors cannot express:"]),
+    ...inexpressible.flatMap(({ subject, reason, fix }) => itemLines(`${subject}: ${reason}`, fix)),
+    "Migration steps, in this order:",
     ...steps.map((step, i) => `  ${i + 1}. ${step}`),
   ];
 }
 
-function refusalLine({ name, finding }: Refusal): string {
+function denialLine({ name, finding }: Denial): string {
   return `IAMRoleSelector ${name}: ${findingLine(finding)}`;
-}
-
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }

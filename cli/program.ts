@@ -1,48 +1,14 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import {
-  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingsFor,
+  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor,
 } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 import { VERSION } from "../shared/server/version.ts";
+import { flagHelp } from "./flag-help.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
-/** Adds a command with every flag that the settings have for it. */
-export function addCommand(parent: Commander, command: Command, description: string): Commander {
-  const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
-  for (const [, definition] of DEFINITIONS) {
-    if (definition.commands.includes(command)) created.addOption(optionOf(definition, command));
-  }
-  return created;
-}
-
-/** Values stay text here: the schema of the settings judges flags and environment alike. */
-function optionOf(definition: Definition, command: Command): Option {
-  const { flag, short, type } = definition;
-  const help = definition.helpFor?.[command] ?? definition.help;
-  const choices = choicesOf(definition, command);
-  const value = type === "boolean" ? "" : ` <${definition.value ?? choices?.join("|") ?? "VALUE"}>`;
-  const option = new Option(`${short === undefined ? "" : `${short}, `}${flag}${value}`, help + hint(definition, command));
-  return type === "strings" ? option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]) : option;
-}
-
-function hint(definition: Definition, command: Command): string {
-  const standard = defaultOf(definition, command);
-  const shown = definition.type === "duration" && typeof standard === "number" ? `${standard / 1000}s` : String(standard);
-  const remarks = [
-    definition.type === "strings" ? "repeatable" : "",
-    standard === null || standard === false || shown === "" ? "" : `default: ${shown}`,
-  ].filter((remark) => remark !== "");
-  return remarks.length === 0 ? "" : ` (${remarks.join("; ")})`;
-}
-
-/** Plain arguments that mean the same as a flag. */
-export function withPaths(options: Flags, named: readonly string[]): Flags {
-  const from = [options["from"] ?? [], named].flat().map(String);
-  return from.length === 0 ? options : { ...options, from };
-}
-
-/** Runs the command line `argv` (without node and script) and gives the exit status. Servers answer once they have stopped. */
+/** Runs a command line without node and script, and returns its exit status. Servers return after they have stopped. */
 export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {
   let status: ExitStatus = EXIT.fine;
   const program = buildProgram(io, (result) => (status = result));
@@ -57,49 +23,141 @@ export async function runCommandLine(argv: readonly string[], io: IO): Promise<E
   }
 }
 
+/** The context of the commands that are added to a program. */
+interface ProgramContext {
+  readonly io: IO;
+  readonly done: (status: ExitStatus) => void;
+}
+
 function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
   const program = new Commander("ack-role-resolver")
-    .description("Decides, checks and grants the IAM roles that AWS Controllers for Kubernetes manage resources with.")
+    .description("Resolves, checks and grants the IAM roles that AWS Controllers for Kubernetes (ACK) use.")
     .version(VERSION)
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
-    .showHelpAfterError("(--help shows what there is)")
+    .showHelpAfterError("(see --help)")
     .exitOverride();
-  // Each subcommand is imported on demand, so that `lint` never loads a server.
-  addCommand(program, "local", "run webhook, sidecar and an STS emulator on loopback, on a folder of manifests")
-    .action(async (options: Flags) => done(await (await import("./local/local.ts")).runLocal(settings("local", options, io), io)));
-  addCommand(program, "webhook", "serve the admission webhook")
-    .action(async (options: Flags) => done(await (await import("./webhook.ts")).runWebhookCommand(settings("webhook", options, io), io)));
-  addCommand(program, "sidecar", "serve role credentials on loopback").action(async (options: Flags) => {
-    // Before the modules of the sidecar, whose loading is what makes a heap grow.
-    (await import("./small-heap.ts")).keepHeapSmall();
-    done(await (await import("./sidecar.ts")).runSidecarCommand(settings("sidecar", options, io), io));
-  });
-  addCommand(program, "lint", "apply every rule of the webhook to manifests").addArgument(paths("the same as --from PATH"))
-    .action(async (named: string[], options: Flags) => done(await (await import("./lint.ts")).runLint(settings("lint", withPaths(options, named), io), io)));
-  addCommand(program, "resolve", "tell which role each ACK resource in manifests gets").addArgument(paths("the same as --from PATH"))
-    .action(async (named: string[], options: Flags) => done(await (await import("./resolve.ts")).runResolve(settings("resolve", withPaths(options, named), io), io)));
-  addCommand(program, "audit", "tell all that is wrong with what a cluster or a folder holds").addArgument(paths("the same as --from PATH"))
-    .action(async (named: string[], options: Flags) => done(await (await import("./audit.ts")).runAudit(settings("audit", withPaths(options, named), io), io)));
-  addCommand(program, "impact", "tell what would change for ACK resources if manifests were applied or deleted").addArgument(paths("the manifests to apply, or with --delete to delete"))
-    .action(async (named: string[], options: Flags) => done(await (await import("./impact.ts")).runImpact(named, settings("impact", options, io), io)));
-  const migrate = program.command("migrate").description("move to IAMRoleSelectors");
-  addCommand(migrate, "migrate carm", "turn CARM maps and annotations into IAMRoleSelectors, and prove that nothing changes its role").addArgument(paths("the same as --from PATH"))
-    .action(async (named: string[], options: Flags) => done(await (await import("./migrate-carm.ts")).runMigrateCARM(settings("migrate carm", withPaths(options, named), io), io)));
-  addCommand(program, "credential-process", "print the credentials of a running sidecar, for a profile's credential_process in ~/.aws/config")
-    .action(async (options: Flags) => done(await (await import("./credential-process.ts")).runCredentialProcess(settings("credential-process", options, io), io)));
-  const certs = program.command("certs").description("make certificates");
-  addCommand(certs, "certs make", "write ca.crt, tls.crt and tls.key")
-    .action(async (options: Flags) => done(await (await import("./certs.ts")).runCertsMake(settings("certs make", options, io), io)));
-  addCommand(program, "manifests", "print the install manifests")
-    .addArgument(new Argument("[part]", "which of them").choices(["crds", "rbac", "webhooks", "all"]).default("all"))
-    .action(async (part: string, options: Flags) => done(await (await import("./manifests.ts")).runManifests(part, settings("manifests", options, io), io)));
+  const context = { io, done };
+  addServers(program, context);
+  addReaders(program, context);
+  addTools(program, context);
   return program;
 }
 
-function paths(description: string): Argument {
+// Commands are imported on demand: `lint` never loads a server.
+
+function addServers(program: Commander, { io, done }: ProgramContext): void {
+  addCommand(program, "local", "run the webhook, the sidecar and an STS emulator on loopback for a manifest folder")
+    .action(async (flags: Flags) => {
+      const { runLocal } = await import("./local/local.ts");
+      done(await runLocal(readSettings("local", flags, io.environment), io));
+    });
+  addCommand(program, "webhook", "serve the admission webhook").action(async (flags: Flags) => {
+    const { runWebhookCommand } = await import("./webhook.ts");
+    done(await runWebhookCommand(readSettings("webhook", flags, io.environment), io));
+  });
+  addCommand(program, "sidecar", "serve role credentials on loopback").action(async (flags: Flags) => {
+    // Limit the heap before the modules of the sidecar are loaded: loading them grows it.
+    const { limitHeapGrowth } = await import("./small-heap.ts");
+    limitHeapGrowth();
+    const { runSidecarCommand } = await import("./sidecar.ts");
+    done(await runSidecarCommand(readSettings("sidecar", flags, io.environment), io));
+  });
+}
+
+const SAME_AS_FROM = "same as --from PATH";
+
+function addReaders(program: Commander, { io, done }: ProgramContext): void {
+  const settings = <C extends Command>(command: C, flags: Flags, paths: readonly string[]): SettingsFor<C> =>
+    readSettings(command, withPaths(flags, paths), io.environment);
+  addCommand(program, "lint", "run the checks of the webhook on manifests")
+    .addArgument(pathArgument(SAME_AS_FROM))
+    .action(async (paths: string[], flags: Flags) => {
+      const { runLint } = await import("./lint.ts");
+      done(await runLint(settings("lint", flags, paths), io));
+    });
+  addCommand(program, "resolve", "show which role each ACK resource resolves to")
+    .addArgument(pathArgument(SAME_AS_FROM))
+    .action(async (paths: string[], flags: Flags) => {
+      const { runResolve } = await import("./resolve.ts");
+      done(await runResolve(settings("resolve", flags, paths), io));
+    });
+  addCommand(program, "audit", "report every problem in a cluster or folder")
+    .addArgument(pathArgument(SAME_AS_FROM))
+    .action(async (paths: string[], flags: Flags) => {
+      const { runAudit } = await import("./audit.ts");
+      done(await runAudit(settings("audit", flags, paths), io));
+    });
+  addCommand(program, "impact", "show what changes for ACK resources if manifests are applied or deleted")
+    .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
+    .action(async (paths: string[], flags: Flags) => {
+      const { runImpact } = await import("./impact.ts");
+      done(await runImpact(paths, readSettings("impact", flags, io.environment), io));
+    });
+  const migrate = program.command("migrate").description("migrate to IAMRoleSelectors");
+  addCommand(migrate, "migrate carm", "generate IAMRoleSelectors from CARM maps and prove that no role changes")
+    .addArgument(pathArgument(SAME_AS_FROM))
+    .action(async (paths: string[], flags: Flags) => {
+      const { runMigrateCARM } = await import("./migrate-carm.ts");
+      done(await runMigrateCARM(settings("migrate carm", flags, paths), io));
+    });
+}
+
+function addTools(program: Commander, { io, done }: ProgramContext): void {
+  const processHelp = "print credentials from a running sidecar, for credential_process in ~/.aws/config";
+  addCommand(program, "credential-process", processHelp).action(async (flags: Flags) => {
+    const { runCredentialProcess } = await import("./credential-process.ts");
+    done(await runCredentialProcess(readSettings("credential-process", flags, io.environment), io));
+  });
+  const certs = program.command("certs").description("manage certificates");
+  addCommand(certs, "certs make", "write ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
+    const { runCertsMake } = await import("./certs.ts");
+    done(await runCertsMake(readSettings("certs make", flags, io.environment), io));
+  });
+  const parts = new Argument("[part]", "manifests to print").choices(["crds", "rbac", "webhooks", "all"]);
+  addCommand(program, "manifests", "print the install manifests")
+    .addArgument(parts.default("all"))
+    .action(async (part: string, flags: Flags) => {
+      const { runManifests } = await import("./manifests.ts");
+      done(await runManifests(part, readSettings("manifests", flags, io.environment), io));
+    });
+}
+
+/** Adds a command with all flags that the settings table has for it. */
+function addCommand(parent: Commander, command: Command, description: string): Commander {
+  const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
+  for (const [name, definition] of DEFINITIONS) {
+    if (definition.commands.includes(command)) created.addOption(optionOf(name, definition, command));
+  }
+  return created;
+}
+
+/** Returns an option whose value stays text: the settings schema validates flags and environment alike. */
+function optionOf(name: SettingName, definition: Definition, command: Command): Option {
+  const { flag, short, type } = definition;
+  const placeholder = definition.value ?? choicesOf(definition, command)?.join("|") ?? "VALUE";
+  const value = type === "boolean" ? "" : ` <${placeholder}>`;
+  const flags = `${short === undefined ? "" : `${short}, `}${flag}${value}`;
+  const option = new Option(flags, flagHelp(name, command) + hint(definition, command));
+  if (type !== "strings") return option;
+  return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
+}
+
+function hint(definition: Definition, command: Command): string {
+  const value = defaultOf(definition, command);
+  const text = definition.type === "duration" && typeof value === "number" ? `${value / 1000}s` : String(value);
+  const remarks = [
+    definition.type === "strings" ? "repeatable" : "",
+    value === null || value === false || text === "" ? "" : `default: ${text}`,
+  ].filter((remark) => remark !== "");
+  return remarks.length === 0 ? "" : ` (${remarks.join("; ")})`;
+}
+
+function pathArgument(description: string): Argument {
   return new Argument("[PATH...]", description);
 }
 
-function settings<C extends Command>(command: C, options: Flags, io: IO): SettingsFor<C> {
-  return readSettings(command, options, io.environment);
+/** Adds path arguments to the values of --from. */
+function withPaths(flags: Flags, paths: readonly string[]): Flags {
+  const from = [flags["from"] ?? [], paths].flat().map(String);
+  return from.length === 0 ? flags : { ...flags, from };
 }

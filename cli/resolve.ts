@@ -4,6 +4,7 @@ import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
+import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { apiVersionOf, objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
 import { compareText, printable } from "../shared/decisions/kubernetes/text.ts";
 import { explain, partText, type SelectorExplanation } from "../shared/decisions/resolution/explain.ts";
@@ -14,115 +15,140 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
 
-/** A resource and its resolution, in the shape of `-o json`. */
-export interface ResolvedResource extends Resolution {
-  /** `name` is null of one that is only asked for. */
-  readonly resource: { readonly apiVersion: string; readonly kind: string; readonly namespace: string; readonly name: string | null };
-  /** With `--explain`: every selector there is, sorted by name. */
+/** A resource and its resolution, in the format of `-o json`. */
+interface ResolvedResource extends Resolution {
+  readonly resource: ResourceName;
+  /** With --explain: every selector, sorted by name. */
   readonly explanation?: readonly SelectorExplanation[];
 }
 
-/** Prints nothing but the faults when anything could not be read: half a picture of roles is a wrong one. */
+type ResourceName = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  /** Null for a resource of --kind. */
+  readonly name: string | null;
+};
+
+/** Prints the role of each resource. If any input is unreadable, it prints only the faults. */
 export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Promise<ExitStatus> {
   const state = await readState(settings, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const { inventory } = state;
   const resolved = queriesOf(state, settings).map((query) => {
-    const one = resolveOne(query, inventory, decisionSettings(settings));
-    return settings.explain ? { ...one, explanation: explain(inventory, query) } : one;
+    const resolution = resolveOne(query, inventory, decisionSettings(settings));
+    return settings.explain ? { ...resolution, explanation: explain(inventory, query) } : resolution;
   });
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
   else writeLines(io.stdout, settings.explain ? explanationLines(resolved, paint) : resolutionTable(resolved, paint));
-  warnOfVersions(resolved, inventory, io);
-  if (settings.kind.length > 0) warnOfNamespace(settings.namespace, inventory, io);
-  writeLines(io.stderr, faultySelectorLines(inventory));
-  const undecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
-  return inventory.faulty.size > 0 || undecided ? EXIT.findings : EXIT.fine;
+  writeLines(io.stderr, [
+    ...versionWarnings(resolved, inventory),
+    ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace, inventory) : []),
+    ...faultySelectorLines(inventory),
+  ]);
+  const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
+  return inventory.faulty.size > 0 || hasUndecided ? EXIT.findings : EXIT.fine;
 }
 
-/** What is asked for with `--kind`, else every resource that is there. */
+/** Returns the resources of --kind if given, otherwise every ACK resource of the state. */
 function queriesOf({ objects, inventory }: State, { kind, namespace, label }: SettingsFor<"resolve">): ResourceQuery[] {
   if (kind.length > 0) return hypotheticalResources({ kinds: kind, namespace, labels: label }, inventory);
   return resourceQueries(objects.map(({ object }) => object), namespace);
 }
 
-/** Every ACK resource among `objects`, in their order; one without a namespace is in `defaultNamespace`. */
+/** Returns every ACK resource among the objects in input order. The default namespace is for those without one. */
 function resourceQueries(objects: readonly JsonObject[], defaultNamespace: string): ResourceQuery[] {
-  return objects.filter((object) => isACKGroup(objectMeta(object).group)).map((object) => queryOf(object, defaultNamespace));
+  const resources = objects.filter((object) => isACKGroup(objectMeta(object).group));
+  return resources.map((object) => queryOf(object, defaultNamespace));
 }
 
-/** Resolves every ACK resource among `objects`, in their order. */
-export function resolveAll(objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings, defaultNamespace: string): ResolvedResource[] {
-  return resourceQueries(objects, defaultNamespace).map((query) => resolveOne(query, inventory, settings));
+/** Resolves every ACK resource among the objects in input order. Resources without a namespace are in `default`. */
+export function resolveAll(
+  objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
+): ResolvedResource[] {
+  return resourceQueries(objects, "default").map((query) => resolveOne(query, inventory, settings));
 }
 
 function resolveOne(query: ResourceQuery, inventory: Inventory, settings: DecisionSettings): ResolvedResource {
   return { resource: resourceName(query), ...resolve(inventory, query, settings) };
 }
 
-export function resourceName(query: ResourceQuery): ResolvedResource["resource"] {
+/** Returns the identification of a resource in JSON output. */
+export function resourceName(query: ResourceQuery): ResourceName {
   return { apiVersion: apiVersionOf(query), kind: query.kind, namespace: query.namespace, name: query.name };
 }
 
-/** Controllers compare the stored version; where several are served, a selector on another one selects nothing. */
-function warnOfVersions(resolved: readonly ResolvedResource[], inventory: Inventory, io: IO): void {
+/** Controllers compare selectors with the stored version, so a selector for another served version selects nothing. */
+function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inventory): string[] {
   const kinds = new Map(resolved.map(({ resource }) => [`${resource.kind}.${objectMeta(resource).group}`, resource]));
-  for (const [kind, resource] of kinds) {
+  return [...kinds].flatMap(([kind, resource]) => {
     const versions = inventory.kindVersions(objectMeta(resource).group, resource.kind);
-    if (versions === null || versions.served.length < 2) continue;
-    io.stderr.write(`warning: ${kind} is served as ${versions.served.join(", ")}; selectors are compared with ${versions.storage}, the stored version\n`);
-  }
+    if (versions === null || versions.served.length < 2) return [];
+    const { served, storage } = versions;
+    return [`warning: ${kind} is served as ${served.join(", ")}; selectors match the stored version, ${storage}`];
+  });
 }
 
-/** Of a namespace that is not there nothing is known but its name. */
-function warnOfNamespace(namespace: string, inventory: Inventory, io: IO): void {
-  if (inventory.hasNamespace(namespace) || !inventory.readsNamespaceLabels) return;
-  io.stderr.write(`warning: Namespace ${namespace} is not known, so selectors that look at its labels see its name alone\n`);
+function namespaceWarnings(namespace: string, inventory: Inventory): string[] {
+  if (inventory.hasNamespace(namespace) || !inventory.readsNamespaceLabels) return [];
+  return [`warning: Namespace ${namespace} does not exist; selectors see only its label ${NAME_LABEL}`];
 }
 
 const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
 
-/** A row a resource, as lines. One that is only asked for has no name. */
+/** Returns a table with a row for each resource. Resources of --kind have no name. */
 export function resolutionTable(resolved: readonly ResolvedResource[], paint: Paint): string[] {
   const rows = resolved.map(({ resource, outcome, roleARN, region, selectors }) => [
-    resource.namespace, resource.name === null ? resource.kind : `${resource.kind}/${resource.name}`, outcome, selectors.map(({ name }) => name).join(", ") || "-",
-    roleARN ?? (outcome === "default" ? "the controller's own" : "-"), region?.value ?? "-",
+    resource.namespace,
+    resource.name === null ? resource.kind : `${resource.kind}/${resource.name}`,
+    outcome,
+    selectors.map(({ name }) => name).join(", ") || "-",
+    roleARN ?? (outcome === "default" ? "the controller's own" : "-"),
+    region?.value ?? "-",
   ]);
-  const [head = "", ...lines] = formatTable([["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"], ...rows]);
-  const painted = lines.map((line, i) => {
+  const header = ["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"];
+  const [headerLine = "", ...lines] = formatTable([header, ...rows]);
+  const colored = lines.map((line, i) => {
     const outcome = resolved[i]?.outcome ?? "refused";
     return line.replace(`  ${outcome}`, `  ${paint(OUTCOME_STYLE[outcome], outcome)}`);
   });
-  return [paint("bold", head), ...painted];
+  return [paint("bold", headerLine), ...colored];
 }
 
-/** A block a resource: how it resolves, then each selector, first those that select it, with every part of what they want. */
-export function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
-  return resolved.flatMap(({ resource, outcome, message, explanation = [] }, i) => [
-    ...(i === 0 ? [] : [""]),
-    `${paint("bold", printable(`${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
-    `  ${printable(message)}`,
-    ...(explanation.length === 0 ? ["  There is no IAMRoleSelector."] : []),
-    ...explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects)).flatMap((one) => selectorLines(one, paint)),
-  ]);
+/** Returns a block for each resource: its resolution, then each selector with its parts, selecting ones first. */
+function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
+  return resolved.flatMap(({ resource, outcome, message, explanation = [] }, i) => {
+    const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
+    const sorted = explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects));
+    return [
+      ...(i === 0 ? [] : [""]),
+      `${paint("bold", printable(name))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
+      `  ${printable(message)}`,
+      ...(explanation.length === 0 ? ["  No IAMRoleSelector exists."] : []),
+      ...sorted.flatMap((one) => selectorLines(one, paint)),
+    ];
+  });
 }
 
 function selectorLines({ selector, selects, malformed, parts, message }: SelectorExplanation, paint: Paint): string[] {
-  const head = `  ${printable(selector)}: ${selects ? paint("green", "selects it") : "does not select it"}`;
+  const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
+  const head = `  ${printable(selector)}: ${verdict}`;
   if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
-  return [head, ...parts.map((one) => `    ${one.holds ? paint("green", "yes") : paint("yellow", "no ")} ${partText(one)}`)];
+  const answer = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
+  return [head, ...parts.map((part) => `    ${answer(part.holds)} ${partText(part)}`)];
 }
 
-/** The selectors that take no part, and those that the webhook would refuse, with what is wrong and how to mend it. */
+/** Returns the selectors that are malformed or that the webhook would deny, with their faults and fixes. */
 export function faultySelectorLines(inventory: Inventory): string[] {
   const sorted = [...inventory.faulty].toSorted(([a], [b]) => compareText(a, b));
   return sorted.flatMap(([name, { faults }]) => {
-    const effect = inventory.malformed.has(name) ? "is malformed and takes no part" : "takes part, but no session is granted on it, and the webhook would refuse it";
+    const effect = inventory.malformed.has(name)
+      ? "is malformed and not effective"
+      : "is effective, but the sidecar grants nothing on it and the webhook would deny it";
     const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
-    return [
-      `IAMRoleSelector ${printable(name)} ${effect}:`,
-      ...denied.map(({ check, fault }) => `  ${findingLine({ code: check.id, path: fault.path, message: fault.message, fix: fault.fix ?? check.fix })}`),
-    ];
+    const lines = denied.map(({ check, fault }) =>
+      findingLine({ code: check.id, path: fault.path, message: fault.message, fix: fault.fix ?? check.fix }));
+    return [`IAMRoleSelector ${printable(name)} ${effect}:`, ...lines.map((line) => `  ${line}`)];
   });
 }

@@ -6,12 +6,17 @@ import type { Logger } from "../shared/server/logger.ts";
 import { type Drain, stopOnSignals } from "../shared/server/stopping.ts";
 import type { IO } from "./io.ts";
 
-type SourceSettings = Pick<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace">
-  & Partial<Pick<SettingsFor<"webhook">, "extraGroups">>;
+type WebhookSettings = SettingsFor<"webhook">;
+type SourceSettings =
+  & Pick<
+    WebhookSettings, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace"
+  >
+  & Partial<Pick<WebhookSettings, "extraGroups">>;
 
 /**
- * The source that a server is told to read. What talks to a cluster is loaded only for one. Of a cluster the sidecar holds, and may
- * read, as little as it needs; the webhook holds all that checks look at, and in mode `carm` neither is loaded without the maps.
+ * Returns the inventory source of a server. The Kubernetes client is loaded only with --cluster. The webhook lists
+ * every kind that the checks need. The sidecar lists as little as possible, since its RBAC allows no more. With
+ * --mode carm both are ready only after the CARM ConfigMaps are loaded.
  */
 export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
   const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups = [] } = settings;
@@ -19,22 +24,22 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
   const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
     import("../shared/inventory/cluster/source.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
   ]);
-  const isAwaited = mode === "carm";
+  const isRequired = mode === "carm";
   return new ClusterSource({
     runtime,
     api: await connectKubernetes({ kubeconfig, context }),
     resources: command === "webhook" ? { extraGroups } : undefined,
-    carmMaps: command === "webhook" || isAwaited ? { namespace: ackSystemNamespace, isAwaited } : undefined,
+    carmMaps: command === "webhook" || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
   });
 }
 
 /**
- * Starts a source whose first view is due before anything is served: bad manifests stop a start, with every fault on stderr.
- * A cluster may be out of reach for a while, so a server listens meanwhile and is not ready.
+ * Starts a source and returns whether the server may start. Invalid manifests prevent the start, and their faults go to
+ * stderr. A cluster may be unreachable for a while: the server then starts unready.
  */
 export async function startSource(source: InventorySource, io: IO): Promise<boolean> {
   if (!(source instanceof ManifestSource)) {
-    // It rejects only when it is stopped, and then nobody waits for it any more.
+    // start() of a cluster source rejects only if the source is stopped first.
     source.start().catch(() => {});
     return true;
   }
@@ -48,17 +53,17 @@ export async function startSource(source: InventorySource, io: IO): Promise<bool
   }
 }
 
-export interface Serving {
+interface Serving {
   readonly log: Logger;
   readonly drain: Drain;
-  /** How long requests are still taken after the signal, in ms. */
+  /** How long the server accepts requests after the signal, in ms. */
   readonly drainMs: number;
   readonly close: () => Promise<void>;
-  /** How long `close` may take after that, in ms; default as `stopOnSignals` has it. */
+  /** Time limit of `close`, in ms. Default: that of `stopOnSignals`. */
   readonly closeMs?: number;
 }
 
-/** Serves until a signal ends the process; never resolves. */
+/** Serves until a signal ends the process. Never resolves. */
 export async function serveUntilStopped(serving: Serving): Promise<never> {
   stopOnSignals(serving);
   return await new Promise<never>(() => {});

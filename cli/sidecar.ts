@@ -6,12 +6,13 @@ import { checkSidecarSettings } from "../sidecar/options.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
-/** What is in flight is answered within 900 ms; clients that dawdle are cut off after 4 s. */
+/** Requests in flight end within 900 ms. Slow clients are disconnected after 4 s. */
 const CLOSE_MS = 5_000;
 
+/** Serves credentials until a signal ends the process. */
 export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "sidecar", level: settings.logLevel });
-  // Before manifests are read, so that nothing is said of those first.
+  // Faults of the settings are reported before faults of the manifests.
   checkSidecarSettings(settings, io.environment);
   const source = await openSource("sidecar", settings);
   if (!(await startSource(source, io))) return EXIT.usage;

@@ -1,20 +1,20 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** By then what only the start needed is garbage. */
+/** By this time, the objects that only the start needed are garbage. */
 const STARTED_MS = 5_000;
 
 /**
- * Keeps the process as small as it can be without a command line of V8's own (docs/decisions/0009-what-the-sidecar-loads.md): the young
- * generation stays at the 1 MB that it starts with, since hardly anything of a request outlives it, and what loading modules has left behind is
- * collected once. V8 reads each flag when it would act on it.
+ * Limits the memory of the process without V8 command-line flags. The young generation stays at its initial 1 MB, since
+ * few objects outlive their request. One full collection frees what loading the modules left behind. V8 reads each flag
+ * when it acts on it. Measurements: docs/decisions/0009-what-the-sidecar-loads.md
  */
-export function keepHeapSmall(): void {
+export function limitHeapGrowth(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
-  setTimeout(collectOnce, STARTED_MS).unref();
+  setTimeout(collectGarbage, STARTED_MS).unref();
 }
 
-function collectOnce(): void {
+function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   setFlagsFromString("--no-expose-gc");

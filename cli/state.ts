@@ -12,65 +12,71 @@ import {
 import { type IO, writeLines } from "./io.ts";
 import { Progress } from "./terminal.ts";
 
-/** Reads the manifests that a command is given, standard input included. */
+/** Reads manifests from files, folders and standard input. */
 export async function readInput(paths: readonly string[], io: IO): Promise<ManifestReading> {
   return await readManifestPaths(paths, () => text(io.stdin));
 }
 
-export function reportFaults(faults: readonly InputFault[], io: IO): void {
-  for (const fault of faults) io.stderr.write(`${formatInputFault(fault)}\n`);
-}
-
-/** An object, and where it was written; nowhere when a cluster holds it. */
+/** An object and its place. `file` is null for an object of a cluster. */
 export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
   readonly file: string | null;
 }
 
-/** What there is: in manifests, or in a cluster. */
+/** The current state: manifests or a cluster. */
 export interface State {
   readonly objects: readonly StateObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
-  /** What could not be read of manifests; a cluster that cannot be read is an error instead. */
+  /** Faults of the manifests. An unreadable cluster is an error instead. */
   readonly faults: readonly InputFault[];
 }
 
-export type StateSettings = Pick<SettingsFor<"audit">, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace" | "extraGroups">;
+type StateSettings = Pick<
+  SettingsFor<"audit">,
+  "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace" | "extraGroups"
+>;
 
 /**
- * Reads all that `--from` or `--cluster` names.
- * @throws ResolverError when the cluster cannot be found, or anything of it may not be read.
+ * Reads the state from --from or --cluster.
+ * @throws ResolverError if the cluster is unreachable or a kind in it may not be read.
  */
 export async function readState(settings: StateSettings, io: IO): Promise<State> {
-  return settings.cluster ? await readCluster(settings, io) : await readFolder(settings, io);
+  return settings.cluster ? await readCluster(settings, io) : await readManifestState(settings, io);
 }
 
-async function readFolder({ from, runtime }: StateSettings, io: IO): Promise<State> {
+async function readManifestState({ from, runtime }: StateSettings, io: IO): Promise<State> {
   const { manifests, faults } = await readInput(from, io);
-  return { objects: manifests, faults, origin: "file", inventory: inventoryOf(manifests.map(({ object }) => object), { runtime, origin: "file" }) };
+  const inventory = inventoryOf(manifests.map(({ object }) => object), { runtime, origin: "file" });
+  return { objects: manifests, faults, origin: "file", inventory };
 }
 
-/** What talks to a cluster is loaded only for one. */
-async function readCluster({ kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups }: StateSettings, io: IO): Promise<State> {
-  const [{ loadCluster }, { connectKubernetes }] = await Promise.all([import("../shared/inventory/cluster/load.ts"), import("../shared/inventory/cluster/kubeconfig.ts")]);
+/** The Kubernetes client is loaded only here. */
+async function readCluster(settings: StateSettings, io: IO): Promise<State> {
+  const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups } = settings;
+  const [{ loadCluster }, { connectKubernetes }] = await Promise.all([
+    import("../shared/inventory/cluster/load.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
+  ]);
   const progress = new Progress(io.stderr);
   try {
     const { inventory, objects } = await loadCluster({
       runtime, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
-      carmMaps: { namespace: ackSystemNamespace, isAwaited: mode === "carm" },
+      carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm" },
       collect: withoutManagedFields,
-      onProgress: ({ kinds, listed, objects: seen }) => progress.tell(`reading the cluster: ${listed} of ${kinds} kinds, ${seen} objects`),
+      onProgress: ({ kinds, listed, objects: seen }) =>
+        progress.update(`reading the cluster: ${listed} of ${kinds} kinds, ${seen} objects`),
     });
-    progress.end(); // before anything else is written
-    for (const kind of inventory.unlisted("resources")) io.stderr.write(`warning: the cluster's ${kind} could not be read, so nothing is said of them\n`);
-    // Kinds are listed side by side, and what is printed is to be the same each time.
-    return { objects: objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null })), inventory, origin: "cluster", faults: [] };
+    progress.clear();
+    const unlisted = [...inventory.unlisted("resources")];
+    writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; its objects are not in the result`));
+    // Kinds are listed concurrently. Sort the objects so that the output is the same each time.
+    const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
+    return { objects: sorted, inventory, origin: "cluster", faults: [] };
   } finally {
-    progress.end();
+    progress.clear();
   }
 }
 
-/** Often a third of an object, and nothing looks at them. */
+/** Managed fields are often a third of an object, and no check reads them. */
 function withoutManagedFields(object: JsonObject): JsonObject {
   const metadata = Object.entries(object["metadata"] ?? {}).filter(([name]) => name !== "managedFields");
   return { ...object, metadata: Object.fromEntries(metadata) };
@@ -78,17 +84,29 @@ function withoutManagedFields(object: JsonObject): JsonObject {
 
 function byName(one: JsonObject, other: JsonObject): number {
   const [a, b] = [objectMeta(one), objectMeta(other)];
-  return compareText(a.group, b.group) || compareText(a.kind, b.kind) || compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
+  return compareText(a.group, b.group) || compareText(a.kind, b.kind) || compareText(a.namespace, b.namespace)
+    || compareText(a.name, b.name);
 }
 
-export function inventoryOf(objects: readonly JsonObject[], context: { readonly runtime: "ack" | "extended"; readonly origin: Origin }): Inventory {
+interface InventoryContext {
+  readonly runtime: "ack" | "extended";
+  readonly origin: Origin;
+}
+
+/** Returns an inventory of the objects. */
+export function inventoryOf(objects: readonly JsonObject[], context: InventoryContext): Inventory {
   const inventory = new Inventory(context);
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   return inventory;
 }
 
-/** Whether there are faults, which are then told: half a picture of roles is a wrong one. */
+/** Reports the faults, and returns whether there are any. Roles resolved from a part of the input would be wrong. */
 export function isUnreadable(faults: readonly InputFault[], io: IO): boolean {
-  writeLines(io.stderr, faults.map(formatInputFault));
+  reportFaults(faults, io);
   return faults.length > 0;
+}
+
+/** Writes each fault to stderr as `FILE:LINE: MESSAGE`. */
+export function reportFaults(faults: readonly InputFault[], io: IO): void {
+  writeLines(io.stderr, faults.map(formatInputFault));
 }

@@ -6,19 +6,25 @@ import type { IO } from "./io.ts";
 type Style = "red" | "yellow" | "green" | "cyan" | "dim" | "bold";
 export type Paint = (style: Style, text: string) => string;
 
-/** Colour on a terminal, unless NO_COLOR (https://no-color.org) or a dumb terminal says otherwise; plain text elsewhere. */
+/**
+ * Returns a function that colors text if the stream is a terminal. NO_COLOR (https://no-color.org) and TERM=dumb turn
+ * colors off.
+ */
 export function painter(stream: { readonly isTTY?: boolean }, environment: Environment): Paint {
   const plain = stream.isTTY !== true || (environment["NO_COLOR"] ?? "") !== "" || environment["TERM"] === "dumb";
   return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }
 
 /**
- * Rows as columns two spaces apart, the first row being the heads. Columns are left-aligned but those that `alignment` says otherwise
- * of. What cannot be seen in a cell is escaped, so cells are painted afterwards.
+ * Returns the rows as lines, with columns two spaces apart. The first row is the header. Columns are left-aligned by
+ * default. Control characters in cells are escaped, so color the lines afterwards.
  */
-export function formatTable(cells: readonly (readonly string[])[], alignment: readonly ("left" | "right")[] = []): string[] {
+export function formatTable(
+  cells: readonly (readonly string[])[], alignment: readonly ("left" | "right")[] = [],
+): string[] {
   const rows = cells.map((row) => row.map(printable));
-  const widths = (rows[0] ?? []).map((_, column) => rows.reduce((width, row) => Math.max(width, (row[column] ?? "").length), 0));
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((width, row) => Math.max(width, (row[column] ?? "").length), 0));
   const align = (cell: string, column: number): string => {
     const width = widths[column] ?? 0;
     return alignment[column] === "right" ? cell.padStart(width) : cell.padEnd(width);
@@ -26,13 +32,13 @@ export function formatTable(cells: readonly (readonly string[])[], alignment: re
   return rows.map((row) => row.map(align).join("  ").trimEnd());
 }
 
-/** Work that is done by then is not worth a line. */
-const SILENT_MS = 1000;
-const BETWEEN_MS = 100;
-/** Back to the line's start, and the rest of it away (ECMA-48 EL). */
+/** Work that ends within this time shows no progress. */
+const DELAY_MS = 1000;
+const INTERVAL_MS = 100;
+/** Return to the start of the line and erase it (ECMA-48 EL). */
 const CLEAR = "\r\u001B[K";
 
-/** One line of standard error that tells how far a long piece of work is; nothing where that is no terminal. */
+/** A progress line on standard error. It is shown only on a terminal. */
 export class Progress {
   readonly #stream: IO["stderr"];
   readonly #now: () => number;
@@ -42,18 +48,18 @@ export class Progress {
   constructor(stream: IO["stderr"], now: () => number = () => performance.now()) {
     this.#stream = stream;
     this.#now = now;
-    this.#next = now() + SILENT_MS;
+    this.#next = now() + DELAY_MS;
   }
 
-  tell(text: string): void {
+  update(text: string): void {
     if (this.#stream.isTTY !== true || this.#now() < this.#next) return;
-    this.#next = this.#now() + BETWEEN_MS;
+    this.#next = this.#now() + INTERVAL_MS;
     this.#shown = true;
     this.#stream.write(`${CLEAR}${text}`);
   }
 
-  /** Takes the line away again, so that nothing is written beside it. */
-  end(): void {
+  /** Erases the line. Call it before writing anything else. */
+  clear(): void {
     if (this.#shown) this.#stream.write(CLEAR);
     this.#shown = false;
   }

@@ -4,11 +4,12 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import { createLogger, type Logger, logInventory } from "../shared/server/logger.ts";
-import { accessReviews, type AskAccess } from "../webhook/access-review.ts";
+import { type AccessReviewer, cachedAccessReviewer } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook } from "../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
+/** Serves admission reviews until a signal ends the process. */
 export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
   const access = await openAccessReviews(settings, log);
@@ -25,10 +26,14 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
   }
 }
 
-/** What asks who may `use` a selector, where a check wants to know. Only a cluster can tell. */
-async function openAccessReviews(settings: SettingsFor<"webhook">, log: Logger): Promise<{ readonly access?: AskAccess }> {
+/** Returns the access reviewer if a check needs one. Only an API server can review access. */
+async function openAccessReviews(
+  settings: SettingsFor<"webhook">, log: Logger,
+): Promise<{ readonly reviewAccess?: AccessReviewer }> {
   if (!asksAccess(decisionSettings(settings))) return {};
-  if (!settings.cluster) throw new ResolverError("ERR_CONFIG_INVALID", "--check: who may use a selector is asked of a cluster; give --cluster, or leave ACK-09 and NS-02 off");
+  if (!settings.cluster) {
+    throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09 and NS-02 require --cluster");
+  }
   const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
-  return { access: accessReviews({ api: await connectKubernetes(settings), clock: systemClock, log }) };
+  return { reviewAccess: cachedAccessReviewer({ api: await connectKubernetes(settings), clock: systemClock, log }) };
 }

@@ -4,28 +4,31 @@ import { createRegistry, METRIC_PREFIX } from "../shared/server/metrics.ts";
 import { createSidecarMetrics, registerSidecarState } from "../sidecar/metrics.ts";
 import { createWebhookMetrics } from "../webhook/metrics.ts";
 
-/** What docs/metrics.md says of a metric beside its name, type and help, which its registry knows. */
-export interface MetricNote {
+/** The parts of a metric's documentation that are not in its registry. */
+interface MetricNote {
   /** The values of each label. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** A Prometheus expression that is worth an alert. */
+  /** A PromQL expression to alert on. */
   readonly alert?: string;
 }
 
-const ERROR_CODE = "a code of [errors](errors.md)";
+const ERROR_CODE = "an [error code](errors.md)";
 const ADMISSION_PATH = "the admission path, such as `/validate/iamroleselectors`";
-const SIDECAR_PATH = "a route's pattern, such as `/v1/credentials/selectors/:name` or `/sts`; `unknown` for what is no path";
-const UNPARSED_PATH = "`unparsed` for what was no request: no HTTP, or headers or a body that were too large or too slow";
+const SIDECAR_PATH = "a route, such as `/v1/credentials/selectors/:name` or `/sts`; `unknown` for any other path";
+const UNPARSED_PATH = "`unparsed` for bytes that are not HTTP, and for headers or a body over the size or time limit";
 const STS_ACTION = "`AssumeRole`, `GetCallerIdentity`";
 
 const STS_CODES = [
-  "AccessDenied", "ExpiredToken", "IncompleteSignature", "InvalidAction", "InvalidClientTokenId", "MalformedHttpRequest", "MalformedPolicyDocument",
-  "MissingAction", "MissingAuthenticationToken", "SignatureDoesNotMatch", "ValidationError",
+  "AccessDenied", "ExpiredToken", "IncompleteSignature", "InvalidAction", "InvalidClientTokenId",
+  "MalformedHttpRequest", "MalformedPolicyDocument", "MissingAction", "MissingAuthenticationToken",
+  "SignatureDoesNotMatch", "ValidationError",
 ].map((code) => `\`${code}\``).join(", ");
 
-/** By name, without the common prefix. */
-export const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
-  build_info: { labels: { component: "`webhook`, `sidecar`", version: "of this program", node: "of Node.js" } },
+/** Notes by metric name without the common prefix. */
+const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
+  build_info: {
+    labels: { component: "`webhook`, `sidecar`", version: "version of this program", node: "version of Node.js" },
+  },
   inventory_loaded: { alert: "ack_role_resolver_inventory_loaded == 0" },
   inventory_faulty: {},
   inventory_age_seconds: { alert: "ack_role_resolver_inventory_age_seconds > 300" },
@@ -34,69 +37,109 @@ export const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   unknown_ack_groups: { alert: "ack_role_resolver_unknown_ack_groups > 0" },
   unlisted_ack_kinds: {},
   webhook_requests_total: {
-    labels: { path: ADMISSION_PATH, operation: "`CREATE`, `UPDATE`, `DELETE`, `CONNECT`, `unknown`", outcome: "`allowed`, `denied`, `patched`, `skipped`, `error`" },
+    labels: {
+      path: ADMISSION_PATH, operation: "`CREATE`, `UPDATE`, `DELETE`, `CONNECT`, `unknown`",
+      outcome: "`allowed`, `denied`, `patched`, `skipped`, `error`",
+    },
   },
   webhook_request_duration_seconds: {
     labels: { path: ADMISSION_PATH },
-    alert: "histogram_quantile(0.99, sum by (le) (rate(ack_role_resolver_webhook_request_duration_seconds_bucket[5m]))) > 1",
+    alert: p99Over("ack_role_resolver_webhook_request_duration_seconds", 1),
   },
-  webhook_errors_total: { labels: { path: ADMISSION_PATH, code: ERROR_CODE }, alert: "rate(ack_role_resolver_webhook_errors_total[5m]) > 0" },
-  webhook_findings_total: { labels: { code: "the id of a [check](checks.md)", severity: "`deny`, `warn`" } },
+  webhook_errors_total: {
+    labels: { path: ADMISSION_PATH, code: ERROR_CODE }, alert: "rate(ack_role_resolver_webhook_errors_total[5m]) > 0",
+  },
+  webhook_findings_total: { labels: { code: "a [check](checks.md) ID", severity: "`deny`, `warn`" } },
   webhook_resolutions_total: { labels: { outcome: "`selected`, `default`, `conflict`, `refused`" } },
   webhook_notices_total: { labels: { code: ERROR_CODE } },
-  webhook_tls_handshake_errors_total: { alert: "rate(ack_role_resolver_webhook_tls_handshake_errors_total[5m]) > 0" },
-  webhook_certificate_expiry_timestamp_seconds: { alert: "ack_role_resolver_webhook_certificate_expiry_timestamp_seconds - time() < 7 * 86400" },
+  webhook_tls_handshake_errors_total: {
+    alert: "rate(ack_role_resolver_webhook_tls_handshake_errors_total[5m]) > 0",
+  },
+  webhook_certificate_expiry_timestamp_seconds: {
+    alert: "ack_role_resolver_webhook_certificate_expiry_timestamp_seconds - time() < 7 * 86400",
+  },
   webhook_certificate_reloads_total: {
-    labels: { outcome: "`ok`, `fault`" }, alert: 'increase(ack_role_resolver_webhook_certificate_reloads_total{outcome="fault"}[1h]) > 0',
+    labels: { outcome: "`ok`, `fault`" },
+    alert: 'increase(ack_role_resolver_webhook_certificate_reloads_total{outcome="fault"}[1h]) > 0',
   },
   sidecar_requests_total: {
-    labels: { path: `${SIDECAR_PATH}, ${UNPARSED_PATH}`, code: "the HTTP status" }, alert: 'rate(ack_role_resolver_sidecar_requests_total{code=~"5.."}[5m]) > 0',
+    labels: { path: `${SIDECAR_PATH}; ${UNPARSED_PATH}`, code: "the HTTP status" },
+    alert: 'rate(ack_role_resolver_sidecar_requests_total{code=~"5.."}[5m]) > 0',
   },
   sidecar_request_duration_seconds: {
     labels: { path: SIDECAR_PATH },
-    alert: "histogram_quantile(0.99, sum by (le) (rate(ack_role_resolver_sidecar_request_duration_seconds_bucket[5m]))) > 0.5",
+    alert: p99Over("ack_role_resolver_sidecar_request_duration_seconds", 0.5),
   },
   sidecar_cache_lookups_total: { labels: { result: "`hit`, `miss`, `stale`" } },
   sidecar_sts_calls_total: {
-    labels: { action: STS_ACTION, code: "`ok`, a documented code of STS, `other`, or `unreachable`" },
+    labels: { action: STS_ACTION, code: "`ok`, a documented STS error code, `other` or `unreachable`" },
     alert: 'rate(ack_role_resolver_sidecar_sts_calls_total{code="AccessDenied"}[15m]) > 0',
   },
   sidecar_sts_call_duration_seconds: { labels: { action: STS_ACTION } },
-  sidecar_refusals_total: { labels: { code: `${ERROR_CODE}, at \`/sts\` too whatever STS's word for it is; or where \`/sts\` refuses as STS itself would, STS's own code: ${STS_CODES}` } },
-  sidecar_auth_failures_total: { labels: { kind: "`token`, `signature`, `host`" }, alert: "rate(ack_role_resolver_sidecar_auth_failures_total[5m]) > 0.1" },
-  sidecar_token_reloads_total: { labels: { result: "`ok`, `failed`" }, alert: 'increase(ack_role_resolver_sidecar_token_reloads_total{result="failed"}[10m]) > 0' },
+  sidecar_refusals_total: {
+    labels: {
+      code: `${ERROR_CODE}, also at \`/sts\`; or the STS error code of an invalid request to \`/sts\`: ${STS_CODES}`,
+    },
+  },
+  sidecar_auth_failures_total: {
+    labels: { kind: "`token`, `signature`, `host`" },
+    alert: "rate(ack_role_resolver_sidecar_auth_failures_total[5m]) > 0.1",
+  },
+  sidecar_token_reloads_total: {
+    labels: { result: "`ok`, `failed`" },
+    alert: 'increase(ack_role_resolver_sidecar_token_reloads_total{result="failed"}[10m]) > 0',
+  },
   sidecar_account_refusals_total: { alert: "increase(ack_role_resolver_sidecar_account_refusals_total[10m]) > 0" },
-  sidecar_role_checks_total: { labels: { result: "`ok`, `refused`, `skipped` (STS could not be asked, or the role is refused before it)" } },
+  sidecar_role_checks_total: {
+    labels: { result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, or the sidecar rejects the role)" },
+  },
   sidecar_failing_roles: { alert: "ack_role_resolver_sidecar_failing_roles > 0" },
-  sidecar_credentials_expiry_seconds: { labels: { role: "the role's ARN; at most the 1,000 that are kept" }, alert: "ack_role_resolver_sidecar_credentials_expiry_seconds < 300" },
-  sidecar_circuit_state: { labels: { state: "`closed`, `open`, `half-open`" }, alert: 'ack_role_resolver_sidecar_circuit_state{state="closed"} == 0' },
+  sidecar_credentials_expiry_seconds: {
+    labels: { role: "the ARN of the role; at most 1,000 cached roles" },
+    alert: "ack_role_resolver_sidecar_credentials_expiry_seconds < 300",
+  },
+  sidecar_circuit_state: {
+    labels: { state: "`closed`, `open`, `half-open`" },
+    alert: 'ack_role_resolver_sidecar_circuit_state{state="closed"} == 0',
+  },
   sidecar_refresh_lag_seconds: { alert: "ack_role_resolver_sidecar_refresh_lag_seconds > 300" },
   sidecar_sts_calls_in_flight: {},
   sidecar_sts_calls_waiting: {},
-  // absent() would be silent while any other sidecar has one.
+  // absent() would not fire while any other sidecar exposes the metric.
   sidecar_base_identity_age_seconds: {
-    alert: 'ack_role_resolver_build_info{component="sidecar"} unless on (job, instance) ack_role_resolver_sidecar_base_identity_age_seconds',
+    alert: 'ack_role_resolver_build_info{component="sidecar"} unless on (job, instance) '
+      + "ack_role_resolver_sidecar_base_identity_age_seconds",
   },
   sidecar_base_identity_expiry_seconds: { alert: "ack_role_resolver_sidecar_base_identity_expiry_seconds < 240" },
 };
 
-interface Described {
+function p99Over(histogram: string, limit: number): string {
+  return `histogram_quantile(0.99, sum by (le) (rate(${histogram}_bucket[5m]))) > ${limit}`;
+}
+
+interface MetricDescription {
   readonly name: string;
   readonly type: string;
   readonly help: string;
   readonly labels: readonly string[];
 }
 
-/** Read at a scrape alone, and here nothing is scraped. */
+/** An empty inventory: values are read only at a scrape. */
 const NO_INVENTORY = {
   status: { loaded: false, lastSyncMs: null, fault: null },
   inventory: { selectors: new Map(), malformed: new Map(), groups: [], unlisted: () => new Map() },
   onChange: () => () => {},
 };
 
-/** The metrics of ours that each server has, as its registry knows them, by name. */
-export function describeMetrics(): { readonly webhook: readonly Described[]; readonly sidecar: readonly Described[] } {
-  return { webhook: described(webhookRegistry()), sidecar: described(sidecarRegistry()) };
+/** The metrics of each server, without those of prom-client. */
+interface ServerMetrics {
+  readonly webhook: readonly MetricDescription[];
+  readonly sidecar: readonly MetricDescription[];
+}
+
+/** Returns the metrics that each server registers. */
+export function describeMetrics(): ServerMetrics {
+  return { webhook: descriptionsOf(webhookRegistry()), sidecar: descriptionsOf(sidecarRegistry()) };
 }
 
 function webhookRegistry(): Registry {
@@ -111,34 +154,43 @@ function sidecarRegistry(): Registry {
   const registry = createRegistry({ component: "sidecar" });
   registerInventoryMetrics(registry, NO_INVENTORY, () => 0);
   createSidecarMetrics(registry);
-  const quiet = { expirations: () => [], refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 } as const;
-  registerSidecarState(registry, quiet, () => 0);
+  const idle = {
+    expirations: () => [], refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0,
+  } as const;
+  registerSidecarState(registry, idle, () => 0);
   return registry;
 }
 
-function described(registry: Registry): Described[] {
+function descriptionsOf(registry: Registry): MetricDescription[] {
   const own = registry.getMetricsAsArray().filter(({ name }) => name.startsWith(METRIC_PREFIX));
-  return own.map((metric) => ({ name: metric.name, type: String(metric.type), help: metric.help, labels: labelsOf(metric) }));
+  return own.map((metric) => ({
+    name: metric.name, type: String(metric.type), help: metric.help, labels: labelsOf(metric),
+  }));
 }
 
 function labelsOf(metric: object): string[] {
   return "labelNames" in metric && Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [];
 }
 
-/** The lines of docs/metrics.md. Throws where the notes name a metric or label that is not there, or lack one that is. */
+/** Returns the lines of docs/metrics.md. Throws if the notes name an unknown metric or label, or lack one. */
 export function metricLines(): string[] {
   const { webhook, sidecar } = describeMetrics();
-  const isShared = ({ name }: Described): boolean => [webhook, sidecar].every((all) => all.some((one) => one.name === name));
-  const shared = sidecar.filter(isShared);
-  const sections = { "Both servers": shared, Webhook: webhook.filter((one) => !isShared(one)), Sidecar: sidecar.filter((one) => !isShared(one)) };
+  const isShared = ({ name }: MetricDescription): boolean =>
+    [webhook, sidecar].every((metrics) => metrics.some((one) => one.name === name));
+  const sections = {
+    "Both servers": sidecar.filter(isShared),
+    Webhook: webhook.filter((one) => !isShared(one)),
+    Sidecar: sidecar.filter((one) => !isShared(one)),
+  };
   const all = Object.values(sections).flat();
   const unknown = Object.keys(METRIC_NOTES).filter((note) => !all.some(({ name }) => name === METRIC_PREFIX + note));
-  if (unknown.length > 0) throw new Error(`docs/metric-notes.ts: there is no metric ${unknown.join(", ")}`);
+  if (unknown.length > 0) throw new Error(`docs/metrics.ts: unknown metrics: ${unknown.join(", ")}`);
   return [
-    "Both servers serve them at `/metrics` of `--health-listen`, in Prometheus' text form, beside the usual `process_*` and `nodejs_*` of prom-client.",
-    `Every name starts with \`${METRIC_PREFIX}\`. No label holds what a client sends: each has the few values told here.`,
+    "Both servers expose their metrics at `/metrics` on `--health-listen`, in the Prometheus text format.",
+    "They also expose the `process_*` and `nodejs_*` metrics of prom-client.",
+    `Every name starts with \`${METRIC_PREFIX}\`. Labels never contain client input; the tables list their values.`,
     ...Object.entries(sections).flatMap(([title, metrics]) => ["", `## ${title}`, "", ...table(metrics)]),
-    "", "## Alerts worth having", "", "| metric | expression |", "| --- | --- |",
+    "", "## Recommended alerts", "", "| metric | expression |", "| --- | --- |",
     ...all.flatMap(({ name }) => {
       const alert = noteOf(name).alert;
       return alert === undefined ? [] : [`| ${shortName(name)} | \`${alert.replaceAll("|", "\\|")}\` |`];
@@ -146,21 +198,25 @@ export function metricLines(): string[] {
   ];
 }
 
-function table(metrics: readonly Described[]): string[] {
+function table(metrics: readonly MetricDescription[]): string[] {
   return ["| name | type | labels | meaning |", "| --- | --- | --- | --- |", ...metrics.map(row)];
 }
 
-function row({ name, type, help, labels }: Described): string {
+function row({ name, type, help, labels }: MetricDescription): string {
   const notes = noteOf(name).labels ?? {};
-  const wrong = [...labels.filter((label) => notes[label] === undefined), ...Object.keys(notes).filter((label) => !labels.includes(label))];
-  if (wrong.length > 0) throw new Error(`docs/metric-notes.ts: ${name} has labels ${labels.join(", ") || "none"}; say of each what values it has (wrong: ${wrong.join(", ")})`);
+  const undocumented = labels.filter((label) => notes[label] === undefined);
+  const unknown = Object.keys(notes).filter((label) => !labels.includes(label));
+  const faults = [...undocumented, ...unknown];
+  if (faults.length > 0) {
+    throw new Error(`docs/metrics.ts: document exactly the labels of ${name} (see ${faults.join(", ")})`);
+  }
   const values = labels.map((label) => `\`${label}\`: ${notes[label] ?? ""}`).join("; ");
   return `| ${shortName(name)} | ${type} | ${values} | ${help} |`;
 }
 
 function noteOf(name: string): (typeof METRIC_NOTES)[string] {
   const note = METRIC_NOTES[name.slice(METRIC_PREFIX.length)];
-  if (note === undefined) throw new Error(`docs/metric-notes.ts: ${name} is missing`);
+  if (note === undefined) throw new Error(`docs/metrics.ts: no note for ${name}`);
   return note;
 }
 

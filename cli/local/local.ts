@@ -18,18 +18,18 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
 import { serveUntilStopped, startSource } from "../serve.ts";
 import { startSTSEmulator } from "./sts-emulator/emulator.ts";
 import type { BaseCredentials } from "./sts-emulator/principals.ts";
-import { laterGroupLines, type LocalAddresses, rolesLines, servedGroups, welcomeLines } from "./welcome.ts";
+import { type LocalAddresses, rolesLines, servedGroups, unservedGroupLines, welcomeLines } from "./welcome.ts";
 
 type Settings = SettingsFor<"local">;
 
-/** The account of the controllers' own role, when none is given. */
+/** The account of the controllers' own role if --controller-account is not set. */
 const BASE_ACCOUNT = "999988887777";
-/** Longer than anybody leaves local mode running. */
+/** Longer than any run of local mode. */
 const BASE_LIFE_MS = 365 * 86_400_000;
 
-/** Webhook, sidecar and an STS emulator on loopback, on a folder of manifests. Serves until a signal ends the process. */
-export async function runLocal(given: Settings, io: IO): Promise<ExitStatus> {
-  const settings = { ...given, from: given.from.map(exampleFolder) };
+/** Serves the webhook, the sidecar and an STS emulator on loopback until a signal ends the process. */
+export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> {
+  const settings = { ...original, from: original.from.map(exampleFolder) };
   const source = new ManifestSource(settings.from, { runtime: settings.runtime });
   if (!(await startSource(source, io))) return EXIT.usage;
   const folder = await mkdtemp(join(tmpdir(), "ack-role-resolver-"));
@@ -40,7 +40,9 @@ export async function runLocal(given: Settings, io: IO): Promise<ExitStatus> {
     const groups = servedGroups(source);
     const addresses = await startAll(settings, { source, groups, folder, closers });
     writeLines(io.stdout, welcomeLines(addresses, source, settings));
-    source.onChange(() => writeLines(io.stdout, [...rolesLines(source, settings), ...laterGroupLines(source, groups)]));
+    source.onChange(() => {
+      writeLines(io.stdout, [...rolesLines(source, settings), ...unservedGroupLines(source, groups)]);
+    });
     return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
   } catch (error) {
     await close();
@@ -50,7 +52,7 @@ export async function runLocal(given: Settings, io: IO): Promise<ExitStatus> {
 
 const [EXAMPLES] = SETTINGS.from.defaults.local;
 
-/** The examples that come with this package, where it is run in a folder that has none. */
+/** Returns the examples of this package if the working directory has no examples. */
 function exampleFolder(path: string): string {
   const manifest = path === EXAMPLES && !existsSync(path) ? findPackageJSON(import.meta.url) : undefined;
   return manifest === undefined ? path : join(dirname(manifest), EXAMPLES);
@@ -60,33 +62,39 @@ interface Parts {
   readonly source: ManifestSource;
   readonly groups: readonly string[];
   readonly folder: string;
-  /** What is to be closed; each part adds itself as it starts. */
+  /** Closes the parts that have started. */
   readonly closers: (() => Promise<void>)[];
 }
 
 async function startAll(settings: Settings, { source, groups, folder, closers }: Parts): Promise<LocalAddresses> {
   const base = localIdentity(settings);
   const stsAddress = parseListenAddress(settings.stsListen, "--sts-listen");
-  const sts = await listening("--sts-listen", stsAddress, () => startSTSEmulator({ ...stsAddress, baseCredentials: [base] }));
+  const sts = await listening("--sts-listen", stsAddress, () =>
+    startSTSEmulator({ ...stsAddress, baseCredentials: [base] }));
   closers.push(() => sts.close());
 
   const certificates = await makeCertificates({ hosts: ["localhost", "127.0.0.1", "::1"], now: new Date() });
   const [caFile = ""] = await storeCertificates(folder, certificates, { force: false });
-  const webhook = await namingFlags("webhook", () => runWebhook(webhookSettings(settings, folder), { source, log: createLogger({ name: "webhook", level: settings.logLevel }) }));
+  const webhookLog = createLogger({ name: "webhook", level: settings.logLevel });
+  const webhook = await withLocalFlags("webhook", () =>
+    runWebhook(webhookSettings(settings, folder), { source, log: webhookLog }));
   closers.push(() => webhook.close());
 
   const tokenFile = settings.tokenFile ?? join(folder, "token");
-  const sidecar = await namingFlags("sidecar", () => runSidecar(sidecarSettings(settings, groups, sts.url, tokenFile), {
-    source, environment: {}, log: createLogger({ name: "sidecar", level: settings.logLevel }), baseProvider: async () => base,
-  }));
+  const sidecarLog = createLogger({ name: "sidecar", level: settings.logLevel });
+  const ports = { source, environment: {}, log: sidecarLog, baseProvider: async () => base };
+  const sidecar = await withLocalFlags("sidecar", () =>
+    runSidecar(sidecarSettings(settings, groups, sts.url, tokenFile), ports));
   closers.push(() => sidecar.close());
   return { webhook, sidecar, sts, tokenFile, caFile };
 }
 
-/** Keys that work on the embedded STS alone, made anew at each start. */
+/** Returns new access keys that only the embedded STS accepts. */
 function localIdentity({ controllerAccount }: Settings): Required<BaseCredentials> {
   const arn = `arn:aws:sts::${controllerAccount ?? BASE_ACCOUNT}:assumed-role/ack-controller/local`;
-  return { accessKeyID: `ASIA${randomText(8)}`, secretAccessKey: randomText(20), sessionToken: randomText(64), expirationMs: Date.now() + BASE_LIFE_MS, arn };
+  const expirationMs = Date.now() + BASE_LIFE_MS;
+  const [accessKeyID, secretAccessKey, sessionToken] = [`ASIA${randomText(8)}`, randomText(20), randomText(64)];
+  return { accessKeyID, secretAccessKey, sessionToken, expirationMs, arn };
 }
 
 function randomText(bytes: number): string {
@@ -100,8 +108,10 @@ function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webho
 
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 
-/** The sidecar of every controller at once. */
-function sidecarSettings(settings: Settings, group: readonly string[], stsEndpoint: string, tokenFile: string): SettingsFor<"sidecar"> {
+/** Returns the settings of one sidecar for all controllers. */
+function sidecarSettings(
+  settings: Settings, group: readonly string[], stsEndpoint: string, tokenFile: string,
+): SettingsFor<"sidecar"> {
   const { sidecarListen: listen, sidecarHealthListen: healthListen } = settings;
   return {
     ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, token: null, group: [...group], kind: [],
@@ -109,12 +119,13 @@ function sidecarSettings(settings: Settings, group: readonly string[], stsEndpoi
   };
 }
 
-/** The servers name their own flags; here those are called --webhook-listen, --sidecar-health-listen and so on. */
-async function namingFlags<T>(server: "webhook" | "sidecar", start: () => Promise<T>): Promise<T> {
+/** Replaces --listen and --health-listen in errors of a server by flags of local mode, such as --webhook-listen. */
+async function withLocalFlags<T>(server: "webhook" | "sidecar", start: () => Promise<T>): Promise<T> {
   try {
     return await start();
   } catch (error) {
     if (!(error instanceof ResolverError)) throw error;
-    throw new ResolverError(error.code, error.message.replaceAll(/--((health-)?listen)/g, `--${server}-$1`), { cause: error });
+    const message = error.message.replaceAll(/--((health-)?listen)/g, `--${server}-$1`);
+    throw new ResolverError(error.code, message, { cause: error });
   }
 }
