@@ -7,185 +7,200 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import { UpstreamSTSError } from "./sts-upstream/errors.ts";
 
-export interface RoleCheckPorts {
-  readonly source: Pick<InventorySource, "status" | "onChange"> & { readonly inventory: { readonly selectors: ReadonlyMap<string, EffectiveSelector> } };
-  /** What a selector grants to this sidecar's controller. */
+export interface AssumeRoleProbePorts {
+  readonly source: Pick<InventorySource, "status" | "onChange"> & {
+    readonly inventory: { readonly selectors: ReadonlyMap<string, EffectiveSelector> };
+  };
+  /** Returns the grant of a selector to the controller of this sidecar. */
   readonly grantOf: (selector: string) => Grant;
-  /** Has a session for the role, kept or new, behind all that somebody waits for. Rejects as STS refuses. */
+  /** Gets a cached or new session at the lowest priority. Rejects with UpstreamSTSError if STS rejects the call. */
   readonly assume: (grant: RoleGrant) => Promise<unknown>;
-  /** The ARN of the base identity, once it is known. */
+  /** Returns the ARN of the base identity; null until STS verifies it. */
   readonly identity: () => string | null;
   readonly clock: Clock;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly log: Pick<Logger, "info" | "warn">;
-  readonly metrics: Pick<SidecarMetrics, "roleChecked">;
+  readonly metrics: Pick<SidecarMetrics, "roleProbes">;
 }
 
-/** Between two trials, more or less by half: a start with 500 selectors takes 8 minutes and a tenth of what STS is asked for anyway. */
+/** The mean pause between probes, with ±50% jitter. 500 selectors take 8 minutes and 10% of the STS rate limit. */
 const PAUSE_MS = 1_000;
-/** After a trial that STS could not be asked for. */
-const TROUBLE_MS = 30_000;
-/** When a role that was refused is tried again: somebody may have mended it. */
-const AGAIN_MS = 10 * 60_000;
-/** Sessions of trials are kept with those in use and must not take their place, so half of the cache is theirs at most. */
+/** The pause after a probe that did not reach STS. */
+const UNAVAILABLE_PAUSE_MS = 30_000;
+/** The delay until the next probe of a role that STS rejected. */
+const RETRY_MS = 10 * 60_000;
+/** The most selectors probed. Probe sessions share the cache with client sessions, so they fill at most half of it. */
 const LIMIT = 500;
 
-interface Seen {
-  /** What it was last seen as: another object once it has changed. */
+interface ProbeState {
+  /** The selector as last seen. A changed selector is another object. */
   selector: EffectiveSelector;
-  /** The role and what is asked with it; null where nothing is granted on it. */
-  readonly wanted: string | null;
+  /** Identifies the role and the session extras; null if the selector grants no role. */
+  readonly key: string | null;
   failing: boolean;
 }
 
 /**
- * IRS-27: tries to assume each role that a selector grants here, once for each role and extras, one after another in its own time, and
- * warns of those that STS refuses, a line a change. Nothing waits for it and nothing is refused for it.
+ * IRS-27: assumes each granted role once per role and session extras, one at a time in the background. Logs one line
+ * for each role that STS rejects, and one when the role works again. Requests do not wait for probes and do not depend
+ * on them.
  */
 export class AssumeRoleProbe {
-  readonly #ports: RoleCheckPorts;
-  readonly #seen = new Map<string, Seen>();
-  /** Names, in the order of their trials. */
-  readonly #due = new Set<string>();
-  readonly #cancels = new Set<() => void>();
-  #isWaiting = false;
-  #saidTooMany = false;
-  #closed = false;
-  #unlisten: () => void = () => {};
+  readonly #ports: AssumeRoleProbePorts;
+  readonly #states = new Map<string, ProbeState>();
+  /** Selector names, in probe order. */
+  readonly #queue = new Set<string>();
+  readonly #timers = new Set<() => void>();
+  #isScheduled = false;
+  #hasLoggedLimit = false;
+  #isClosed = false;
+  #unsubscribe: () => void = () => {};
 
-  constructor(ports: RoleCheckPorts) {
+  constructor(ports: AssumeRoleProbePorts) {
     this.#ports = ports;
   }
 
   start(): void {
-    this.#unlisten = this.#ports.source.onChange(() => this.#look());
-    this.#look();
+    this.#unsubscribe = this.#ports.source.onChange(() => this.#update());
+    this.#update();
   }
 
   close(): void {
-    this.#closed = true;
-    this.#unlisten();
-    for (const cancel of this.#cancels) cancel();
+    this.#isClosed = true;
+    this.#unsubscribe();
+    for (const cancel of this.#timers) cancel();
   }
 
-  /** Selectors whose role was refused when it was last tried. */
+  /** The number of selectors whose last probe STS rejected. */
   get failing(): number {
-    return [...this.#seen.values()].filter((seen) => seen.failing).length;
+    return [...this.#states.values()].filter((state) => state.failing).length;
   }
 
-  #look(): void {
+  #update(): void {
     const { source } = this.#ports;
     if (!source.status.loaded) return;
     const { selectors } = source.inventory;
-    for (const name of this.#seen.keys()) if (!selectors.has(name)) this.#forget(name);
-    for (const [name, selector] of selectors) this.#see(name, selector);
-    this.#wait(PAUSE_MS);
+    for (const name of this.#states.keys()) if (!selectors.has(name)) this.#remove(name);
+    for (const [name, selector] of selectors) this.#updateSelector(name, selector);
+    this.#schedule(PAUSE_MS);
   }
 
-  #forget(name: string): void {
-    this.#seen.delete(name);
-    this.#due.delete(name);
+  #remove(name: string): void {
+    this.#states.delete(name);
+    this.#queue.delete(name);
   }
 
-  #see(name: string, selector: EffectiveSelector): void {
-    const seen = this.#seen.get(name);
-    if (seen?.selector === selector) return;
-    if (seen === undefined && this.#seen.size >= LIMIT) return this.#sayTooMany();
-    const wanted = wantedOf(this.#ports.grantOf(name));
-    if (seen !== undefined && seen.wanted === wanted) {
-      seen.selector = selector;
+  #updateSelector(name: string, selector: EffectiveSelector): void {
+    const state = this.#states.get(name);
+    if (state?.selector === selector) return;
+    if (state === undefined && this.#states.size >= LIMIT) return this.#logLimit();
+    const key = probeKey(this.#ports.grantOf(name));
+    if (state !== undefined && state.key === key) {
+      state.selector = selector;
       return;
     }
-    // Another object, so that what comes of a trial under way is not taken for the new role's.
-    this.#seen.set(name, { selector, wanted, failing: false });
-    if (wanted !== null) this.#due.add(name);
+    // A new object, so that the result of a probe in flight does not apply to the new role.
+    this.#states.set(name, { selector, key, failing: false });
+    if (key !== null) this.#queue.add(name);
   }
 
-  #sayTooMany(): void {
-    if (this.#saidTooMany) return;
-    this.#saidTooMany = true;
-    this.#ports.log.warn({ check: "IRS-27", limit: LIMIT }, "IRS-27: there are more selectors than roles are tried for; those over the limit are not");
+  #logLimit(): void {
+    if (this.#hasLoggedLimit) return;
+    this.#hasLoggedLimit = true;
+    const message = "IRS-27: too many selectors to probe; the roles of selectors over the limit are not probed";
+    this.#ports.log.warn({ check: "IRS-27", limit: LIMIT }, message);
   }
 
-  #wait(ms: number): void {
-    if (this.#isWaiting || this.#due.size === 0) return;
-    this.#isWaiting = true;
-    this.#after(ms * (0.5 + this.#ports.random()), () => void this.#tryNext());
+  #schedule(ms: number): void {
+    if (this.#isScheduled || this.#queue.size === 0) return;
+    this.#isScheduled = true;
+    this.#startTimer(ms * (0.5 + this.#ports.random()), () => void this.#probeNext());
   }
 
-  #after(ms: number, run: () => void): void {
-    if (this.#closed) return;
+  #startTimer(ms: number, run: () => void): void {
+    if (this.#isClosed) return;
     const cancel = this.#ports.clock.schedule(ms, () => {
-      this.#cancels.delete(cancel);
+      this.#timers.delete(cancel);
       run();
     });
-    this.#cancels.add(cancel);
+    this.#timers.add(cancel);
   }
 
-  async #tryNext(): Promise<void> {
-    const [name] = this.#due;
+  async #probeNext(): Promise<void> {
+    const [name] = this.#queue;
     const grant = name === undefined ? null : this.#ports.grantOf(name);
     let pauseMs = PAUSE_MS;
-    if (name !== undefined) this.#due.delete(name);
-    if (name !== undefined && grant?.verdict === "role") pauseMs = await this.#try(name, grant);
-    this.#isWaiting = false;
-    this.#wait(pauseMs);
+    if (name !== undefined) this.#queue.delete(name);
+    if (name !== undefined && grant?.verdict === "role") pauseMs = await this.#probe(name, grant);
+    this.#isScheduled = false;
+    this.#schedule(pauseMs);
   }
 
-  /** The pause before the next. */
-  async #try(name: string, grant: RoleGrant): Promise<number> {
-    const seen = this.#seen.get(name);
+  /** Returns the pause until the next probe, in ms. */
+  async #probe(name: string, grant: RoleGrant): Promise<number> {
+    const { assume, metrics } = this.#ports;
+    const state = this.#states.get(name);
     try {
-      await this.#ports.assume(grant);
-      this.#ports.metrics.roleChecked("ok");
-      this.#tell(seen, { name, grant, refusal: null });
+      await assume(grant);
+      metrics.roleProbes.inc({ result: "ok" });
+      this.#report(state, { name, grant, error: null });
       return PAUSE_MS;
     } catch (error) {
       if (error instanceof UpstreamSTSError) {
-        this.#ports.metrics.roleChecked("refused");
-        this.#tell(seen, { name, grant, refusal: error });
-        this.#after(AGAIN_MS, () => this.#again(name));
+        metrics.roleProbes.inc({ result: "refused" });
+        this.#report(state, { name, grant, error });
+        this.#startTimer(RETRY_MS, () => this.#enqueue(name));
         return PAUSE_MS;
       }
-      this.#ports.metrics.roleChecked("skipped");
-      // Refused here, such as an account that is not allowed: there is nothing to ask STS.
-      const isTrouble = error instanceof ResolverError && error.status === 503;
-      if (isTrouble) this.#again(name);
-      return isTrouble ? TROUBLE_MS : PAUSE_MS;
+      metrics.roleProbes.inc({ result: "skipped" });
+      // Only a 503 is worth a retry. The sidecar itself denied the others, such as a role in an account that is not
+      // allowed.
+      const isUnavailable = error instanceof ResolverError && error.status === 503;
+      if (isUnavailable) this.#enqueue(name);
+      return isUnavailable ? UNAVAILABLE_PAUSE_MS : PAUSE_MS;
     }
   }
 
-  #again(name: string): void {
-    if (!this.#seen.has(name)) return;
-    this.#due.add(name);
-    this.#wait(PAUSE_MS);
+  #enqueue(name: string): void {
+    if (!this.#states.has(name)) return;
+    this.#queue.add(name);
+    this.#schedule(PAUSE_MS);
   }
 
-  #tell(seen: Seen | undefined, { name, grant, refusal }: Outcome): void {
-    if (seen === undefined || seen.failing === (refusal !== null)) return;
-    seen.failing = refusal !== null;
-    const about = { check: "IRS-27", selector: name, role_arn: grant.roleARN };
-    if (refusal === null) return this.#ports.log.info(about, "IRS-27: the selector's role can be assumed again");
-    const fix = fixOf(grant, this.#ports.identity());
-    this.#ports.log.warn({ ...about, sts_code: refusal.stsCode, reason: refusal.message, fix }, "IRS-27: the selector's role cannot be assumed");
+  #report(state: ProbeState | undefined, { name, grant, error }: Outcome): void {
+    if (state === undefined || state.failing === (error !== null)) return;
+    state.failing = error !== null;
+    const { log, identity } = this.#ports;
+    const fields = { check: "IRS-27", selector: name, role_arn: grant.roleARN };
+    if (error === null) return log.info(fields, "IRS-27: the sidecar can assume the selector's role again");
+    log.warn(
+      { ...fields, sts_code: error.stsCode, reason: error.message, fix: fixOf(grant, identity()) },
+      "IRS-27: the sidecar cannot assume the selector's role",
+    );
   }
 }
 
-function wantedOf(grant: Grant): string | null {
+function probeKey(grant: Grant): string | null {
   return grant.verdict === "role" ? JSON.stringify([grant.roleARN, grant.extras]) : null;
 }
 
 interface Outcome {
   readonly name: string;
   readonly grant: RoleGrant;
-  readonly refusal: UpstreamSTSError | null;
+  readonly error: UpstreamSTSError | null;
 }
 
-/** What the role's trust policy must say. The external ID itself is not repeated. */
+/** Describes the trust policy that the role needs. The text omits the external ID, which is a secret. */
 function fixOf({ roleARN, extras }: RoleGrant, identity: string | null): string {
   const { externalID, sourceIdentity, tags } = extras;
-  const actions = ["sts:AssumeRole", ...(tags.length > 0 ? ["sts:TagSession"] : []), ...(sourceIdentity !== null ? ["sts:SetSourceIdentity"] : [])];
-  const condition = externalID === null ? "" : ", where sts:ExternalId is the selector's";
-  return `Have the trust policy of ${roleARN} allow ${actions.join(", ")} to ${identity ?? "the sidecar's own identity"}${condition}; or correct spec.arn of the selector.`;
+  const actions = ["sts:AssumeRole"];
+  if (tags.length > 0) actions.push("sts:TagSession");
+  if (sourceIdentity !== null) actions.push("sts:SetSourceIdentity");
+  const principal = identity ?? "the base identity of the sidecar";
+  const condition = externalID === null ? "" : ", on condition that sts:ExternalId is the external ID of the selector";
+  return (
+    `in the trust policy of ${roleARN}, allow ${actions.join(", ")} to ${principal}${condition}; ` +
+    "or correct spec.arn of the selector"
+  );
 }

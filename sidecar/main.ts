@@ -18,52 +18,62 @@ import { TokenCheck, TokenFile, type TokenFilePorts } from "./token.ts";
 import { createServices } from "./wiring.ts";
 
 export interface SidecarRuntime {
-  /** The caller starts and stops it; requests are answered 503 until it is loaded. */
+  /** The caller starts and stops the source. Until it is loaded, the sidecar responds with 503. */
   readonly source: InventorySource;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
-  /** Default: the AWS SDK's default provider chain. */
+  /** Default: the default provider chain of the AWS SDK. */
   readonly baseProvider?: BaseProvider;
   readonly clock?: SteadyClock;
 }
 
 export interface RunningSidecar {
-  /** `HOST:PORT` as it listens. */
+  /** The bound `HOST:PORT`. */
   readonly address: string;
   readonly healthAddress: string;
-  /** Answers what is in flight, then closes both listeners. */
+  /** Completes requests in flight, then closes both listeners. */
   close(): Promise<void>;
 }
 
 /**
- * Runs the sidecar. Rejects with ERR_CONFIG_* before anything listens, or with ERR_CONFIG_PORT_IN_USE naming the flag. It is
- * not ready, and says why at /readyz, until the inventory is loaded and its own identity proved with STS.
+ * Runs the sidecar. Rejects with ERR_CONFIG_* before it listens, or with ERR_CONFIG_PORT_IN_USE, which names the flag.
+ * The sidecar is unready until the inventory is loaded and STS has verified the base identity; /readyz returns the
+ * reasons.
  */
 export async function runSidecar(settings: SidecarSettings, runtime: SidecarRuntime): Promise<RunningSidecar> {
   const { source, log, clock = systemClock } = runtime;
   checkSidecarSettings(settings, runtime.environment);
   const options = sidecarOptions(settings);
   let bound = loopbackAddress(settings.listen);
-  const provider = runtime.baseProvider ?? defaultProviderChain({ region: settings.region, endpoint: settings.stsEndpoint });
+  const { region, stsEndpoint: endpoint } = settings;
+  const provider = runtime.baseProvider ?? defaultProviderChain({ region, endpoint });
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
-  const services = createServices(settings, { options, source, log, provider, registry, clock, issued, random: Math.random });
+  const ports = { options, source, log, provider, registry, clock, issued, random: Math.random };
+  const services = createServices(settings, ports);
   const token = await openToken(settings, { log, clock, metrics: services.metrics });
-  const app = buildSidecar(options, { source, log, token: token.check, clock, issued, listen: () => bound, ...services });
-  // One after another: what is in flight may still need STS.
+  const app = buildSidecar(options, {
+    source, log, token: token.check, clock, issued, listen: () => bound, ...services,
+  });
+  // In this order: requests in flight may still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
   try {
     bound = await listenAt(app, bound);
-    const ready = (): Readiness =>
-      sidecarReadiness({ inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now() });
-    const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started: () => source.status.loaded });
+    const ready = (): Readiness => sidecarReadiness({
+      inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now(),
+    });
+    const started = (): boolean => source.status.loaded;
+    const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started });
     closers.push(() => health.close());
-    // Asked for once at the start, so that the first client does not wait for it.
+    // Requests the base identity now, so that the first client does not wait for it.
     ready();
     const address = formatListenAddress(bound);
-    log.info({ address, health_address: health.address, groups: options.groups, scope_namespace: options.scope }, "sidecar listening");
-    // No fault, since there are controllers that are newer than this release; but a typo would leave one with the base identity alone.
-    for (const unknown of unknownGroups(options.groups)) log.warn(unknown, "no ACK controller is known to serve this --group; if it is a typo, nothing is granted for the one that was meant");
+    const { groups, scope } = options;
+    log.info({ address, health_address: health.address, groups, scope_namespace: scope }, "sidecar listening");
+    // A warning, not an error: a controller can be newer than this release.
+    for (const unknown of unknownGroups(groups)) {
+      log.warn(unknown, "no known ACK controller serves this --group; check the name for a typo");
+    }
     return { address, healthAddress: health.address, close: () => closeAll(closers) };
   } catch (error) {
     await closeAll(closers);
@@ -73,7 +83,10 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
 
 type OpenToken = { readonly check: TokenCheck; close(): void };
 
-async function openToken({ token, tokenFile }: SidecarSettings, ports: Omit<TokenFilePorts, "randomBytes">): Promise<OpenToken> {
+async function openToken(
+  { token, tokenFile }: SidecarSettings,
+  ports: Omit<TokenFilePorts, "randomBytes">,
+): Promise<OpenToken> {
   if (tokenFile !== null) return TokenFile.open(tokenFile, { ...ports, randomBytes });
   return { check: new TokenCheck(token ?? randomBytes(32).toString("base64url"), ports.clock), close: () => {} };
 }
@@ -83,11 +96,11 @@ async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<L
   return { host: address.host, port: boundAddress(app.server).port };
 }
 
-/** How long clients may dawdle over a request that they have begun, in ms, when the sidecar stops. */
-const DAWDLE_MS = 4_000;
+/** How long a shutdown waits for requests in flight, in ms. */
+const DRAIN_MS = 4_000;
 
 async function closeApp(app: FastifyInstance, clock: Clock): Promise<void> {
-  const cancel = clock.schedule(DAWDLE_MS, () => app.server.closeAllConnections());
+  const cancel = clock.schedule(DRAIN_MS, () => app.server.closeAllConnections());
   await app.close().finally(cancel);
 }
 

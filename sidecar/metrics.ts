@@ -2,152 +2,170 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX } from "../shared/server/metrics.ts";
 import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
-/** What of a request was not believed: its token, its signature, or that it is for this listener and of no proxy or browser. */
+const PREFIX = `${METRIC_PREFIX}sidecar_`;
+
+/** The check that a request failed: its token, its SigV4 signature, or its Host and proxy headers. */
 export type AuthFailure = "token" | "signature" | "host";
 
-/** What the sidecar counts as it happens. Every label has a bounded set of values; what it reads at a scrape is in state-metrics.ts. */
+/** The sidecar's counters and histograms. The values of every label are a bounded set. */
 export interface SidecarMetrics {
-  /** `path` is the route's pattern, never the path that was asked. */
-  request(path: string, status: number, seconds: number): void;
-  /** What node refused before it was a request of any path. */
-  unparsed(status: number): void;
-  /** `stale`: served on after a refresh failed. */
-  lookup(result: "hit" | "miss" | "stale"): void;
-  /** `code` is `ok`, STS's own code where it is a documented one, `other` or `unreachable`. */
-  stsCall(action: string, code: string, seconds: number): void;
-  /** `code` is that of the error answered, of docs/errors.md. */
-  refused(code: string): void;
-  authFailure(kind: AuthFailure): void;
-  /** Another token was taken over from its file. */
-  tokenReloaded(): void;
-  /** The token's file turned unusable; the last token stays good. */
-  tokenReloadFailed(): void;
-  accountRefused(): void;
-  /** IRS-27: whether the base identity could assume a role that a selector grants; `skipped` where STS could not be asked. */
-  roleChecked(result: "ok" | "refused" | "skipped"): void;
+  /** `path` is a route pattern, never the requested path. Node rejects `unparsed` requests before it has a path. */
+  readonly requests: Counter<"path" | "code">;
+  readonly requestDuration: Histogram<"path">;
+  /** `result` is `hit`, `miss`, or `stale`: served after a failed refresh. */
+  readonly cacheLookups: Counter<"result">;
+  /** `code` is `ok`, a documented code of STS, `other` or `unreachable`. */
+  readonly stsCalls: Counter<"action" | "code">;
+  readonly stsCallDuration: Histogram<"action">;
+  /** `code` is a code of docs/errors.md, or a code of STS. */
+  readonly rejections: Counter<"code">;
+  readonly authFailures: Counter<"kind">;
+  readonly tokenReloads: Counter<"result">;
+  readonly accountRejections: Counter;
+  /** `result` is `ok`, `refused` or `skipped`: the sidecar did not reach STS. */
+  readonly roleProbes: Counter<"result">;
 }
 
-export const SIDECAR_PREFIX = `${METRIC_PREFIX}sidecar_`;
-
-/** To 1 s alone, which no answer may reach. */
-const ANSWER_BUCKETS_SECONDS = LATENCY_BUCKETS_SECONDS.filter((bound) => bound < 1).concat(0.5, 0.9, 1).toSorted((a, b) => a - b);
-/** A call is given up after 5 s. */
+/** Buckets end at 1 s: the answer limit is 850 ms. */
+const REQUEST_BUCKETS_SECONDS = LATENCY_BUCKETS_SECONDS.filter((bound) => bound < 1)
+  .concat(0.5, 0.9, 1)
+  .toSorted((a, b) => a - b);
+/** Buckets end at 5 s, where a call times out. */
 const STS_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   const registers = [registry];
-  const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]): Counter<L> => (
-    new Counter({ name: `${SIDECAR_PREFIX}${name}_total`, help, labelNames, registers })
-  );
-  const histogram = <L extends string>(name: string, help: string, options: { labelNames: L[]; buckets: number[] }): Histogram<L> => (
-    new Histogram({ name: `${SIDECAR_PREFIX}${name}_duration_seconds`, help, ...options, registers })
-  );
-  const requests = counter("requests", "Answers by path and HTTP status.", "path", "code");
-  const duration = histogram("request", "Time from a request's head to its answer.", { labelNames: ["path"], buckets: ANSWER_BUCKETS_SECONDS });
-  const lookups = counter("cache_lookups", "Lookups of role sessions by result: hit, miss, or stale where a session was served on after a refresh failed.", "result");
-  const calls = counter("sts_calls", "Calls of STS by action and outcome.", "action", "code");
-  const callDuration = histogram("sts_call", "Time that STS took to answer, or to be given up.", { labelNames: ["action"], buckets: STS_BUCKETS_SECONDS });
-  const refusals = counter("refusals", "Requests answered with an error, by its code.", "code");
-  const authFailures = counter("auth_failures", "Requests whose token, signature or Host was not believed.", "kind");
-  const reloads = counter("token_reloads", "Tokens taken over from --token-file (ok), and times that the file turned unusable (failed).", "result");
-  const accounts = counter("account_refusals", "Roles refused for being in another account than the first answer's.");
-  const checks = counter("role_checks", "Trial AssumeRole calls of --check IRS-27=warn by result.", "result");
-  // A counter that first appears at 1 has had no increase by Prometheus' reckoning, so the alerts of docs/metrics.md would miss a first event.
-  for (const result of ["ok", "failed"]) reloads.inc({ result }, 0);
-  for (const kind of ["token", "signature", "host"] as const satisfies readonly AuthFailure[]) authFailures.inc({ kind }, 0);
-  calls.inc({ action: "AssumeRole", code: "AccessDenied" }, 0);
-  return {
-    request(path, status, seconds) {
-      requests.inc({ path, code: status });
-      duration.observe({ path }, seconds);
-    },
-    unparsed: (status) => requests.inc({ path: "unparsed", code: status }),
-    lookup: (result) => lookups.inc({ result }),
-    stsCall(action, code, seconds) {
-      calls.inc({ action, code });
-      callDuration.observe({ action }, seconds);
-    },
-    refused: (code) => refusals.inc({ code }),
-    authFailure: (kind) => authFailures.inc({ kind }),
-    tokenReloaded: () => reloads.inc({ result: "ok" }),
-    tokenReloadFailed: () => reloads.inc({ result: "failed" }),
-    accountRefused: () => accounts.inc(),
-    roleChecked: (result) => checks.inc({ result }),
+  const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
+    new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers });
+  const metrics: SidecarMetrics = {
+    requests: counter("requests", "Responses by path and HTTP status.", "path", "code"),
+    requestDuration: new Histogram({
+      name: `${PREFIX}request_duration_seconds`,
+      help: "Time from the request headers to the response.",
+      labelNames: ["path"],
+      buckets: REQUEST_BUCKETS_SECONDS,
+      registers,
+    }),
+    cacheLookups: counter(
+      "cache_lookups",
+      "Lookups of role sessions by result: hit, miss, or stale if the refresh of the session failed.",
+      "result",
+    ),
+    stsCalls: counter("sts_calls", "STS calls by action and outcome.", "action", "code"),
+    stsCallDuration: new Histogram({
+      name: `${PREFIX}sts_call_duration_seconds`,
+      help: "Time until STS responded or the call timed out.",
+      labelNames: ["action"],
+      buckets: STS_BUCKETS_SECONDS,
+      registers,
+    }),
+    rejections: counter("refusals", "Error responses by error code.", "code"),
+    authFailures: counter("auth_failures", "Requests with an invalid token, signature or Host header.", "kind"),
+    tokenReloads: counter("token_reloads", "Reloads of a changed --token-file: ok, or failed.", "result"),
+    accountRejections: counter("account_refusals", "Roles denied because they are not in the pinned account."),
+    roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27=warn by result.", "result"),
   };
+  initializeAlertedSeries(metrics);
+  return metrics;
 }
 
-/** What the gauges read of the sidecar at each scrape. */
+/** Sets series that alerts use to 0. Prometheus sees no increase in a counter whose first sample is 1. */
+function initializeAlertedSeries({ tokenReloads, authFailures, stsCalls }: SidecarMetrics): void {
+  for (const result of ["ok", "failed"]) tokenReloads.inc({ result }, 0);
+  for (const kind of ["token", "signature", "host"] as const satisfies readonly AuthFailure[]) {
+    authFailures.inc({ kind }, 0);
+  }
+  stsCalls.inc({ action: "AssumeRole", code: "AccessDenied" }, 0);
+}
+
+/** The state that the gauges read at each scrape. */
 export interface SidecarState {
-  /** The sessions that are kept, at most as many as the cache holds. */
+  /** The cached sessions. The cache size bounds their number. */
   expirations(): Iterable<{ readonly role: string; readonly expirationMs: number | null }>;
   readonly refreshLagMs: number;
   readonly circuit: CircuitState;
-  /** Calls of STS for roles: on their way, and waiting for their turn. */
+  /** AssumeRole calls in flight, and queued behind the rate limit. */
   readonly inFlight: number;
   readonly waiting: number;
-  /** Null before it has been proved. */
+  /** Null until STS verifies the base identity. `expirationMs` is null for credentials that do not expire. */
   readonly base: { readonly ageMs: number; readonly expirationMs: number | null } | null;
-  /** Roles that the last check of IRS-27 could not assume. */
+  /** The number of roles whose last IRS-27 probe failed. */
   readonly failingRoles: number;
 }
 
 const CIRCUIT_STATES: readonly CircuitState[] = ["closed", "open", "half-open"];
 
-/** Registers the gauges that tell how the sidecar stands. `nowMs` is the clock of every epoch time in `state`. */
+/** Registers the gauges of the sidecar's state. `nowMs` is the clock of every epoch time in `state`. */
 export function registerSidecarState(registry: Registry, state: SidecarState, nowMs: () => number): void {
-  const secondsTo = (expirationMs: number): number => Math.round((expirationMs - nowMs()) / 1000);
-  const gauge = (name: string, help: string, read: () => number | null): void => (
-    register(registry, { name, help }, (metric) => {
+  const secondsUntil = (expirationMs: number): number => Math.round((expirationMs - nowMs()) / 1000);
+  const gauge = (name: string, help: string, read: () => number | null): void =>
+    registerGauge(registry, { name, help }, (metric) => {
       const value = read();
       if (value !== null) metric.set(value);
-    })
-  );
-  register(registry, {
+    });
+  const expiry = {
     name: "credentials_expiry_seconds",
-    help: "Seconds until the session that is kept for a role expires; of several sessions of one role, the one that ends first.",
+    help: "Seconds until the cached session of a role expires. Of several sessions of one role, the first to expire.",
     labelNames: ["role"],
-  }, (metric) => {
-    for (const [role, expirationMs] of firstEnds(state.expirations())) metric.set({ role }, secondsTo(expirationMs));
+  };
+  registerGauge(registry, expiry, (metric) => {
+    for (const [role, expirationMs] of firstExpirations(state.expirations())) {
+      metric.set({ role }, secondsUntil(expirationMs));
+    }
   });
-  register(registry, { name: "circuit_state", help: "1 for the state that the circuit before STS is in.", labelNames: ["state"] }, (metric) => {
+  const circuit = { name: "circuit_state", help: "1 for the current state of the STS circuit.", labelNames: ["state"] };
+  registerGauge(registry, circuit, (metric) => {
     for (const each of CIRCUIT_STATES) metric.set({ state: each }, Number(each === state.circuit));
   });
-  gauge("refresh_lag_seconds", "For how long the refresh is due that has been failing for the longest; 0 while all succeed.", () => state.refreshLagMs / 1000);
-  gauge("sts_calls_in_flight", "Calls of STS for roles that are on their way.", () => state.inFlight);
-  gauge("sts_calls_waiting", "Calls of STS for roles that wait for their turn in the budget.", () => state.waiting);
-  gauge("base_identity_age_seconds", "Seconds since STS last said whose the base identity is; absent before it has.", () => (state.base === null ? null : state.base.ageMs / 1000));
-  gauge("base_identity_expiry_seconds", "Seconds until the base identity's credentials expire; absent where they do not.", () => {
-    const expirationMs = state.base?.expirationMs ?? null;
-    return expirationMs === null ? null : secondsTo(expirationMs);
-  });
-  gauge("failing_roles", "Granted roles that --check IRS-27=warn found not assumable.", () => state.failingRoles);
+  gauge(
+    "refresh_lag_seconds",
+    "Seconds since the longest-failing refresh was due; 0 while all refreshes succeed.",
+    () => state.refreshLagMs / 1000,
+  );
+  gauge("sts_calls_in_flight", "AssumeRole calls in flight.", () => state.inFlight);
+  gauge("sts_calls_waiting", "AssumeRole calls queued behind the rate limit.", () => state.waiting);
+  gauge("base_identity_age_seconds", "Seconds since STS last verified the base identity; absent before that.", () =>
+    state.base === null ? null : state.base.ageMs / 1000,
+  );
+  gauge(
+    "base_identity_expiry_seconds",
+    "Seconds until the credentials of the base identity expire; absent if they do not expire.",
+    () => {
+      const expirationMs = state.base?.expirationMs ?? null;
+      return expirationMs === null ? null : secondsUntil(expirationMs);
+    },
+  );
+  gauge("failing_roles", "Granted roles that the last --check IRS-27=warn probe could not assume.", () =>
+    state.failingRoles,
+  );
 }
 
-interface GaugeText {
+interface GaugeConfig {
   readonly name: string;
   readonly help: string;
   readonly labelNames?: string[];
 }
 
-/** A gauge that is told anew at each scrape; what `read` does not set is absent. */
-function register(registry: Registry, { name, ...text }: GaugeText, read: (gauge: Gauge) => void): void {
-  registry.registerMetric(new Gauge({
-    ...text,
-    name: SIDECAR_PREFIX + name,
+/** Registers a gauge that `read` sets at each scrape. A series that `read` does not set is absent. */
+function registerGauge(registry: Registry, { name, ...config }: GaugeConfig, read: (gauge: Gauge) => void): void {
+  const gauge = new Gauge({
+    ...config,
+    name: PREFIX + name,
     registers: [],
     collect(): void {
       this.reset();
-      // Without labels a reset leaves a 0 behind.
-      if (text.labelNames === undefined) this.remove();
+      // Without labels, reset() leaves a 0.
+      if (config.labelNames === undefined) this.remove();
       read(this);
     },
-  }));
+  });
+  registry.registerMetric(gauge);
 }
 
-function firstEnds(sessions: ReturnType<SidecarState["expirations"]>): ReadonlyMap<string, number> {
-  const ends = new Map<string, number>();
+function firstExpirations(sessions: ReturnType<SidecarState["expirations"]>): ReadonlyMap<string, number> {
+  const first = new Map<string, number>();
   for (const { role, expirationMs } of sessions) {
-    if (expirationMs !== null) ends.set(role, Math.min(expirationMs, ends.get(role) ?? Infinity));
+    if (expirationMs !== null) first.set(role, Math.min(expirationMs, first.get(role) ?? Infinity));
   }
-  return ends;
+  return first;
 }

@@ -7,10 +7,11 @@ import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 
-/** How long the token before the last rotation stays good: clients read the file at their own pace. */
+/** How long the previous token stays valid after a rotation. Clients reload the file at different times. */
 const PREVIOUS_TOKEN_MS = 60_000;
+const NO_DIGEST = Buffer.alloc(32);
 
-/** Compares what a client presents with the token, in the same time whatever it presents. */
+/** Compares presented tokens with the current and the previous token in constant time. */
 export class TokenCheck {
   readonly #clock: SteadyClock;
   #current: Buffer;
@@ -22,15 +23,15 @@ export class TokenCheck {
   }
 
   accepts(presented: string): boolean {
-    // Digests have one length, and the time to compare them tells nothing of the tokens.
+    // Digests have equal lengths, and their comparison time reveals nothing about the tokens.
     const digest = digestOf(presented);
     const isCurrent = timingSafeEqual(digest, this.#current);
     const previous = this.#previous;
-    const isPrevious = timingSafeEqual(digest, previous?.digest ?? NONE) && previous !== null && this.#clock.steady() < previous.untilSteadyMs;
-    return isCurrent || isPrevious;
+    const equalsPrevious = timingSafeEqual(digest, previous?.digest ?? NO_DIGEST);
+    return isCurrent || (equalsPrevious && previous !== null && this.#clock.steady() < previous.untilSteadyMs);
   }
 
-  /** Takes another token over; false when it is the current one. */
+  /** Makes `token` the current token. Returns false if it already is. */
   rotate(token: string): boolean {
     const digest = digestOf(token);
     if (digest.equals(this.#current)) return false;
@@ -40,8 +41,6 @@ export class TokenCheck {
   }
 }
 
-const NONE = Buffer.alloc(32);
-
 function digestOf(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }
@@ -50,25 +49,25 @@ export interface TokenFilePorts {
   readonly clock: SteadyClock;
   readonly randomBytes: (size: number) => Buffer;
   readonly log: Logger;
-  readonly metrics: Pick<SidecarMetrics, "tokenReloaded" | "tokenReloadFailed">;
+  readonly metrics: Pick<SidecarMetrics, "tokenReloads">;
 }
 
-const REREAD_MS = 1_000;
+const RELOAD_MS = 1_000;
 const TOKEN_BYTES = 32;
-// What an HTTP header can carry as one word: https://www.rfc-editor.org/rfc/rfc9110#section-5.5
+// The visible characters of an HTTP field value: https://www.rfc-editor.org/rfc/rfc9110#section-5.5
 const TOKEN = /^[!-~]+$/;
 
 /**
- * The token that clients present, kept as the file has it: made when the file is absent or empty, read again each second.
- * A file that turns unreadable changes nothing but the log.
+ * The token file that the sidecar shares with its clients. The sidecar creates the file if it is missing or empty, and
+ * reloads it every second. If the file becomes unusable, the last token stays valid.
  */
 export class TokenFile {
   readonly check: TokenCheck;
   readonly #path: string;
   readonly #ports: TokenFilePorts;
   #cancel: () => void = () => {};
-  #unreadable = false;
-  #closed = false;
+  #isUnusable = false;
+  #isClosed = false;
 
   private constructor(path: string, token: string, ports: TokenFilePorts) {
     this.#path = path;
@@ -76,78 +75,89 @@ export class TokenFile {
     this.check = new TokenCheck(token, ports.clock);
   }
 
-  /** Rejects with ERR_CONFIG_INVALID when the file can neither be read nor made, or holds no usable token. */
+  /** Rejects with ERR_CONFIG_INVALID if the file cannot be read or created, or does not contain a valid token. */
   static async open(path: string, ports: TokenFilePorts): Promise<TokenFile> {
-    const token = (await readToken(path)) ?? (await makeToken(path, ports.randomBytes));
+    const token = (await readToken(path)) ?? (await createToken(path, ports.randomBytes));
     const file = new TokenFile(path, token, ports);
     file.#schedule();
     return file;
   }
 
-  /** Reads the file once more and takes over another token. */
-  async reread(): Promise<void> {
+  /** Reads the file once and rotates to its token if the token changed. */
+  async reload(): Promise<void> {
+    const { log, metrics } = this.#ports;
     try {
       const token = await readToken(this.#path);
-      if (token === null) throw new Error("the file is absent or empty");
+      if (token === null) throw new Error("the file is missing or empty");
       if (this.check.rotate(token)) {
-        this.#ports.log.info({ file: this.#path }, "token taken over from its file; the one before is good for a minute");
-        this.#ports.metrics.tokenReloaded();
+        log.info({ file: this.#path }, "token reloaded from the token file; the previous token stays valid for 60 s");
+        metrics.tokenReloads.inc({ result: "ok" });
       }
-      this.#unreadable = false;
+      this.#isUnusable = false;
     } catch (error) {
-      if (this.#unreadable) return;
-      this.#unreadable = true;
-      this.#ports.log.warn({ file: this.#path, reason: reasonOf(error) }, "token file not usable; the last token stays good");
-      this.#ports.metrics.tokenReloadFailed();
+      if (this.#isUnusable) return;
+      this.#isUnusable = true;
+      log.warn({ file: this.#path, reason: reasonOf(error) }, "token file is not usable; the last token stays valid");
+      metrics.tokenReloads.inc({ result: "failed" });
     }
   }
 
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#cancel();
   }
 
   #schedule(): void {
-    if (this.#closed) return;
-    this.#cancel = this.#ports.clock.schedule(REREAD_MS, () => {
-      void this.reread().then(() => this.#schedule());
+    if (this.#isClosed) return;
+    this.#cancel = this.#ports.clock.schedule(RELOAD_MS, () => {
+      void this.reload().then(() => this.#schedule());
     });
   }
 }
 
-/** The token without a trailing newline, or null when there is none yet. Rejects with ERR_CONFIG_INVALID when it cannot be read or used. */
+/**
+ * Returns the token of the file without its trailing newline, or null if the file is missing or empty. Rejects with
+ * ERR_CONFIG_INVALID if the file cannot be read or its token is not valid.
+ */
 export async function readToken(path: string): Promise<string | null> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
   } catch (cause) {
     if (stringAt(cause, "code") === "ENOENT") return null;
-    throw new ResolverError("ERR_CONFIG_INVALID", `--token-file ${path}: cannot be read (${reasonOf(cause)}); give a file that this user may read.`, { cause });
+    throw invalidFile(path, `the file cannot be read (${reasonOf(cause)}). Allow this user to read it.`, { cause });
   }
   const token = text.replace(/\r?\n$/, "");
   if (token === "") return null;
   if (TOKEN.test(token)) return token;
-  throw new ResolverError("ERR_CONFIG_INVALID", `--token-file ${path}: a token is one line of printable ASCII without spaces; empty the file to have one made.`);
+  const message = "the token is not one line of printable ASCII without spaces. Empty the file to create a new token.";
+  throw invalidFile(path, message);
 }
 
-/** Written beside the file and renamed, so that no client ever reads half of it. */
-async function makeToken(path: string, randomBytes: (size: number) => Buffer): Promise<string> {
+/** Creates the file by renaming a temporary file, so that clients never read a partial token. */
+async function createToken(path: string, randomBytes: (size: number) => Buffer): Promise<string> {
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const temporary = join(dirname(path), `.token-${randomUUID()}`);
   try {
-    // Readable to all: the other container reads it as another user, from a volume that only these two mount.
+    // World-readable: the controller's container runs as another user. Only these two containers mount the volume.
     await writeFile(temporary, token, { mode: 0o444, flag: "wx" });
-    // Whatever this process's umask has taken from it.
+    // The umask may have removed bits of the mode.
     await chmod(temporary, 0o444);
     await rename(temporary, path);
   } catch (cause) {
     await rm(temporary, { force: true });
-    throw new ResolverError("ERR_CONFIG_INVALID", `--token-file ${path}: cannot be made (${reasonOf(cause)}); give a path in a folder that exists and that this user may write.`, { cause });
+    const reason = reasonOf(cause);
+    const fix = "Use an existing directory that this user can write.";
+    throw invalidFile(path, `the file cannot be created (${reason}). ${fix}`, { cause });
   }
   return token;
 }
 
-/** A system error's code, or the words of ours: never the file's content, which no such message holds. */
+function invalidFile(path: string, message: string, options?: ErrorOptions): ResolverError {
+  return new ResolverError("ERR_CONFIG_INVALID", `--token-file ${path}: ${message}`, options);
+}
+
+/** Returns a system error code or the message of our own error. Neither contains file content. */
 function reasonOf(error: unknown): string {
   if (error instanceof ResolverError) return error.message;
   return stringAt(error, "code") ?? (error instanceof Error ? error.message : "unknown");

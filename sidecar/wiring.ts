@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import { grantSelector } from "../shared/decisions/grants/decide.ts";
-import type { Grant, RoleQuery } from "../shared/decisions/grants/grant.ts";
+import type { RoleQuery } from "../shared/decisions/grants/grant.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
@@ -17,19 +17,19 @@ import { roleOfSession } from "./credentials/session-key.ts";
 import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
 import { createSTS } from "./sts-upstream/client.ts";
-import { CallGate } from "./sts-upstream/rate-limiter.ts";
+import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
-/** What stands behind the sidecar's listener. */
+/** The parts that the sidecar's server uses. */
 export interface Services {
   readonly metrics: SidecarMetrics;
   readonly base: BaseIdentity;
   readonly sessions: CredentialCache;
-  readonly vending: Issuer;
+  readonly issuer: Issuer;
   close(): void;
 }
 
 export interface ServicePorts {
-  /** What is granted, for the trials of IRS-27. */
+  /** The grant options of the IRS-27 probe. */
   readonly options: RoleQuery;
   readonly log: Logger;
   readonly source: InventorySource;
@@ -40,68 +40,112 @@ export interface ServicePorts {
   readonly issued: IssuedCredentials;
 }
 
-type ServiceSettings = Pick<SettingsFor<"sidecar">, "stsEndpoint" | "region" | "sessionName" | "base" | "scopeNamespace" | "allowedAccounts">;
+type ServiceSettings = Pick<
+  SettingsFor<"sidecar">,
+  "stsEndpoint" | "region" | "sessionName" | "base" | "scopeNamespace" | "allowedAccounts"
+>;
 
-/** Connects the parts: what is asked of STS, kept, vended, and counted in `registry`. Throws ERR_CONFIG_INVALID for no usable STS endpoint. */
+/**
+ * Creates and connects the STS client, cache, base identity, issuer and metrics. Throws ERR_CONFIG_INVALID for an
+ * unusable STS endpoint.
+ */
 export function createServices(settings: ServiceSettings, ports: ServicePorts): Services {
-  const { source, log, provider, registry, clock, random, issued } = ports;
-  const now = (): number => clock.now();
+  const { source, log, provider, registry, clock, random } = ports;
   const metrics = createSidecarMetrics(registry);
-  const told = new EventLog(log);
-  const gate = new CallGate({ clock, onCircuit: (...change) => told.circuit(...change) });
+  const events = new EventLog(log);
+  const guard = new STSCallGuard({ clock, onCircuit: (state, reason) => events.logCircuit(state, reason) });
   const sessions = new CredentialCache({
-    clock, random, gate,
-    onLookup: (result) => metrics.lookup(result),
-    onShortLived: (key, lifeMs) => told.shortLived(roleOfSession(key), lifeMs),
-    onRefresh: (key, error) => told.refresh({ key, roleARN: roleOfSession(key) }, error),
+    clock,
+    random,
+    guard,
+    onLookup: (result) => metrics.cacheLookups.inc({ result }),
+    onShortLived: (key, lifeMs) => events.logShortSession(roleOfSession(key), lifeMs),
+    onRefresh: (key, error) => events.logRefresh({ key, roleARN: roleOfSession(key) }, error),
   });
-  const sts = createSTS({ endpoint: settings.stsEndpoint, region: settings.region, onCall: (...call) => metrics.stsCall(...call) });
-  const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => told.base(state) });
-  const vending = new Issuer(
-    {
-      sessionName: settings.sessionName, region: settings.region, vendsLongLivedBase: settings.base === "vend", pinsAccount: settings.scopeNamespace !== null,
-      allowedAccounts: settings.allowedAccounts,
+  const sts = createSTS({
+    endpoint: settings.stsEndpoint,
+    region: settings.region,
+    onCall(action, code, seconds) {
+      metrics.stsCalls.inc({ action, code });
+      metrics.stsCallDuration.observe({ action }, seconds);
     },
-    {
-      base, sts, sessions, issued, onAccountRefused: () => metrics.accountRefused(), onDurationCapped: (...session) => told.durationCapped(...session),
-      identityOnly: settings.base === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
-    },
-  );
-  const roles = roleCheck(ports, { vending, base, metrics });
-  registerInventoryMetrics(registry, source, now);
-  registerSidecarState(registry, stateOf({ sessions, gate, base, roles }), now);
+  });
+  const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => events.logBase(state) });
+  const issuer = createIssuer(settings, ports, { base, sts, sessions, metrics, events });
+  const probe = startProbe(ports, { issuer, base, metrics });
+  registerInventoryMetrics(registry, source, () => clock.now());
+  registerSidecarState(registry, stateOf({ sessions, guard, base, probe }), () => clock.now());
   const close = (): void => {
-    roles?.close();
+    probe?.close();
     base.close();
     sessions.close();
   };
-  return { metrics, base, sessions, vending, close };
+  return { metrics, base, sessions, issuer, close };
 }
 
-/** Null unless `--check IRS-27=...` asks for it. */
-function roleCheck({ options, source, clock, random, log }: ServicePorts, { vending, base, metrics }: Pick<Services, "vending" | "base" | "metrics">): AssumeRoleProbe | null {
+interface IssuerParts extends Pick<Services, "base" | "sessions" | "metrics"> {
+  readonly sts: ReturnType<typeof createSTS>;
+  readonly events: EventLog;
+}
+
+function createIssuer(
+  { sessionName, region, base: mode, scopeNamespace, allowedAccounts }: ServiceSettings,
+  { clock, issued }: ServicePorts,
+  { base, sts, sessions, metrics, events }: IssuerParts,
+): Issuer {
+  const options = {
+    sessionName,
+    region,
+    allowsLongLivedBase: mode === "vend",
+    pinsAccount: scopeNamespace !== null,
+    allowedAccounts,
+  };
+  return new Issuer(options, {
+    base,
+    sts,
+    sessions,
+    issued,
+    identityOnly: mode === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
+    onAccountRejected: () => metrics.accountRejections.inc(),
+    onDurationCapped: (roleARN, requestedSeconds) => events.logCappedDuration(roleARN, requestedSeconds),
+  });
+}
+
+/** Starts the probe if `--check IRS-27=...` enables it; returns null otherwise. */
+function startProbe(
+  { options, source, clock, random, log }: ServicePorts,
+  { issuer, base, metrics }: Pick<Services, "issuer" | "base" | "metrics">,
+): AssumeRoleProbe | null {
   if ((options.settings.checkSeverities.get("IRS-27") ?? "off") === "off") return null;
-  const grantOf = (name: string): Grant => grantSelector(source.inventory, name, options);
-  const check = new AssumeRoleProbe({ source, grantOf, assume: (grant) => vending.tryRole(grant), identity: () => base.known?.arn ?? null, clock, random, log, metrics });
-  check.start();
-  return check;
+  const probe = new AssumeRoleProbe({
+    source,
+    grantOf: (name) => grantSelector(source.inventory, name, options),
+    assume: (grant) => issuer.probe(grant),
+    identity: () => base.verified?.arn ?? null,
+    clock,
+    random,
+    log,
+    metrics,
+  });
+  probe.start();
+  return probe;
 }
 
-interface Stateful {
+interface StateParts {
   readonly sessions: CredentialCache;
-  readonly gate: CallGate;
+  readonly guard: STSCallGuard;
   readonly base: BaseIdentity;
-  readonly roles: AssumeRoleProbe | null;
+  readonly probe: AssumeRoleProbe | null;
 }
 
-function stateOf({ sessions, gate, base, roles }: Stateful): SidecarState {
+function stateOf({ sessions, guard, base, probe }: StateParts): SidecarState {
   return {
     get refreshLagMs() { return sessions.refreshLagMs; },
-    get circuit() { return gate.circuit; },
-    get inFlight() { return gate.inFlight; },
-    get waiting() { return gate.waiting; },
-    get base() { return base.proved; },
-    get failingRoles() { return roles?.failing ?? 0; },
+    get circuit() { return guard.circuit; },
+    get inFlight() { return guard.inFlight; },
+    get waiting() { return guard.waiting; },
+    get base() { return base.lastVerification; },
+    get failingRoles() { return probe?.failing ?? 0; },
     *expirations() {
       for (const { key, expirationMs } of sessions.expirations()) yield { role: roleOfSession(key), expirationMs };
     },

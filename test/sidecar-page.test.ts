@@ -13,72 +13,89 @@ const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/sidecar.md"), 
 const YAML = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 const [, CONFIG = ""] = /^```ini\n([^]*?)^```$/m.exec(PAGE) ?? [];
 
-/** The objects of the page's manifests, as plain data. */
+/** The objects in the manifests of the page. */
 const OBJECTS = YAML.flatMap((block) => parseAllDocuments(block)).map((document): unknown => document.toJS());
 
 function objectOf(kind: string): JsonObject {
   return OBJECTS.filter(isJsonObject).find((object) => object["kind"] === kind) ?? {};
 }
 
-/** What stands at `steps` in plain data. */
-function at(object: unknown, ...steps: readonly (string | number)[]): unknown {
-  return steps.reduce<unknown>((value, step) => (typeof value === "object" && value !== null ? Reflect.get(value, step) : undefined), object);
+/** Returns the value at a path of keys and indexes. */
+function at(object: unknown, ...keys: readonly (string | number)[]): unknown {
+  return keys.reduce<unknown>(
+    (value, key) => (typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined),
+    object,
+  );
 }
 
 const POD = at(objectOf("Deployment"), "spec", "template", "spec");
 const SIDECAR = at(POD, "initContainers", 0);
 const CONTROLLER = at(POD, "containers", 0);
 
-/** `--flag=value` and `--flag` as the command line has them. */
+/** Parses `--flag=value` and `--flag` arguments. */
 function flagsOf(words: readonly string[]): Record<string, string | boolean | string[]> {
   return Object.fromEntries(words.map((word) => {
     const [flag = "", value] = word.split("=");
-    const [name = "", definition] = Object.entries(SETTINGS).find(([, one]) => one.flag === flag) ?? [];
-    if (definition === undefined) throw new Error(`there is no ${flag}`);
+    const [name = "", definition] = Object.entries(SETTINGS).find(([, setting]) => setting.flag === flag) ?? [];
+    if (definition === undefined) throw new Error(`unknown flag ${flag}`);
     return [name, value === undefined ? true : definition.type === "strings" ? [value] : value];
   }));
 }
 
-test("the sidecar of the page takes the arguments that its Pod gives", async (t) => {
+test("documents valid sidecar arguments that match the volume mounts", async (t) => {
   const args = [at(SIDECAR, "args")].flat().map(String);
   t.equal(args[0], "sidecar");
   const settings = readSettings("sidecar", flagsOf(args.slice(1)), {});
   t.equal(at(SIDECAR, "restartPolicy"), "Always");
-  const [tokenMount, stateMount] = [at(SIDECAR, "volumeMounts", 0, "mountPath"), at(SIDECAR, "volumeMounts", 1, "mountPath")];
+  const [tokenMount, stateMount] = [
+    at(SIDECAR, "volumeMounts", 0, "mountPath"),
+    at(SIDECAR, "volumeMounts", 1, "mountPath"),
+  ];
   t.equal(settings.tokenFile, `${String(tokenMount)}/token`);
   t.equal(settings.stateDir, stateMount);
 });
 
-test("the controller of the page finds the sidecar where it listens, with the token that it makes", async (t) => {
+test("documents controller variables that match the sidecar address and token file", async (t) => {
   const env = new Map([at(CONTROLLER, "env")].flat().map((one) => [String(at(one, "name")), String(at(one, "value"))]));
   const listen = String(defaultOf(SETTINGS.listen, "sidecar"));
   t.equal(env.get("AWS_CONTAINER_CREDENTIALS_FULL_URI"), `http://${listen}/v1/credentials`);
   t.equal(env.get("AWS_ENDPOINT_URL_STS"), `http://${listen}/sts`);
-  t.equal(env.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"), `${String(at(CONTROLLER, "volumeMounts", 0, "mountPath"))}/token`);
+  t.equal(
+    env.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+    `${String(at(CONTROLLER, "volumeMounts", 0, "mountPath"))}/token`,
+  );
   t.equal(at(CONTROLLER, "volumeMounts", 0, "readOnly"), true);
-  t.equal([at(CONTROLLER, "volumeMounts")].flat().length, 1, "and nothing of the sidecar's state");
+  t.equal([at(CONTROLLER, "volumeMounts")].flat().length, 1, "the controller does not mount the state directory");
   t.notOk(env.has("AWS_ROLE_ARN"));
-  t.equal(at(objectOf("Deployment"), "spec", "template", "metadata", "annotations", "eks.amazonaws.com/skip-containers"), at(CONTROLLER, "name"));
+  t.equal(
+    at(objectOf("Deployment"), "spec", "template", "metadata", "annotations", "eks.amazonaws.com/skip-containers"),
+    at(CONTROLLER, "name"),
+  );
   t.equal(at(POD, "enableServiceLinks"), false);
 });
 
-test("volumes are in memory, and probes ask the health listener", async (t) => {
-  for (const volume of [at(POD, "volumes")].flat()) t.equal(at(volume, "emptyDir", "medium"), "Memory", String(at(volume, "name")));
+test("documents in-memory volumes and probes of the health listener", async (t) => {
+  for (const volume of [at(POD, "volumes")].flat())
+    t.equal(at(volume, "emptyDir", "medium"), "Memory", String(at(volume, "name")));
   const port = Number(String(defaultOf(SETTINGS.healthListen, "sidecar")).split(":").at(-1));
   t.equal(at(SIDECAR, "ports", 0, "containerPort"), port);
-  for (const [probe, asked] of [["startupProbe", "/startupz"], ["readinessProbe", "/readyz"], ["livenessProbe", "/healthz"]] as const) {
-    t.same(at(SIDECAR, probe, "httpGet"), { path: asked, port: at(SIDECAR, "ports", 0, "name") });
+  for (const [probe, endpoint] of [
+    ["startupProbe", "/startupz"],
+    ["readinessProbe", "/readyz"],
+    ["livenessProbe", "/healthz"],
+  ] as const) {
+    t.same(at(SIDECAR, probe, "httpGet"), { path: endpoint, port: at(SIDECAR, "ports", 0, "name") });
   }
 });
 
-test("the service account of the page is bound to the role that the manifests hold", async (t) => {
+test("binds the service account of the page to the role of the manifests", async (t) => {
   const binding = objectOf("ClusterRoleBinding");
   t.equal(at(binding, "roleRef", "name"), READER_ROLE);
   t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));
   t.match((await runCommand(["manifests", "rbac"])).stdout, `name: ${READER_ROLE}`);
 });
 
-test("the selector of the page has no fault, and its table names each annotation that it carries", async (t) => {
+test("documents a valid selector, and each of its annotations in a table", async (t) => {
   const selector = YAML.find((block) => block.includes("kind: IAMRoleSelector")) ?? "";
   t.match(await runCommand(["lint", "-"], { stdin: selector }), { status: 0, stdout: /^1 checked, 0 denied/ });
   const annotations = Object.keys(Object(at(objectOf("IAMRoleSelector"), "metadata", "annotations")));
@@ -86,21 +103,23 @@ test("the selector of the page has no fault, and its table names each annotation
   for (const name of annotations) t.match(PAGE, `| \`${name}\` |`);
 });
 
-test("the profile of the page is what credential-process takes", async (t) => {
+test("documents a profile with valid credential-process arguments", async (t) => {
   const [, line = ""] = /^credential_process = npx ack-role-resolver credential-process (.*)$/m.exec(CONFIG) ?? [];
   const words = line.replaceAll(/(--\S+) ([^-]\S*)/g, "$1=$2").split(" ");
   const settings = readSettings("credential-process", flagsOf(words), {});
   t.match(settings, { endpoint: `http://${String(defaultOf(SETTINGS.listen, "sidecar"))}`, selector: "team-a" });
 });
 
-test("every error code and flag that the page names is there", async (t) => {
+test("names only existing error codes and flags", async (t) => {
   for (const [code] of PAGE.matchAll(/ERR_[A-Z_]+/g)) t.ok(Object.hasOwn(ERRORS, code), code);
   const flags = new Set<string>(Object.values(SETTINGS).map(({ flag }) => flag));
-  for (const [flag] of PAGE.matchAll(/(?<=[\s`])--[a-z]+(-[a-z]+)*/g)) t.ok(flags.has(flag) || flag === "--explain", flag);
+  for (const [flag] of PAGE.matchAll(/(?<=[\s`])--[a-z]+(-[a-z]+)*/g))
+    t.ok(flags.has(flag) || flag === "--explain", flag);
 });
 
-test("every page and metric that the page names is there", async (t) => {
-  for (const [, file = ""] of PAGE.matchAll(/\]\(([^)]+)\)/g)) t.ok(existsSync(path.join(import.meta.dirname, "../docs", file)), file);
+test("names only existing pages and metrics", async (t) => {
+  for (const [, file = ""] of PAGE.matchAll(/\]\(([^)]+)\)/g))
+    t.ok(existsSync(path.join(import.meta.dirname, "../docs", file)), file);
   const metrics = readFileSync(path.join(import.meta.dirname, "../docs/metrics.md"), "utf8");
   for (const [, name = ""] of PAGE.matchAll(/`ack_role_resolver_(\w+)`/g)) t.match(metrics, `| \`${name}\` |`);
 });

@@ -1,72 +1,89 @@
 import type { FastifyRequest } from "fastify";
 import { grantRole } from "../../shared/decisions/grants/decide.ts";
-import { CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/decisions/selectors/session.ts";
-import type { Issued } from "../credentials/issued-journal.ts";
+import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/decisions/selectors/session.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
+import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { IssuedCredentials } from "../credentials/issued.ts";
 import type { Credentials } from "../credentials/session.ts";
 import type { SidecarOptions } from "../options.ts";
-import { type AssumeRoleForm, longChaining, readAssumeRole } from "../sts/assume-role-form.ts";
+import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../sts/assume-role-form.ts";
 import { type Content, STSErrorResponse } from "../sts/response.ts";
-import { type CredentialRoutePorts, requireLoaded } from "./credential-routes.ts";
-import { notesOf } from "./request-context.ts";
+import type { CredentialRoutePorts } from "./credential-routes.ts";
 import { formatExpiration, statedExpirationMs } from "./respond.ts";
 
 export interface STSRoutePorts extends CredentialRoutePorts {
   readonly issued: Pick<IssuedCredentials, "find">;
 }
 
-/** One request of a caller who is believed. */
-export interface STSQuestion {
+/** A request with a valid signature. */
+export interface STSRequest {
   readonly form: URLSearchParams;
-  readonly caller: Issued;
+  readonly caller: IssuedKey;
   readonly request: FastifyRequest;
   readonly options: SidecarOptions;
   readonly ports: STSRoutePorts;
-  /** Whether nobody waits for the answer any more. */
+  /** Returns true once the client no longer waits for the response. */
   readonly isLate: () => boolean;
 }
 
-/** AssumeRole: checked as STS does, decided as on the credential paths, and only then got from the cache or from STS. */
-export async function assumeGranted({ form, caller, request, options, ports, isLate }: STSQuestion): Promise<Content> {
-  const asked = readAssumeRole(form);
-  const { source, vending, clock } = ports;
-  if (asked.durationSeconds > CHAINED_SECONDS && (await vending.chains())) throw longChaining();
-  if (caller.kind !== "base") throw denied(`Role chaining is not granted: ${caller.arn} is a role already. Ask with the credentials of GET /v1/credentials.`);
-  if (asked.proofs.length > 0) throw denied(`${asked.proofs.join(", ")}: the sidecar asks STS with its own identity, which these prove nothing of. Leave them out.`);
-  requireLoaded(source);
-  const grant = grantRole(source.inventory, asked.roleARN, options);
-  notesOf(request).grant = grant;
-  if (grant.verdict === "role") refuseOtherExtras(asked, grant.extras);
-  const credentials = await vending.credentialsFor(grant, { as: "role", wanted: asked, isLate });
+/** Returns the AssumeRole result. Validates the form as STS does, decides the grant, and then gets a session. */
+export async function assumeRole({ form, caller, request, options, ports, isLate }: STSRequest): Promise<Content> {
+  const requested = readAssumeRole(form);
+  const { source, issuer, clock } = ports;
+  const { durationSeconds } = requested;
+  if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
+  checkCaller(caller, requested);
+  requireLoaded(source.status);
+  const grant = grantRole(source.inventory, requested.roleARN, options);
+  request.grant = grant;
+  if (grant.verdict === "role") checkExtras(requested, grant.extras);
+  const credentials = await issuer.credentialsFor(grant, { kind: "role", requested, isLate });
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
-  return contentOf(credentials, { sourceIdentity, untilMs: clock.now() + asked.durationSeconds * 1000, nowMs: clock.now() });
+  const nowMs = clock.now();
+  return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
 }
 
-/** The selector alone says these; a client may repeat them. Its values are not told: an external ID is for the two ends alone. */
-function refuseOtherExtras(asked: AssumeRoleForm, extras: SessionExtras): void {
-  const others = [
-    ...(asked.externalID === null || asked.externalID === extras.externalID ? [] : ["ExternalId"]),
-    ...(asked.sourceIdentity === null || asked.sourceIdentity === extras.sourceIdentity ? [] : ["SourceIdentity"]),
-    ...(asked.tags.length === 0 || sameTags(asked.tags, extras.tags) ? [] : ["Tags"]),
-    ...(asked.transitiveTagKeys.length === 0 ? [] : ["TransitiveTagKeys"]),
+function checkCaller({ kind, arn }: IssuedKey, { identityProofs }: AssumeRoleForm): void {
+  if (kind !== "base") {
+    const fix = "Sign with the credentials of GET /v1/credentials.";
+    throw accessDenied(`Role chaining is not allowed: ${arn} is a role session. ${fix}`);
+  }
+  if (identityProofs.length > 0) {
+    const reason = "not supported, because the sidecar calls STS with its own identity";
+    throw accessDenied(`${identityProofs.join(", ")}: ${reason}. Remove these parameters.`);
+  }
+}
+
+/** Rejects session extras that differ from the selector's. The message omits the values: an external ID is a secret. */
+function checkExtras(requested: AssumeRoleForm, extras: SessionExtras): void {
+  const { externalID, sourceIdentity, tags, transitiveTagKeys } = requested;
+  const different = [
+    ...(externalID === null || externalID === extras.externalID ? [] : ["ExternalId"]),
+    ...(sourceIdentity === null || sourceIdentity === extras.sourceIdentity ? [] : ["SourceIdentity"]),
+    ...(tags.length === 0 || sameTags(tags, extras.tags) ? [] : ["Tags"]),
+    ...(transitiveTagKeys.length === 0 ? [] : ["TransitiveTagKeys"]),
   ];
-  if (others.length === 0) return;
-  throw denied(`${others.join(", ")}: not what the IAMRoleSelector of the role says. Leave them out, or annotate the selector (ack-role-resolver.io/external-id, /source-identity, /session-tags).`);
+  if (different.length === 0) return;
+  const annotations = "ack-role-resolver.io/external-id, /source-identity, /session-tags";
+  throw accessDenied(
+    `${different.join(", ")}: different from the IAMRoleSelector of the role. `
+      + `Remove these parameters, or annotate the selector (${annotations}).`,
+  );
 }
 
-function sameTags(asked: readonly SessionTag[], given: readonly SessionTag[]): boolean {
-  const values = new Map(given.map(({ key, value }) => [key, value]));
-  return asked.length === given.length && asked.every(({ key, value }) => values.get(key) === value);
+function sameTags(a: readonly SessionTag[], b: readonly SessionTag[]): boolean {
+  const values = new Map(b.map(({ key, value }) => [key, value]));
+  return a.length === b.length && a.every(({ key, value }) => values.get(key) === value);
 }
 
-interface Stated {
+interface ContentOptions {
   readonly sourceIdentity: string | null;
-  /** The end of what the client asked for. */
+  /** The end of the requested duration. */
   readonly untilMs: number;
   readonly nowMs: number;
 }
 
-function contentOf(credentials: Credentials, { sourceIdentity, untilMs, nowMs }: Stated): Content {
+function contentOf(credentials: Credentials, { sourceIdentity, untilMs, nowMs }: ContentOptions): Content {
   const { accessKeyID, secretAccessKey, sessionToken, expirationMs, arn, userID, packedPolicySize } = credentials;
   return {
     AssumedRoleUser: { AssumedRoleId: userID, Arn: arn },
@@ -74,7 +91,7 @@ function contentOf(credentials: Credentials, { sourceIdentity, untilMs, nowMs }:
       AccessKeyId: accessKeyID,
       SecretAccessKey: secretAccessKey,
       SessionToken: sessionToken ?? "",
-      // Go uses what AssumeRole gave to the last second.
+      // The SDK for Go uses AssumeRole credentials until the last second.
       Expiration: formatExpiration(Math.min(statedExpirationMs(expirationMs ?? untilMs, nowMs), untilMs)),
     },
     PackedPolicySize: packedPolicySize?.toString(),
@@ -82,6 +99,6 @@ function contentOf(credentials: Credentials, { sourceIdentity, untilMs, nowMs }:
   };
 }
 
-function denied(message: string): STSErrorResponse {
+function accessDenied(message: string): STSErrorResponse {
   return new STSErrorResponse("AccessDenied", 403, message);
 }

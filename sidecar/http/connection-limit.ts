@@ -1,36 +1,37 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** Beyond `answered`, a connection is told to come back; beyond `accepted` it is reset, so that nobody takes all file descriptors. */
 export interface ConnectionLimits {
-  readonly answered: number;
+  /** The most connections served. Requests on further connections get a 503. */
+  readonly served: number;
+  /** The most connections accepted. Further ones are reset, which protects the file descriptors of the process. */
   readonly accepted: number;
 }
 
 /**
- * Counts the connections of `server`. Where another comes than may be answered, the one that has waited longest for its next request is
- * closed for it: a controller keeps two for each kind, region and role, and uses them once in 15 minutes (aws-controllers-k8s/runtime,
- * pkg/runtime/config.go). The function returned tells whether one came when all were busy: SDKs ask again after a 503, and take a reset
- * for a network fault.
+ * Limits the connections of `server`. At the limit, a new connection replaces the one that has been idle for longest: a
+ * controller keeps two for each kind, region and role, and uses them once in 15 minutes (aws-controllers-k8s/runtime,
+ * pkg/runtime/config.go). Returns a function that tells if a connection arrived while all others were busy. Its
+ * requests get a 503, which SDKs retry; they treat a reset as a network failure.
  */
-export function limitConnections(server: Server, { answered, accepted }: ConnectionLimits): (socket: Socket) => boolean {
+export function limitConnections(server: Server, { served, accepted }: ConnectionLimits): (socket: Socket) => boolean {
   const excess = new WeakSet<Socket>();
   const open = new Set<Socket>();
-  /** Those that were answered, in the order of that. */
+  /** Connections without a request in flight, longest idle first. */
   const idle = new Set<Socket>();
-  const forget = (socket: Socket): void => void (open.delete(socket), idle.delete(socket));
+  const remove = (socket: Socket): void => void (open.delete(socket), idle.delete(socket));
   server.maxConnections = accepted;
   server.on("connection", (socket) => {
     open.add(socket);
-    socket.once("close", () => forget(socket));
-    if (open.size <= answered) return;
-    const [longest] = idle;
-    if (longest === undefined) {
+    socket.once("close", () => remove(socket));
+    if (open.size <= served) return;
+    const [longestIdle] = idle;
+    if (longestIdle === undefined) {
       excess.add(socket);
       return;
     }
-    longest.destroy();
-    forget(longest);
+    longestIdle.destroy();
+    remove(longestIdle);
   });
   server.on("request", ({ socket }, response) => {
     idle.delete(socket);

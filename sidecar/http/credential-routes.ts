@@ -1,92 +1,112 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ResolverError } from "../../shared/decisions/errors.ts";
 import { grantInNamespace, grantSelector } from "../../shared/decisions/grants/decide.ts";
-import { describeKinds, type Grant, denied } from "../../shared/decisions/grants/grant.ts";
+import { deny, describeKinds, type Grant } from "../../shared/decisions/grants/grant.ts";
 import { isJsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { KindArgument } from "../../shared/decisions/kubernetes/kinds.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
 import type { Issuer } from "../credentials/issuer.ts";
 import type { SidecarOptions } from "../options.ts";
-import { inTime } from "./answer-limit.ts";
+import { withAnswerLimit } from "./answer-limit.ts";
 import {
-  checkNamespaceName, readResourceDescription, refuseQuery, type ResourceDescription,
+  checkNamespaceName, readResourceDescription, rejectQuery, type ResourceDescription,
 } from "./credential-query.ts";
-import { notesOf } from "./request-context.ts";
 import { sendCredentials } from "./respond.ts";
 
 export interface CredentialRoutePorts {
   readonly source: Pick<InventorySource, "inventory" | "status">;
-  readonly vending: Issuer;
+  readonly issuer: Issuer;
   readonly clock: Clock;
 }
 
-/** `/v1/credentials` and what is below. `/v1/credentials/identities/KIND/NAME` joins here. */
+/** Adds `GET /v1/credentials` and the routes below it. */
 export function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
   const { scope } = options;
   app.get("/v1/credentials", (request, reply) => {
-    refuseQuery(request.url);
-    const decide = (): Grant => (scope === null ? { verdict: "base" } : decideNamespace(options, ports, scope, NOTHING_SAID));
-    return vend(ports, reply, { as: "base", decide });
+    rejectQuery(request.url);
+    const decide = (): Grant =>
+      scope === null ? { verdict: "base" } : decideNamespace(options, ports, scope, ANY_RESOURCE);
+    return issueCredentials(ports, reply, { kind: "base", decide });
   });
   app.get<{ Params: { namespace: string } }>("/v1/credentials/namespaces/:namespace", (request, reply) => {
     const namespace = checkNamespaceName(request.params.namespace);
     const description = readResourceDescription(request.url);
-    return vend(ports, reply, { as: "role", decide: () => decideNamespace(options, ports, namespace, description) });
+    const decide = (): Grant => decideNamespace(options, ports, namespace, description);
+    return issueCredentials(ports, reply, { kind: "role", decide });
   });
   app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
-    refuseQuery(request.url);
+    rejectQuery(request.url);
     const decide = (): Grant => grantSelector(ports.source.inventory, request.params.name, options);
-    return vend(ports, reply, { as: "role", decide });
+    return issueCredentials(ports, reply, { kind: "role", decide });
   });
 }
 
-/** What a request for credentials asks for. Nothing of the query but what is known: what else was sent may be anything. */
-export function askedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
+/**
+ * Returns the parameters of a request for the rejection log. Unknown query parameters are omitted: they may be secret.
+ */
+export function requestedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
   const { kind, label } = isJsonObject(query) ? query : {};
-  // fastify's name for what no route takes.
+  // fastify sets "*" to the path if no route matches.
   const { "*": unknown, ...named } = isJsonObject(params) ? params : {};
-  return { ...named, ...(typeof unknown === "string" && { path: `/${unknown}` }), ...(kind !== undefined && { kind }), ...(label !== undefined && { label }) };
+  return {
+    ...named,
+    ...(typeof unknown === "string" && { path: `/${unknown}` }),
+    ...(kind !== undefined && { kind }),
+    ...(label !== undefined && { label }),
+  };
 }
 
-/** Throws ERR_NOT_READY: what is not loaded is never taken for empty. */
-export function requireLoaded({ status }: CredentialRoutePorts["source"]): void {
-  if (!status.loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet; ask again.");
-}
+const ANY_RESOURCE: ResourceDescription = { kinds: [], labels: null };
 
-const NOTHING_SAID: ResourceDescription = { kinds: [], labels: null };
-
-function decideNamespace(options: SidecarOptions, { source }: CredentialRoutePorts, namespace: string, said: ResourceDescription): Grant {
+function decideNamespace(
+  options: SidecarOptions,
+  { source }: CredentialRoutePorts,
+  namespace: string,
+  requested: ResourceDescription,
+): Grant {
   const { kinds, scope } = options;
   if (scope !== null && namespace !== scope) {
-    return denied("ERR_SELECTOR_NOT_GRANTED", `This sidecar answers for namespace ${scope} alone (--scope-namespace), not for ${namespace}.`);
+    const message = `This sidecar serves only namespace ${scope} (--scope-namespace), not ${namespace}.`;
+    return deny("ERR_SELECTOR_NOT_GRANTED", message);
   }
-  const asked = said.kinds.flatMap((one) => withinServed(one, kinds));
-  if (asked.length < said.kinds.length) {
-    return denied("ERR_SELECTOR_NOT_GRANTED", `That kind is not served here; --kind allows ${describeKinds({ groups: [], kinds })}.`);
+  const served = requested.kinds.flatMap((kind) => servedKinds(kind, kinds));
+  if (served.length < requested.kinds.length) {
+    const message = `This sidecar does not serve that kind. --kind allows ${describeKinds({ groups: [], kinds })}.`;
+    return deny("ERR_SELECTOR_NOT_GRANTED", message);
   }
-  return grantInNamespace(source.inventory, { ...options, namespace, kinds: asked.length > 0 ? asked : kinds, labels: said.labels });
+  const query = { ...options, namespace, kinds: served.length > 0 ? served : kinds, labels: requested.labels };
+  return grantInNamespace(source.inventory, query);
 }
 
-/** What of an asked kind the controller manages. */
-function withinServed(asked: KindArgument, served: readonly KindArgument[]): readonly KindArgument[] {
-  if (served.length === 0) return [asked];
-  const covering = served.filter(({ kind, version, group }) => (
-    kind === asked.kind && (group ?? asked.group) === asked.group && (asked.version ?? version) === (version ?? asked.version)
+/** Returns the served kinds that the requested kind covers. Without --kind, every kind is served. */
+function servedKinds(requested: KindArgument, served: readonly KindArgument[]): readonly KindArgument[] {
+  if (served.length === 0) return [requested];
+  const matching = served.filter(({ kind, version, group }) => (
+    kind === requested.kind
+    && (group ?? requested.group) === requested.group
+    && (requested.version ?? version) === (version ?? requested.version)
   ));
-  return covering.map(({ version }) => ({ ...asked, version: asked.version ?? version }));
+  return matching.map(({ version }) => ({ ...requested, version: requested.version ?? version }));
 }
 
-interface Question {
-  readonly as: IssuedKind;
+interface CredentialRequest {
+  readonly kind: IssuedKind;
   readonly decide: () => Grant;
 }
 
-/** Decides anew for each request, so that a selector which is gone stops being vended while its session is still kept. */
-async function vend({ source, vending, clock }: CredentialRoutePorts, reply: FastifyReply, { as, decide }: Question): Promise<FastifyReply> {
-  requireLoaded(source);
+/** Decides anew for each request, so that a removed selector stops granting while its session is still cached. */
+async function issueCredentials(
+  { source, issuer, clock }: CredentialRoutePorts,
+  reply: FastifyReply,
+  { kind, decide }: CredentialRequest,
+): Promise<FastifyReply> {
+  requireLoaded(source.status);
   const grant = decide();
-  notesOf(reply.request).grant = grant;
-  return sendCredentials(reply, await inTime(clock, (isLate) => vending.credentialsFor(grant, { as, isLate })), clock.now());
+  reply.request.grant = grant;
+  const issue = (isLate: () => boolean): ReturnType<Issuer["credentialsFor"]> =>
+    issuer.credentialsFor(grant, { kind, isLate });
+  const credentials = await withAnswerLimit(clock, issue);
+  return sendCredentials(reply, credentials, clock.now());
 }

@@ -3,106 +3,128 @@ import type { Clock } from "../../shared/inventory/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
 
-/** A request that was answered with an error. */
+/** A request that got an error response. */
 export interface Rejection {
-  /** What it was answered with: one of docs/errors.md, or on `/sts` what STS has a code for. */
+  /** The error of the response: a code of docs/errors.md, or on `/sts` a code of STS. */
   readonly error: { readonly code: string; readonly status: number; readonly message: string };
-  /** What was thrown, where that was no ResolverError. */
+  /** The thrown value, if it is not a ResolverError. */
   readonly cause?: unknown;
-  /** The route's pattern. */
+  /** The route pattern. */
   readonly path: string;
-  /** What the request asked for: namespace, selector, role, kind, and no secret. Null of one who was not believed. */
-  readonly asked: Readonly<Record<string, unknown>> | null;
-  /** The names of the IAMRoleSelectors that were decided on. */
+  /** The requested namespace, selector, role or kind, without secrets; null for an unauthenticated client. */
+  readonly requested: Readonly<Record<string, unknown>> | null;
+  /** The names of the IAMRoleSelectors that the decision is based on. */
   readonly selectors: readonly string[];
 }
 
-export interface RefusalLogPorts {
+export interface RejectionLogPorts {
   readonly log: Pick<Logger, "warn" | "error">;
   readonly clock: Pick<Clock, "now">;
-  readonly metrics: Pick<SidecarMetrics, "refused" | "authFailure">;
+  readonly metrics: Pick<SidecarMetrics, "rejections" | "authFailures">;
 }
 
-/** The same refusal is told again after this long, with how often it was left out. */
-const AGAIN_MS = 10 * 60_000;
-/** As many are told apart; beyond them those of one code and path are one. */
+/** How long repetitions of a rejection are suppressed. */
+const SUPPRESS_MS = 10 * 60_000;
+/** The most rejections that are distinguished. Beyond it, rejections with the same code and path share one entry. */
 const LIMIT = 1_000;
-/** So often within that time for another reason: STS's words change a few times on its way down, a client may vary its own without end. */
-const REASONS = 5;
-const BELIEF: Readonly<Record<string, AuthFailure>> = {
-  ERR_TOKEN_INVALID: "token", ERR_REQUEST_HOST: "host",
-  SignatureDoesNotMatch: "signature", InvalidClientTokenId: "signature", IncompleteSignature: "signature", MissingAuthenticationToken: "signature",
+/**
+ * The most lines per entry and period with different reasons. A client may vary the reason of a rejection without end.
+ */
+const MAX_REASONS = 5;
+const AUTH_FAILURES: Readonly<Record<string, AuthFailure>> = {
+  ERR_TOKEN_INVALID: "token",
+  ERR_REQUEST_HOST: "host",
+  SignatureDoesNotMatch: "signature",
+  InvalidClientTokenId: "signature",
+  IncompleteSignature: "signature",
+  MissingAuthenticationToken: "signature",
 };
 
-interface Told {
+interface Entry {
   readonly untilMs: number;
   readonly reason: string;
-  /** How many reasons have been told in a row. */
-  readonly reasons: number;
-  leftOut: number;
+  /** The number of reasons logged in a row. */
+  readonly reasonCount: number;
+  suppressed: number;
+}
+
+interface Occurrence {
+  readonly nowMs: number;
+  readonly reason: string;
+  /** Whether the entry stands for all rejections with its code and path. */
+  readonly isShared: boolean;
 }
 
 /**
- * Counts every refusal, and logs each once: an SDK asks 3 to 5 times, and a controller in every loop. The same one (code, path, what was
- * asked, on which selectors) is logged again when its reason has changed, up to 5 times, or after 10 minutes with a count of those in
- * between.
+ * Counts every rejection and suppresses repeated log lines: SDKs retry 3 to 5 times, and a controller on every
+ * reconcile. A rejection with the same code, path, request and selectors is logged again when its reason changes (5
+ * times at most), or after 10 minutes, with the number of suppressed lines.
  */
 export class RejectionLog {
-  readonly #ports: RefusalLogPorts;
-  /** By digest, in the order of telling. */
-  readonly #told = new Map<string, Told>();
+  readonly #ports: RejectionLogPorts;
+  /** By digest, oldest first. */
+  readonly #entries = new Map<string, Entry>();
 
-  constructor(ports: RefusalLogPorts) {
+  constructor(ports: RejectionLogPorts) {
     this.#ports = ports;
   }
 
-  tell(refusal: Rejection): void {
-    const { code } = refusal.error;
+  record(rejection: Rejection): void {
+    const { code } = rejection.error;
     const { metrics } = this.#ports;
-    metrics.refused(code);
-    const notBelieved = BELIEF[code];
-    if (notBelieved !== undefined) metrics.authFailure(notBelieved);
-    const leftOut = this.#leftOut(refusal);
-    if (leftOut !== null) this.#write(refusal, leftOut);
+    metrics.rejections.inc({ code });
+    const kind = AUTH_FAILURES[code];
+    if (kind !== undefined) metrics.authFailures.inc({ kind });
+    const suppressed = this.#suppressedBefore(rejection);
+    if (suppressed !== null) this.#write(rejection, suppressed);
   }
 
-  /** How often the refusal went unsaid; null where it is to go unsaid now. */
-  #leftOut({ error, path, asked, selectors }: Rejection): number | null {
+  /** Returns the number of lines suppressed since the last one, or null to suppress this one. */
+  #suppressedBefore({ error, path, requested, selectors }: Rejection): number | null {
     const nowMs = this.#ports.clock.now();
-    this.#forget(nowMs);
-    const own = digestOf([error.code, path, selectors, asked]);
-    const isOneOfMany = asked === null || (this.#told.size >= LIMIT && !this.#told.has(own));
-    const key = isOneOfMany ? digestOf([error.code, path]) : own;
-    return this.#countUnder(key, { nowMs, reason: error.message, isOneOfMany });
+    this.#evict(nowMs);
+    const ownKey = digestOf([error.code, path, selectors, requested]);
+    const isShared = requested === null || (this.#entries.size >= LIMIT && !this.#entries.has(ownKey));
+    const key = isShared ? digestOf([error.code, path]) : ownKey;
+    return this.#update(key, { nowMs, reason: error.message, isShared });
   }
 
-  #countUnder(key: string, { nowMs, reason, isOneOfMany }: { readonly nowMs: number; readonly reason: string; readonly isOneOfMany: boolean }): number | null {
-    const told = this.#told.get(key);
-    const isRecent = told !== undefined && nowMs < told.untilMs;
-    // Whoever may vary the words without end could fill the log.
-    if (isRecent && (told.reason === reason || told.reasons >= REASONS)) {
-      told.leftOut += 1;
+  #update(key: string, { nowMs, reason, isShared }: Occurrence): number | null {
+    const entry = this.#entries.get(key);
+    const isRecent = entry !== undefined && nowMs < entry.untilMs;
+    if (isRecent && (entry.reason === reason || entry.reasonCount >= MAX_REASONS)) {
+      entry.suppressed += 1;
       return null;
     }
-    this.#told.delete(key);
-    const reasons = isOneOfMany ? REASONS : 1;
-    this.#told.set(key, { untilMs: nowMs + AGAIN_MS, reason, reasons: isRecent ? told.reasons + reasons : reasons, leftOut: 0 });
-    return told?.leftOut ?? 0;
+    this.#entries.delete(key);
+    const added = isShared ? MAX_REASONS : 1;
+    const reasonCount = isRecent ? entry.reasonCount + added : added;
+    this.#entries.set(key, { untilMs: nowMs + SUPPRESS_MS, reason, reasonCount, suppressed: 0 });
+    return entry?.suppressed ?? 0;
   }
 
-  /** Those told longest ago go first; one with something left out stays for another turn, so that its count is told. */
-  #forget(nowMs: number): void {
-    for (const [key, { untilMs, leftOut }] of this.#told) {
-      if (nowMs < untilMs + (leftOut > 0 ? AGAIN_MS : 0)) return;
-      this.#told.delete(key);
+  /**
+   * Evicts expired entries, oldest first. An entry with suppressed lines stays for one more period, to log their
+   * number.
+   */
+  #evict(nowMs: number): void {
+    for (const [key, { untilMs, suppressed }] of this.#entries) {
+      if (nowMs < untilMs + (suppressed > 0 ? SUPPRESS_MS : 0)) return;
+      this.#entries.delete(key);
     }
   }
 
-  #write({ error, cause, path, asked, selectors }: Rejection, leftOut: number): void {
+  #write({ error, cause, path, requested, selectors }: Rejection, suppressed: number): void {
     const { log } = this.#ports;
-    const fields = { path, ...(asked !== null && { asked, selectors }), code: error.code, status: error.status, ...(leftOut > 0 && { left_out: leftOut }) };
-    if (error.code === "ERR_INTERNAL") log.error({ ...fields, ...placeOf(cause) }, "request failed");
-    else log.warn({ ...fields, reason: error.message }, "credentials refused");
+    const fields = {
+      path,
+      ...(requested !== null && { requested, selectors }),
+      code: error.code,
+      status: error.status,
+      ...(suppressed > 0 && { suppressed }),
+    };
+    if (error.code === "ERR_INTERNAL") log.error({ ...fields, ...originOf(cause) }, "request failed");
+    else log.warn({ ...fields, reason: error.message }, "request rejected");
   }
 }
 
@@ -110,8 +132,9 @@ function digestOf(parts: readonly unknown[]): string {
   return hash("sha256", JSON.stringify(parts), "base64url");
 }
 
-/** Where an unexpected error arose. Its message is left out, since nobody has looked at what it may quote. */
-function placeOf(error: unknown): { readonly fault: string; readonly stack: readonly string[] } {
-  const frames = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at ")) : [];
-  return { fault: error instanceof Error ? error.name : typeof error, stack: frames.map((line) => line.trim()) };
+/** Returns the type and stack of an unexpected error, without its message, which may contain a secret. */
+function originOf(error: unknown): { readonly fault: string; readonly stack: readonly string[] } {
+  if (!(error instanceof Error)) return { fault: typeof error, stack: [] };
+  const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
+  return { fault: error.name, stack: frames.map((line) => line.trim()) };
 }

@@ -1,94 +1,117 @@
 import type { IncomingMessage } from "node:http";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { formatListenAddress, type ListenAddress } from "../../shared/server/listen-address.ts";
-import { isFormType, shown } from "../sts/form.ts";
+import { isFormType, sanitize } from "../sts/form.ts";
 import type { TokenCheck } from "../token.ts";
 
-/** Headers that a proxy or a browser adds, and no SDK: https://www.rfc-editor.org/rfc/rfc7239, https://www.w3.org/TR/fetch-metadata/ */
+/**
+ * Headers that proxies and browsers add, and SDKs do not:
+ * https://www.rfc-editor.org/rfc/rfc7239, https://www.w3.org/TR/fetch-metadata/
+ */
 const FOREIGN_HEADER = /^(?:x-forwarded-|sec-fetch-|(?:forwarded|via|origin)$)/;
 const HTTP_PORT = 80;
 
 /**
- * Where STS is asked. SDKs sign the path that they were configured with, some add a slash to it, and that for Java drops it:
+ * The paths of the STS endpoint. SDKs sign the configured path. Some add a slash, and the SDK for Java drops the path:
  * https://github.com/aws/aws-sdk-java-v2/issues/3387
  */
 export const STS_PATHS: readonly string[] = ["/sts", "/sts/", "/"];
 
-/** Whether the request is for STS: exactly these paths, as signed, and nothing that only decodes to them. */
+/** Returns true for exactly these paths, as signed. A path that only decodes to one of them does not match. */
 export function isSTSPath(url: string): boolean {
   const end = url.indexOf("?");
   return STS_PATHS.includes(end < 0 ? url : url.slice(0, end));
 }
 
+export interface RequestCheckPorts {
+  readonly listen: ListenAddress;
+  readonly token: TokenCheck;
+}
+
 /**
- * Refuses whatever is not an SDK on this machine: in this order another method, another Host (a page that rebinds its name to
- * 127.0.0.1 still sends that name), a proxy's or a browser's headers, a wrong token. `POST /sts` is signed in place of the token,
- * which its body is needed for.
+ * Rejects every client except an SDK on this machine. Checks, in this order: the method, the Host header (DNS rebinding
+ * still sends the name of the page), headers of proxies and browsers, and the token. `POST /sts` has a signature
+ * instead of a token; the route verifies it once the body is read.
  */
-export function checkRequest(request: IncomingMessage, { listen, token }: { readonly listen: ListenAddress; readonly token: TokenCheck }): void {
+export function checkRequest(request: IncomingMessage, { listen, token }: RequestCheckPorts): void {
   const isSTS = isSTSPath(request.url ?? "");
-  if (isSTS) checkSTSForm(request);
-  else if (request.method !== "GET") throw new ResolverError("ERR_REQUEST_METHOD", `Credentials are read with GET, not ${request.method ?? "none"}.`);
+  if (isSTS) checkSTSRequest(request);
+  else if (request.method !== "GET") throw wrongMethod(request, "GET");
   checkHost(request, listen);
-  const foreign = foreignHeader(request);
-  if (foreign !== undefined) {
-    const message = `The request carries ${foreign}, which proxies and browsers send (and fetch of Node.js, unlike node:http); ask this address directly.`;
-    throw new ResolverError("ERR_REQUEST_HOST", message);
+  checkForeignHeaders(request);
+  if (isSTS || token.accepts(request.headers.authorization ?? "")) return;
+  throw new ResolverError(
+    "ERR_TOKEN_INVALID",
+    "The Authorization header does not contain the token. Point AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE of the SDK, or "
+      + "--token-file of credential-process, to the sidecar's --token-file; "
+      + "or set AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
+  );
+}
+
+function checkSTSRequest(request: IncomingMessage): void {
+  const { url = "", headers } = request;
+  if (/[?&]X-Amz-Signature=/i.test(url)) {
+    throw malformed("The request is presigned. Sign with the Authorization header instead of a presigned URL.");
   }
-  if (!isSTS && !token.accepts(request.headers.authorization ?? "")) {
+  if (request.method !== "POST") throw wrongMethod(request, "POST");
+  if (url.includes("?")) {
+    throw malformed("The STS endpoint accepts no query string. Send Action and its parameters in the body.");
+  }
+  const type = headers["content-type"] ?? "";
+  if (isFormType(type)) return;
+  const fault = type === "" ? "The Content-Type header is missing" : `The Content-Type is ${sanitize(type)}`;
+  throw new ResolverError("ERR_REQUEST_MEDIA_TYPE", `${fault}. Send application/x-www-form-urlencoded in UTF-8.`);
+}
+
+function checkForeignHeaders({ headers }: IncomingMessage): void {
+  for (const name in headers) {
+    if (!FOREIGN_HEADER.test(name)) continue;
     throw new ResolverError(
-      "ERR_TOKEN_INVALID",
-      "The Authorization header does not carry the token. Have the client read the sidecar's --token-file: an SDK by AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, " +
-        "credential-process by its own --token-file; or set AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
+      "ERR_REQUEST_HOST",
+      `The request has the header ${name}, which only proxies and browsers send. `
+        + "Connect without a proxy; in Node.js, use node:http instead of fetch.",
     );
   }
-}
-
-function checkSTSForm({ method, url = "", headers }: IncomingMessage): void {
-  if (/[?&]X-Amz-Signature=/i.test(url)) {
-    throw new ResolverError("ERR_REQUEST_MALFORMED", "The request is presigned, and such a URL works for whoever sees it. Sign with the Authorization header.");
-  }
-  if (method !== "POST") throw new ResolverError("ERR_REQUEST_METHOD", `STS is asked with POST, not ${method ?? "none"}.`);
-  if (url.includes("?")) throw new ResolverError("ERR_REQUEST_MALFORMED", "The path takes no query; Action and its parameters are sent in the body.");
-  const type = headers["content-type"] ?? "";
-  if (!isFormType(type)) {
-    throw new ResolverError("ERR_REQUEST_MEDIA_TYPE", `The body is ${type === "" ? "of no type" : shown(type)}, not application/x-www-form-urlencoded in UTF-8.`);
-  }
-}
-
-function foreignHeader({ headers }: IncomingMessage): string | undefined {
-  for (const name in headers) if (FOREIGN_HEADER.test(name)) return name;
-  return undefined;
 }
 
 function checkHost({ url, headers, rawHeaders }: IncomingMessage, listen: ListenAddress): void {
   const isOriginForm = url?.startsWith("/") === true;
   if (isOriginForm && hostsOf(listen).has(headers.host?.toLowerCase() ?? "") && hasOneHost(rawHeaders)) return;
-  throw new ResolverError(
-    "ERR_REQUEST_HOST",
-    `The request must be for this listener itself, with Host: ${formatListenAddress(listen)}.`,
-  );
+  const address = formatListenAddress(listen);
+  const message = `The request is not addressed to this listener. Connect to http://${address} without a proxy.`;
+  throw new ResolverError("ERR_REQUEST_HOST", message);
 }
 
-/** Node keeps the first of several Host headers; another server on the way might have kept the last. */
+/** Node uses the first of several Host headers; a server in between may use the last. */
 function hasOneHost(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
+  }
   return hosts === 1;
 }
 
-/** By the address, which stays one object while the server listens. */
+/** The accepted hosts of each address. The address is one object while the server listens. */
 const HOSTS = new WeakMap<ListenAddress, ReadonlySet<string>>();
 
 function hostsOf(listen: ListenAddress): ReadonlySet<string> {
-  const known = HOSTS.get(listen) ?? loopbackHosts(listen);
-  HOSTS.set(listen, known);
-  return known;
+  const hosts = HOSTS.get(listen) ?? loopbackHosts(listen);
+  HOSTS.set(listen, hosts);
+  return hosts;
 }
 
 function loopbackHosts({ host, port }: ListenAddress): ReadonlySet<string> {
   const names = [host, "127.0.0.1", "localhost", "::1"];
   const hosts = names.map((name) => formatListenAddress({ host: name, port }));
-  // Clients leave out the default port.
+  // Clients omit the default port.
   return new Set(port === HTTP_PORT ? hosts.flatMap((one) => [one, one.replace(/:80$/, "")]) : hosts);
+}
+
+function wrongMethod({ method }: IncomingMessage, accepted: "GET" | "POST"): ResolverError {
+  const message = `The method is ${method ?? "missing"}. This path accepts only ${accepted}.`;
+  return new ResolverError("ERR_REQUEST_METHOD", message);
+}
+
+function malformed(message: string): ResolverError {
+  return new ResolverError("ERR_REQUEST_MALFORMED", message);
 }

@@ -1,17 +1,17 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { Grant } from "../../shared/decisions/grants/grant.ts";
 
-/** What has been found out of a request, for the log of a refusal. */
-export interface RequestNotes {
-  /** What it asks for, without a secret; null until it is believed. */
-  asked: Readonly<Record<string, unknown>> | null;
-  grant: Grant | null;
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The requested credentials, for the rejection log, without secrets. Null until the client is authenticated. */
+    requested: Readonly<Record<string, unknown>> | null;
+    /** The decision on the request; null until it is made. */
+    grant: Grant | null;
+  }
 }
 
-const notes = new WeakMap<FastifyRequest, RequestNotes>();
-
-export function notesOf(request: FastifyRequest): RequestNotes {
-  const known = notes.get(request) ?? { asked: null, grant: null };
-  notes.set(request, known);
-  return known;
+/** Adds the properties that the routes set and the rejection log reads. */
+export function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest("requested", null);
+  app.decorateRequest("grant", null);
 }

@@ -2,14 +2,20 @@ import type { FastifyReply } from "fastify";
 import type { ResolverError } from "../../shared/decisions/errors.ts";
 import type { Credentials } from "../credentials/session.ts";
 
-/** What credentials are said to live for whose end is not known: over the 15 minutes at which botocore and Java renew. */
+/**
+ * The stated lifetime of credentials with an unknown expiration. It exceeds the 15 minutes at which botocore and Java
+ * refresh.
+ */
 export const UNKNOWN_LIFE_MS = 20 * 60_000;
 
-// Exactly this: aws-sdk-go-v2 reads an error's code and message only from a type without a charset
+// Without a charset: aws-sdk-go-v2 reads the code and message of an error from exactly this type only
 // (credentials/endpointcreds/internal/client/middleware.go).
 const MEDIA_TYPE = "application/json";
 
-/** The answer of the container credentials endpoint: https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html */
+/**
+ * Sends the response of the container credentials endpoint:
+ * https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
+ */
 export function sendCredentials(reply: FastifyReply, credentials: Credentials, nowMs: number): FastifyReply {
   if (credentials.expirationMs === null) return sendBody(reply, 200, bodyOf(credentials, nowMs + UNKNOWN_LIFE_MS));
   const body = bodies.get(credentials) ?? bodyOf(credentials, credentials.expirationMs);
@@ -17,43 +23,55 @@ export function sendCredentials(reply: FastifyReply, credentials: Credentials, n
   return sendBody(reply, 200, body);
 }
 
-/** A session is written once however often it is given out, for as long as it is kept. */
+/** The serialized body of each cached session. */
 const bodies = new WeakMap<Credentials, Buffer>();
 
-function bodyOf({ accessKeyID, secretAccessKey, sessionToken, accountID }: Credentials, expirationMs: number): Buffer {
-  return Buffer.from(JSON.stringify({
+function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
+  const { accessKeyID, secretAccessKey, sessionToken, accountID } = credentials;
+  const body = {
     AccessKeyId: accessKeyID,
     SecretAccessKey: secretAccessKey,
-    // A long-lived key has none, and botocore demands the field.
+    // botocore requires the field. A long-lived key has no token.
     Token: sessionToken ?? "",
     AccountId: accountID,
     Expiration: formatExpiration(expirationMs),
-  }));
+  };
+  return Buffer.from(JSON.stringify(body));
 }
 
-/** Whole seconds and `Z`, rounded down: the JS and Rust SDKs take no other form. */
+/** Formats an epoch time in ms as whole seconds with `Z`, rounded down. The JS and Rust SDKs accept no other format. */
 export function formatExpiration(expirationMs: number): string {
   return `${new Date(expirationMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Both spellings of code and message, since some SDKs read one and some the other. */
-export function sendError(reply: FastifyReply, { code, status, message }: Pick<ResolverError, "code" | "status" | "message">): FastifyReply {
+type ErrorFields = Pick<ResolverError, "code" | "status" | "message">;
+
+export function sendError(reply: FastifyReply, { code, status, message }: ErrorFields): FastifyReply {
   return sendBody(reply, status, Buffer.from(JSON.stringify(errorBody(code, message))));
 }
 
+/** Returns code and message in both spellings. SDKs differ in the one that they read. */
 export function errorBody(code: string, message: string): Record<string, string> {
   return { code, message, Code: code, Message: message };
 }
 
 function sendBody(reply: FastifyReply, status: number, body: Buffer): FastifyReply {
-  // fastify appends a charset to the type of strings and objects, and leaves a Buffer's alone.
+  // fastify appends a charset for strings and objects, but not for a Buffer.
   return reply.code(status).header("content-type", MEDIA_TYPE).header("cache-control", "no-store").send(body);
-}/** How much sooner credentials are said to end where their reader has no window of its own and uses them to the last second, as Go does. */
-const EARLY_MS = 5 * 60_000;
-/** Never sooner than this, or a reader would ask again for each call. */
-const LEAST_MS = 60_000;
+}
 
-/** The end to state for credentials that end at `trueMs` (both epoch ms): 5 minutes early, yet in a minute at the soonest, and never late. */
+/**
+ * How much earlier the stated expiration is. Some clients, such as the SDK for Go, use credentials until the last
+ * second.
+ */
+const EARLY_MS = 5 * 60_000;
+/** The minimum stated lifetime. With less, a client would request new credentials for each call. */
+const MIN_LIFE_MS = 60_000;
+
+/**
+ * Returns the expiration to state: 5 minutes before `trueMs`, at least 1 minute from now, and never after `trueMs`.
+ * Epoch ms.
+ */
 export function statedExpirationMs(trueMs: number, nowMs: number): number {
-  return Math.min(trueMs, Math.max(trueMs - EARLY_MS, nowMs + LEAST_MS));
+  return Math.min(trueMs, Math.max(trueMs - EARLY_MS, nowMs + MIN_LIFE_MS));
 }

@@ -1,82 +1,88 @@
 import { randomUUID } from "node:crypto";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, ResolverError } from "../../shared/decisions/errors.ts";
-import type { Issued } from "../credentials/issued-journal.ts";
+import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { SidecarOptions } from "../options.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
-import { readForm, shown } from "../sts/form.ts";
-import { type Content, renderRefusal, renderResult, STSErrorResponse } from "../sts/response.ts";
+import { readForm, sanitize } from "../sts/form.ts";
+import { type Content, renderError, renderResult, STSErrorResponse } from "../sts/response.ts";
 import { verifySignature } from "../sts/signature.ts";
-import { inTime } from "./answer-limit.ts";
-import { assumeGranted, type STSQuestion, type STSRoutePorts } from "./assume-role.ts";
+import { withAnswerLimit } from "./answer-limit.ts";
+import { assumeRole, type STSRequest, type STSRoutePorts } from "./assume-role.ts";
 import { STS_PATHS } from "./request-check.ts";
-import { notesOf } from "./request-context.ts";
 
-type Wording = readonly [code: string, status: number];
+type STSError = readonly [code: string, status: number];
 
-/** What has a name of its own in STS. */
-const WORDINGS: Partial<Record<ErrorCode, Wording>> = {
+/** The error codes that have an equivalent in STS. */
+const STS_ERRORS: Partial<Record<ErrorCode, STSError>> = {
   ERR_REQUEST_MALFORMED: ["MalformedQueryString", 400],
   ERR_REQUEST_METHOD: ["MethodNotAllowed", 405],
   ERR_REQUEST_MEDIA_TYPE: ["UnsupportedMediaType", 415],
   ERR_REQUEST_TOO_LARGE: ["RequestEntityTooLarge", 413],
   ERR_INTERNAL: ["InternalFailure", 500],
 };
-/** SDKs ask again after it. */
-const TROUBLE: Wording = ["ServiceUnavailable", 503];
-const NOT_GRANTED: Wording = ["AccessDenied", 403];
+/** SDKs retry this error. */
+const UNAVAILABLE: STSError = ["ServiceUnavailable", 503];
+const ACCESS_DENIED: STSError = ["AccessDenied", 403];
 
-/** A refusal of ours in STS's words; one of STS itself with its own code. */
-export function inWordsOfSTS(error: ResolverError | STSErrorResponse): STSErrorResponse {
+/** Translates an error to a code and status of STS. An error from upstream STS has its own. */
+export function toSTSError(error: ResolverError | STSErrorResponse): STSErrorResponse {
   if (error instanceof STSErrorResponse) return error;
   if (error instanceof UpstreamSTSError) return new STSErrorResponse(error.stsCode, error.stsStatus, error.message);
-  const [code, status] = WORDINGS[error.code] ?? (error.status === 503 ? TROUBLE : NOT_GRANTED);
+  const [code, status] = STS_ERRORS[error.code] ?? (error.status === 503 ? UNAVAILABLE : ACCESS_DENIED);
   return new STSErrorResponse(code, status, `${error.message} (${error.code})`);
 }
 
-/** How far the signer's clock may be off: it is that of this machine. */
+/** The accepted clock skew of the signer. Client and sidecar run on the same machine. */
 const SKEW_MS = 5 * 60_000;
-/** What callers have no signature for yet. */
+/** Actions that clients call without credentials. */
 const UNSIGNED_ACTIONS: ReadonlySet<string> = new Set(["AssumeRoleWithWebIdentity"]);
 
-/** STS's query protocol on each of its paths, whichever an SDK signs. */
+/** Adds the STS query protocol on each of its paths. */
 export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, ports: STSRoutePorts): void {
-  for (const path of STS_PATHS) {
-    app.post(path, async (request, reply) => {
-      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      const form = readForm(body);
-      const action = actionOf(form);
-      const find = (accessKeyID: string): Issued | undefined => ports.issued.find(accessKeyID);
-      const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
-      const roleARN = form.get("RoleArn");
-      notesOf(request).asked = { action: shown(action), caller: caller.arn, ...(roleARN !== null && { role_arn: shown(roleARN) }) };
-      const result = await inTime(ports.clock, (isLate) => answer(action, { form, caller, request, options, ports, isLate }));
-      return send(reply, 200, (requestID) => renderResult(action, result, requestID));
-    });
-  }
+  const find = (accessKeyID: string): IssuedKey | undefined => ports.issued.find(accessKeyID);
+  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const form = readForm(body);
+    const action = actionOf(form);
+    const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
+    const roleARN = form.get("RoleArn");
+    request.requested = {
+      action: sanitize(action),
+      caller: caller.arn,
+      ...(roleARN !== null && { role_arn: sanitize(roleARN) }),
+    };
+    const result = await withAnswerLimit(ports.clock, (isLate) =>
+      perform(action, { form, caller, request, options, ports, isLate }));
+    return send(reply, 200, (requestID) => renderResult(action, result, requestID));
+  };
+  for (const path of STS_PATHS) app.post(path, handle);
 }
 
-export function sendSTSRefusal(reply: FastifyReply, refusal: STSErrorResponse): FastifyReply {
-  return send(reply, refusal.status, (requestID) => renderRefusal(refusal, requestID));
+export function sendSTSError(reply: FastifyReply, error: STSErrorResponse): FastifyReply {
+  return send(reply, error.status, (requestID) => renderError(error, requestID));
 }
 
 function actionOf(form: URLSearchParams): string {
   const action = form.get("Action") ?? "";
-  if (action === "") throw new STSErrorResponse("MissingAction", 400, "The form body names no Action.");
+  if (action === "") throw new STSErrorResponse("MissingAction", 400, "The form body has no Action parameter.");
   if (!UNSIGNED_ACTIONS.has(action)) return action;
-  throw new STSErrorResponse("AccessDenied", 403, `${action} is not granted here. Take AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE from the controller's container; the sidecar has its identity.`);
+  const fix = "Remove AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE from the controller's container.";
+  throw new STSErrorResponse("AccessDenied", 403, `The sidecar does not support ${action}. ${fix}`);
 }
 
-async function answer(action: string, question: STSQuestion): Promise<Content> {
-  if (action === "AssumeRole") return assumeGranted(question);
-  const { arn, userID, accountID } = question.caller;
+async function perform(action: string, request: STSRequest): Promise<Content> {
+  if (action === "AssumeRole") return assumeRole(request);
+  const { arn, userID, accountID } = request.caller;
   if (action === "GetCallerIdentity") return { Arn: arn, UserId: userID, Account: accountID };
-  const version = question.form.get("Version") ?? "NO_VERSION_SPECIFIED";
-  throw new STSErrorResponse("InvalidAction", 400, `Could not find operation ${shown(action)} for version ${shown(version)}. There are AssumeRole and GetCallerIdentity.`);
+  const version = request.form.get("Version") ?? "NO_VERSION_SPECIFIED";
+  const message = `Could not find operation ${sanitize(action)} for version ${sanitize(version)}.`;
+  throw new STSErrorResponse("InvalidAction", 400, `${message} Supported actions: AssumeRole, GetCallerIdentity.`);
 }
 
 function send(reply: FastifyReply, status: number, render: (requestID: string) => string): FastifyReply {
   const requestID = randomUUID();
-  // fastify appends a charset to the type of strings, and leaves a Buffer's alone.
-  return reply.code(status).headers({ "content-type": "text/xml", "x-amzn-requestid": requestID, "cache-control": "no-store" }).send(Buffer.from(render(requestID)));
+  const headers = { "content-type": "text/xml", "x-amzn-requestid": requestID, "cache-control": "no-store" };
+  // fastify appends a charset for strings, but not for a Buffer.
+  return reply.code(status).headers(headers).send(Buffer.from(render(requestID)));
 }

@@ -1,34 +1,31 @@
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
 
-/** STS's query protocol on the wire: https://docs.aws.amazon.com/STS/latest/APIReference/welcome.html */
+/** The XML namespace of the STS query protocol: https://docs.aws.amazon.com/STS/latest/APIReference/welcome.html */
 const NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/";
 
-/** An element's content: its text, or its children in order. A child that is undefined is left out. */
+/** The content of an element: its text, or its children in order. Undefined children are omitted. */
 export type Content = string | { readonly [name: string]: Content | undefined };
 
-/** A refusal as STS words it: `code` and the HTTP status that goes with it. */
+/** An STS error: its code, HTTP status and message. */
 export class STSErrorResponse extends Error {
   readonly code: string;
   readonly status: number;
   constructor(code: string, status: number, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = "STSRefusal";
+    this.name = "STSErrorResponse";
     this.code = code;
     this.status = status;
   }
 }
 
-/** `<AssumeRoleResponse>` with its `<AssumeRoleResult>`, and likewise for each action. */
+/** Returns the XML document of a result, such as `<AssumeRoleResponse>` with its `<AssumeRoleResult>`. */
 export function renderResult(action: string, result: Content, requestID: string): string {
   return document(`${action}Response`, { [`${action}Result`]: result, ResponseMetadata: { RequestId: requestID } });
 }
 
-export function renderRefusal(refusal: STSErrorResponse, requestID: string): string {
-  const type = refusal.status < 500 ? "Sender" : "Receiver";
-  return document("ErrorResponse", {
-    Error: { Type: type, Code: refusal.code, Message: refusal.message },
-    RequestId: requestID,
-  });
+export function renderError({ code, status, message }: STSErrorResponse, requestID: string): string {
+  const type = status < 500 ? "Sender" : "Receiver";
+  return document("ErrorResponse", { Error: { Type: type, Code: code, Message: message }, RequestId: requestID });
 }
 
 function document(root: string, content: Content): string {
@@ -47,6 +44,6 @@ function render(content: Content, indent: string): string {
 }
 
 function escape(text: string): string {
-  // XML knows no way at all to write most control characters.
+  // XML 1.0 cannot represent most control characters, not even escaped.
   return printable(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

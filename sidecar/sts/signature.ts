@@ -4,8 +4,8 @@ import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { STSErrorResponse } from "./response.ts";
 
-/** A key of one's own making, in the form of STS's temporary ones. */
-export interface NewKeys {
+/** A generated key in the format of temporary STS credentials. */
+export interface TemporaryKeys {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
   readonly sessionToken: string;
@@ -13,32 +13,41 @@ export interface NewKeys {
 
 const KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-export function makeKeys(randomBytes: (size: number) => Buffer): NewKeys {
+export function makeKeys(randomBytes: (size: number) => Buffer): TemporaryKeys {
   const letters = Array.from(randomBytes(16), (byte) => KEY_LETTERS.charAt(byte % KEY_LETTERS.length)).join("");
-  return { accessKeyID: `ASIA${letters}`, secretAccessKey: randomBytes(30).toString("base64"), sessionToken: randomBytes(192).toString("base64") };
+  return {
+    accessKeyID: `ASIA${letters}`,
+    secretAccessKey: randomBytes(30).toString("base64"),
+    sessionToken: randomBytes(192).toString("base64"),
+  };
 }
 
-/** Who can sign: what was given out under an access key id. */
+/** The issued key that an access key ID identifies. */
 export interface Signer {
   readonly secretAccessKey: string;
-  /** SHA-256 of the session token; null for a long-lived key. The token itself is needed for nothing. */
+  /** The SHA-256 digest of the session token; null for a long-lived key. */
   readonly tokenDigest: Buffer | null;
-  /** Epoch ms; null when it does not end. */
+  /** Epoch ms; null if the key does not expire. */
   readonly expirationMs: number | null;
 }
 
-/** Whose signatures are believed, and when. */
+/** The valid keys and the time of the verification. */
 export interface Verification<S extends Signer> {
   readonly find: (accessKeyID: string) => S | undefined;
   readonly nowMs: number;
-  /** How far the signer's clock may be off. */
+  /** The accepted clock skew of the signer. */
   readonly skewMs: number;
 }
 
-const AUTHORIZATION =
-  /^AWS4-HMAC-SHA256 Credential=(?<key>[^/,\s]+)\/(?<date>\d{8})\/(?<region>[^/,\s]+)\/(?<service>[^/,\s]+)\/aws4_request, ?SignedHeaders=(?<names>[a-z0-9;-]+), ?Signature=(?<signature>[0-9a-f]{64})$/;
+const AUTHORIZATION = new RegExp(
+  [
+    /^AWS4-HMAC-SHA256 Credential=(?<key>[^/,\s]+)\/(?<date>\d{8})\/(?<region>[^/,\s]+)\/(?<service>[^/,\s]+)/,
+    /\/aws4_request, ?SignedHeaders=(?<names>[a-z0-9;-]+), ?Signature=(?<signature>[0-9a-f]{64})$/,
+  ].map(({ source }) => source).join(""),
+);
 const AMZ_DATE = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
+/** The parsed Authorization header. */
 interface Claim {
   readonly accessKeyID: string;
   readonly date: string;
@@ -50,17 +59,22 @@ interface Claim {
 
 type Headers = ReadonlyMap<string, string>;
 
-/** SHA-256, as a session token is kept and compared. */
+/** Returns the SHA-256 digest by which session tokens are stored and compared. */
 export function tokenDigest(sessionToken: string): Buffer {
   return hash("sha256", sessionToken, "buffer");
 }
 
 /**
- * Who signed `request` (AWS Signature Version 4 in the Authorization header), verified over the path as it came, the raw body
- * and exactly the headers that it names. Throws the STSRefusal that STS would answer with.
+ * Returns the key that signed `request` with AWS Signature Version 4 in the Authorization header. Verifies the
+ * signature over the undecoded path, the raw body and exactly the headers in SignedHeaders. Throws the error that STS
+ * would return.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
-export async function verifySignature<S extends Signer>(request: IncomingMessage, body: Buffer, { find, nowMs, skewMs }: Verification<S>): Promise<S> {
+export async function verifySignature<S extends Signer>(
+  request: IncomingMessage,
+  body: Buffer,
+  { find, nowMs, skewMs }: Verification<S>,
+): Promise<S> {
   const headers = readHeaders(request);
   const claim = readClaim(headers);
   checkScope(headers, claim);
@@ -69,13 +83,17 @@ export async function verifySignature<S extends Signer>(request: IncomingMessage
   if (signer === undefined || !carriesToken(headers, signer)) {
     throw new STSErrorResponse("InvalidClientTokenId", 403, "The security token included in the request is invalid.");
   }
-  if (!coversBody(headers, claim, body) || !sameText(await sign({ request, headers, body, claim, signer, signingDate }), claim.signature)) {
+  const expected = await sign({ request, headers, body, claim, signer, signingDate });
+  if (!coversBody(headers, claim, body) || !sameText(expected, claim.signature)) {
     throw mismatch(
-      "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.",
+      "The request signature we calculated does not match the signature you provided. "
+        + "Check your AWS Secret Access Key and signing method. Consult the service documentation for details.",
     );
   }
   if (Math.abs(nowMs - signingDate.getTime()) > skewMs) {
-    throw mismatch(`Signature expired or not yet current: ${headers.get("x-amz-date")} is more than ${skewMs / 60_000} min. from the time here.`);
+    const date = headers.get("x-amz-date");
+    const skew = `${skewMs / 60_000} min`;
+    throw mismatch(`Signature expired or not yet current: ${date} differs from the server time by more than ${skew}.`);
   }
   if (signer.expirationMs !== null && signer.expirationMs <= nowMs) {
     throw new STSErrorResponse("ExpiredToken", 403, "The security token included in the request is expired");
@@ -83,12 +101,14 @@ export async function verifySignature<S extends Signer>(request: IncomingMessage
   return signer;
 }
 
-/** No SDK repeats a header; of two, the signature would cover one and another reader might take the other. */
+/** Rejects repeated headers. No SDK sends them, and the signature would cover only one of the values. */
 function readHeaders({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Map<string, string>();
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] ?? "").toLowerCase();
-    if (headers.has(name)) throw new STSErrorResponse("MalformedHttpRequest", 400, `The header ${name} is given more than once.`);
+    if (headers.has(name)) {
+      throw new STSErrorResponse("MalformedHttpRequest", 400, `The header ${name} is repeated.`);
+    }
     headers.set(name, rawHeaders[i + 1] ?? "");
   }
   return headers;
@@ -96,9 +116,13 @@ function readHeaders({ rawHeaders }: IncomingMessage): Headers {
 
 function readClaim(headers: Headers): Claim {
   const authorization = headers.get("authorization") ?? "";
-  if (authorization === "") throw new STSErrorResponse("MissingAuthenticationToken", 403, "Request is missing Authentication Token");
+  if (authorization === "") {
+    throw new STSErrorResponse("MissingAuthenticationToken", 403, "Request is missing Authentication Token");
+  }
   const parts = AUTHORIZATION.exec(authorization)?.groups;
-  if (parts === undefined) throw incomplete("The Authorization header is not AWS4-HMAC-SHA256 with Credential, SignedHeaders and Signature.");
+  if (parts === undefined) {
+    throw incomplete("The Authorization header is not AWS4-HMAC-SHA256 with Credential, SignedHeaders and Signature.");
+  }
   const part = (name: string): string => parts[name] ?? "";
   return {
     accessKeyID: part("key"), date: part("date"), region: part("region"), service: part("service"),
@@ -108,29 +132,36 @@ function readClaim(headers: Headers): Claim {
 
 function checkScope(headers: Headers, { service, signedHeaders }: Claim): void {
   if (service !== "sts") throw mismatch("Credential should be scoped to correct service: 'sts'.");
-  const needed = ["host", "x-amz-date"];
-  if (headers.has("x-amz-security-token")) needed.push("x-amz-security-token");
-  const unsigned = needed.filter((name) => !signedHeaders.includes(name));
-  if (unsigned.length > 0) throw incomplete(`These headers must be signed and are not: ${unsigned.join(", ")}.`);
-  const absent = signedHeaders.filter((name) => !headers.has(name));
-  if (absent.length > 0) throw incomplete(`These headers are said to be signed and are not there: ${absent.join(", ")}.`);
+  const required = ["host", "x-amz-date"];
+  if (headers.has("x-amz-security-token")) required.push("x-amz-security-token");
+  const unsigned = required.filter((name) => !signedHeaders.includes(name));
+  if (unsigned.length > 0) throw incomplete(`These headers must be signed: ${unsigned.join(", ")}.`);
+  const missing = signedHeaders.filter((name) => !headers.has(name));
+  if (missing.length > 0) throw incomplete(`These signed headers are missing: ${missing.join(", ")}.`);
 }
 
 function readDate(headers: Headers, claim: Claim): Date {
   const text = headers.get("x-amz-date") ?? "";
   const date = new Date(text.replace(AMZ_DATE, "$1-$2-$3T$4:$5:$6Z"));
-  if (!AMZ_DATE.test(text) || Number.isNaN(date.getTime())) throw incomplete("X-Amz-Date is absent or not of the form YYYYMMDDTHHMMSSZ.");
-  if (!text.startsWith(claim.date)) throw mismatch("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP.");
+  if (!AMZ_DATE.test(text) || Number.isNaN(date.getTime())) {
+    throw incomplete("X-Amz-Date is missing or not in the format YYYYMMDDTHHMMSSZ.");
+  }
+  if (!text.startsWith(claim.date)) {
+    throw mismatch("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP.");
+  }
   return date;
 }
 
 function carriesToken(headers: Headers, signer: Signer): boolean {
   const presented = headers.get("x-amz-security-token") ?? "";
-  // Digests have one length, and the time to compare them tells nothing of the token.
+  // Digests have equal lengths, and their comparison time reveals nothing about the token.
   return signer.tokenDigest === null ? presented === "" : timingSafeEqual(tokenDigest(presented), signer.tokenDigest);
 }
 
-/** A signed digest of the body stands for it in the signature, so it has to be that of this body (and never UNSIGNED-PAYLOAD). */
+/**
+ * A signed x-amz-content-sha256 replaces the body in the signature, so it must be the digest of this body, not
+ * UNSIGNED-PAYLOAD.
+ */
 function coversBody(headers: Headers, { signedHeaders }: Claim, body: Buffer): boolean {
   if (!signedHeaders.includes("x-amz-content-sha256")) return true;
   return headers.get("x-amz-content-sha256") === hash("sha256", body);
@@ -145,10 +176,10 @@ interface Signing {
   readonly signingDate: Date;
 }
 
-/** What the signature has to be. A query is left out, since no request with one is right here. */
+/** Returns the expected signature. It covers no query, because the STS endpoint accepts none. */
 async function sign({ request, headers, body, claim, signer, signingDate }: Signing): Promise<string> {
   const { accessKeyID, region, service, signedHeaders } = claim;
-  // The token is among the signed headers already; given to the library as well, it would be added a second time.
+  // Without the session token, which is already a signed header. The library would add it again.
   const credentials = { accessKeyId: accessKeyID, secretAccessKey: signer.secretAccessKey };
   const library = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
   const signed = await library.sign(

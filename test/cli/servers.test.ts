@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { type Test, test } from "tap";
 import { boundAddress } from "../../shared/server/listen-address.ts";
-import { type Ran, runCommand } from "./run-command.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
 
 const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
@@ -22,7 +22,7 @@ async function folder(t: Test): Promise<string> {
   return dir;
 }
 
-function webhook(dir: string, ...flags: string[]): Promise<Ran> {
+function webhook(dir: string, ...flags: string[]): Promise<CommandResult> {
   return runCommand(["webhook", "--from", path.join(dir, "a.yaml"), "--tls-dir", path.join(dir, "tls"), "--log-level", "error", ...FREE, ...flags]);
 }
 
@@ -87,7 +87,7 @@ test("a sidecar that would listen beyond this machine does not start", async (t)
   const dir = await folder(t);
   const { status, stderr } = await runCommand([...SIDECAR, "--from", dir, "--listen", "0.0.0.0:0"]);
   t.equal(status, 2);
-  t.equal(stderr, "ack-role-resolver: --listen 0.0.0.0:0: the sidecar hands out credentials and listens on loopback alone; give 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n");
+  t.equal(stderr, "ack-role-resolver: --listen 0.0.0.0:0: the sidecar issues credentials and listens only on loopback; use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n");
 });
 
 test("a sidecar names every fault of its settings at once, before it reads manifests", async (t) => {

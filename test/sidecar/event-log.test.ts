@@ -2,82 +2,110 @@ import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { EventLog } from "../../sidecar/event-log.ts";
-import { CircuitOpen } from "../../sidecar/sts-upstream/circuit-breaker.ts";
+import { CircuitOpenError } from "../../sidecar/sts-upstream/circuit-breaker.ts";
 
 function subject(): { log: EventLog; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
-  return { lines, log: new EventLog(createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void lines.push(JSON.parse(line)) } })) };
+  return {
+    lines,
+    log: new EventLog(
+      createLogger({
+        name: "sidecar",
+        level: "trace",
+        destination: { write: (line) => void lines.push(JSON.parse(line)) },
+      }),
+    ),
+  };
 }
 
 const messages = (lines: readonly Record<string, unknown>[]): unknown[] => lines.map(({ msg }) => msg);
 
-test("the circuit is told when it opens, with the reason, and when it closes, whatever was tried between", (t) => {
+test("logs when the circuit opens, with the reason, and when it closes, but not the probes in between", (t) => {
   const { log, lines } = subject();
-  log.circuit("closed", null);
+  log.logCircuit("closed", null);
   for (let i = 0; i < 10; i++) {
-    log.circuit("open", "STS cannot be reached");
-    log.circuit("half-open", null);
+    log.logCircuit("open", "STS cannot be reached");
+    log.logCircuit("half-open", null);
   }
-  log.circuit("closed", null);
-  t.match(lines, [{ level: "warn", reason: "STS cannot be reached", msg: /^circuit opened: / }, { level: "info", msg: /^circuit closed: / }]);
+  log.logCircuit("closed", null);
+  t.match(lines, [
+    { level: "warn", reason: "STS cannot be reached", msg: /^circuit opened: / },
+    { level: "info", msg: /^circuit closed: / },
+  ]);
   t.equal(lines.length, 2);
   t.end();
 });
 
-test("the base identity is told when it is proven, ages, is lost, or is another's", (t) => {
+test("logs when the base identity is verified, stale, lost or replaced", (t) => {
   const { log, lines } = subject();
-  const proven = { is: "proven", arn: "arn:a", fault: null } as const;
-  const states = [proven, { is: "ageing", arn: "arn:a", fault: "no STS" }, { is: "lost", arn: "arn:a", fault: "no STS" }, proven, { ...proven, arn: "arn:b" }] as const;
-  for (const state of states) for (let i = 0; i < 3; i++) log.base(state);
+  const verified = { status: "verified", arn: "arn:a", fault: null } as const;
+  const states = [
+    verified,
+    { status: "stale", arn: "arn:a", fault: "no STS" },
+    { status: "unavailable", arn: "arn:a", fault: "no STS" },
+    verified,
+    { ...verified, arn: "arn:b" },
+  ] as const;
+  for (const state of states) for (let i = 0; i < 3; i++) log.logBase(state);
   t.same(messages(lines), [
-    "base identity proven with STS", "base identity could not be renewed; the one in hand is used to its end", "no base identity: nothing new can be asked of STS",
-    "base identity proven with STS", "base identity proven with STS",
+    "base identity verified with STS",
+    "base identity refresh failed; the current credentials are used until they expire",
+    "base identity is unavailable; the sidecar cannot request new sessions",
+    "base identity verified with STS",
+    "base identity verified with STS",
   ]);
-  t.match(lines, [{ base_arn: "arn:a" }, { reason: "no STS" }, { reason: "no STS" }, { base_arn: "arn:a" }, { base_arn: "arn:b" }]);
+  t.match(lines, [
+    { base_arn: "arn:a" },
+    { reason: "no STS" },
+    { reason: "no STS" },
+    { base_arn: "arn:a" },
+    { base_arn: "arn:b" },
+  ]);
   t.end();
 });
 
-test("a session that cannot be renewed is told, and that it is again, but not what the circuit has said already", (t) => {
+test("logs a failed session refresh and its recovery, but not an open circuit", (t) => {
   const { log, lines } = subject();
   const session = { key: "k", roleARN: "arn:role" };
-  log.refresh(session, null);
-  log.refresh(session, new CircuitOpen("open"));
-  log.refresh(session, null);
+  log.logRefresh(session, null);
+  log.logRefresh(session, new CircuitOpenError("open"));
+  log.logRefresh(session, null);
   t.equal(lines.length, 0);
-  log.refresh(session, new ResolverError("ERR_STS_REFUSED", "AccessDenied"));
-  log.refresh(session, null);
-  log.refresh(session, new Error("planted"));
+  log.logRefresh(session, new ResolverError("ERR_STS_REFUSED", "AccessDenied"));
+  log.logRefresh(session, null);
+  log.logRefresh(session, new Error("planted"));
   t.match(lines, [
-    { level: "warn", role_arn: "arn:role", code: "ERR_STS_REFUSED", reason: "AccessDenied" }, { level: "info", role_arn: "arn:role", msg: "session is renewed again" },
+    { level: "warn", role_arn: "arn:role", code: "ERR_STS_REFUSED", reason: "AccessDenied" },
+    { level: "info", role_arn: "arn:role", msg: "session refresh succeeded again" },
     { level: "warn", code: "ERR_INTERNAL" },
   ]);
   t.notMatch(JSON.stringify(lines), /planted/);
   t.end();
 });
 
-test("sessions that live too shortly are told of once, with the fix", (t) => {
+test("logs a short session lifetime once per process, with the fix", (t) => {
   const { log, lines } = subject();
-  log.shortLived("arn:role", 900_000);
-  log.shortLived("arn:other", 900_000);
+  log.logShortSession("arn:role", 900_000);
+  log.logShortSession("arn:other", 900_000);
   t.match(lines, [{ level: "warn", role_arn: "arn:role", life_seconds: 900, fix: /MaxSessionDuration/ }]);
   t.equal(lines.length, 1);
   t.end();
 });
 
-test("of sessions without number those told longest ago are forgotten", (t) => {
+test("forgets the oldest failing sessions beyond the limit", (t) => {
   const { log, lines } = subject();
-  for (let i = 0; i <= 1_000; i++) log.refresh({ key: `k${i}`, roleARN: "arn:role" }, new Error("no"));
-  log.refresh({ key: "k0", roleARN: "arn:role" }, null);
-  log.refresh({ key: "k1", roleARN: "arn:role" }, null);
+  for (let i = 0; i <= 1_000; i++) log.logRefresh({ key: `k${i}`, roleARN: "arn:role" }, new Error("no"));
+  log.logRefresh({ key: "k0", roleARN: "arn:role" }, null);
+  log.logRefresh({ key: "k1", roleARN: "arn:role" }, null);
   t.equal(lines.length, 1_002);
   t.end();
 });
 
-test("that a duration is capped is told of once, with the fix", (t) => {
+test("logs a capped duration once per process, with the fix", (t) => {
   const { log, lines } = subject();
-  log.durationCapped("arn:role", 7200);
-  log.durationCapped("arn:other", 7200);
-  t.match(lines, [{ level: "warn", role_arn: "arn:role", wanted_seconds: 7200, fix: /at most 3600/ }]);
+  log.logCappedDuration("arn:role", 7200);
+  log.logCappedDuration("arn:other", 7200);
+  t.match(lines, [{ level: "warn", role_arn: "arn:role", requested_seconds: 7200, fix: /at most 3600/ }]);
   t.equal(lines.length, 1);
   t.end();
 });

@@ -6,10 +6,12 @@ interface Task {
   readonly run: () => void;
 }
 
-/** A clock that tests move. Tasks run in the order of their time, and what they start settles before the next. */
+/**
+ * A clock that tests advance. Tasks run in order of time, and the promises of a task settle before the next task runs.
+ */
 export class FakeClock implements SteadyClock {
   #steadyMs = 0;
-  /** What the time of day is ahead of the steady time. */
+  /** The offset of the wall clock from the steady clock. */
   #aheadMs: number;
   readonly #tasks = new Set<Task>();
 
@@ -25,7 +27,7 @@ export class FakeClock implements SteadyClock {
     return this.#steadyMs;
   }
 
-  /** As when somebody sets the machine's clock: no time passes, and timers do not notice. */
+  /** Sets the wall clock forward or back. No time passes, and timers do not change. */
   jump(ms: number): void {
     this.#aheadMs += ms;
   }
@@ -42,13 +44,13 @@ export class FakeClock implements SteadyClock {
 
   async advance(ms: number): Promise<void> {
     const endMs = this.#steadyMs + ms;
-    // What was started just before must have set its timers from now on, not from the end.
+    // Pending promises schedule their timers relative to the current time, not to the end.
     await turn();
     for (let task = this.#next(endMs); task !== undefined; task = this.#next(endMs)) {
       this.#tasks.delete(task);
       this.#steadyMs = task.atMs;
       task.run();
-      // Promises started by a task must settle in its own time, so one after another.
+      // The promises of a task settle at its time, before the next task runs.
       await turn();
     }
     this.#steadyMs = endMs;

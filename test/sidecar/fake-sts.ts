@@ -10,9 +10,18 @@ export const SECOND = 1_000;
 
 export type Behaviour = "grants" | "is empty" | "is short" | "denies" | "finds it invalid" | "throttles" | "hangs";
 
-export const DENIED = new UpstreamSTSError("STS answered AssumeRole with AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 });
-export const INVALID = new UpstreamSTSError("STS answered AssumeRole with ValidationError", { stsCode: "ValidationError", stsStatus: 400 });
-export const THROTTLED = new ResolverError("ERR_STS_UNAVAILABLE", "STS answered AssumeRole with Throttling: Rate exceeded");
+export const DENIED = new UpstreamSTSError("STS returned AccessDenied for AssumeRole", {
+  stsCode: "AccessDenied",
+  stsStatus: 403,
+});
+export const INVALID = new UpstreamSTSError("STS returned ValidationError for AssumeRole", {
+  stsCode: "ValidationError",
+  stsStatus: 400,
+});
+export const THROTTLED = new ResolverError(
+  "ERR_STS_UNAVAILABLE",
+  "STS returned Throttling for AssumeRole: Rate exceeded",
+);
 
 /** What sessions are wanted on where that never changes. */
 const BASIS = {};
@@ -69,7 +78,8 @@ export class FakeSTS {
   async #answer(signal: AbortSignal): Promise<Credentials> {
     const behaviour = this.behaviour;
     const askedMs = this.#clock.now();
-    if (behaviour === "hangs") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(THROTTLED)));
+    if (behaviour === "hangs")
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(THROTTLED)));
     if (this.latencyMs > 0) await new Promise<void>((resolve) => this.#clock.schedule(this.latencyMs, resolve));
     if (behaviour === "denies") throw DENIED;
     if (behaviour === "finds it invalid") throw INVALID;

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Test } from "tap";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 
-/** What a fake was asked, and with what that proves who asked. */
-export interface Asked {
+/** A request that a fake server received. */
+export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
@@ -13,19 +13,24 @@ export interface Asked {
 
 export interface Fake {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly requests: readonly ReceivedRequest[];
 }
 
-/** Answers the nth request, counted from 1. */
-export type Answer = (asked: Asked, n: number) => { readonly status: number; readonly body: string };
+/** Returns the response to the nth request, counted from 1. */
+export type Answer = (request: ReceivedRequest, n: number) => { readonly status: number; readonly body: string };
 
-/** A server on a free port of 127.0.0.1 that ends with the test. */
+/** Starts a server on a free port of 127.0.0.1 that stops with the test. */
 export async function startFake(t: Test, answer: Answer): Promise<Fake> {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts = await request.setEncoding("utf8").toArray();
-    asked.push({ method: request.method ?? "", path: request.url ?? "", body: parts.join(""), headers: request.headers });
-    const { status, body } = answer(asked[asked.length - 1] ?? NOTHING, asked.length);
+    requests.push({
+      method: request.method ?? "",
+      path: request.url ?? "",
+      body: parts.join(""),
+      headers: request.headers,
+    });
+    const { status, body } = answer(requests[requests.length - 1] ?? NO_REQUEST, requests.length);
     response.writeHead(status, { connection: "close", "x-aws-ec2-metadata-token-ttl-seconds": "21600" }).end(body);
   };
   const server = createServer((request, response) => void serve(request, response));
@@ -35,31 +40,50 @@ export async function startFake(t: Test, answer: Answer): Promise<Fake> {
     server.close();
     server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${boundAddress(server).port}`, asked };
+  return { url: `http://127.0.0.1:${boundAddress(server).port}`, requests };
 }
 
-const NOTHING: Asked = { method: "", path: "", body: "", headers: {} };
+const NO_REQUEST: ReceivedRequest = { method: "", path: "", body: "", headers: {} };
 export const EXPIRES = "2099-01-01T00:00:00Z";
 
-/** The document of the container endpoint; the nth says `n`. https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html */
+/**
+ * The response of the container credentials endpoint. The access key ID contains `n`.
+ * https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
+ */
 export const containerAnswer: Answer = (_, n) => ({
-  status: 200, body: JSON.stringify({ AccessKeyId: `ASIACONTAINER${n}`, SecretAccessKey: "s", Token: "t", Expiration: EXPIRES }),
+  status: 200,
+  body: JSON.stringify({ AccessKeyId: `ASIACONTAINER${n}`, SecretAccessKey: "s", Token: "t", Expiration: EXPIRES }),
 });
 
-/** IMDSv2: a session token by PUT, the role's name, its credentials. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html */
+/**
+ * The responses of IMDSv2: a session token (PUT), the name of the role, and its credentials.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+ */
 export const metadataAnswer: Answer = ({ method, path, headers }, n) => {
   if (method === "PUT" && path === "/latest/api/token") return { status: 200, body: "imds-token" };
   if (headers["x-aws-ec2-metadata-token"] !== "imds-token") return { status: 401, body: "" };
   if (path.endsWith("/security-credentials/")) return { status: 200, body: "node-role" };
-  const session = { Code: "Success", Type: "AWS-HMAC", LastUpdated: "2026-01-01T00:00:00Z", AccessKeyId: `ASIAIMDS${n}`, SecretAccessKey: "s", Token: "t" };
-  return path.endsWith("/node-role") ? { status: 200, body: JSON.stringify({ ...session, Expiration: EXPIRES }) } : { status: 404, body: "" };
+  const session = {
+    Code: "Success",
+    Type: "AWS-HMAC",
+    LastUpdated: "2026-01-01T00:00:00Z",
+    AccessKeyId: `ASIAIMDS${n}`,
+    SecretAccessKey: "s",
+    Token: "t",
+  };
+  return path.endsWith("/node-role")
+    ? { status: 200, body: JSON.stringify({ ...session, Expiration: EXPIRES }) }
+    : { status: 404, body: "" };
 };
 
-/** AssumeRole and AssumeRoleWithWebIdentity of STS, whoever asks. */
+/** The STS responses to AssumeRole and AssumeRoleWithWebIdentity, for any caller. */
 export const stsAnswer: Answer = ({ body }, n) => {
   const action = new URLSearchParams(body).get("Action") ?? "";
   const session = `<AccessKeyId>ASIASTS${n}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>${EXPIRES}</Expiration>`;
   const user = "<Arn>arn:aws:sts::999999999999:assumed-role/ack/s</Arn><AssumedRoleId>AROA:s</AssumedRoleId>";
   const result = `<${action}Result><Credentials>${session}</Credentials><AssumedRoleUser>${user}</AssumedRoleUser></${action}Result>`;
-  return { status: 200, body: `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/">${result}</${action}Response>` };
+  return {
+    status: 200,
+    body: `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/">${result}</${action}Response>`,
+  };
 };

@@ -7,19 +7,28 @@ import { createLogger } from "../../shared/server/logger.ts";
 import { runSidecar } from "../../sidecar/main.ts";
 import { get, loadedSource, SETTINGS, start, TOKEN } from "./running-sidecar.ts";
 
-test("it listens, answers, tells its state apart, and stops", async (t) => {
+test("listens, serves credentials, reports readiness, and stops", async (t) => {
   const { sidecar, source, sts, logLines } = await start(t);
   const answer = await get(sidecar.address, "/v1/credentials/selectors/team-a");
   t.match(answer, { status: 200, headers: { "content-type": "application/json" }, body: /"AccountId":"111111111111"/ });
   t.equal((await get(sidecar.healthAddress, "/readyz")).status, 200);
-  t.match((await get(sidecar.healthAddress, "/metrics")).body, 'ack_role_resolver_sidecar_sts_calls_total{action="AssumeRole",code="ok"} 1');
-  t.match(await get(sidecar.address, "/v1/credentials", { authorization: TOKEN, host: "evil.example" }), { status: 403 });
+  t.match(
+    (await get(sidecar.healthAddress, "/metrics")).body,
+    'ack_role_resolver_sidecar_sts_calls_total{action="AssumeRole",code="ok"} 1',
+  );
+  t.match(await get(sidecar.address, "/v1/credentials", { authorization: TOKEN, host: "evil.example" }), {
+    status: 403,
+  });
 
   source.status = { loaded: true, lastSyncMs: Date.now() - 300_001, fault: "the cluster does not answer" };
   t.match(await get(sidecar.healthAddress, "/readyz"), {
     status: 503, body: /^the inventory is 30\d s old \(--max-staleness is 300 s\): the cluster does not answer\n$/,
   });
-  t.equal((await get(sidecar.address, "/v1/credentials/selectors/team-a")).status, 200, "an old view is granted from");
+  t.equal(
+    (await get(sidecar.address, "/v1/credentials/selectors/team-a")).status,
+    200,
+    "a stale inventory still grants",
+  );
   source.status = { loaded: false, lastSyncMs: null, fault: null };
   t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: "the inventory is not loaded yet\n" });
   t.match(await get(sidecar.address, "/v1/credentials"), { status: 503, body: /ERR_NOT_READY/ });
@@ -32,57 +41,98 @@ test("it listens, answers, tells its state apart, and stops", async (t) => {
   await t.rejects(get(sidecar.address, "/v1/credentials"), { code: "ECONNREFUSED" });
 });
 
-test("a group that no controller is known to serve is told at the start, with what was probably meant", async (t) => {
-  const { logLines } = await start(t, { group: ["s3.services.k8s.aws", "dynamobd.services.k8s.aws", "s3.service.k8s.aws", "new.example.com"] });
-  const told = logLines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ level }) => level === "warn");
-  t.match(told, [
-    { group: "dynamobd.services.k8s.aws", meant: "dynamodb.services.k8s.aws" }, { group: "s3.service.k8s.aws", meant: "s3.services.k8s.aws" }, { group: "new.example.com" },
+test("logs an unknown --group at the start, with a suggestion", async (t) => {
+  const { logLines } = await start(t, {
+    group: ["s3.services.k8s.aws", "dynamobd.services.k8s.aws", "s3.service.k8s.aws", "new.example.com"],
+  });
+  const warnings = logLines
+    .map((line): Record<string, unknown> => JSON.parse(line))
+    .filter(({ level }) => level === "warn");
+  t.match(warnings, [
+    { group: "dynamobd.services.k8s.aws", suggestion: "dynamodb.services.k8s.aws" },
+    { group: "s3.service.k8s.aws", suggestion: "s3.services.k8s.aws" },
+    { group: "new.example.com" },
   ]);
-  t.equal(told.length, 3);
+  t.equal(warnings.length, 3);
 });
 
-test("without an identity of its own it is not ready, and says why", async (t) => {
+test("is unready without a base identity, and returns the reason", async (t) => {
   const { sidecar } = await start(t, {}, { baseProvider: () => Promise.reject(new Error("none")) });
-  t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: /^No credentials for the sidecar itself \(Error\)\. / });
+  t.match(await get(sidecar.healthAddress, "/readyz"), {
+    status: 503,
+    body: /^The sidecar has no credentials for its base identity \(Error\)\. /,
+  });
   t.match(await get(sidecar.address, "/v1/credentials"), { status: 503, body: /ERR_BASE_UNAVAILABLE/ });
 });
 
-test("localhost is one address: where it has two, the limits and the orderly end would hold for the first alone", async (t) => {
+test("listens on 127.0.0.1 for --listen localhost", async (t) => {
   const { sidecar } = await start(t, { listen: "LocalHost:0" });
   t.match(sidecar.address, /^127\.0\.0\.1:\d+$/);
-  t.equal((await get(sidecar.address, "/v1/credentials", { authorization: TOKEN, host: sidecar.address.replace("127.0.0.1", "localhost") })).status, 200);
+  t.equal(
+    (
+      await get(sidecar.address, "/v1/credentials", {
+        authorization: TOKEN,
+        host: sidecar.address.replace("127.0.0.1", "localhost"),
+      })
+    ).status,
+    200,
+  );
 });
 
-test("a token file is made and taken", async (t) => {
+test("creates a token file and accepts its token", async (t) => {
   const tokenFile = join(t.testdir({}), "token");
   const { sidecar } = await start(t, { token: null, tokenFile });
-  t.equal((await get(sidecar.address, "/v1/credentials", { authorization: await readFile(tokenFile, "utf8") })).status, 200);
+  t.equal(
+    (await get(sidecar.address, "/v1/credentials", { authorization: await readFile(tokenFile, "utf8") })).status,
+    200,
+  );
   t.equal((await get(sidecar.address, "/v1/credentials")).status, 401);
 });
 
-test("settings that cannot be served stop the start, naming the flag", async (t) => {
+test("rejects invalid settings with the name of the flag", async (t) => {
   for (const listen of ["0.0.0.0:0", "192.0.2.1:9780", "[::]:0", "example.com:1"]) {
-    await t.rejects(start(t, { listen }), { code: "ERR_CONFIG_ADDRESS", message: new RegExp(`^--listen .*loopback alone; give 127\\.0\\.0\\.1:PORT`) }, listen);
+    await t.rejects(
+      start(t, { listen }),
+      { code: "ERR_CONFIG_ADDRESS", message: new RegExp(`^--listen .*only on loopback; use 127\\.0\\.0\\.1:PORT`) },
+      listen,
+    );
   }
   await t.rejects(start(t, { listen: "9780" }), { code: "ERR_CONFIG_ADDRESS", message: /^--listen: / });
   await t.rejects(start(t, { base: "identity-only", kind: ["bucket", "DBInstance.rds.services.k8s.aws"] }), {
     code: "ERR_CONFIG_INVALID",
     message: [
       '--kind: "bucket" is not KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws',
-      "--kind: DBInstance.rds.services.k8s.aws is of no --group (s3.services.k8s.aws)",
+      "--kind: DBInstance.rds.services.k8s.aws is not in any --group (s3.services.k8s.aws)",
     ].join("\n"),
   });
-  await t.rejects(start(t, { stsEndpoint: "http://sts.example" }), { code: "ERR_CONFIG_INVALID", message: /^--sts-endpoint must be/ });
-  await t.rejects(start(t, { stsEndpoint: null }), { code: "ERR_CONFIG_INVALID", message: /^--region is needed/ });
+  await t.rejects(start(t, { stsEndpoint: "http://sts.example" }), {
+    code: "ERR_CONFIG_INVALID",
+    message: /^--sts-endpoint must be/,
+  });
+  await t.rejects(start(t, { stsEndpoint: null }), { code: "ERR_CONFIG_INVALID", message: /^--region is required/ });
   const { sidecar } = await start(t, { kind: ["Bucket", "Bucket.s3.services.k8s.aws"] });
-  await t.rejects(start(t, { listen: sidecar.address }), { code: "ERR_CONFIG_PORT_IN_USE", message: new RegExp(`^--listen ${sidecar.address}: the port is in use`) });
-  await t.rejects(start(t, { healthListen: sidecar.healthAddress }), { code: "ERR_CONFIG_PORT_IN_USE", message: /^--health-listen / });
+  await t.rejects(start(t, { listen: sidecar.address }), {
+    code: "ERR_CONFIG_PORT_IN_USE",
+    message: new RegExp(`^--listen ${sidecar.address}: the port is in use`),
+  });
+  await t.rejects(start(t, { healthListen: sidecar.healthAddress }), {
+    code: "ERR_CONFIG_PORT_IN_USE",
+    message: /^--health-listen /,
+  });
   const own = { AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://127.0.0.1:9780/v1/credentials" };
-  const { baseProvider: _chain, ...runtime } = { source: loadedSource(), log: createLogger({ name: "sidecar", level: "silent" }), environment: own, baseProvider: null };
-  await t.rejects(runSidecar({ ...SETTINGS, listen: "127.0.0.1:9780", region: "eu-west-1" }, runtime), { code: "ERR_CONFIG_INVALID", message: /names this sidecar's own address/ });
+  const { baseProvider: _chain, ...runtime } = {
+    source: loadedSource(),
+    log: createLogger({ name: "sidecar", level: "silent" }),
+    environment: own,
+    baseProvider: null,
+  };
+  await t.rejects(runSidecar({ ...SETTINGS, listen: "127.0.0.1:9780", region: "eu-west-1" }, runtime), {
+    code: "ERR_CONFIG_INVALID",
+    message: /names this sidecar's own address/,
+  });
 });
 
-/** Sends bytes as they are and reads until the other side ends. */
+/** Sends raw bytes and returns the response, up to the end of the connection. */
 async function raw(t: Test, address: string, bytes: string): Promise<string> {
   const socket = await open(t, address);
   socket.write(bytes);
@@ -96,54 +146,88 @@ async function open(t: Test, address: string): Promise<Socket> {
   return socket;
 }
 
-test("what is no request is refused in the same words: too large, too slow, no HTTP, two hosts, another's address", async (t) => {
+test("rejects requests that are too large, too slow, not HTTP, have two hosts, or an absolute URL", async (t) => {
   const { sidecar } = await start(t);
-  const ask = (...lines: string[]): Promise<string> => raw(t, sidecar.address, `${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n`);
+  const send = (...lines: string[]): Promise<string> =>
+    raw(t, sidecar.address, `${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n`);
   const host = `Host: ${sidecar.address}`;
   const authorization = `Authorization: ${TOKEN}`;
-  t.match(await ask("GET /v1/credentials HTTP/1.1", host, authorization), /^HTTP\/1\.1 200 /);
-  t.match(await ask("GET /v1/credentials HTTP/1.1", host, `x: ${"x".repeat(8 * 1024)}`), /^HTTP\/1\.1 431 [^]*Content-Type: application\/json\r\n[^]*"code":"ERR_REQUEST_MALFORMED"/);
-  t.match(await ask("hello"), /^HTTP\/1\.1 400 [^]*"Message":"The request is not HTTP\/1\.1\."/);
-  t.match(await ask("GET /v1/credentials HTTP/1.1", authorization), /^HTTP\/1\.1 40[03] /, "no host");
-  t.match(await ask("GET /v1/credentials HTTP/1.1", host, "Host: evil.example", authorization), /^HTTP\/1\.1 40[03] /, "two hosts");
-  t.match(await ask(`GET http://${sidecar.address}/v1/credentials HTTP/1.1`, host, authorization), /^HTTP\/1\.1 403 /, "a proxy's form of the path");
-  t.match(await raw(t, sidecar.address, `GET /v1/credentials HTTP/1.1\r\n${host}\r\n`), /^HTTP\/1\.1 408 [^]*"Message":"The headers took longer than 2 s, or the whole request longer than 5 s\."/, "headers that never end");
-  t.match(await ask("GET /v1/credentials HTTP/1.1", host, "Expect: a-miracle"), /^HTTP\/1\.1 401 /, "an expectation is no way round the token");
+  t.match(await send("GET /v1/credentials HTTP/1.1", host, authorization), /^HTTP\/1\.1 200 /);
+  t.match(
+    await send("GET /v1/credentials HTTP/1.1", host, `x: ${"x".repeat(8 * 1024)}`),
+    /^HTTP\/1\.1 431 [^]*Content-Type: application\/json\r\n[^]*"code":"ERR_REQUEST_MALFORMED"/,
+  );
+  t.match(await send("hello"), /^HTTP\/1\.1 400 [^]*"Message":"The request is not HTTP\/1\.1\."/);
+  t.match(await send("GET /v1/credentials HTTP/1.1", authorization), /^HTTP\/1\.1 40[03] /, "no Host header");
+  t.match(
+    await send("GET /v1/credentials HTTP/1.1", host, "Host: evil.example", authorization),
+    /^HTTP\/1\.1 40[03] /,
+    "two Host headers",
+  );
+  t.match(
+    await send(`GET http://${sidecar.address}/v1/credentials HTTP/1.1`, host, authorization),
+    /^HTTP\/1\.1 403 /,
+    "the absolute form that clients send to proxies",
+  );
+  t.match(
+    await raw(t, sidecar.address, `GET /v1/credentials HTTP/1.1\r\n${host}\r\n`),
+    /^HTTP\/1\.1 408 [^]*"Message":"The headers took longer than 2 s, or the whole request took longer than 5 s\."/,
+    "incomplete headers",
+  );
+  t.match(
+    await send("GET /v1/credentials HTTP/1.1", host, "Expect: a-miracle"),
+    /^HTTP\/1\.1 401 /,
+    "an Expect header does not bypass the token",
+  );
   const metrics = (await get(sidecar.healthAddress, "/metrics")).body;
-  for (const code of [400, 408, 431]) t.match(metrics, new RegExp(`ack_role_resolver_sidecar_requests_total\\{path="unparsed",code="${code}"\\} [1-9]`), `${code} is counted`);
+  for (const code of [400, 408, 431])
+    t.match(
+      metrics,
+      new RegExp(`ack_role_resolver_sidecar_requests_total\\{path="unparsed",code="${code}"\\} [1-9]`),
+      `${code} is counted`,
+    );
 });
 
-test("a body that never ends is given 5 s", async (t) => {
+test("times out an incomplete body after 5 s", async (t) => {
   const { sidecar } = await start(t);
   const head = `POST /sts HTTP/1.1\r\nHost: ${sidecar.address}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n`;
-  t.match(await raw(t, sidecar.address, `${head}Action=`), /^HTTP\/1\.1 408 [^]*the whole request longer than 5 s\./);
+  t.match(
+    await raw(t, sidecar.address, `${head}Action=`),
+    /^HTTP\/1\.1 408 [^]*the whole request took longer than 5 s\./,
+  );
 });
 
-test("connections over 256 are told to come back, and the others go on", async (t) => {
+test("responds with 503 on connections over 256, and serves the others", async (t) => {
   const { sidecar } = await start(t);
-  const ask = `GET /v1/credentials HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n`;
+  const request = `GET /v1/credentials HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n`;
   const sockets = await Promise.all(Array.from({ length: 256 }, () => open(t, sidecar.address)));
   t.match(
-    await raw(t, sidecar.address, `${ask}\r\n`),
+    await raw(t, sidecar.address, `${request}\r\n`),
     /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*connection: close\r\n[^]*content-type: application\/json\r\n[^]*"code":"ERR_REQUEST_CONNECTIONS"/,
   );
   const sts = `POST /sts HTTP/1.1\r\nHost: ${sidecar.address}\r\nContent-Length: 0\r\n\r\n`;
-  t.match(await raw(t, sidecar.address, sts), /^HTTP\/1\.1 503 [^]*<Code>ServiceUnavailable<\/Code>/, "in STS's words where STS is asked");
-  sockets[0]?.write(`${ask}Connection: close\r\n\r\n`);
+  t.match(
+    await raw(t, sidecar.address, sts),
+    /^HTTP\/1\.1 503 [^]*<Code>ServiceUnavailable<\/Code>/,
+    "an STS error on the STS path",
+  );
+  sockets[0]?.write(`${request}Connection: close\r\n\r\n`);
   t.match((await sockets[0]?.setEncoding("utf8").toArray())?.join(""), /^HTTP\/1\.1 200 /);
 });
 
-test("the first client hangs up while STS is asked, and the 50 behind it are answered from its call", async (t) => {
-  const asked = Promise.withResolvers<null>();
+test("serves 50 clients from one STS call after the client that started it disconnects", async (t) => {
+  const called = Promise.withResolvers<null>();
   const release = Promise.withResolvers<null>();
   const { sidecar, sts } = await start(t, {}, {}, ({ action }) => {
     if (action !== "AssumeRole") return null;
-    asked.resolve(null);
+    called.resolve(null);
     return release.promise;
   });
   const leader = await open(t, sidecar.address);
-  leader.write(`GET /v1/credentials/selectors/team-a HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n\r\n`);
-  await asked.promise;
+  leader.write(
+    `GET /v1/credentials/selectors/team-a HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n\r\n`,
+  );
+  await called.promise;
   leader.destroy();
   await once(leader, "close");
   const followers = Array.from({ length: 50 }, () => get(sidecar.address, "/v1/credentials/selectors/team-a"));

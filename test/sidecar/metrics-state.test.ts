@@ -3,36 +3,76 @@ import { test } from "tap";
 import { registerSidecarState, type SidecarState } from "../../sidecar/metrics.ts";
 
 const NOW_MS = 1_000_000;
-const QUIET: SidecarState = { expirations: () => [], refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 };
+const QUIET: SidecarState = {
+  expirations: () => [],
+  refreshLagMs: 0,
+  circuit: "closed",
+  inFlight: 0,
+  waiting: 0,
+  base: null,
+  failingRoles: 0,
+};
 
-async function told(state: Partial<SidecarState>): Promise<string> {
+async function metricsOf(state: Partial<SidecarState>): Promise<string> {
   const registry = new Registry();
   registerSidecarState(registry, { ...QUIET, ...state }, () => NOW_MS);
   const text = await registry.metrics();
-  return text.replaceAll("ack_role_resolver_sidecar_", "").split("\n").filter((line) => line !== "" && !line.startsWith("#")).join("\n");
+  return text
+    .replaceAll("ack_role_resolver_sidecar_", "")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .join("\n");
 }
 
-test("a quiet sidecar tells zeros, and nothing of a base that it does not have", async (t) => {
-  t.equal(await told({}), [
-    'circuit_state{state="closed"} 1', 'circuit_state{state="open"} 0', 'circuit_state{state="half-open"} 0', "refresh_lag_seconds 0", "sts_calls_in_flight 0",
-    "sts_calls_waiting 0", "failing_roles 0",
-  ].join("\n"));
+test("reports zeros and no base identity for an idle sidecar", async (t) => {
+  t.equal(
+    await metricsOf({}),
+    [
+      'circuit_state{state="closed"} 1',
+      'circuit_state{state="open"} 0',
+      'circuit_state{state="half-open"} 0',
+      "refresh_lag_seconds 0",
+      "sts_calls_in_flight 0",
+      "sts_calls_waiting 0",
+      "failing_roles 0",
+    ].join("\n"),
+  );
 });
 
-test("every state is told, of several sessions of one role the one that ends first", async (t) => {
+test("reports every state, and the first expiration of several sessions of one role", async (t) => {
   const sessions = [["a", 61_000], ["b", null], ["a", 60_000], ["a", 62_000]] as const;
-  const text = await told({
+  const text = await metricsOf({
     expirations: () => sessions.map(([role, inMs]) => ({ role, expirationMs: inMs === null ? null : NOW_MS + inMs })),
-    refreshLagMs: 1500, circuit: "open", inFlight: 2, waiting: 3, base: { ageMs: 2500, expirationMs: NOW_MS + 4_000 }, failingRoles: 4,
+    refreshLagMs: 1500,
+    circuit: "open",
+    inFlight: 2,
+    waiting: 3,
+    base: { ageMs: 2500, expirationMs: NOW_MS + 4_000 },
+    failingRoles: 4,
   });
-  t.equal(text, [
-    'credentials_expiry_seconds{role="a"} 60', 'circuit_state{state="closed"} 0', 'circuit_state{state="open"} 1', 'circuit_state{state="half-open"} 0',
-    "refresh_lag_seconds 1.5", "sts_calls_in_flight 2", "sts_calls_waiting 3", "base_identity_age_seconds 2.5", "base_identity_expiry_seconds 4", "failing_roles 4",
-  ].join("\n"));
-  t.notMatch(await told({ base: { ageMs: 0, expirationMs: null } }), "base_identity_expiry_seconds", "a long-lived key does not end");
+  t.equal(
+    text,
+    [
+      'credentials_expiry_seconds{role="a"} 60',
+      'circuit_state{state="closed"} 0',
+      'circuit_state{state="open"} 1',
+      'circuit_state{state="half-open"} 0',
+      "refresh_lag_seconds 1.5",
+      "sts_calls_in_flight 2",
+      "sts_calls_waiting 3",
+      "base_identity_age_seconds 2.5",
+      "base_identity_expiry_seconds 4",
+      "failing_roles 4",
+    ].join("\n"),
+  );
+  t.notMatch(
+    await metricsOf({ base: { ageMs: 0, expirationMs: null } }),
+    "base_identity_expiry_seconds",
+    "a long-lived key does not expire",
+  );
 });
 
-test("what is gone at the next scrape is not told any more", async (t) => {
+test("drops a series that the next scrape no longer sets", async (t) => {
   const registry = new Registry();
   const state = { ...QUIET, base: { ageMs: 1000, expirationMs: null } as SidecarState["base"] };
   registerSidecarState(registry, state, () => NOW_MS);

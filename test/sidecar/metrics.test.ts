@@ -2,12 +2,17 @@ import { test } from "tap";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { createSidecarMetrics } from "../../sidecar/metrics.ts";
 
-test("what alerts count is there as 0 before it happens, or its first time would be no increase", async (t) => {
+test("initializes the series of the alerts to 0", async (t) => {
   const registry = createRegistry({ component: "sidecar" });
   createSidecarMetrics(registry);
   const lines = (await registry.metrics()).split("\n");
   for (const series of [
-    'token_reloads_total{result="failed"}', 'auth_failures_total{kind="token"}', 'auth_failures_total{kind="signature"}', 'auth_failures_total{kind="host"}',
-    'sts_calls_total{action="AssumeRole",code="AccessDenied"}', "account_refusals_total",
-  ]) t.ok(lines.includes(`ack_role_resolver_sidecar_${series} 0`), series);
+    'token_reloads_total{result="failed"}',
+    'auth_failures_total{kind="token"}',
+    'auth_failures_total{kind="signature"}',
+    'auth_failures_total{kind="host"}',
+    'sts_calls_total{action="AssumeRole",code="AccessDenied"}',
+    "account_refusals_total",
+  ])
+    t.ok(lines.includes(`ack_role_resolver_sidecar_${series} 0`), series);
 });

@@ -10,7 +10,11 @@ import { get as getURL, type LoopbackAnswer } from "../loopback-request.ts";
 import { namespaceObject, put } from "../shared/decisions/objects.ts";
 import { TEAM_A } from "./sidecar-under-test.ts";
 
-export const BASE = { accessKeyID: "ASIABASE", secretAccessKey: "planted-base-secret", sessionToken: "planted-base-token" };
+export const BASE = {
+  accessKeyID: "ASIABASE",
+  secretAccessKey: "planted-base-secret",
+  sessionToken: "planted-base-token",
+};
 export const TOKEN = "planted-client-token";
 
 export interface Running {
@@ -28,24 +32,45 @@ export function loadedSource(): InventorySource & { status: SourceStatus } {
 }
 
 export const SETTINGS: SidecarSettings = {
-  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], token: TOKEN }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
+  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], token: TOKEN }, {}),
+  listen: "127.0.0.1:0",
+  healthListen: "127.0.0.1:0",
 };
 
 export type Faults = NonNullable<STSEmulatorOptions["faults"]>;
 
-/** A sidecar that listens, before an STS emulator that knows its base identity. Both end with the test. */
-export async function start(t: Test, settings: Partial<SidecarSettings> = {}, runtime: Partial<SidecarRuntime> = {}, faults: Faults = () => null): Promise<Running> {
-  const sts = await startSTSEmulator({ faults, baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }] });
+/** Starts a sidecar with an STS emulator that accepts its base identity. Both stop with the test. */
+export async function start(
+  t: Test,
+  settings: Partial<SidecarSettings> = {},
+  runtime: Partial<SidecarRuntime> = {},
+  faults: Faults = () => null,
+): Promise<Running> {
+  const sts = await startSTSEmulator({
+    faults,
+    baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }],
+  });
   t.teardown(() => sts.close());
   const source = loadedSource();
   const logLines: string[] = [];
-  const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void logLines.push(line) } });
+  const log = createLogger({
+    name: "sidecar",
+    level: "trace",
+    destination: { write: (line) => void logLines.push(line) },
+  });
   const baseProvider = async (): Promise<typeof BASE & { expirationMs: null }> => ({ ...BASE, expirationMs: null });
-  const sidecar = await runSidecar({ ...SETTINGS, stsEndpoint: sts.url, ...settings }, { source, log, environment: {}, baseProvider, ...runtime });
+  const sidecar = await runSidecar(
+    { ...SETTINGS, stsEndpoint: sts.url, ...settings },
+    { source, log, environment: {}, baseProvider, ...runtime },
+  );
   t.teardown(() => sidecar.close());
   return { sts, sidecar, source, logLines };
 }
 
-export function get(address: string, path: string, headers: Readonly<Record<string, string>> = { authorization: TOKEN }): Promise<LoopbackAnswer> {
+export function get(
+  address: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = { authorization: TOKEN },
+): Promise<LoopbackAnswer> {
   return getURL(`http://${address}${path}`, headers);
 }

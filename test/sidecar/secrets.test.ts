@@ -8,20 +8,29 @@ import { namespaceObject, put, selectorObject } from "../shared/decisions/object
 import { FakeClock } from "./fake-clock.ts";
 import { BASE, get, loadedSource, start } from "./running-sidecar.ts";
 
-/** How each of them starts. */
+/** The prefix of every secret. */
 const PLANTED = "planted";
 const MINUTE = 60_000;
 const secret = (of: string): string => `${PLANTED}-${of}`;
 const annotations = {
-  "ack-role-resolver.io/external-id": secret("external-id"), "ack-role-resolver.io/session-tags": `team=${secret("tag-value")}`,
+  "ack-role-resolver.io/external-id": secret("external-id"),
+  "ack-role-resolver.io/session-tags": `team=${secret("tag-value")}`,
 };
 const OBJECTS = [
   namespaceObject("team-a"),
-  selectorObject("quoted", { arn: "arn:aws:iam::111111111111:role/quoted", namespaceSelector: { names: ["team-a"] } }, { annotations }),
-  selectorObject("broken", { arn: "arn:aws:iam::111111111111:role/broken", namespaceSelector: { names: ["team-b"] } }, { annotations }),
+  selectorObject(
+    "quoted",
+    { arn: "arn:aws:iam::111111111111:role/quoted", namespaceSelector: { names: ["team-a"] } },
+    { annotations },
+  ),
+  selectorObject(
+    "broken",
+    { arn: "arn:aws:iam::111111111111:role/broken", namespaceSelector: { names: ["team-b"] } },
+    { annotations },
+  ),
 ];
 
-/** STS that quotes what it was sent, and refuses in every way. */
+/** Returns the faults of an STS that rejects with various codes and quotes the request. */
 function quoting(): NonNullable<Parameters<typeof start>[3]> {
   const ofBase = `token ${BASE.sessionToken}, key ${BASE.secretAccessKey}`;
   const ofRole = `Value '${secret("external-id")}' at 'externalId', value '${secret("tag-value")}' at 'tags', ${ofBase}`;
@@ -29,12 +38,13 @@ function quoting(): NonNullable<Parameters<typeof start>[3]> {
   let calls = 0;
   let proofs = 0;
   return ({ action }) => {
-    if (action === "AssumeRole") return { do: "refuse", code: codes[calls++ % codes.length] ?? "", status: 400, message: ofRole };
-    return proofs++ % 3 === 0 ? { do: "refuse", code: "InternalFailure", status: 500, message: ofBase } : null;
+    if (action === "AssumeRole")
+      return { do: "reject", code: codes[calls++ % codes.length] ?? "", status: 400, message: ofRole };
+    return proofs++ % 3 === 0 ? { do: "reject", code: "InternalFailure", status: 500, message: ofBase } : null;
   };
 }
 
-/** Sends bytes and reads what comes back until the other side ends. */
+/** Sends raw bytes and returns the response, up to the end of the connection. */
 async function raw(address: string, bytes: string): Promise<string> {
   const socket = connect(Number(address.split(":")[1]), "127.0.0.1");
   await once(socket, "connect");
@@ -47,7 +57,8 @@ function malformed(address: string): string[] {
   const signed = `Authorization: AWS4-HMAC-SHA256 Credential=AKIA/${secret("signature")}\r\nX-Amz-Security-Token: ${secret("token")}`;
   return [
     `POST /sts HTTP/1.1\r\nHost: ${address}\r\n${signed}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    `${secret("no-http")}\r\n\r\n`, `GET /v1/credentials HTTP/1.1\r\nHost: ${address}\r\nAuthorization: ${secret("large").repeat(1_000)}\r\n\r\n`,
+    `${secret("no-http")}\r\n\r\n`,
+    `GET /v1/credentials HTTP/1.1\r\nHost: ${address}\r\nAuthorization: ${secret("large").repeat(1_000)}\r\n\r\n`,
   ];
 }
 
@@ -59,36 +70,55 @@ const STRANGE: readonly (readonly [path: string, headers: Readonly<Record<string
   ["/v1/credentials", { authorization: AUTHORIZATION, host: `${secret("host")}.example` }],
   [`/${secret("path")}`, { authorization: "none" }],
 ];
-const PATHS = ["/v1/credentials", "/v1/credentials/selectors/quoted", "/v1/credentials/selectors/broken", "/v1/credentials/namespaces/team-a"];
+const PATHS = [
+  "/v1/credentials",
+  "/v1/credentials/selectors/quoted",
+  "/v1/credentials/selectors/broken",
+  "/v1/credentials/namespaces/team-a",
+];
 
-test("no secret is in any line at level trace, in a metric, or in the body of an error, whatever is sent, refused, or quoted by STS", async (t) => {
+test("discloses no secret in trace logs, metrics or error bodies", async (t) => {
   const clock = new FakeClock(Date.now());
   const tokenFile = join(t.testdir({ token: AUTHORIZATION }), "token");
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   inventory.apply(OBJECTS.map(put));
-  const baseProvider = async (): Promise<typeof BASE & { expirationMs: number }> => ({ ...BASE, expirationMs: clock.now() + 5 * MINUTE });
+  const baseProvider = async (): Promise<typeof BASE & { expirationMs: number }> => ({
+    ...BASE,
+    expirationMs: clock.now() + 5 * MINUTE,
+  });
   const settings = { token: null, tokenFile, check: ["IRS-27=warn"] };
-  const { sidecar, logLines } = await start(t, settings, { source: { ...loadedSource(), inventory }, clock, baseProvider }, quoting());
+  const { sidecar, logLines } = await start(
+    t,
+    settings,
+    { source: { ...loadedSource(), inventory }, clock, baseProvider },
+    quoting(),
+  );
   const bodies: string[] = [];
-  const ask = async (path: string, headers: Readonly<Record<string, string>>): Promise<void> => {
+  const request = async (path: string, headers: Readonly<Record<string, string>>): Promise<void> => {
     const { status, body } = await get(sidecar.address, path, headers);
     if (status !== 200) bodies.push(body);
   };
   for (let i = 0; i < 12; i++) {
-    for (const path of PATHS) await ask(path, { authorization: AUTHORIZATION });
+    for (const path of PATHS) await request(path, { authorization: AUTHORIZATION });
     await clock.advance(MINUTE);
   }
-  for (const [path, headers] of STRANGE) await ask(path, headers);
+  for (const [path, headers] of STRANGE) await request(path, headers);
   for (const bytes of malformed(sidecar.address)) bodies.push(await raw(sidecar.address, bytes));
   await writeFile(tokenFile, `${AUTHORIZATION} no token`);
-  for (let i = 0; i < 200 && !logLines.join("").includes("token file not usable"); i++) {
+  for (let i = 0; i < 200 && !logLines.join("").includes("token file is not usable"); i++) {
     await clock.advance(1_000);
     await get(sidecar.healthAddress, "/healthz");
   }
   const { body: metrics } = await get(sidecar.healthAddress, "/metrics");
   const { body: readiness } = await get(sidecar.healthAddress, "/readyz");
-  const told = { log: logLines, metrics: [metrics], readiness: [readiness], bodies };
-  for (const [where, texts] of Object.entries(told)) t.same(texts.filter((text) => text.includes(PLANTED)), [], where);
-  for (const words of ["token file not usable", "IRS-27: ", "credentials refused", "[redacted]"]) t.match(logLines.join(""), words);
+  const output = { log: logLines, metrics: [metrics], readiness: [readiness], bodies };
+  for (const [where, texts] of Object.entries(output))
+    t.same(
+      texts.filter((text) => text.includes(PLANTED)),
+      [],
+      where,
+    );
+  for (const words of ["token file is not usable", "IRS-27: ", "request rejected", "[redacted]"])
+    t.match(logLines.join(""), words);
   t.ok(bodies.length > 20, `${bodies.length} error bodies`);
 });

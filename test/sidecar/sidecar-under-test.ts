@@ -11,33 +11,36 @@ import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { IdentityOnlyKeys } from "../../sidecar/credentials/identity-only.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
-import { Issuer, type VendingOptions } from "../../sidecar/credentials/issuer.ts";
+import { Issuer, type IssuerOptions } from "../../sidecar/credentials/issuer.ts";
 import { roleOfSession } from "../../sidecar/credentials/session-key.ts";
-import type { Credentials } from "../../sidecar/credentials/session.ts";
+import type { Credentials, SigningCredentials } from "../../sidecar/credentials/session.ts";
 import { createSidecarMetrics, registerSidecarState } from "../../sidecar/metrics.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
-import type { SigningCredentials } from "../../sidecar/sts-upstream/connection.ts";
 import { TokenCheck } from "../../sidecar/token.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 export const TOKEN = "planted-token-0123456789abcdef";
 export const HEADERS = { host: "127.0.0.1:9780", authorization: TOKEN };
-export const BASE_IDENTITY = { accountID: "999999999999", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod", userID: "AROAACK:pod" };
+export const BASE_IDENTITY = {
+  accountID: "999999999999",
+  arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
+  userID: "AROAACK:pod",
+};
 export const BASE_SECRET = "planted-base-secret";
 export const ROLE_SECRET = "planted-role-secret";
 
-export interface Setup extends Partial<SidecarOptions>, Partial<VendingOptions> {
+export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
   readonly objects?: readonly JsonObject[];
-  /** As --base identity-only. */
+  /** Emulates --base identity-only. */
   readonly identityOnly?: boolean;
-  /** Default: one of its own, in memory. */
+  /** Default: an own registry in memory. */
   readonly issued?: IssuedCredentials;
   readonly base?: () => Promise<SigningCredentials>;
   readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;
 }
 
-/** A sidecar without a socket: real parts on a clock, an STS and a base identity that the test decides. */
+/** A sidecar without a socket: real parts with a fake clock, and an STS and a base identity that the test provides. */
 export class SidecarUnderTest {
   readonly clock = new FakeClock();
   readonly inventory = new Inventory({ runtime: "ack", origin: "file" });
@@ -53,21 +56,46 @@ export class SidecarUnderTest {
     const options = { ...DEFAULTS, ...setup };
     this.issued = setup.issued ?? new IssuedCredentials(this.clock);
     this.inventory.apply(options.objects.map(put));
-    const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void this.logLines.push(line) } });
-    const sessions = new CredentialCache({ clock: this.clock, random: () => 0.5, onLookup: (result) => metrics.lookup(result) });
+    const log = createLogger({
+      name: "sidecar",
+      level: "trace",
+      destination: { write: (line) => void this.logLines.push(line) },
+    });
+    const sessions = new CredentialCache({
+      clock: this.clock,
+      random: () => 0.5,
+      onLookup: (result) => metrics.cacheLookups.inc({ result }),
+    });
     const expirations = (): { role: string; expirationMs: number | null }[] =>
       [...sessions.expirations()].map(({ key, expirationMs }) => ({ role: roleOfSession(key), expirationMs }));
     const metrics = createSidecarMetrics(this.registry);
-    registerSidecarState(this.registry, { expirations, refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 }, () => this.clock.now());
+    registerSidecarState(
+      this.registry,
+      { expirations, refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 },
+      () => this.clock.now(),
+    );
     const base = this.#baseIdentity(setup);
     const vending = new Issuer(options, {
       base, sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
-      issued: this.issued, onAccountRefused: () => metrics.accountRefused(),
+      issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
       identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
     });
-    const source = { inventory: this.inventory, getStatus: () => this.status, get status(): SourceStatus { return this.getStatus(); } };
+    const source = {
+      inventory: this.inventory,
+      getStatus: () => this.status,
+      get status(): SourceStatus {
+        return this.getStatus();
+      },
+    };
     this.app = buildSidecar(options, {
-      source, vending, metrics, log, issued: this.issued, token: this.token, clock: this.clock, listen: () => ({ host: "127.0.0.1", port: 9780 }),
+      source,
+      issuer: vending,
+      metrics,
+      log,
+      issued: this.issued,
+      token: this.token,
+      clock: this.clock,
+      listen: () => ({ host: "127.0.0.1", port: 9780 }),
     });
   }
 
@@ -78,17 +106,29 @@ export class SidecarUnderTest {
   session(request: Pick<SessionRequest, "roleARN">): Credentials {
     const accountID = request.roleARN.slice(13, 25);
     return {
-      accessKeyID: `ASIA${this.stsCalls.length}`, secretAccessKey: ROLE_SECRET, sessionToken: `${ROLE_SECRET}-token`,
-      expirationMs: this.clock.now() + 3_600_000, accountID,
-      arn: `arn:aws:sts::${accountID}:assumed-role/${request.roleARN.split("/").at(-1)}/session`, userID: "AROAROLE:session",
+      accessKeyID: `ASIA${this.stsCalls.length}`,
+      secretAccessKey: ROLE_SECRET,
+      sessionToken: `${ROLE_SECRET}-token`,
+      expirationMs: this.clock.now() + 3_600_000,
+      accountID,
+      arn: `arn:aws:sts::${accountID}:assumed-role/${request.roleARN.split("/").at(-1)}/session`,
+      userID: "AROAROLE:session",
     };
   }
 
   #baseIdentity({ base }: Setup): BaseIdentity {
     const session = async (): Promise<SigningCredentials> => ({
-      accessKeyID: "ASIABASE", secretAccessKey: BASE_SECRET, sessionToken: `${BASE_SECRET}-token`, expirationMs: this.clock.now() + 3_600_500,
+      accessKeyID: "ASIABASE",
+      secretAccessKey: BASE_SECRET,
+      sessionToken: `${BASE_SECRET}-token`,
+      expirationMs: this.clock.now() + 3_600_500,
     });
-    return new BaseIdentity({ provider: base ?? session, sts: { callerIdentity: async () => BASE_IDENTITY, behindMs: 0 }, clock: this.clock, random: () => 0.5 });
+    return new BaseIdentity({
+      provider: base ?? session,
+      sts: { callerIdentity: async () => BASE_IDENTITY, clockLagMs: 0 },
+      clock: this.clock,
+      random: () => 0.5,
+    });
   }
 
   #assumeRole({ assumeRole }: Setup, request: SessionRequest): Promise<Credentials> {
@@ -101,8 +141,17 @@ export const ROLE_A = "arn:aws:iam::111111111111:role/a";
 export const TEAM_A = selectorObject("team-a", { arn: ROLE_A, namespaceSelector: { names: ["team-a"] } });
 
 const DEFAULTS = {
-  groups: ["s3.services.k8s.aws"], kinds: [], scope: null, unmatched: "base", objects: [namespaceObject("team-a"), TEAM_A],
-  settings: SETTINGS_BY_DEFAULT, sessionName: "ack-role-resolver", region: null, vendsLongLivedBase: false, pinsAccount: false, allowedAccounts: [],
+  groups: ["s3.services.k8s.aws"],
+  kinds: [],
+  scope: null,
+  unmatched: "base",
+  objects: [namespaceObject("team-a"), TEAM_A],
+  settings: SETTINGS_BY_DEFAULT,
+  sessionName: "ack-role-resolver",
+  region: null,
+  allowsLongLivedBase: false,
+  pinsAccount: false,
+  allowedAccounts: [],
 } as const;
-/** What --scope-namespace team-a brings with it. */
+/** The options of --scope-namespace team-a. */
 export const SCOPED = { scope: "team-a", unmatched: "deny", pinsAccount: true } as const;

@@ -127,7 +127,7 @@ export const SIDECAR_CASES: readonly Case[] = [
   {
     name: "503: STS hangs", assumed: 3,
     // The words are those of the limit that was met first: the answer's, or STS's.
-    expected: { ...TROUBLE, go: fails(3, /ERR_STS_UNAVAILABLE: STS has not answered/), java: fails(6, /STS has not answered/) },
+    expected: { ...TROUBLE, go: fails(3, /ERR_STS_UNAVAILABLE: STS did not respond/), java: fails(6, /STS did not respond/) },
     set: sidecar({ faults: ({ action }) => (action === "AssumeRole" ? { do: "hang" } : null) }),
   },
   { name: "a cold STS that takes 700 ms", expected: everybody(succeeds(1)), assumed: 1, alone: true, set: sidecar({ faults: assumeRoleTakes(700) }) },

@@ -7,14 +7,14 @@ import { limitConnections } from "../../../sidecar/http/connection-limit.ts";
 
 interface Subject {
   readonly open: () => Promise<Socket>;
-  readonly ask: (socket: Socket) => Promise<string>;
-  /** Reads an answer and leaves the connection open. */
-  readonly askAndStay: (socket: Socket) => Promise<string>;
+  readonly request: (socket: Socket) => Promise<string>;
+  /** Returns the response and leaves the connection open. */
+  readonly requestKeepAlive: (socket: Socket) => Promise<string>;
 }
 
 async function subject(t: Test): Promise<Subject> {
-  const server = createServer((request, response) => void response.end(isExcess(request.socket) ? "come back" : "served"));
-  const isExcess = limitConnections(server, { answered: 1, accepted: 2 });
+  const server = createServer(({ socket }, response) => void response.end(isExcess(socket) ? "excess" : "served"));
+  const isExcess = limitConnections(server, { served: 1, accepted: 2 });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => server.close());
   const { port } = boundAddress(server);
@@ -26,31 +26,31 @@ async function subject(t: Test): Promise<Subject> {
       await Promise.race([accepted, once(server, "drop")]);
       return socket;
     },
-    async ask(socket) {
+    async request(socket) {
       socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
       return (await socket.toArray()).join("").split("\r\n\r\n")[1] ?? "";
     },
-    async askAndStay(socket) {
+    async requestKeepAlive(socket) {
       socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
       return String(await once(socket, "data"));
     },
   };
 }
 
-test("the one over what is answered is told so, the one over what is accepted is reset, and one that leaves makes room", async (t) => {
-  const { open, ask } = await subject(t);
+test("flags connections over the served limit, resets those over the accepted limit, and reuses free slots", async (t) => {
+  const { open, request } = await subject(t);
   const [first, second, third] = [await open(), await open(), await open()];
-  t.equal(await ask(third).catch(() => ""), "", "reset");
-  t.match(await ask(second), "come back");
-  t.match(await ask(first), "served");
-  t.match(await ask(await open()), "served");
+  t.equal(await request(third).catch(() => ""), "", "reset");
+  t.match(await request(second), "excess");
+  t.match(await request(first), "served");
+  t.match(await request(await open()), "served");
 });
 
-test("one that only waits for its next request makes room for another", async (t) => {
-  const { open, ask, askAndStay } = await subject(t);
+test("closes the longest idle connection for a new one", async (t) => {
+  const { open, request, requestKeepAlive } = await subject(t);
   const idle = await open();
-  t.match(await askAndStay(idle), "served");
+  t.match(await requestKeepAlive(idle), "served");
   const closed = once(idle, "close");
-  t.match(await ask(await open()), "served");
+  t.match(await request(await open()), "served");
   await closed;
 });

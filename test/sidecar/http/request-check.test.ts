@@ -8,48 +8,82 @@ async function status(headers: Readonly<Record<string, string>>): Promise<string
   return answer.statusCode === 200 ? "200" : `${answer.statusCode} ${answer.json<{ code: string }>().code}`;
 }
 
-test("the Host is this listener's loopback address with its port", async (t) => {
+test("accepts only the loopback addresses of the listener, with its port, as Host", async (t) => {
   for (const host of ["127.0.0.1:9780", "localhost:9780", "LOCALHOST:9780", "[::1]:9780"]) {
     t.equal(await status({ host }), "200", host);
   }
-  const strangers = [
-    "evil.example", "evil.example:9780", "127.0.0.1", "127.0.0.1:9781", "127.0.0.1:97800", "localhost.:9780", "localhost", "127.0.0.1.nip.io:9780",
-    "127.0.0.2:9780", "127.1:9780", "2130706433:9780", "0x7f.1:9780", "[::ffff:127.0.0.1]:9780", "::1:9780", "0.0.0.0:9780", "localhost:9780@evil.example",
-    "127.0.0.1:9780,evil.example", "169.254.170.23:9780", "",
+  const otherHosts = [
+    "evil.example",
+    "evil.example:9780",
+    "127.0.0.1",
+    "127.0.0.1:9781",
+    "127.0.0.1:97800",
+    "localhost.:9780",
+    "localhost",
+    "127.0.0.1.nip.io:9780",
+    "127.0.0.2:9780",
+    "127.1:9780",
+    "2130706433:9780",
+    "0x7f.1:9780",
+    "[::ffff:127.0.0.1]:9780",
+    "::1:9780",
+    "0.0.0.0:9780",
+    "localhost:9780@evil.example",
+    "127.0.0.1:9780,evil.example",
+    "169.254.170.23:9780",
+    "",
   ];
-  for (const host of strangers) {
+  for (const host of otherHosts) {
     t.equal(await status({ host }), "403 ERR_REQUEST_HOST", JSON.stringify(host));
   }
 });
 
-test("what a proxy or a browser adds is refused", async (t) => {
-  const foreign = ["X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "Via", "Origin", "Sec-Fetch-Mode", "Sec-Fetch-Site"];
+test("rejects headers that proxies and browsers add", async (t) => {
+  const foreign = [
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "Forwarded",
+    "Via",
+    "Origin",
+    "Sec-Fetch-Mode",
+    "Sec-Fetch-Site",
+  ];
   for (const name of foreign) {
     t.equal(await status({ [name]: "x" }), "403 ERR_REQUEST_HOST", name);
   }
-  t.equal(await status({ "amz-sdk-request": "attempt=1", accept: "application/json", "x-forward": "x" }), "200", "what SDKs send is not");
+  t.equal(
+    await status({ "amz-sdk-request": "attempt=1", accept: "application/json", "x-forward": "x" }),
+    "200",
+    "headers of SDKs are accepted",
+  );
 });
 
-test("the token is the whole Authorization header", async (t) => {
+test("requires the token as the whole Authorization header", async (t) => {
   for (const authorization of ["", "x", `Bearer ${TOKEN}`, `${TOKEN}x`, TOKEN.slice(1), TOKEN.toUpperCase()]) {
     t.equal(await status({ authorization }), "401 ERR_TOKEN_INVALID", JSON.stringify(authorization));
   }
   t.equal(await status({ authorization: TOKEN }), "200");
   const { host } = HEADERS;
-  t.equal((await sidecar.get("/v1/credentials", { host })).statusCode, 401, "none at all");
-  t.equal((await sidecar.get("/no/such/path", { host })).statusCode, 401, "not even which paths there are is told without it");
+  t.equal((await sidecar.get("/v1/credentials", { host })).statusCode, 401, "no Authorization header");
+  t.equal(
+    (await sidecar.get("/no/such/path", { host })).statusCode,
+    401,
+    "unknown paths are not disclosed without the token",
+  );
 });
 
-test("10,000 wrong tokens are refused, and refusals are counted", async (t) => {
+test("rejects 10,000 wrong tokens and counts the rejections", async (t) => {
   const wrong = Array.from({ length: 10_000 }, (_, i) => TOKEN.slice(0, i % TOKEN.length) + String(i));
   t.notOk(wrong.some((token) => sidecar.token.accepts(token)));
   const counted = new SidecarUnderTest();
-  const answers = await Promise.all(wrong.slice(0, 200).map((authorization) => counted.get("/v1/credentials", { ...HEADERS, authorization })));
+  const answers = await Promise.all(
+    wrong.slice(0, 200).map((authorization) => counted.get("/v1/credentials", { ...HEADERS, authorization })),
+  );
   t.ok(answers.every(({ statusCode }) => statusCode === 401));
   t.match(await counted.registry.metrics(), 'requests_total{path="/v1/credentials",code="401"} 200');
 });
 
-test("credentials are read with GET alone", async (t) => {
+test("accepts only GET for credentials", async (t) => {
   for (const method of ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"] as const) {
     const answer = await sidecar.app.inject({ method, url: "/v1/credentials", headers: HEADERS });
     t.match([answer.statusCode, answer.headers["allow"]], [405, "GET"], method);

@@ -15,62 +15,125 @@ async function keysOf({ sidecar }: Running, path = "/v1/credentials"): Promise<V
 
 function client(t: Test, { sidecar }: Running, keys: VendedKeys, path = "/sts"): STSClient {
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token: sessionToken } = keys;
-  const sts = new STSClient({ endpoint: `http://${sidecar.address}${path}`, region: "eu-west-1", maxAttempts: 1, credentials: { accessKeyId, secretAccessKey, sessionToken } });
+  const sts = new STSClient({
+    endpoint: `http://${sidecar.address}${path}`,
+    region: "eu-west-1",
+    maxAttempts: 1,
+    credentials: { accessKeyId, secretAccessKey, sessionToken },
+  });
   t.teardown(() => sts.destroy());
   return sts;
 }
 
-test("the AWS SDK is told who it is, and assumes a role, at both spellings of the endpoint", async (t) => {
+test("serves GetCallerIdentity and AssumeRole to the AWS SDK, with and without a trailing slash", async (t) => {
   const running = await start(t);
   for (const path of ["/sts", "/sts/"]) {
     const sts = client(t, running, await keysOf(running), path);
-    t.match(await sts.send(new GetCallerIdentityCommand({})), { Account: "999999999999", Arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" });
-    const { Credentials, AssumedRoleUser, PackedPolicySize, $metadata } = await sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "aws-go-sdk-1", DurationSeconds: 900, Policy: "{}" }));
-    t.match(AssumedRoleUser, { Arn: "arn:aws:sts::111111111111:assumed-role/a/ack-role-resolver", AssumedRoleId: /^AROA\w+:ack-role-resolver$/ });
-    t.equal(PackedPolicySize, 1, "as upstream had it");
+    t.match(await sts.send(new GetCallerIdentityCommand({})), {
+      Account: "999999999999",
+      Arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
+    });
+    const { Credentials, AssumedRoleUser, PackedPolicySize, $metadata } = await sts.send(
+      new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "aws-go-sdk-1", DurationSeconds: 900, Policy: "{}" }),
+    );
+    t.match(AssumedRoleUser, {
+      Arn: "arn:aws:sts::111111111111:assumed-role/a/ack-role-resolver",
+      AssumedRoleId: /^AROA\w+:ack-role-resolver$/,
+    });
+    t.equal(PackedPolicySize, 1, "the value of upstream STS");
     t.match($metadata.requestId, /^[0-9a-f-]{36}$/);
-    const keys = { AccessKeyId: Credentials?.AccessKeyId ?? "", SecretAccessKey: Credentials?.SecretAccessKey ?? "", Token: Credentials?.SessionToken ?? "" };
-    t.match(await client(t, running, keys, path).send(new GetCallerIdentityCommand({})), { Account: "111111111111" }, "the role's credentials say so themselves");
-    await t.rejects(client(t, running, keys, path).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), { name: "AccessDenied", $metadata: { httpStatusCode: 403, attempts: 1 } });
+    const keys = {
+      AccessKeyId: Credentials?.AccessKeyId ?? "",
+      SecretAccessKey: Credentials?.SecretAccessKey ?? "",
+      Token: Credentials?.SessionToken ?? "",
+    };
+    t.match(
+      await client(t, running, keys, path).send(new GetCallerIdentityCommand({})),
+      { Account: "111111111111" },
+      "a role session is its own caller identity",
+    );
+    await t.rejects(
+      client(t, running, keys, path).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })),
+      { name: "AccessDenied", $metadata: { httpStatusCode: 403, attempts: 1 } },
+    );
   }
-  t.same(running.sts.calls.map(({ action }) => action), ["GetCallerIdentity", "AssumeRole"], "upstream was asked once for each");
+  t.same(
+    running.sts.calls.map(({ action }) => action),
+    ["GetCallerIdentity", "AssumeRole"],
+    "one upstream call for each action",
+  );
   t.notMatch(running.logLines.join(""), /planted/);
 });
 
-test("the SDK reads refusals: their code, status and words", async (t) => {
-  const running = await start(t, {}, {}, ({ action }) => (action === "AssumeRole" ? { do: "refuse", code: "AccessDenied", status: 403, message: "no trust" } : null));
+test("returns errors that the SDK parses: code, status and message", async (t) => {
+  const running = await start(t, {}, {}, ({ action }) =>
+    action === "AssumeRole" ? { do: "reject", code: "AccessDenied", status: 403, message: "no trust" } : null,
+  );
   const sts = client(t, running, await keysOf(running));
-  await t.rejects(sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), { name: "AccessDenied", message: /no trust/, $metadata: { httpStatusCode: 403 } });
-  await t.rejects(sts.send(new AssumeRoleCommand({ RoleArn: "arn:aws:iam::111111111111:role/b", RoleSessionName: "ab" })), { name: "AccessDenied", message: /ERR_SELECTOR_NOT_GRANTED/ });
-  await t.rejects(sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "a b", DurationSeconds: 899 })), { name: "ValidationError", message: /^2 validation errors detected: / });
-  await t.rejects(sts.send(new AssumeRoleWithWebIdentityCommand({ RoleArn: ROLE_A, RoleSessionName: "ab", WebIdentityToken: "planted-jwt" })), { name: "AccessDenied", message: /^AssumeRoleWithWebIdentity is not granted here/ });
-  const strange = client(t, running, { AccessKeyId: "ASIANOBODY", SecretAccessKey: "s", Token: "t" });
-  await t.rejects(strange.send(new GetCallerIdentityCommand({})), { name: "InvalidClientTokenId", $metadata: { httpStatusCode: 403 } });
+  await t.rejects(sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), {
+    name: "AccessDenied",
+    message: /no trust/,
+    $metadata: { httpStatusCode: 403 },
+  });
+  await t.rejects(
+    sts.send(new AssumeRoleCommand({ RoleArn: "arn:aws:iam::111111111111:role/b", RoleSessionName: "ab" })),
+    { name: "AccessDenied", message: /ERR_SELECTOR_NOT_GRANTED/ },
+  );
+  await t.rejects(sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "a b", DurationSeconds: 899 })), {
+    name: "ValidationError",
+    message: /^2 validation errors detected: /,
+  });
+  await t.rejects(
+    sts.send(
+      new AssumeRoleWithWebIdentityCommand({ RoleArn: ROLE_A, RoleSessionName: "ab", WebIdentityToken: "planted-jwt" }),
+    ),
+    { name: "AccessDenied", message: /does not support AssumeRoleWithWebIdentity/ },
+  );
+  const stranger = client(t, running, { AccessKeyId: "ASIAUNKNOWN", SecretAccessKey: "s", Token: "t" });
+  await t.rejects(stranger.send(new GetCallerIdentityCommand({})), {
+    name: "InvalidClientTokenId",
+    $metadata: { httpStatusCode: 403 },
+  });
 });
 
-test("a sidecar killed and started again refuses nobody what was vended before", async (t) => {
+test("accepts credentials issued before a restart, from the state directory", async (t) => {
   const stateDir = t.testdir({});
   const before = await start(t, { stateDir });
   const [base, role] = [await keysOf(before), await keysOf(before, "/v1/credentials/selectors/team-a")];
-  // The first is not closed: nothing of its end may be needed.
+  // The first sidecar is not closed, as if it had been killed.
   const after = await start(t, { stateDir });
   const sts = client(t, after, base);
   t.match(await sts.send(new GetCallerIdentityCommand({})), { Account: "999999999999" });
-  t.match(await sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), { Credentials: { AccessKeyId: /^ASIA/ } });
+  t.match(await sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), {
+    Credentials: { AccessKeyId: /^ASIA/ },
+  });
   t.match(await client(t, after, role).send(new GetCallerIdentityCommand({})), { Account: "111111111111" });
-  const elsewhere = await start(t, { stateDir: t.testdir({}) });
-  await t.rejects(client(t, elsewhere, base).send(new GetCallerIdentityCommand({})), { name: "InvalidClientTokenId" }, "another sidecar knows none of it");
+  const other = await start(t, { stateDir: t.testdir({}) });
+  await t.rejects(
+    client(t, other, base).send(new GetCallerIdentityCommand({})),
+    { name: "InvalidClientTokenId" },
+    "another state directory does not have the keys",
+  );
 });
 
-test("with identity-only the keys are nobody's at STS itself, and survive a restart here", async (t) => {
+test("issues identity-only keys that upstream STS rejects and that survive a restart", async (t) => {
   const stateDir = t.testdir({});
   const running = await start(t, { base: "identity-only", stateDir });
   const keys = await keysOf(running);
-  t.match(await client(t, running, keys).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), { Credentials: { AccessKeyId: /^ASIA/ } });
+  t.match(await client(t, running, keys).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), {
+    Credentials: { AccessKeyId: /^ASIA/ },
+  });
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token: sessionToken } = keys;
-  const upstream = new STSClient({ endpoint: running.sts.url, region: "eu-west-1", maxAttempts: 1, credentials: { accessKeyId, secretAccessKey, sessionToken } });
+  const upstream = new STSClient({
+    endpoint: running.sts.url,
+    region: "eu-west-1",
+    maxAttempts: 1,
+    credentials: { accessKeyId, secretAccessKey, sessionToken },
+  });
   t.teardown(() => upstream.destroy());
   await t.rejects(upstream.send(new GetCallerIdentityCommand({})), { name: "InvalidClientTokenId" });
   const after = await start(t, { base: "identity-only", stateDir });
-  t.match(await client(t, after, keys).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), { Credentials: { AccessKeyId: /^ASIA/ } });
+  t.match(await client(t, after, keys).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), {
+    Credentials: { AccessKeyId: /^ASIA/ },
+  });
 });

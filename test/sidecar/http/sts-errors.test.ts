@@ -1,11 +1,11 @@
 import { test } from "tap";
 import { type ErrorCode, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
-import { inWordsOfSTS } from "../../../sidecar/http/sts-routes.ts";
+import { toSTSError } from "../../../sidecar/http/sts-routes.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { STSErrorResponse } from "../../../sidecar/sts/response.ts";
 
-function wordingOf(error: ResolverError | STSErrorResponse): string {
-  const { status, code } = inWordsOfSTS(error);
+function describe(error: ResolverError | STSErrorResponse): string {
+  const { status, code } = toSTSError(error);
   return `${status} ${code}`;
 }
 
@@ -13,27 +13,41 @@ function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(ERRORS, text);
 }
 
-test("what may be asked again is 503, what may not is not, and nothing is 429", (t) => {
+test("translates retryable errors to 5xx and others to 4xx", (t) => {
   const codes = Object.keys(ERRORS).filter(isErrorCode).filter((code) => !/^ERR_(CONFIG|INPUT)/.test(code));
   for (const code of codes) {
     const { retry, status } = ERRORS[code];
-    const worded = inWordsOfSTS(new ResolverError(code, "why."));
-    t.equal(worded.status >= 500, retry, code);
-    t.equal(worded.message, `why. (${code})`);
-    if (status === 503) t.equal(worded.code, "ServiceUnavailable", code);
+    const translated = toSTSError(new ResolverError(code, "why."));
+    t.equal(translated.status >= 500, retry, code);
+    t.equal(translated.message, `why. (${code})`);
+    if (status === 503) t.equal(translated.code, "ServiceUnavailable", code);
   }
   t.end();
 });
 
-test("each of our refusals is what STS would call it", (t) => {
+test("translates each error code to its equivalent in STS", (t) => {
   const cases = {
-    ERR_SELECTOR_NOT_GRANTED: "403 AccessDenied", ERR_SELECTOR_ACCOUNT_PINNED: "403 AccessDenied", ERR_SELECTOR_UNKNOWN: "403 AccessDenied", ERR_CARM_KEY_MISSING: "403 AccessDenied",
-    ERR_REQUEST_HOST: "403 AccessDenied", ERR_REQUEST_METHOD: "405 MethodNotAllowed", ERR_REQUEST_MALFORMED: "400 MalformedQueryString",
-    ERR_REQUEST_TOO_LARGE: "413 RequestEntityTooLarge", ERR_REQUEST_MEDIA_TYPE: "415 UnsupportedMediaType", ERR_INTERNAL: "500 InternalFailure",
-    ERR_STS_UNAVAILABLE: "503 ServiceUnavailable", ERR_NOT_READY: "503 ServiceUnavailable", ERR_REQUEST_CONNECTIONS: "503 ServiceUnavailable",
+    ERR_SELECTOR_NOT_GRANTED: "403 AccessDenied",
+    ERR_SELECTOR_ACCOUNT_PINNED: "403 AccessDenied",
+    ERR_SELECTOR_UNKNOWN: "403 AccessDenied",
+    ERR_CARM_KEY_MISSING: "403 AccessDenied",
+    ERR_REQUEST_HOST: "403 AccessDenied",
+    ERR_REQUEST_METHOD: "405 MethodNotAllowed",
+    ERR_REQUEST_MALFORMED: "400 MalformedQueryString",
+    ERR_REQUEST_TOO_LARGE: "413 RequestEntityTooLarge",
+    ERR_REQUEST_MEDIA_TYPE: "415 UnsupportedMediaType",
+    ERR_INTERNAL: "500 InternalFailure",
+    ERR_STS_UNAVAILABLE: "503 ServiceUnavailable",
+    ERR_NOT_READY: "503 ServiceUnavailable",
+    ERR_REQUEST_CONNECTIONS: "503 ServiceUnavailable",
   } as const;
-  for (const code of Object.keys(cases).filter((name): name is keyof typeof cases => name in cases)) t.equal(wordingOf(new ResolverError(code, "")), cases[code], code);
-  t.equal(wordingOf(new UpstreamSTSError("said", { stsCode: "RegionDisabledException", stsStatus: 403 })), "403 RegionDisabledException", "STS's own goes through");
-  t.equal(wordingOf(new STSErrorResponse("ExpiredToken", 403, "")), "403 ExpiredToken");
+  for (const code of Object.keys(cases).filter((name): name is keyof typeof cases => name in cases))
+    t.equal(describe(new ResolverError(code, "")), cases[code], code);
+  t.equal(
+    describe(new UpstreamSTSError("said", { stsCode: "RegionDisabledException", stsStatus: 403 })),
+    "403 RegionDisabledException",
+    "an upstream error is unchanged",
+  );
+  t.equal(describe(new STSErrorResponse("ExpiredToken", 403, "")), "403 ExpiredToken");
   t.end();
 });

@@ -2,7 +2,7 @@ import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 
-/** What the container credentials endpoint answers. */
+/** The response of the container credentials endpoint. */
 export interface VendedKeys {
   readonly AccessKeyId: string;
   readonly SecretAccessKey: string;
@@ -17,9 +17,9 @@ export interface Signing {
   readonly path?: string;
   readonly service?: string;
   readonly region?: string;
-  /** Beside host, content-type, and what signing adds. */
+  /** Headers in addition to host, content-type and those that signing adds. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Names of headers that are sent and not signed. */
+  /** The names of headers that are sent unsigned. */
   readonly unsigned?: readonly string[];
 }
 
@@ -34,35 +34,73 @@ export const HOST = "127.0.0.1:9780";
 export const FORM = "application/x-www-form-urlencoded";
 export const WHO = "Action=GetCallerIdentity&Version=2011-06-15";
 
-/** As an SDK signs it. */
-export async function signed({ keys, body = WHO, now, path = "/sts", service = "sts", region = "eu-west-1", headers = {}, unsigned = [] }: Signing): Promise<SignedRequest> {
-  const credentials = { accessKeyId: keys.AccessKeyId, secretAccessKey: keys.SecretAccessKey, ...(keys.Token === "" ? {} : { sessionToken: keys.Token }) };
+/** Returns a request that is signed as SDKs do. */
+export async function signed({
+  keys,
+  body = WHO,
+  now,
+  path = "/sts",
+  service = "sts",
+  region = "eu-west-1",
+  headers = {},
+  unsigned = [],
+}: Signing): Promise<SignedRequest> {
+  const credentials = {
+    accessKeyId: keys.AccessKeyId,
+    secretAccessKey: keys.SecretAccessKey,
+    ...(keys.Token === "" ? {} : { sessionToken: keys.Token }),
+  };
   const signer = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
-  const request = { method: "POST", protocol: "http:", hostname: "127.0.0.1", path, query: {}, headers: { host: HOST, "content-type": FORM, ...headers }, body };
-  const { headers: all } = await signer.sign(request, { signingDate: new Date(now), unsignableHeaders: new Set(unsigned) });
+  const request = {
+    method: "POST",
+    protocol: "http:",
+    hostname: "127.0.0.1",
+    path,
+    query: {},
+    headers: { host: HOST, "content-type": FORM, ...headers },
+    body,
+  };
+  const { headers: all } = await signer.sign(request, {
+    signingDate: new Date(now),
+    unsignableHeaders: new Set(unsigned),
+  });
   return { method: "POST", url: path, headers: all, payload: body };
 }
 
 export interface STSAnswer {
   readonly status: number;
-  /** `ok`, or STS's code. */
+  /** `ok`, or the error code of STS. */
   readonly code: string;
   readonly message: string;
   readonly body: string;
   readonly headers: LightMyRequestResponse["headers"];
 }
 
-export async function send(app: FastifyInstance, request: Pick<SignedRequest, "url" | "headers" | "payload"> & { readonly method?: "GET" | "POST" }): Promise<STSAnswer> {
+export async function send(
+  app: FastifyInstance,
+  request: Pick<SignedRequest, "url" | "headers" | "payload"> & { readonly method?: "GET" | "POST" },
+): Promise<STSAnswer> {
   const answer = await app.inject({ method: "POST", ...request });
   const { statusCode: status, body, headers } = answer;
-  return { status, body, headers, code: status === 200 ? "ok" : (elementOf(body, "Code") ?? "no XML"), message: elementOf(body, "Message") ?? "" };
+  return {
+    status,
+    body,
+    headers,
+    code: status === 200 ? "ok" : (elementOf(body, "Code") ?? "no XML"),
+    message: elementOf(body, "Message") ?? "",
+  };
 }
 
 export function elementOf(xml: string, name: string): string | null {
   return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? null;
 }
 
-/** A form body of AssumeRole. */
+/** Returns a form body of AssumeRole. */
 export function assumeBody(parameters: Readonly<Record<string, string>>): string {
-  return new URLSearchParams({ Action: "AssumeRole", Version: "2011-06-15", RoleSessionName: "aws-go-sdk-1", ...parameters }).toString();
+  return new URLSearchParams({
+    Action: "AssumeRole",
+    Version: "2011-06-15",
+    RoleSessionName: "aws-go-sdk-1",
+    ...parameters,
+  }).toString();
 }
