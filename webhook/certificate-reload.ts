@@ -4,45 +4,51 @@ import { CertificateWatch } from "../certs/watch.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 
+const MS_PER_SECOND = 1000;
+
 export interface CertificateReloadOptions {
   readonly server: Server;
+  /** The folder of the serving certificate and key. */
   readonly dir: string;
-  /** The pair that `server` was made with. */
+  /** The certificate and key that `server` already serves. */
   readonly pair: ServingPair;
   readonly now: () => Date;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
 }
 
-/** Serves each new pair of the folder to new connections; those that are open go on with the one they began with. */
+/**
+ * Loads the serving certificate and key again whenever the folder changes. New connections get the new certificate;
+ * open connections continue with the previous one.
+ */
 export class CertificateReload {
   readonly #watch: CertificateWatch;
   #notAfter: Date;
 
   constructor({ server, dir, pair, now, log, metrics }: CertificateReloadOptions) {
     this.#notAfter = pair.notAfter;
-    metrics.certificateExpiry.set(pair.notAfter.getTime() / 1000);
+    metrics.certificateExpiry.set(pair.notAfter.getTime() / MS_PER_SECOND);
     this.#watch = new CertificateWatch({
       dir,
       current: pair,
       now,
       onPair: ({ cert, key, notAfter }) => {
-        // Throws on a pair that OpenSSL does not take, and the one before it is served on.
+        // Throws if OpenSSL rejects the pair; the server then still serves the previous one.
         server.setSecureContext({ cert, key });
         this.#notAfter = notAfter;
-        metrics.certificateExpiry.set(notAfter.getTime() / 1000);
+        metrics.certificateExpiry.set(notAfter.getTime() / MS_PER_SECOND);
         metrics.certificateReloads.inc({ outcome: "ok" });
         log.info({ dir, not_after: notAfter.toISOString() }, "serving certificate replaced");
       },
       onFault: (err) => {
         metrics.certificateReloads.inc({ outcome: "fault" });
-        log.error({ dir, err }, "new certificate refused; the one before is served on");
+        log.error({ dir, err }, "new serving certificate rejected; the previous one is still served");
       },
     });
     this.#watch.start();
   }
 
-  /** The end of the validity of what is served. */
+  /** When the served certificate expires. */
   get notAfter(): Date {
     return this.#notAfter;
   }

@@ -1,22 +1,21 @@
-import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { isClusterCleanup } from "../shared/decisions/exemptions.ts";
 import { isCARMMap } from "../shared/decisions/kubernetes/kinds.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import {
-  checkInputOf, runChecksInSlices, requireLoaded, type ReviewTime, type Verdict, verdictOf, unlessExempt,
+  checkInputOf, type ReviewContext, runChecksInSlices, unlessExempt, type Verdict, verdictOf,
 } from "./handler.ts";
 
-export interface ConfigMapContext extends ReviewTime {
-  readonly source: Pick<InventorySource, "inventory" | "status">;
-  readonly settings: DecisionSettings;
-}
-
-/** Judges a step of a CARM ConfigMap, its deletion too, and of no other. Throws ERR_NOT_READY while the inventory was never loaded. */
-export async function validateConfigMaps(request: AdmissionRequest, context: ConfigMapContext): Promise<Verdict> {
+/**
+ * Validates the create, update or delete of a CARM ConfigMap and skips every other ConfigMap. Throws ERR_NOT_READY
+ * before the inventory is loaded.
+ */
+export async function validateConfigMaps(request: AdmissionRequest, context: ReviewContext): Promise<Verdict> {
   return unlessExempt(request, isCARMMap, async (map) => {
     const { settings, source: { inventory, status } } = context;
-    requireLoaded(status, "map");
-    return verdictOf(await runChecksInSlices({ ...checkInputOf(request, map, inventory), warnOnly: isClusterCleanup(request, inventory) }, settings, context));
+    requireLoaded(status);
+    const warnOnly = isClusterCleanup(request, inventory);
+    const input = { ...checkInputOf(request, map, inventory), warnOnly };
+    return verdictOf(await runChecksInSlices(input, settings, context));
   });
 }

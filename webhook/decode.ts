@@ -5,8 +5,9 @@ import { field, isJsonObject, type JsonObject, stringAt } from "../shared/decisi
 import { quote } from "../shared/decisions/kubernetes/text.ts";
 
 /**
- * The largest body that is read. The API server takes 3 MiB from a client, and a review of an update carries the object and
- * the stored one beside a little of its own: 3 + 3 + 1. controller-runtime has the same limit (pkg/webhook/admission/http.go).
+ * The request body limit, 7 MiB. The API server accepts objects of up to 3 MiB, and the review of an update contains
+ * the new and the stored object. 1 MiB is left for the rest. controller-runtime has the same limit
+ * (pkg/webhook/admission/http.go).
  */
 export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
 
@@ -15,39 +16,37 @@ export const REVIEW_KIND = "AdmissionReview";
 
 const OPERATIONS = ["CREATE", "UPDATE", "DELETE", "CONNECT"] as const;
 
-/** The request of an AdmissionReview, as far as this server reads it. Absent strings are "". */
+/** The fields of an AdmissionReview's request that the webhook uses. Absent strings are "". */
 export interface AdmissionRequest extends AdmissionChange {
   readonly uid: string;
   readonly operation: (typeof OPERATIONS)[number];
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly namespace: string;
-  /** Empty where the API server is to generate it. */
+  /** "" if the API server is to generate the name. */
   readonly name: string;
   readonly requester: Requester;
   readonly dryRun: boolean;
 }
 
-/** Reads a parsed body. Throws ERR_REQUEST_MALFORMED, saying what was expected where, for anything but a v1 review. */
+/** Returns the request of a parsed body. Throws ERR_REQUEST_MALFORMED if the body is not an AdmissionReview of v1. */
 export function decodeReview(body: unknown): AdmissionRequest {
-  if (body === undefined || body === null) throw malformed(`the body is empty; expected an ${REVIEW_KIND} of ${REVIEW_API_VERSION} as JSON`);
-  const apiVersion = stringAt(body, "apiVersion");
-  const reviewKind = stringAt(body, "kind");
-  if (apiVersion !== REVIEW_API_VERSION || reviewKind !== REVIEW_KIND) {
-    const found = `apiVersion ${quote(apiVersion ?? "")} and kind ${quote(reviewKind ?? "")}`;
-    throw malformed(`the body has ${found}; expected apiVersion "${REVIEW_API_VERSION}" and kind "${REVIEW_KIND}"`);
-  }
+  requireReview(body);
   const request = field(body, "request");
-  if (!isJsonObject(request)) throw malformed("the review has no request; expected an object at request");
+  if (!isJsonObject(request)) throw malformed("The review has no request. Send an object in the field request.");
   const operation = OPERATIONS.find((known) => known === stringAt(request, "operation"));
-  if (operation === undefined) throw malformed(`request.operation: expected one of ${OPERATIONS.join(", ")}`);
+  if (operation === undefined) throw malformed(`request.operation must be one of ${OPERATIONS.join(", ")}.`);
   const oldObject = objectAt(request, "oldObject");
   return {
-    uid: required(request, "uid"),
+    uid: requiredText(request, "uid"),
     operation,
-    kind: { group: text(request, "kind", "group"), version: required(request, "kind", "version"), kind: required(request, "kind", "kind") },
+    kind: {
+      group: text(request, "kind", "group"),
+      version: requiredText(request, "kind", "version"),
+      kind: requiredText(request, "kind", "kind"),
+    },
     subResource: text(request, "subResource"),
     namespace: text(request, "namespace"),
-    // The API server leaves it out where a whole collection is deleted, an object after the other.
+    // If a client deletes a collection, the API server sends one review for each object, without a name.
     name: stringAt(request, "name") ?? text(oldObject, "metadata", "name"),
     requester: requesterOf(field(request, "userInfo")),
     object: objectAt(request, "object"),
@@ -56,7 +55,18 @@ export function decodeReview(body: unknown): AdmissionRequest {
   };
 }
 
-/** Whoever the review does not name is nobody, and has no rights by being so. */
+function requireReview(body: unknown): void {
+  if (body === undefined || body === null) {
+    throw malformed(`The body is empty. Send an ${REVIEW_KIND} of ${REVIEW_API_VERSION} as JSON.`);
+  }
+  const apiVersion = stringAt(body, "apiVersion");
+  const kind = stringAt(body, "kind");
+  if (apiVersion === REVIEW_API_VERSION && kind === REVIEW_KIND) return;
+  const found = `apiVersion ${quote(apiVersion ?? "")} and kind ${quote(kind ?? "")}`;
+  throw malformed(`The body has ${found}. Send apiVersion "${REVIEW_API_VERSION}" and kind "${REVIEW_KIND}".`);
+}
+
+/** Returns an anonymous requester without groups if there is no userInfo. */
 function requesterOf(userInfo: unknown): Requester {
   const groups = field(userInfo, "groups");
   return {
@@ -69,15 +79,15 @@ function text(object: unknown, ...path: readonly string[]): string {
   return stringAt(object, ...path) ?? "";
 }
 
-function required(request: JsonObject, ...path: readonly string[]): string {
+function requiredText(request: JsonObject, ...path: readonly string[]): string {
   const value = text(request, ...path);
-  if (value === "") throw malformed(`request.${path.join(".")}: expected a string that is not empty`);
+  if (value === "") throw malformed(`request.${path.join(".")} must be a non-empty string.`);
   return value;
 }
 
 function objectAt(request: JsonObject, key: "object" | "oldObject"): JsonObject | null {
   const value = field(request, key) ?? null;
-  if (value !== null && !isJsonObject(value)) throw malformed(`request.${key}: expected an object or null`);
+  if (value !== null && !isJsonObject(value)) throw malformed(`request.${key} must be an object or null.`);
   return value;
 }
 

@@ -1,5 +1,5 @@
 import { readServingPair } from "../certs/read.ts";
-import { type DecisionSettings, decisionSettings } from "../shared/decisions/context.ts";
+import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
@@ -11,49 +11,51 @@ import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
 import { webhookReadiness } from "../shared/server/readiness.ts";
 import { Drain } from "../shared/server/stopping.ts";
-import type { AskAccess } from "./access-review.ts";
+import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp } from "./app.ts";
 import { CertificateReload } from "./certificate-reload.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 
-/** How long a stopping webhook still takes requests: the time that every node needs to take its endpoint out of service. */
+/** How long a stopping webhook accepts requests: the time in which every node removes its endpoint. */
 export const DRAIN_MS = 10_000;
 
-/** The settings that say where the webhook stands and what it decides; where its inventory comes from is the caller's. */
+/** The settings of the webhook. The caller opens the inventory source and the log. */
 export type WebhookSettings = Omit<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "logLevel">;
 
 export interface WebhookRuntime {
-  /** The caller starts and stops it; until it is loaded the webhook is not ready and annotates nothing. */
+  /** The caller starts and stops the source. Until it is loaded, the webhook is not ready and fails reviews. */
   readonly source: InventorySource;
   readonly log: Logger;
-  /** Where checks ask who may `use` a selector. */
-  readonly access?: AskAccess;
+  /** Absent if no check needs access reviews. */
+  readonly reviewAccess?: AccessReviewer;
 }
 
 export interface RunningWebhook {
-  /** `HOST:PORT` as it listens. */
+  /** The listen address, `HOST:PORT`. */
   readonly address: string;
   readonly healthAddress: string;
-  /** Begun by whoever stops the process: readiness goes off and clients are told to leave. */
+  /** Started by the caller: the webhook turns unready and closes each connection after its response. */
   readonly drain: Drain;
-  /** Answers what is in flight, then closes both listeners. */
+  /** Resolves when the requests in flight are answered and both listeners are closed. */
   close(): Promise<void>;
 }
 
-/** Runs the webhook. Rejects with ERR_CONFIG_* and nothing listening: a bad pair, a bad address, a port in use. */
-export async function runWebhook(settings: WebhookSettings, { source, log, access }: WebhookRuntime): Promise<RunningWebhook> {
-  const tlsDir = requireTLSDir(settings.tlsDir);
+type Closers = readonly (() => Promise<void>)[];
+
+/** Starts the webhook. Rejects with ERR_CONFIG_*, listening nowhere, if a certificate, address or port is unusable. */
+export async function runWebhook(settings: WebhookSettings, runtime: WebhookRuntime): Promise<RunningWebhook> {
+  const { source, log } = runtime;
+  const dir = requireTLSDir(settings.tlsDir);
   const address = parseListenAddress(settings.listen, "--listen");
-  const pair = await readServingPair(tlsDir, now());
+  const pair = await readServingPair(dir, now());
   const registry = createRegistry({ component: "webhook" });
   registerInventoryMetrics(registry, source, () => systemClock.now());
   registerKindMetrics(source, { registry, log, extraGroups: settings.extraGroups });
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
-  const decisions: DecisionSettings = decisionSettings(settings);
-  const ports = { source, log, metrics, drain, clock: systemClock, monotonicMs: () => performance.now(), ...(access !== undefined && { access }) };
-  const app = buildWebhook({ decisions, tls: pair }, ports);
-  const certificate = new CertificateReload({ server: app.server, dir: tlsDir, pair, now, log, metrics });
+  const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() };
+  const app = buildWebhook({ decisions: decisionSettings(settings), tls: pair }, ports);
+  const certificate = new CertificateReload({ server: app.server, dir, pair, now, log, metrics });
   const closers = [async () => certificate.close(), () => app.close()];
   try {
     await listening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
@@ -70,19 +72,23 @@ export async function runWebhook(settings: WebhookSettings, { source, log, acces
       }),
     });
     closers.push(() => health.close());
-    return announced(app, health, { drain, log, closers });
+    return toRunning(app, health, { drain, log, closers });
   } catch (error) {
     await closeAll(closers);
     throw error;
   }
 }
 
-type Closers = readonly (() => Promise<void>)[];
+interface Runtime {
+  readonly drain: Drain;
+  readonly log: Logger;
+  readonly closers: Closers;
+}
 
-function announced(app: WebhookApp, health: HealthServer, running: { drain: Drain; log: Logger; closers: Closers }): RunningWebhook {
+function toRunning(app: WebhookApp, health: HealthServer, { drain, log, closers }: Runtime): RunningWebhook {
   const address = formatListenAddress(boundAddress(app.server));
-  running.log.info({ address, health_address: health.address }, "webhook listening");
-  return { address, healthAddress: health.address, drain: running.drain, close: () => closeAll(running.closers) };
+  log.info({ address, health_address: health.address }, "webhook listening");
+  return { address, healthAddress: health.address, drain, close: () => closeAll(closers) };
 }
 
 function now(): Date {
@@ -91,7 +97,8 @@ function now(): Date {
 
 function requireTLSDir(tlsDir: string | null): string {
   if (tlsDir !== null) return tlsDir;
-  throw new ResolverError("ERR_CONFIG_INVALID", "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one");
+  const message = "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`";
+  throw new ResolverError("ERR_CONFIG_INVALID", message);
 }
 
 async function closeAll(closers: Closers): Promise<void> {

@@ -3,7 +3,7 @@ import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX } from "../shared/server/metrics
 
 const PREFIX = `${METRIC_PREFIX}webhook_`;
 
-/** The webhook's own metrics. Every label has few values: never a name, a namespace, a user or an ARN. */
+/** The webhook's own metrics. Label values are bounded: never a name, namespace, user or ARN. */
 export interface WebhookMetrics {
   readonly requests: Counter<"path" | "operation" | "outcome">;
   readonly duration: Histogram<"path">;
@@ -22,24 +22,30 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers })
   );
   return {
-    requests: counter("requests", "Reviews answered: allowed, denied, patched, skipped or error.", ["path", "operation", "outcome"]),
+    requests: counter("requests", "Admission reviews by path, operation and outcome.", [
+      "path",
+      "operation",
+      "outcome",
+    ]),
     duration: new Histogram({
       name: `${PREFIX}request_duration_seconds`,
-      help: "Time from the request's head to its answer.",
+      help: "Time from the request headers to the response, in seconds.",
       labelNames: ["path"],
       buckets: LATENCY_BUCKETS_SECONDS,
       registers,
     }),
-    errors: counter("errors", "Requests that got an error and no review, so that the failurePolicy decided.", ["path", "code"]),
-    findings: counter("findings", "Faults found in judged objects.", ["code", "severity"]),
+    errors: counter("errors", "Requests answered with an error, so that the failurePolicy decides.", ["path", "code"]),
+    findings: counter("findings", "Findings of the checks in validated objects.", ["code", "severity"]),
     resolutions: counter("resolutions", "Roles resolved for ACK resources.", ["outcome"]),
-    notices: counter("notices", "ACK resources that could not be annotated, or whose annotations somebody else had written.", ["code"]),
-    handshakeErrors: counter("tls_handshake_errors", "TLS handshakes that failed, as with a caBundle of another authority.", []),
+    notices: counter("notices", "ACK resources not annotated, or submitted with forged annotations.", ["code"]),
+    handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
     certificateExpiry: new Gauge({
       name: `${PREFIX}certificate_expiry_timestamp_seconds`,
-      help: "When the certificate that is served expires, in seconds since 1970.",
+      help: "Expiry of the serving certificate, in seconds since 1970-01-01.",
       registers,
     }),
-    certificateReloads: counter("certificate_reloads", "New certificates, taken (ok) or refused (fault) for the one before.", ["outcome"]),
+    certificateReloads: counter("certificate_reloads", "New certificates loaded (ok) or rejected (fault).", [
+      "outcome",
+    ]),
   };
 }

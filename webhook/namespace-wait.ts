@@ -1,27 +1,30 @@
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 
-/** A namespace and the first resource in it are often created at once; the watch is behind by less than this. */
+/** Clients often create a namespace and its first resource together. The watch lags behind by less than this. */
 const NAMESPACE_WAIT_MS = 100;
 
-export interface NamespaceWait {
+export interface NamespaceWaitContext {
   readonly source: InventorySource;
   readonly clock: Clock;
-  /** How long this request may still wait, in ms, for its answer to land in time. */
+  /** Returns the milliseconds left until the deadline of the response. */
   readonly remainingMs: () => number;
 }
 
-/** Whether `known` holds of the inventory, at once or after a short wait. */
-export async function whenKnown(known: () => boolean, { source, clock, remainingMs }: NamespaceWait): Promise<boolean> {
+/** Waits up to 100 ms until `isKnown` returns true for the inventory. Returns the last value of `isKnown`. */
+export async function waitUntilKnown(
+  isKnown: () => boolean,
+  { source, clock, remainingMs }: NamespaceWaitContext,
+): Promise<boolean> {
   const waitMs = Math.min(NAMESPACE_WAIT_MS, remainingMs());
-  if (known() || waitMs <= 0) return known();
+  if (isKnown() || waitMs <= 0) return isKnown();
   const { promise, resolve: done } = Promise.withResolvers<void>();
-  const callOff = clock.schedule(waitMs, done);
+  const cancelTimer = clock.schedule(waitMs, done);
   const unsubscribe = source.onChange(() => {
-    if (known()) done();
+    if (isKnown()) done();
   });
   await promise;
-  callOff();
+  cancelTimer();
   unsubscribe();
-  return known();
+  return isKnown();
 }

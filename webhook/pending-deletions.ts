@@ -1,12 +1,13 @@
-/** The watch tells of a deletion within milliseconds; a deletion that did not come about holds up others for no longer than this. */
-const LEAVING_MS = 5_000;
+/** The watch reports a deletion within milliseconds. A deletion that fails later has no effect after this time. */
+const LIFETIME_MS = 5_000;
 
 /**
- * The selectors whose deletion has been allowed, or is being judged, and that the inventory may still hold: of two that are deleted in
- * one breath, as with a whole collection, neither may rely on the other. It holds for this replica alone.
+ * The selectors whose deletion is allowed or under review, and that the inventory can still contain. If two selectors
+ * are deleted together, as in a collection, neither review may count on the other selector. Each replica has its own
+ * list.
  */
 export class PendingDeletions {
-  readonly #untilMs = new Map<string, number>();
+  readonly #expiresMs = new Map<string, number>();
   readonly #monotonicMs: () => number;
 
   constructor(monotonicMs: () => number) {
@@ -14,16 +15,18 @@ export class PendingDeletions {
   }
 
   has(name: string): boolean {
-    return (this.#untilMs.get(name) ?? -Infinity) > this.#monotonicMs();
+    return (this.#expiresMs.get(name) ?? -Infinity) > this.#monotonicMs();
   }
 
   add(name: string): void {
     const nowMs = this.#monotonicMs();
-    for (const [other, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(other);
-    this.#untilMs.set(name, nowMs + LEAVING_MS);
+    for (const [other, expiresMs] of this.#expiresMs) {
+      if (expiresMs <= nowMs) this.#expiresMs.delete(other);
+    }
+    this.#expiresMs.set(name, nowMs + LIFETIME_MS);
   }
 
   delete(name: string): void {
-    this.#untilMs.delete(name);
+    this.#expiresMs.delete(name);
   }
 }

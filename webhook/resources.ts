@@ -1,8 +1,7 @@
 import { RESOLUTION_KEYS } from "../shared/decisions/annotation-keys.ts";
-import { asksFor, selectorsInQuestion } from "../shared/decisions/checks/access.ts";
+import { isCheckEnabled, selectorsInQuestion } from "../shared/decisions/checks/access.ts";
 import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
-import type { AccessAnswers, DecisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
+import type { AccessBySelector, DecisionSettings } from "../shared/decisions/context.ts";
 import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
 import {
@@ -12,94 +11,57 @@ import { definedKind, isACKGroup, isKindDefinition } from "../shared/decisions/k
 import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
 import { annotationPatch, resolutionAnnotations } from "../shared/decisions/resolution/annotations.ts";
 import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
-import { type AskAccess, askAll } from "./access-review.ts";
+import { requireLoaded } from "../shared/server/readiness.ts";
+import { type AccessReviewer, reviewAll } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import {
-  checkInputOf, runChecksInSlices, NO_OBJECT, NOT_MANAGED, type Notice, requireLoaded, type ReviewTime, type Verdict,
-  verdictOf, unlessExempt,
+  checkInputOf, type Notice, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
 } from "./handler.ts";
-import { type NamespaceWait, whenKnown } from "./namespace-wait.ts";
-
-export interface ResourceContext extends NamespaceWait {
-  readonly settings: DecisionSettings;
-}
+import { type NamespaceWaitContext, waitUntilKnown } from "./namespace-wait.ts";
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",
-  message: "not annotated: the annotations would pass Kubernetes' limit of 256 KiB",
+  message: "not annotated: the annotations would exceed the Kubernetes limit of 256 KiB",
 };
 
-/** Annotates an ACK resource with the selector that resolves for it. Throws ERR_NOT_READY from a view that was never loaded. */
-export async function mutateResources(request: AdmissionRequest, context: ResourceContext): Promise<Verdict> {
-  const { operation, kind, namespace, object } = request;
-  if (operation === "DELETE" || object === null) return NO_OBJECT;
-  if (!isACKGroup(kind.group) || namespace === "") return NOT_MANAGED;
-  const reason = mutationExemptionOf(request);
-  if (reason !== null) return { outcome: "skipped", reason };
-  if (!context.source.status.loaded) {
-    throw new ResolverError("ERR_NOT_READY", "the inventory has not been loaded yet, so no role can be told; try again in a moment");
-  }
-  const known = await namespaceIsKnown(namespace, context);
-  return known ? annotated(request, object, context) : withoutNamespace(object, namespace);
+export interface MutationContext extends NamespaceWaitContext {
+  readonly settings: DecisionSettings;
 }
 
-function annotated(request: AdmissionRequest, object: JsonObject, { source, settings }: ResourceContext): Verdict {
-  const resolution = resolve(source.inventory, queryWithStoredStatus(request, object), settings);
-  const { patch, tooLarge } = annotationPatch(object, resolution);
-  return { outcome: "mutated", patch, notices: tooLarge ? [TOO_LARGE] : overwritten(request, object, resolution), resolution };
+export interface ResourceContext extends MutationContext, ReviewTime {
+  /** Null if access reviews are off. ACK-09 then treats all access as unknown. */
+  readonly reviewAccess: AccessReviewer | null;
 }
 
-/** The annotations that somebody gives a value of his own, neither the stored one nor the true one. */
-function overwritten({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Notice[] {
-  const given = objectMeta(object).annotations;
-  const stored = objectMeta(oldObject ?? {}).annotations;
-  const truth = resolutionAnnotations(resolution);
-  const keys = RESOLUTION_KEYS.filter((key) => given.has(key) && given.get(key) !== stored.get(key) && given.get(key) !== truth.get(key));
-  return keys.length === 0 ? [] : [{ code: "ACK-02", message: `${keys.join(", ")}: the webhook alone writes these, so what was given is overwritten` }];
+/** Annotates an ACK resource with its resolution. Throws ERR_NOT_READY before the inventory is loaded. */
+export async function mutateResources(request: AdmissionRequest, context: MutationContext): Promise<Verdict> {
+  const { operation, namespace, object } = request;
+  if (operation === "DELETE" || object === null) return skipped("no object");
+  if (!isResource(request)) return skipped("not managed");
+  const exemption = mutationExemptionOf(request);
+  if (exemption !== null) return skipped(exemption);
+  requireLoaded(context.source.status);
+  const isKnown = await waitForLabels(namespace, context);
+  return isKnown ? annotate(request, object, context) : removeAnnotations(object, namespace);
 }
 
 /**
- * The resource in the namespace that is written to, with its stored status: at create there is none, and at update the API server puts the stored one back
- * whatever the request holds, where the kind has a status subresource as all of ACK's have.
+ * Validates the create, update or delete of an ACK resource, and the deletion of its CustomResourceDefinition. Throws
+ * ERR_NOT_READY before the inventory is loaded.
  */
-function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
-  return { ...queryOf(object, namespace), namespace, status: queryOf(oldObject ?? {}, namespace).status };
-}
-
-/** Whether the inventory can decide for the namespace, at once or after a short wait. */
-async function namespaceIsKnown(namespace: string, context: ResourceContext): Promise<boolean> {
-  const { inventory } = context.source;
-  const isRead = (): boolean => context.settings.mode === "carm" || inventory.readsNamespaceLabels;
-  return await whenKnown(() => !isRead() || inventory.hasNamespace(namespace), context);
-}
-
-/** What the annotations would say is not known, so whatever they do say is taken away. */
-function withoutNamespace(object: JsonObject, namespace: string): Verdict {
-  const annotations = field(field(object, "metadata"), "annotations");
-  const found = isJsonObject(annotations) ? RESOLUTION_KEYS.filter((key) => Object.hasOwn(annotations, key)) : [];
-  const patch = found.map((key): PatchOperation => ({ op: "remove", path: jsonPointer("metadata", "annotations", key) }));
-  const message = `the labels of namespace ${namespace} are not known yet; not annotated`;
-  return { outcome: "mutated", patch, notices: [{ code: "ERR_NAMESPACE_UNKNOWN", message }], resolution: null };
-}
-
-export interface ResourceJudgement extends NamespaceWait, ReviewTime {
-  readonly settings: DecisionSettings;
-  /** Null where nobody can be asked; then whether somebody may use a selector is never known. */
-  readonly access: AskAccess | null;
-}
-
-/** Judges a step of an ACK resource, its deletion too, and the removal of its definition. Throws ERR_NOT_READY from a view that was never loaded. */
-export async function validateResources(request: AdmissionRequest, context: ResourceJudgement): Promise<Verdict> {
-  return unlessExempt(request, (sent) => isResource(request) || isRemovalOfKind(request, sent), async (sent) => {
+export async function validateResources(request: AdmissionRequest, context: ResourceContext): Promise<Verdict> {
+  const isManaged = (object: JsonObject): boolean => isResource(request) || deletesKind(request, object);
+  return unlessExempt(request, isManaged, async (submitted) => {
     const { namespace, requester } = request;
-    const { source, settings } = context;
-    requireLoaded(source.status, "resource");
-    // The annotations of a namespace count in any case. One that stays unknown leaves out the checks that need it.
-    if (namespace !== "") await whenKnown(() => source.inventory.hasNamespace(namespace), context);
-    const object = namespace === "" ? sent : inNamespace(sent, namespace);
-    const access = await accessTo(object, request, context);
-    const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, source.inventory);
-    return verdictOf(await runChecksInSlices({ ...checkInputOf(request, object, source.inventory), access, warnOnly }, settings, context));
+    const { source: { inventory, status }, settings } = context;
+    requireLoaded(status);
+    // The checks also read the namespace's annotations. Those that need an unknown namespace do not run.
+    if (namespace !== "") await waitUntilKnown(() => inventory.namespaces.has(namespace), context);
+    const object = namespace === "" ? submitted : inNamespace(submitted, namespace);
+    const access = await accessToSelector(object, request, context);
+    const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, inventory);
+    const input = { ...checkInputOf(request, object, inventory), access, warnOnly };
+    return verdictOf(await runChecksInSlices(input, settings, context));
   });
 }
 
@@ -107,19 +69,71 @@ function isResource({ kind, namespace }: AdmissionRequest): boolean {
   return isACKGroup(kind.group) && namespace !== "";
 }
 
-/** The namespace that the request is for, whatever the object says: that is the one that its author had to be allowed to write in. */
+/** Waits until the inventory has the namespace. Does not wait if no selector reads namespace labels. */
+async function waitForLabels(namespace: string, context: MutationContext): Promise<boolean> {
+  const { inventory } = context.source;
+  const needsLabels = (): boolean => context.settings.mode === "carm" || inventory.selectors.readsNamespaceLabels;
+  return await waitUntilKnown(() => !needsLabels() || inventory.namespaces.has(namespace), context);
+}
+
+function annotate(request: AdmissionRequest, object: JsonObject, { source, settings }: MutationContext): Verdict {
+  const resolution = resolve(source.inventory, queryWithStoredStatus(request, object), settings);
+  const { patch, tooLarge } = annotationPatch(object, resolution);
+  const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(request, object, resolution);
+  return { outcome: "mutated", patch, notices, resolution };
+}
+
+/**
+ * Returns the query with the request's namespace and the stored status. A create has no status. At an update the API
+ * server restores the stored status, since every ACK kind has the status subresource.
+ */
+function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
+  return { ...queryOf(object, namespace), namespace, status: queryOf(oldObject ?? {}, namespace).status };
+}
+
+/** Returns a notice if the requester sets annotations of the webhook to values that are not correct. */
+function overwriteNotices({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Notice[] {
+  const submitted = objectMeta(object).annotations;
+  const stored = objectMeta(oldObject ?? {}).annotations;
+  const correct = resolutionAnnotations(resolution);
+  const keys = RESOLUTION_KEYS.filter((key) => {
+    const value = submitted.get(key);
+    return submitted.has(key) && value !== stored.get(key) && value !== correct.get(key);
+  });
+  if (keys.length === 0) return [];
+  const message = `${keys.join(", ")}: only the webhook writes these; the submitted values are overwritten`;
+  return [{ code: "ACK-02", message }];
+}
+
+/** Removes the annotations of a resource whose resolution is unknown, because they could be wrong. */
+function removeAnnotations(object: JsonObject, namespace: string): Verdict {
+  const annotations = field(field(object, "metadata"), "annotations");
+  const keys = isJsonObject(annotations) ? RESOLUTION_KEYS.filter((key) => Object.hasOwn(annotations, key)) : [];
+  const patch = keys.map((key): PatchOperation => ({
+    op: "remove",
+    path: jsonPointer("metadata", "annotations", key),
+  }));
+  const message = `not annotated: the labels of namespace ${namespace} are not known yet`;
+  return { outcome: "mutated", patch, notices: [{ code: "ERR_NAMESPACE_UNKNOWN", message }], resolution: null };
+}
+
+/** Sets the request's namespace, the one that RBAC authorized the requester for, whatever the object contains. */
 function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = field(object, "metadata");
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
 }
 
-function isRemovalOfKind({ operation }: AdmissionRequest, object: JsonObject): boolean {
+function deletesKind({ operation }: AdmissionRequest, object: JsonObject): boolean {
   return operation === "DELETE" && isKindDefinition(object) && isACKGroup(definedKind(object).group);
 }
 
-/** Null where no check asks. A deletion gives nobody a role. */
-async function accessTo(object: JsonObject, { operation, requester }: AdmissionRequest, context: ResourceJudgement): Promise<AccessAnswers | null> {
-  const { source, settings, access } = context;
-  if (!asksFor(ACK_09, settings) || operation === "DELETE") return null;
-  return access === null ? new Map() : await askAll(access, requester, selectorsInQuestion(object, source.inventory, settings));
+/** Returns the access to the selector of the resource, or null if ACK-09 does not run. */
+async function accessToSelector(
+  object: JsonObject,
+  { operation, requester }: AdmissionRequest,
+  { source, settings, reviewAccess }: ResourceContext,
+): Promise<AccessBySelector | null> {
+  if (!isCheckEnabled(ACK_09, settings) || operation === "DELETE") return null;
+  if (reviewAccess === null) return new Map();
+  return await reviewAll(reviewAccess, requester, selectorsInQuestion(object, source.inventory, settings));
 }

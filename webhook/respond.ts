@@ -7,39 +7,14 @@ import { UNPRINTABLE } from "../shared/decisions/kubernetes/text.ts";
 import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
 
-/** What the Kubernetes documentation advises; the API server itself cuts at 256 once all together pass 4,096. */
+/**
+ * The warning length that the Kubernetes documentation recommends, in characters. The API server truncates warnings to
+ * 256 characters once their total exceeds 4,096.
+ */
 const WARNING_LENGTH = 120;
-const WARNINGS = 5;
+const MAX_WARNINGS = 5;
 
-const DENYING: ReadonlySet<string> = new Set(CATALOGUE.filter((check) => check.severity === "deny").map((check) => check.id));
-
-/** One line that a terminal can print, id first, of at most 120 characters. */
-export function warningLine(text: string): string {
-  // A control character would make the API server drop the whole warning, a format character could turn a terminal's line round.
-  const characters = Array.from(text.replaceAll(UNPRINTABLE, " "));
-  return characters.length <= WARNING_LENGTH ? characters.join("") : `${characters.slice(0, WARNING_LENGTH - 1).join("")}…`;
-}
-
-/** The five gravest of the findings that do not deny, and how many more there are. */
-export function findingWarnings(findings: readonly Finding[]): readonly string[] {
-  const warned = findings.filter((finding) => finding.severity === "warn");
-  // A stable sort: findings of one gravity keep the order of their codes and paths.
-  const gravest = warned.toSorted((a, b) => gravity(a) - gravity(b)).map(findingWarning);
-  const more = gravest.length - WARNINGS;
-  return more > 0 ? [...gravest.slice(0, WARNINGS), `and ${more} more; ack-role-resolver lint lists them all`] : gravest;
-}
-
-function findingWarning(finding: Finding): string {
-  const code = finding.waived ? `${finding.code} (waived)` : finding.code;
-  return warningLine(findingLine({ ...finding, code }));
-}
-
-/** A fault that was there before comes first, what only ever warns next, what somebody waived last. */
-function gravity({ code, waived }: Finding): number {
-  if (waived) return 2;
-  return DENYING.has(code) ? 0 : 1;
-}
-
+const UNPROCESSABLE = 422;
 /** The API server's names of HTTP statuses (k8s.io/apimachinery pkg/apis/meta/v1/types.go, StatusReason). */
 const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: "BadRequest",
@@ -48,27 +23,72 @@ const STATUS_REASONS: Readonly<Record<number, string>> = {
   413: "RequestEntityTooLarge",
   415: "UnsupportedMediaType",
 };
-const UNPROCESSABLE = 422;
 
-/** The one place that turns a verdict into the bytes of an AdmissionReview. */
+const DENYING_CODES: ReadonlySet<string> = new Set(
+  CATALOGUE.filter((check) => check.severity === "deny").map((check) => check.id),
+);
+
+/** Returns the response body of a review: an AdmissionReview as JSON. */
 export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
   if (verdict.outcome === "denied") return denied(request, verdict.findings);
   if (verdict.outcome === "mutated") {
-    return patched(request, verdict.patch, verdict.notices.map(({ code, message }) => warningLine(`${code} ${message}`)));
+    const warnings = verdict.notices.map(({ code, message }) => warningLine(`${code} ${message}`));
+    return patched(request, verdict.patch, warnings);
   }
   return allowed(request, verdict.outcome === "allowed" ? findingWarnings(verdict.findings) : []);
+}
+
+/**
+ * Returns the response body of an error: a Status, whose message the API server prints with the failed call. `status`
+ * is the HTTP status and at least 400, because the API server decodes the body of a lower status as an AdmissionReview.
+ */
+export function respondError(error: ResolverError, status: number): Buffer {
+  const reason = STATUS_REASONS[status] ?? "InternalError";
+  const message = `${error.code}: ${error.message}`;
+  return toJSON({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code: status });
+}
+
+/** Returns the five most severe findings that do not deny, and the number of the others. */
+export function findingWarnings(findings: readonly Finding[]): readonly string[] {
+  const warnings = findings.filter((finding) => finding.severity === "warn");
+  // The sort is stable: findings of the same rank stay in the order of code and path.
+  const lines = warnings.toSorted((a, b) => rankOf(a) - rankOf(b)).map(findingWarning);
+  const more = lines.length - MAX_WARNINGS;
+  if (more <= 0) return lines;
+  return [...lines.slice(0, MAX_WARNINGS), `and ${more} more; run ack-role-resolver lint to list them all`];
+}
+
+/** Returns the text as one printable line of at most 120 characters. */
+export function warningLine(text: string): string {
+  // The API server drops a warning with a control character. Format characters can reorder a terminal line.
+  const characters = Array.from(text.replaceAll(UNPRINTABLE, " "));
+  if (characters.length <= WARNING_LENGTH) return characters.join("");
+  return `${characters.slice(0, WARNING_LENGTH - 1).join("")}…`;
+}
+
+function findingWarning(finding: Finding): string {
+  const code = finding.waived ? `${finding.code} (waived)` : finding.code;
+  return warningLine(findingLine({ ...finding, code }));
+}
+
+/** Ranks a finding: first those of denying checks, then those of warning checks, then the waived ones. */
+function rankOf({ code, waived }: Finding): number {
+  if (waived) return 2;
+  return DENYING_CODES.has(code) ? 0 : 1;
 }
 
 function allowed(request: AdmissionRequest, warnings: readonly string[]): Buffer {
   return review(request, { allowed: true, ...withWarnings(warnings) });
 }
 
-/** Code and reason make kubectl print "The KIND NAME is invalid" and each cause on a line of its own. */
+/** With this code and reason, kubectl prints "The KIND NAME is invalid" and each cause on its own line. */
 function denied(request: AdmissionRequest, findings: readonly Finding[]): Buffer {
   const denying = findings.filter((finding) => finding.severity === "deny");
-  const causes = denying.map((finding) => (
-    { reason: "FieldValueInvalid", message: `${finding.code} ${findingSentences(finding)}`, field: formatFieldPath(finding.path) }
-  ));
+  const causes = denying.map((finding) => ({
+    reason: "FieldValueInvalid",
+    message: `${finding.code} ${findingSentences(finding)}`,
+    field: formatFieldPath(finding.path),
+  }));
   const status = {
     status: "Failure",
     message: denying.map(findingLine).join("\n"),
@@ -79,7 +99,7 @@ function denied(request: AdmissionRequest, findings: readonly Finding[]): Buffer
   return review(request, { allowed: false, status, ...withWarnings(findingWarnings(findings)) });
 }
 
-/** An empty patch is no patch: one with a patchType and no operations would still count as a mutation. */
+/** Omits an empty patch, because the API server counts any response with a patchType as a mutation. */
 function patched(request: AdmissionRequest, patch: readonly PatchOperation[], warnings: readonly string[]): Buffer {
   if (patch.length === 0) return allowed(request, warnings);
   const encoded = Buffer.from(JSON.stringify(patch)).toString("base64");
@@ -91,15 +111,9 @@ function withWarnings(warnings: readonly string[]): { readonly warnings?: readon
 }
 
 function review({ uid }: AdmissionRequest, response: object): Buffer {
-  return Buffer.from(JSON.stringify({ apiVersion: REVIEW_API_VERSION, kind: REVIEW_KIND, response: { uid, ...response } }));
+  return toJSON({ apiVersion: REVIEW_API_VERSION, kind: REVIEW_KIND, response: { uid, ...response } });
 }
 
-/**
- * The body of an answer that is no review: a Status, whose message the API server shows with the failed call. `status` is
- * the HTTP status, never one below 400, since anything the API server could read as an answer would have to be one.
- */
-export function respondError(error: ResolverError, status: number): Buffer {
-  const reason = STATUS_REASONS[status] ?? "InternalError";
-  const message = `${error.code}: ${error.message}`;
-  return Buffer.from(JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code: status }));
+function toJSON(body: object): Buffer {
+  return Buffer.from(JSON.stringify(body));
 }

@@ -69,10 +69,10 @@ interface RequestOrigin {
  */
 export function isClusterCleanup(
   { operation, namespace, requester }: RequestOrigin,
-  inventory: Pick<Inventory, "isTerminating">,
+  inventory: Pick<Inventory, "namespaces">,
 ): boolean {
   if (operation !== "DELETE") return false;
-  if (namespace !== "" && inventory.isTerminating(namespace)) return true;
+  if (namespace !== "" && inventory.namespaces.isTerminating(namespace)) return true;
   return CLEANUP_CONTROLLERS.some((name) => isServiceAccount(requester, "kube-system", name));
 }
 

@@ -1,4 +1,4 @@
-// Ways to make a resource tell another role than the one that it gets.
+// Attempts to give a resource annotations of another role than the one that resolves for it.
 import { type Test, test } from "tap";
 import { RESOLUTION_KEYS } from "../../shared/decisions/annotation-keys.ts";
 import type { JsonObject, PatchOperation } from "../../shared/decisions/kubernetes/json.ts";
@@ -8,7 +8,13 @@ import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 const FORGED = Object.fromEntries(RESOLUTION_KEYS.map((key) => [key, "forged"]));
 
 function bucket(metadata: JsonObject = {}, rest: JsonObject = {}): JsonObject {
-  return { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b1", namespace: "team-a", ...metadata }, spec: {}, ...rest };
+  return {
+    apiVersion: "s3.services.k8s.aws/v1alpha1",
+    kind: "Bucket",
+    metadata: { name: "b1", namespace: "team-a", ...metadata },
+    spec: {},
+    ...rest,
+  };
 }
 
 async function patch(t: Test, object: JsonObject, request: JsonObject = {}): Promise<readonly PatchOperation[]> {
@@ -19,8 +25,8 @@ async function patch(t: Test, object: JsonObject, request: JsonObject = {}): Pro
   return patchOf(json) ?? [];
 }
 
-/** What the annotations say once the patch is applied: pointers to keys, unescaped. */
-function after(object: JsonObject, operations: readonly PatchOperation[]): Record<string, unknown> {
+/** Returns the annotations after the patch. */
+function patched(object: JsonObject, operations: readonly PatchOperation[]): Record<string, unknown> {
   const annotations: Record<string, unknown> = { ...objectAt(object, "metadata", "annotations") };
   for (const operation of operations) {
     const key = operation.path.split("/").slice(3).join("/").replaceAll("~1", "/").replaceAll("~0", "~");
@@ -31,50 +37,59 @@ function after(object: JsonObject, operations: readonly PatchOperation[]): Recor
   return annotations;
 }
 
-test("every key is forged at create", async (t) => {
+test("overwrites every annotation forged at create", async (t) => {
   const object = bucket({ annotations: FORGED });
-  t.notMatch(Object.values(after(object, await patch(t, object))), ["forged"]);
+  t.notMatch(Object.values(patched(object, await patch(t, object))), ["forged"]);
 });
 
-test("every key is forged at update, with the truth in the stored object", async (t) => {
+test("overwrites every annotation forged at update, whatever the stored object has", async (t) => {
   const object = bucket({ annotations: FORGED });
-  t.notMatch(Object.values(after(object, await patch(t, object, { operation: "UPDATE", oldObject: bucket() }))), ["forged"]);
+  const operations = await patch(t, object, { operation: "UPDATE", oldObject: bucket() });
+  t.notMatch(Object.values(patched(object, operations)), ["forged"]);
 });
 
-test("the truth of another resource is copied", async (t) => {
-  const shared = bucket({ labels: { tier: "none" }, annotations: { "ack-role-resolver.io/outcome": "selected", "ack-role-resolver.io/selector": "shared" } });
-  t.match(after(shared, await patch(t, shared)), { "ack-role-resolver.io/selector": "team-a", "ack-role-resolver.io/role-arn": "arn:aws:iam::111122223333:role/team-a" });
+test("overwrites annotations copied from another resource", async (t) => {
+  const annotations = { "ack-role-resolver.io/outcome": "selected", "ack-role-resolver.io/selector": "shared" };
+  const object = bucket({ labels: { tier: "none" }, annotations });
+  t.match(patched(object, await patch(t, object)), {
+    "ack-role-resolver.io/selector": "team-a",
+    "ack-role-resolver.io/role-arn": "arn:aws:iam::111122223333:role/team-a",
+  });
 });
 
-test("the object names another namespace than the request", async (t) => {
+test("resolves in the namespace of the request if the object names another one", async (t) => {
   const object = bucket({ namespace: "sandbox" });
-  t.match(after(object, await patch(t, object, { namespace: "team-a" })), { "ack-role-resolver.io/selector": "team-a" });
+  const operations = await patch(t, object, { namespace: "team-a" });
+  t.match(patched(object, operations), { "ack-role-resolver.io/selector": "team-a" });
 });
 
-test("a status is claimed at create, where there is none", async (t) => {
-  const object = bucket({}, { status: { ackResourceMetadata: { ownerAccountID: "999988887777", region: "us-east-1" } } });
-  t.notMatch(after(object, await patch(t, object)), { "ack-role-resolver.io/reason": /Drift/ });
+test("ignores a status submitted at create", async (t) => {
+  const status = { ackResourceMetadata: { ownerAccountID: "999988887777", region: "us-east-1" } };
+  const object = bucket({}, { status });
+  t.notMatch(patched(object, await patch(t, object)), { "ack-role-resolver.io/reason": /Drift/ });
 });
 
-test("annotations are no map at all", async (t) => {
+test("replaces annotations that are not a map", async (t) => {
   for (const annotations of [null, [], "x", 1]) {
     const operations = await patch(t, bucket({ annotations }));
-    t.match(operations, [{ op: "add", path: "/metadata/annotations", value: { "ack-role-resolver.io/outcome": "selected" } }], JSON.stringify(annotations));
+    const value = { "ack-role-resolver.io/outcome": "selected" };
+    t.match(operations, [{ op: "add", path: "/metadata/annotations", value }], JSON.stringify(annotations));
   }
 });
 
-test("a group that only ends alike is taken for ACK's", async (t) => {
+test("ignores a group that only resembles an ACK group", async (t) => {
   for (const group of ["services.k8s.aws", "xservices.k8s.aws", "s3.services.k8s.aws.example.com"]) {
     t.same(await patch(t, { ...bucket(), apiVersion: `${group}/v1alpha1` }), [], group);
   }
 });
 
-test("a delete asks for a patch", async (t) => {
-  t.same(await patch(t, bucket(), { operation: "DELETE", object: null, oldObject: bucket({ annotations: FORGED }) }), []);
-  t.same(await patch(t, bucket(), { operation: "DELETE", object: bucket({ annotations: FORGED }) }), []);
+test("never patches a deletion", async (t) => {
+  const forged = bucket({ annotations: FORGED });
+  t.same(await patch(t, bucket(), { operation: "DELETE", object: null, oldObject: forged }), []);
+  t.same(await patch(t, bucket(), { operation: "DELETE", object: forged }), []);
 });
 
-test("labels and selectors are keys that every JavaScript object answers to", async (t) => {
+test("treats labels that are special keys in JavaScript as data", async (t) => {
   const object = bucket({ labels: JSON.parse('{"__proto__": "x", "constructor": "x", "toString": "x"}') });
-  t.match(after(object, await patch(t, object)), { "ack-role-resolver.io/selector": "team-a" });
+  t.match(patched(object, await patch(t, object)), { "ack-role-resolver.io/selector": "team-a" });
 });

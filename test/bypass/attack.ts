@@ -11,19 +11,29 @@ import {
 export const ASSUME = assumeBody({ RoleArn: ROLE_A });
 /** Granted to the controller of another group. */
 export const OTHER_ROLE = "arn:aws:iam::222222222222:role/other";
-const RDS = selectorObject("rds", { arn: OTHER_ROLE, namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ group: "rds.services.k8s.aws" }] });
+const RDS = selectorObject("rds", {
+  arn: OTHER_ROLE,
+  namespaceSelector: { names: ["team-a"] },
+  resourceTypeSelector: [{ group: "rds.services.k8s.aws" }],
+});
 
-/** An attacker beside a controller. */
+interface RawRequest extends Pick<SignedRequest, "headers" | "payload"> {
+  readonly method: "GET" | "POST";
+}
+
+/** An attacker in the Pod of a controller. */
 export class Attack {
   readonly sidecar: SidecarUnderTest;
   readonly #setup: ConstructorParameters<typeof SidecarUnderTest>[0];
 
-  constructor(setup: ConstructorParameters<typeof SidecarUnderTest>[0] = { objects: [namespaceObject("team-a"), TEAM_A, RDS] }) {
+  constructor(
+    setup: ConstructorParameters<typeof SidecarUnderTest>[0] = { objects: [namespaceObject("team-a"), TEAM_A, RDS] },
+  ) {
     this.#setup = setup;
     this.sidecar = new SidecarUnderTest(setup);
   }
 
-  /** The controller's own. */
+  /** Returns the credentials that the sidecar vends to the controller. */
   async keys(path = "/v1/credentials"): Promise<VendedKeys> {
     return (await this.sidecar.get(path)).json<VendedKeys>();
   }
@@ -36,8 +46,11 @@ export class Attack {
     return send(this.sidecar.app, request);
   }
 
-  /** What STS says to an honest request that `change` has been at. */
-  async after(change: (request: SignedRequest) => Partial<SignedRequest>, signing: Partial<Signing> = {}): Promise<string> {
+  /** Returns the STS error code of a valid request that `change` modifies. */
+  async codeAfter(
+    change: (request: SignedRequest) => Partial<SignedRequest>,
+    signing: Partial<Signing> = {},
+  ): Promise<string> {
     const request = await this.request(signing);
     return (await this.send({ ...request, ...change(request) })).code;
   }
@@ -46,8 +59,8 @@ export class Attack {
     return this.sidecar.get(url, headers);
   }
 
-  /** The status of a request whose path is sent as it is, which inject would tidy up. */
-  async onTheWire(t: Test, path: string, { method, headers, payload }: Pick<SignedRequest, "headers" | "payload"> & { readonly method: "GET" | "POST" }): Promise<number> {
+  /** Returns the status of a request over TCP. Unlike inject, it does not normalize the path. */
+  async statusOverTCP(t: Test, path: string, { method, headers, payload }: RawRequest): Promise<number> {
     const { app } = this.sidecar;
     if (app.addresses().length === 0) {
       await app.listen({ host: "127.0.0.1", port: 0 });
@@ -55,17 +68,20 @@ export class Attack {
     }
     const { port } = boundAddress(app.server);
     return new Promise((resolve, reject) => {
-      const sent = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (response) => resolve(response.resume().statusCode ?? 0));
+      const options = { host: "127.0.0.1", port, path, method, headers, agent: false };
+      const sent = httpRequest(options, (response) => resolve(response.resume().statusCode ?? 0));
       sent.on("error", reject).end(payload);
     });
   }
 
-  /** Another sidecar, of another Pod, with its own keys. */
-  elsewhere(): Attack {
+  /** Returns an attack on the sidecar of another Pod, which has its own keys. */
+  inOtherPod(): Attack {
     return new Attack(this.#setup);
   }
 }
 
-export function withHeaders(changed: Readonly<Record<string, string>>): (request: SignedRequest) => Partial<SignedRequest> {
+export function withHeaders(
+  changed: Readonly<Record<string, string>>,
+): (request: SignedRequest) => Partial<SignedRequest> {
   return ({ headers }) => ({ headers: { ...headers, ...changed } });
 }

@@ -1,82 +1,113 @@
-// Ways to have a resource managed with another role, or deleted with one, than whoever writes it may choose.
+// Attempts to manage or delete a resource with a role that its author may not use.
 import { test } from "tap";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
 const SELECTOR = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
-const tier = (name: string, arn: string): JsonObject => ({
-  ...SELECTOR, metadata: { name }, spec: { arn, namespaceSelector: { names: ["sandbox"] }, resourceLabelSelector: { matchLabels: { [name]: "yes" } } },
-});
-const EXISTS = { status: { ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "111122223333" } } };
+const EXISTING = { status: { ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "111122223333" } } };
 
-function bucket(labels: JsonObject, metadata: JsonObject = {}, rest: JsonObject = EXISTS): JsonObject {
-  return { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b", namespace: "sandbox", labels, ...metadata }, ...rest };
+function selector(name: string): JsonObject {
+  return {
+    ...SELECTOR,
+    metadata: { name },
+    spec: {
+      arn: `arn:aws:iam::111122223333:role/${name}`,
+      namespaceSelector: { names: ["sandbox"] },
+      resourceLabelSelector: { matchLabels: { [name]: "yes" } },
+    },
+  };
 }
 
-const low = bucket({ low: "yes" });
-const high = bucket({ high: "yes" });
+function bucket(labels: JsonObject, metadata: JsonObject = {}, rest: JsonObject = EXISTING): JsonObject {
+  return {
+    apiVersion: "s3.services.k8s.aws/v1alpha1",
+    kind: "Bucket",
+    metadata: { name: "b", namespace: "sandbox", labels, ...metadata },
+    ...rest,
+  };
+}
 
-/** In sandbox `low` and `high` each select what is labelled so, both in the account of the resource. */
+const LOW = bucket({ low: "yes" });
+const HIGH = bucket({ high: "yes" });
+
+/**
+ * Returns a webhook with the selectors low and high, which select by label in sandbox, in the account of the resource.
+ */
 function webhook(): WebhookUnderTest {
-  return webhookUnderTest(new FakeSource([...COMPANY, tier("low", "arn:aws:iam::111122223333:role/low"), tier("high", "arn:aws:iam::111122223333:role/high")]));
+  return webhookUnderTest(new FakeSource([...COMPANY, selector("low"), selector("high")]));
 }
 
-async function codes(object: JsonObject, oldObject: JsonObject | null, request: JsonObject = {}, under = webhook()): Promise<unknown> {
+/** Returns the codes of a denial, or "allowed". */
+async function post(object: JsonObject, oldObject: JsonObject | null, request: JsonObject = {}): Promise<string> {
   const operation = oldObject === null ? "CREATE" : "UPDATE";
-  const response = objectAt((await under.post("/validate/resources", reviewOf(object, { operation, oldObject, ...request }))).json, "response");
-  return response["allowed"] === true ? "allowed" : String(objectAt(response, "status")["message"]).split("\n").map((line) => line.split(" ")[0]).join(",");
+  const review = reviewOf(object, { operation, oldObject, ...request });
+  const response = objectAt((await webhook().post("/validate/resources", review)).json, "response");
+  if (response["allowed"] === true) return "allowed";
+  const lines = String(objectAt(response, "status")["message"]).split("\n");
+  return lines.map((line) => line.split(" ")[0]).join(",");
 }
 
-test("labels move it to another role", async (t) => {
-  t.equal(await codes(high, low), "ACK-06");
-  t.equal(await codes(bucket({ low: "yes", app: "x" }), low), "allowed", "another label does not");
+test("denies labels that move the resource to another role", async (t) => {
+  t.equal(await post(HIGH, LOW), "ACK-06");
+  t.equal(await post(bucket({ low: "yes", app: "x" }), LOW), "allowed", "an unrelated label");
 });
 
-test("labels move it by way of a conflict", async (t) => {
+test("denies labels that move the resource to another role through a conflict", async (t) => {
   const both = bucket({ low: "yes", high: "yes" });
-  t.equal(await codes(both, low), "allowed", "in is warned of");
-  t.equal(await codes(high, both), "ACK-06", "out is refused");
-  t.equal(await codes(low, both), "ACK-06", "to either, since nobody knows which it had");
+  t.equal(await post(both, LOW), "allowed", "the conflict itself is a warning");
+  t.equal(await post(HIGH, both), "ACK-06", "resolving it is denied");
+  t.equal(await post(LOW, both), "ACK-06", "for either role, because the previous role is unknown");
 });
 
-test("labels move it by way of the controller's own role", async (t) => {
-  t.equal(await codes(bucket({}), low), "ACK-06,ACK-08");
+test("denies labels that move the resource to the controller's own role", async (t) => {
+  t.equal(await post(bucket({}), LOW), "ACK-06,ACK-08");
 });
 
-test("labels move it beside a change of finalizers, of the webhook's annotations or of a status", async (t) => {
-  t.equal(await codes({ ...high, metadata: { ...objectAt(high, "metadata"), finalizers: ["x"] } }, low), "ACK-06");
-  t.equal(await codes(bucket({ high: "yes" }, { annotations: { "ack-role-resolver.io/selector": "high" } }), low), "ACK-06");
-  t.equal(await codes(bucket({ high: "yes" }, {}, { status: {} }), low), "ACK-06", "a status that is claimed to be empty");
+test("denies moving labels combined with changes of finalizers, resolution annotations or status", async (t) => {
+  t.equal(await post({ ...HIGH, metadata: { ...objectAt(HIGH, "metadata"), finalizers: ["x"] } }, LOW), "ACK-06");
+  const annotations = { "ack-role-resolver.io/selector": "high" };
+  t.equal(await post(bucket({ high: "yes" }, { annotations }), LOW), "ACK-06");
+  t.equal(await post(bucket({ high: "yes" }, {}, { status: {} }), LOW), "ACK-06", "an empty submitted status");
 });
 
-test("its author waives the check himself", async (t) => {
-  t.equal(await codes(bucket({ high: "yes" }, { annotations: { "ack-role-resolver.io/allow": "ACK-06" } }), low), "ACK-06");
+test("denies moving labels with a waiver, which no user may set for ACK-06", async (t) => {
+  const waived = bucket({ high: "yes" }, { annotations: { "ack-role-resolver.io/allow": "ACK-06" } });
+  t.equal(await post(waived, LOW), "ACK-06");
   const admin = { userInfo: { username: "root", groups: ["system:masters"] } };
-  t.equal(await codes(bucket({ high: "yes" }, { annotations: { "ack-role-resolver.io/allow": "ACK-06" } }), low, admin), "ACK-06", "it is nobody's to waive");
+  t.equal(await post(waived, LOW, admin), "ACK-06");
 });
 
-test("the object claims to be on its way out", async (t) => {
-  t.equal(await codes(bucket({ high: "yes" }, { deletionTimestamp: "2026-03-01T12:00:00Z" }), low), "ACK-06");
+test("denies moving labels on an object with a submitted deletionTimestamp", async (t) => {
+  t.equal(await post(bucket({ high: "yes" }, { deletionTimestamp: "2026-03-01T12:00:00Z" }), LOW), "ACK-06");
 });
 
-test("the object names another namespace than the request, where no selector reads its label", async (t) => {
-  t.equal(await codes(bucket({ high: "yes" }, { namespace: "elsewhere" }), low, { namespace: "sandbox" }), "ACK-06");
+test("denies moving labels if the object names another namespace than the request", async (t) => {
+  const elsewhere = bucket({ high: "yes" }, { namespace: "elsewhere" });
+  t.equal(await post(elsewhere, LOW, { namespace: "sandbox" }), "ACK-06");
 });
 
-test("the requester calls himself like a controller", async (t) => {
-  for (const username of ["ack-system/ack-s3-controller", "system:serviceaccount:team-a:ack-s3-controller", "system:serviceaccount:ack-system:ack-s3-controller"]) {
-    t.equal(await codes(high, low, { userInfo: { username, groups: ["system:serviceaccounts"] } }), "ACK-06", `${username}, whom no setting names`);
+test("denies moving labels by a requester with the name of a controller that is not in the settings", async (t) => {
+  const usernames = [
+    "ack-system/ack-s3-controller", "system:serviceaccount:team-a:ack-s3-controller",
+    "system:serviceaccount:ack-system:ack-s3-controller",
+  ];
+  for (const username of usernames) {
+    const userInfo = { username, groups: ["system:serviceaccounts"] };
+    t.equal(await post(HIGH, LOW, { userInfo }), "ACK-06", username);
   }
 });
 
-test("a foreign resource is deleted after its labels, or by one who calls himself a cleaner", async (t) => {
-  const unlabelled = bucket({});
-  const deletion = { operation: "DELETE", object: null, oldObject: unlabelled };
-  t.equal(await codes(unlabelled, null, deletion), "ACK-30");
+test("denies the deletion of a foreign resource after its labels, by a false cleaner or with a waiver", async (t) => {
+  const unlabeled = bucket({});
+  const deletion = { operation: "DELETE", object: null, oldObject: unlabeled };
+  t.equal(await post(unlabeled, null, deletion), "ACK-30");
   const cleaner = { userInfo: { username: "system:serviceaccount:team-a:generic-garbage-collector", groups: [] } };
-  t.equal(await codes(unlabelled, null, { ...deletion, ...cleaner }), "ACK-30");
-  t.equal(await codes(bucket({}, { annotations: { "ack-role-resolver.io/allow": "ACK-30" } }), null, {
-    ...deletion, oldObject: bucket({}, { annotations: { "ack-role-resolver.io/allow": "ACK-30" } }),
-  }), "ACK-30", "waived by one who may not");
+  t.equal(await post(unlabeled, null, { ...deletion, ...cleaner }), "ACK-30");
+  const waived = bucket({}, { annotations: { "ack-role-resolver.io/allow": "ACK-30" } });
+  t.equal(
+    await post(waived, null, { ...deletion, oldObject: waived }),
+    "ACK-30",
+    "a waiver by a user who may not waive",
+  );
 });

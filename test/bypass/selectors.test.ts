@@ -1,4 +1,4 @@
-// Ways round the refusal of malformed selectors, each named by what the attacker does.
+// Attempts to get a malformed selector past the webhook.
 import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { reviewOf } from "../webhook/reviews.ts";
@@ -9,112 +9,135 @@ const USER = { userInfo: { username: "mallory", groups: ["developers", "system:a
 const MASTER = { userInfo: { username: "root", groups: ["system:masters"] } };
 
 function selector(spec: object, metadata: JsonObject = {}): JsonObject {
-  return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "x", ...metadata }, spec };
+  return {
+    apiVersion: "services.k8s.aws/v1alpha1",
+    kind: "IAMRoleSelector",
+    metadata: { name: "x", ...metadata },
+    spec,
+  };
 }
 
-interface Answer {
+interface Response {
   readonly allowed: unknown;
   readonly message: string;
   readonly text: string;
 }
 
-async function ask(t: Test, object: JsonObject | string, request: JsonObject = {}): Promise<Answer> {
+async function post(t: Test, object: JsonObject | string, request: JsonObject = {}): Promise<Response> {
   const webhook = webhookUnderTest();
   t.teardown(() => webhook.app.close());
-  const { status, json, text } = await webhook.post("/validate/iamroleselectors", typeof object === "string" ? object : reviewOf(object, { ...USER, ...request }));
+  const body = typeof object === "string" ? object : reviewOf(object, { ...USER, ...request });
+  const { status, json, text } = await webhook.post("/validate/iamroleselectors", body);
   t.equal(status, 200);
-  return { allowed: field(field(json, "response"), "allowed"), message: stringAt(json, "response", "status", "message") ?? "", text };
+  const message = stringAt(json, "response", "status", "message") ?? "";
+  return { allowed: field(field(json, "response"), "allowed"), message, text };
 }
 
 async function denied(t: Test, object: JsonObject, request: JsonObject, message: RegExp): Promise<void> {
-  const answer = await ask(t, object, request);
-  t.equal(answer.allowed, false);
-  t.match(answer.message, message);
+  const response = await post(t, object, request);
+  t.equal(response.allowed, false);
+  t.match(response.message, message);
 }
 
 const GOOD = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
 const EVERYTHING = { arn: ROLE };
 
-test("a tenant waives a check on an object of theirs", async (t) => {
+test("ignores a waiver by a user who may not waive checks", async (t) => {
   const waived = selector(EVERYTHING, { annotations: { "ack-role-resolver.io/allow": "IRS-15" } });
   await denied(t, waived, USER, /IRS-15 spec: .*the waiver on it is ignored, since the requester may not waive checks/);
-  t.equal((await ask(t, waived, MASTER)).allowed, true, "who may waive does");
+  t.equal((await post(t, waived, MASTER)).allowed, true, "a user who may waive checks");
 });
 
-test("one who may waive waives a check that nobody can", async (t) => {
-  const waived = selector({ ...GOOD, arn: "not-an-arn" }, { annotations: { "ack-role-resolver.io/allow": "IRS-02, IRS-03" } });
+test("ignores a waiver of a check that cannot be waived", async (t) => {
+  const waived = selector(
+    { ...GOOD, arn: "not-an-arn" },
+    { annotations: { "ack-role-resolver.io/allow": "IRS-02, IRS-03" } },
+  );
   await denied(t, waived, MASTER, /^IRS-02 spec\.arn: "not-an-arn" is not an ARN/);
 });
 
-test("a group is claimed in another field than the API server's", async (t) => {
+test("ignores groups that are not a list, and groups in userInfo.extra", async (t) => {
   const object = selector(EVERYTHING, { annotations: { "ack-role-resolver.io/allow": "IRS-15" } });
-  await denied(t, object, { userInfo: { username: "mallory", groups: "system:masters", extra: { groups: ["system:masters"] } } }, /IRS-15/);
+  const userInfo = { username: "mallory", groups: "system:masters", extra: { groups: ["system:masters"] } };
+  await denied(t, object, { userInfo }, /IRS-15/);
 });
 
-test("the new object claims to be on its way out", async (t) => {
-  const claimed = selector({ ...GOOD, arn: "not-an-arn" }, { deletionTimestamp: "2026-11-21T00:00:00Z", deletionGracePeriodSeconds: 0 });
-  await denied(t, claimed, { operation: "UPDATE", oldObject: selector(GOOD) }, /IRS-02/);
+test("denies a malformed update with a submitted deletionTimestamp", async (t) => {
+  const deleting = { deletionTimestamp: "2026-11-21T00:00:00Z", deletionGracePeriodSeconds: 0 };
+  const submitted = selector({ ...GOOD, arn: "not-an-arn" }, deleting);
+  await denied(t, submitted, { operation: "UPDATE", oldObject: selector(GOOD) }, /IRS-02/);
 });
 
-test("a fault rides on a change of finalizers", async (t) => {
-  const changed = selector({ ...GOOD, namespaceSelector: { names: ["team-a", "team-a"] } }, { finalizers: ["example.com/wait"] });
+test("denies a fault combined with a change of finalizers", async (t) => {
+  const spec = { ...GOOD, namespaceSelector: { names: ["team-a", "team-a"] } };
+  const changed = selector(spec, { finalizers: ["example.com/wait"] });
   await denied(t, changed, { operation: "UPDATE", oldObject: selector(GOOD) }, /IRS-08/);
 });
 
-test("a new fault hides behind an old one of the same check", async (t) => {
+test("denies a new fault next to a stored fault of the same check", async (t) => {
   const twice = (...names: string[]): JsonObject => selector({ ...GOOD, namespaceSelector: { names } });
-  await denied(t, twice("a", "a", "b", "b"), { operation: "UPDATE", oldObject: twice("a", "a", "b") }, /IRS-08 spec\.namespaceSelector\.names\[3\]: "b" is listed already/);
-  t.equal((await ask(t, twice("b", "a", "a"), { operation: "UPDATE", oldObject: twice("a", "a", "b") })).allowed, true, "the old fault in another place is the old fault");
+  const update = { operation: "UPDATE", oldObject: twice("a", "a", "b") };
+  const message = /IRS-08 spec\.namespaceSelector\.names\[3\]: "b" is listed already/;
+  await denied(t, twice("a", "a", "b", "b"), update, message);
+  const moved = await post(t, twice("b", "a", "a"), update);
+  t.equal(moved.allowed, true, "a stored fault at another position is not new");
 });
 
-test("the operation is CREATE while a stored object is sent along", async (t) => {
+test("denies a malformed create even with a stored object", async (t) => {
   const bad = selector({ ...GOOD, arn: "not-an-arn" });
   await denied(t, bad, { operation: "CREATE", oldObject: bad }, /IRS-02/);
 });
 
-test("another version of the kind is used", async (t) => {
+test("denies a malformed selector of another version", async (t) => {
   await denied(t, { ...selector({ ...GOOD, arn: "not-an-arn" }), apiVersion: "services.k8s.aws/v1" }, {}, /IRS-02/);
 });
 
-test("a dry run probes for another answer", async (t) => {
+test("denies a malformed selector in a dry run", async (t) => {
   await denied(t, selector({ ...GOOD, arn: "not-an-arn" }), { dryRun: true }, /IRS-02/);
 });
 
-test("the spec hides under a key that is special in JavaScript", async (t) => {
+test("denies a selector with its spec under a key that is special in JavaScript", async (t) => {
   const body = JSON.stringify(reviewOf(selector({ arn: "not-an-arn" }), USER));
   for (const key of ["__proto__", "constructor"]) {
     const hidden = body.replace('"spec":{"arn":"not-an-arn"}', `"${key}":${JSON.stringify({ spec: GOOD })}`);
     t.not(hidden, body);
-    const { allowed, message } = await ask(t, hidden);
+    const { allowed, message } = await post(t, hidden);
     t.equal(allowed, false, key);
     t.match(message, /IRS-01 spec\.arn: the role is missing/);
   }
 });
 
-test("a look-alike of a namespace, and text that is invisible or moves the cursor", async (t) => {
+test("denies names with look-alike, invisible or control characters and prints none of them", async (t) => {
   for (const name of ["te\u0430m-a", "team-a\u200b", "team-a\n", " team-a", "team-a\u001b[2K", "TEAM-A"]) {
-    const { allowed, text } = await ask(t, selector({ arn: ROLE, namespaceSelector: { names: [name] } }));
+    const { allowed, text } = await post(t, selector({ arn: ROLE, namespaceSelector: { names: [name] } }));
     t.equal(allowed, false, JSON.stringify(name));
-    t.notMatch(text, /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u, "nothing of it reaches a terminal raw");
+    t.notMatch(text, /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u, "the response is printable");
   }
 });
 
-test("an ARN is dressed up", async (t) => {
-  for (const arn of [`${ROLE} `, `${ROLE}\n`, ROLE.replace("role", "Role"), ROLE.replace("arn:", "ARN:"), `${ROLE}/`, ROLE.replace("111122223333", "１１１１２２２２３３３３"), `${ROLE}:x`, `arn:aws:sts::111122223333:assumed-role/team-a/s`]) {
-    t.equal((await ask(t, selector({ ...GOOD, arn }))).allowed, false, JSON.stringify(arn));
+test("denies an ARN with additional or different characters", async (t) => {
+  const arns = [
+    `${ROLE} `, `${ROLE}\n`, ROLE.replace("role", "Role"), ROLE.replace("arn:", "ARN:"), `${ROLE}/`,
+    ROLE.replace("111122223333", "１１１１２２２２３３３３"), `${ROLE}:x`,
+    "arn:aws:sts::111122223333:assumed-role/team-a/s",
+  ];
+  for (const arn of arns) {
+    t.equal((await post(t, selector({ ...GOOD, arn }))).allowed, false, JSON.stringify(arn));
   }
 });
 
-test("the restriction is written so that controllers drop it", async (t) => {
+test("denies restrictions that controllers ignore", async (t) => {
   const expressions = { matchExpressions: [{ key: "team", operator: "In", values: ["a"] }] };
-  await denied(t, selector({ arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: {}, ...expressions } } }), {}, /IRS-35/);
+  const namespaceSelector = { names: [], labelSelector: { matchLabels: {}, ...expressions } };
+  await denied(t, selector({ arn: ROLE, namespaceSelector }), {}, /IRS-35/);
   await denied(t, selector({ arn: ROLE, resourceLabelSelector: { matchLabels: { team: null } } }), {}, /IRS-00/);
-  await denied(t, selector({ arn: ROLE, resourceTypeSelector: [{ group: "", version: "", kind: "" }] }), {}, /IRS-12/);
+  const resourceTypeSelector = [{ group: "", version: "", kind: "" }];
+  await denied(t, selector({ arn: ROLE, resourceTypeSelector }), {}, /IRS-12/);
 });
 
-test("so many faults that the answer itself would fail", async (t) => {
+test("denies a selector with 20,000 faults", async (t) => {
   const names = Array.from({ length: 20_000 }, () => "a");
-  const { allowed, text } = await ask(t, selector({ arn: ROLE, namespaceSelector: { names } }));
+  const { allowed, text } = await post(t, selector({ arn: ROLE, namespaceSelector: { names } }));
   t.equal(allowed, false);
   t.ok(text.length > 0);
 });

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { fixture, reviewOf } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
 
-test("a resolution is one line with who asked, what for and what came of it", async (t) => {
+test("logs one line for a resolution with the requester, the object and the result", async (t) => {
   const webhook = webhookUnderTest();
   webhook.requestMs = 1.23456;
   await webhook.post("/mutate/resources", fixture("bucket-create-selected"));
@@ -30,15 +30,21 @@ test("a resolution is one line with who asked, what for and what came of it", as
   });
 });
 
-test("a conflict names every selector, the default none", async (t) => {
+test("logs every selector of a conflict, and none for the default role", async (t) => {
   const webhook = webhookUnderTest();
   await webhook.post("/mutate/resources", fixture("bucket-create-conflict"));
   await webhook.post("/mutate/resources", fixture("bucket-create-default"));
-  t.match(webhook.lines[0], { outcome: "conflict", selector: null, conflicting_selectors: ["shared", "team-a"], role_arn: null });
-  t.match(webhook.lines[1], { outcome: "default", selector: null, account_id: "777788889999", role_arn: null, dry_run: true });
+  const [conflict, byDefault] = webhook.lines;
+  t.match(conflict, {
+    outcome: "conflict",
+    selector: null,
+    conflicting_selectors: ["shared", "team-a"],
+    role_arn: null,
+  });
+  t.match(byDefault, { outcome: "default", selector: null, account_id: "777788889999", role_arn: null, dry_run: true });
 });
 
-test("a denial lists its codes, a skipped review its reason", async (t) => {
+test("logs the codes of a denial and the reason of a skipped review", async (t) => {
   const webhook = webhookUnderTest();
   await webhook.post("/validate/iamroleselectors", fixture("selector-create-malformed"));
   await webhook.post("/validate/iamroleselectors", fixture("selector-update-finalizers"));
@@ -46,16 +52,17 @@ test("a denial lists its codes, a skipped review its reason", async (t) => {
   t.match(webhook.lines[1], { answer: "skipped", outcome: "skipped", reason: "bookkeeping only", codes: [] });
 });
 
-test("object bodies are in no line", async (t) => {
+test("logs no part of the object", async (t) => {
   const webhook = webhookUnderTest();
-  const object = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b", namespace: "team-a" }, spec: { secret: "planted" } };
+  const metadata = { name: "b", namespace: "team-a" };
+  const object = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata, spec: { secret: "planted" } };
   await webhook.post("/mutate/resources", reviewOf(object));
   await webhook.post("/mutate/resources", JSON.stringify(reviewOf(object)).slice(1));
   t.equal(webhook.lines.length, 2);
   t.notMatch(JSON.stringify(webhook.lines), "planted");
 });
 
-test("requests, findings and resolutions are counted under bounded labels", async (t) => {
+test("counts requests, findings and resolutions with bounded label values", async (t) => {
   const webhook = webhookUnderTest();
   await webhook.post("/validate/iamroleselectors", fixture("selector-create-malformed"));
   await webhook.post("/validate/iamroleselectors", fixture("selector-update-old-faults"));
@@ -64,36 +71,37 @@ test("requests, findings and resolutions are counted under bounded labels", asyn
   await webhook.post("/mutate/resources", "");
   const metrics = await webhook.registry.metrics();
   for (const line of [
-    `ack_role_resolver_webhook_requests_total{path="/validate/iamroleselectors",operation="CREATE",outcome="denied"} 1`,
-    `ack_role_resolver_webhook_requests_total{path="/validate/iamroleselectors",operation="UPDATE",outcome="allowed"} 1`,
-    `ack_role_resolver_webhook_requests_total{path="/mutate/resources",operation="CREATE",outcome="patched"} 1`,
-    `ack_role_resolver_webhook_requests_total{path="/mutate/resources",operation="unknown",outcome="error"} 1`,
-    `ack_role_resolver_webhook_errors_total{path="/mutate/resources",code="ERR_REQUEST_MALFORMED"} 1`,
-    `ack_role_resolver_webhook_findings_total{code="IRS-02",severity="deny"} 1`,
-    `ack_role_resolver_webhook_findings_total{code="IRS-02",severity="warn"} 1`,
-    `ack_role_resolver_webhook_resolutions_total{outcome="conflict"} 1`,
-    `ack_role_resolver_webhook_request_duration_seconds_bucket{le="0.0025",path="/mutate/resources"} 1`,
-    `ack_role_resolver_webhook_request_duration_seconds_bucket{le="0.005",path="/mutate/resources"} 2`,
+    `requests_total{path="/validate/iamroleselectors",operation="CREATE",outcome="denied"} 1`,
+    `requests_total{path="/validate/iamroleselectors",operation="UPDATE",outcome="allowed"} 1`,
+    `requests_total{path="/mutate/resources",operation="CREATE",outcome="patched"} 1`,
+    `requests_total{path="/mutate/resources",operation="unknown",outcome="error"} 1`,
+    `errors_total{path="/mutate/resources",code="ERR_REQUEST_MALFORMED"} 1`,
+    `findings_total{code="IRS-02",severity="deny"} 1`,
+    `findings_total{code="IRS-02",severity="warn"} 1`,
+    `resolutions_total{outcome="conflict"} 1`,
+    `request_duration_seconds_bucket{le="0.0025",path="/mutate/resources"} 1`,
+    `request_duration_seconds_bucket{le="0.005",path="/mutate/resources"} 2`,
   ]) {
-    t.match(metrics, line);
+    t.match(metrics, `ack_role_resolver_webhook_${line}`);
   }
   t.notMatch(metrics, /team-a|alice|arn:/);
 });
 
-test("a fault of ours is a 500 without its cause, which the log has", async (t) => {
+test("answers an internal error with a 500 and logs its cause", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = webhookUnderTest(source);
-  source.inventory.selectorsOfNamespace = () => {
+  source.inventory.selectors.inNamespace = () => {
     throw new Error("planted");
   };
-  const answer = await webhook.post("/mutate/resources", fixture("bucket-create-selected"));
-  t.equal(answer.status, 500);
-  t.equal(answer.type, "application/json");
-  t.match(answer.json, {
+  const response = await webhook.post("/mutate/resources", fixture("bucket-create-selected"));
+  t.equal(response.status, 500);
+  t.equal(response.type, "application/json");
+  t.match(response.json, {
     kind: "Status",
     reason: "InternalError",
-    message: "ERR_INTERNAL: the review could not be judged, for a fault of the webhook itself; its log says more",
+    message: "ERR_INTERNAL: The webhook failed with an internal error. See its log for the cause.",
   });
-  t.notMatch(answer.text, "planted");
-  t.match(webhook.lines[0], { level: "warn", codes: ["ERR_INTERNAL"], err: { message: "planted" }, uid: "705ab4f5-6393-11e8-b7cc-42010a800020" });
+  t.notMatch(response.text, "planted");
+  const uid = "705ab4f5-6393-11e8-b7cc-42010a800020";
+  t.match(webhook.lines[0], { level: "warn", codes: ["ERR_INTERNAL"], err: { message: "planted" }, uid });
 });

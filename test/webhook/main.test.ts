@@ -19,6 +19,7 @@ import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
 
 const [first, second] = await makePairs();
 const log = createLogger({ name: "webhook", level: "silent" });
+const FLAGS = { cluster: true, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" };
 
 interface Answer {
   readonly status: number | undefined;
@@ -28,14 +29,21 @@ interface Answer {
 
 async function running(t: Test, dir: string, source = new FakeSource(COMPANY)): Promise<RunningWebhook> {
   source.status = { loaded: true, lastSyncMs: systemClock.now(), fault: null };
-  const settings = readSettings("webhook", { cluster: true, tlsDir: dir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" }, {});
+  const settings = readSettings("webhook", { ...FLAGS, tlsDir: dir }, {});
   const webhook = await runWebhook(settings, { source, log });
   t.teardown(() => webhook.close().catch(() => {}));
   return webhook;
 }
 
-/** Sends a review over a connection of `agent`; `ca` is all that is trusted. */
-async function send(webhook: RunningWebhook, options: { readonly ca: string; readonly agent?: Agent; readonly body?: unknown; readonly path?: string }): Promise<Answer> {
+interface SendOptions {
+  /** The only trusted certificate authority. */
+  readonly ca: string;
+  readonly agent?: Agent;
+  readonly body?: unknown;
+  readonly path?: string;
+}
+
+async function send(webhook: RunningWebhook, options: SendOptions): Promise<Answer> {
   const { ca, agent, path = "/mutate/resources", body = fixture("bucket-create-selected") } = options;
   const headers = { "content-type": "application/json" };
   const sent = request(`https://${webhook.address}${path}`, { method: "POST", ca, headers, ...(agent && { agent }) });
@@ -54,8 +62,8 @@ async function dirWith(t: Test): Promise<string> {
   return dir;
 }
 
-/** The serial number of the certificate that a new connection is served with. */
-async function served(webhook: RunningWebhook): Promise<string> {
+/** Returns the serial number of the certificate of a new connection. */
+async function servedSerial(webhook: RunningWebhook): Promise<string> {
   const [host, port] = webhook.address.split(":");
   const socket = connect({ host, port: Number(port), rejectUnauthorized: false });
   await once(socket, "secureConnect");
@@ -69,20 +77,21 @@ async function health(webhook: RunningWebhook, path: string): Promise<readonly [
   return [response.status, await response.text()];
 }
 
-/** Asks again until the answer is there, as Prometheus would; each time is an event of its own. */
-async function metric(webhook: RunningWebhook, line: string): Promise<void> {
+/** Scrapes the metrics until they contain the line. */
+async function untilMetric(webhook: RunningWebhook, line: string): Promise<void> {
   let text = "";
   while (!text.includes(line)) [, text] = await health(webhook, "/metrics");
 }
 
-test("over TLS the answer is the same, HTTP/1.1, and metrics and readiness are there", async (t) => {
+test("serves reviews over TLS, and metrics and readiness over HTTP", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = await running(t, await dirWith(t), source);
   const { status, text } = await send(webhook, { ca: first.ca });
   t.equal(status, 200);
   t.match(JSON.parse(text), { response: { patchType: "JSONPatch" } });
-  const denied = await send(webhook, { ca: first.ca, path: "/validate/iamroleselectors", body: fixture("selector-create-malformed") });
-  t.equal(denied.text, golden("validate-iamroleselectors.selector-create-malformed"));
+  const body = fixture("selector-create-malformed");
+  const denied = await send(webhook, { ca: first.ca, path: "/validate/iamroleselectors", body });
+  t.equal(denied.text, golden("validate-iamroleselectors.selector-create-malformed", denied.text));
   t.same(await health(webhook, "/readyz"), [200, "ok\n"]);
   const [, metrics] = await health(webhook, "/metrics");
   t.match(metrics, "ack_role_resolver_inventory_loaded 1");
@@ -90,59 +99,64 @@ test("over TLS the answer is the same, HTTP/1.1, and metrics and readiness are t
   t.match(metrics, /ack_role_resolver_inventory_age_seconds \d/);
   t.match(metrics, /ack_role_resolver_webhook_certificate_expiry_timestamp_seconds \d{10}/);
   source.status = { loaded: false, lastSyncMs: null, fault: "the API server cannot be reached" };
-  t.same(await health(webhook, "/readyz"), [503, "the inventory is not loaded yet: the API server cannot be reached\n"]);
+  t.same(await health(webhook, "/readyz"), [
+    503,
+    "the inventory is not loaded yet: the API server cannot be reached\n",
+  ]);
   t.same(await health(webhook, "/healthz"), [200, "ok\n"]);
-  t.notMatch((await health(webhook, "/metrics"))[1], /^ack_role_resolver_inventory_age_seconds/m, "what was never loaded has no age");
+  const [, unloaded] = await health(webhook, "/metrics");
+  t.notMatch(unloaded, /^ack_role_resolver_inventory_age_seconds/m, "an unloaded inventory has no age");
 });
 
-test("a client that trusts another authority is a failed handshake, which is counted", async (t) => {
+test("counts the failed handshake of a client that trusts another authority", async (t) => {
   const webhook = await running(t, await dirWith(t));
   await t.rejects(send(webhook, { ca: second.ca }), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
-  await metric(webhook, "ack_role_resolver_webhook_tls_handshake_errors_total 1");
+  await untilMetric(webhook, "ack_role_resolver_webhook_tls_handshake_errors_total 1");
   t.equal((await send(webhook, { ca: first.ca })).status, 200);
 });
 
-test("new certificates are served without a restart, while a kept connection goes on with the old", async (t) => {
+test("serves a new certificate without a restart, while open connections keep working", async (t) => {
   const dir = await dirWith(t);
   const webhook = await running(t, dir);
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
   await send(webhook, { ca: first.ca, agent });
-  const before = await served(webhook);
+  const before = await servedSerial(webhook);
   await storeCertificates(dir, second, { force: true });
-  await metric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
-  t.not(await served(webhook), before);
+  await untilMetric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
+  t.not(await servedSerial(webhook), before);
   t.equal((await send(webhook, { ca: second.ca })).status, 200);
-  t.equal((await send(webhook, { ca: first.ca, agent })).status, 200, "the kept connection");
+  t.equal((await send(webhook, { ca: first.ca, agent })).status, 200, "the open connection");
   await t.rejects(send(webhook, { ca: first.ca }), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
 });
 
-test("a key that does not fit is refused, counted, and the old pair is served on", async (t) => {
+test("rejects and counts a key that does not match its certificate, and serves the previous pair", async (t) => {
   const dir = await dirWith(t);
   const webhook = await running(t, dir);
-  const before = await served(webhook);
+  const before = await servedSerial(webhook);
   await writeFile(join(dir, "tls.key"), second.key);
-  await metric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="fault"} 1`);
-  t.equal(await served(webhook), before);
+  await untilMetric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="fault"} 1`);
+  t.equal(await servedSerial(webhook), before);
   t.equal((await send(webhook, { ca: first.ca })).status, 200);
   await storeCertificates(dir, second, { force: true });
-  await metric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
-  t.not(await served(webhook), before);
+  await untilMetric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
+  t.not(await servedSerial(webhook), before);
 });
 
-test("stopping: not ready, every answer closes its connection, what is in flight is answered, then nothing listens", async (t) => {
+test("stops: turns unready, closes connections, answers requests in flight, then closes the listeners", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = await running(t, await dirWith(t), source);
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
   t.equal((await send(webhook, { ca: first.ca, agent })).connection, "keep-alive");
   const { promise: drained, resolve: endDrain } = Promise.withResolvers<void>();
-  const stopped = drainAndClose({ log, drain: webhook.drain, drainMs: 10_000, wait: () => drained, close: () => webhook.close() });
+  const close = (): Promise<void> => webhook.close();
+  const stopped = drainAndClose({ log, drain: webhook.drain, drainMs: 10_000, wait: () => drained, close });
   t.same(await health(webhook, "/readyz"), [503, "the webhook is shutting down\n"]);
   const late = await send(webhook, { ca: first.ca, agent });
-  t.same([late.status, late.connection], [200, "close"], "still answered, and told to leave");
+  t.same([late.status, late.connection], [200, "close"], "answered, and the connection is closed");
 
-  // This one waits for a namespace until after the listener has closed.
+  // This request waits for a namespace until after the listener is closed.
   const listening = source.listeners;
   const inFlight = send(webhook, { ca: first.ca, body: fixture("bucket-create-unknown-namespace") });
   while (source.listeners === listening) await new Promise((done) => setImmediate(done));
@@ -155,20 +169,20 @@ test("stopping: not ready, every answer closes its connection, what is in flight
   await t.rejects(health(webhook, "/healthz"));
 });
 
-test("an idle connection is kept past the 90 s for which the API server keeps it", (t) => {
+test("keeps idle connections open for longer than the 90 s of the API server", (t) => {
   const { server } = webhookUnderTest().app;
   t.equal(server.keepAliveTimeout, 120_000);
   t.equal(server.headersTimeout, 10_000);
   t.equal(server.requestTimeout, 15_000);
   t.equal(server.timeout, 0);
-  t.match(server, { connectionsCheckingInterval: 1_000 }, "and the two are looked after each second");
+  t.match(server, { connectionsCheckingInterval: 1_000 }, "both timeouts are checked each second");
   t.end();
 });
 
-test("what cannot start says why, and leaves nothing listening", async (t) => {
+test("rejects unusable settings with an ERR_CONFIG_* error and leaves no listener open", async (t) => {
   const dir = await dirWith(t);
   const start = (flags: Record<string, string>): Promise<RunningWebhook> => (
-    runWebhook(readSettings("webhook", { cluster: true, tlsDir: dir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", ...flags }, {}), { source: new FakeSource(), log })
+    runWebhook(readSettings("webhook", { ...FLAGS, tlsDir: dir, ...flags }, {}), { source: new FakeSource(), log })
   );
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
@@ -178,7 +192,10 @@ test("what cannot start says why, and leaves nothing listening", async (t) => {
     code: "ERR_CONFIG_PORT_IN_USE",
     message: `--listen 127.0.0.1:${port}: the port is in use by another process; stop that process or give another address with --listen`,
   });
-  await t.rejects(start({ healthListen: `127.0.0.1:${port}` }), { code: "ERR_CONFIG_PORT_IN_USE", message: /^--health-listen / });
+  await t.rejects(start({ healthListen: `127.0.0.1:${port}` }), {
+    code: "ERR_CONFIG_PORT_IN_USE",
+    message: /^--health-listen /,
+  });
   await t.rejects(start({ listen: "127.0.0.1:70000" }), { code: "ERR_CONFIG_ADDRESS" });
   await t.rejects(start({ tlsDir: join(dir, "missing") }), { code: "ERR_CONFIG_TLS_MISSING" });
   await writeFile(join(dir, "tls.key"), second.key);
@@ -186,6 +203,6 @@ test("what cannot start says why, and leaves nothing listening", async (t) => {
   const settings = readSettings("webhook", { cluster: true, tlsDir: dir }, {});
   await t.rejects(runWebhook({ ...settings, tlsDir: null }, { source: new FakeSource(), log }), {
     code: "ERR_CONFIG_INVALID",
-    message: "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one",
+    message: "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`",
   });
 });

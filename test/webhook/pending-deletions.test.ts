@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { PendingDeletions } from "../../webhook/pending-deletions.ts";
 
-test("a selector leaves for five seconds at most, unless it stays", (t) => {
+test("forgets a deletion after 5 s, or when it is removed", (t) => {
   let nowMs = 0;
   const pendingDeletions = new PendingDeletions(() => nowMs);
   pendingDeletions.add("a");

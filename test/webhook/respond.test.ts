@@ -11,19 +11,19 @@ function warn(code: string, more: Partial<Finding> = {}): Finding {
   return { code, severity: "warn", path: ["spec"], message: "m", fix: "f", waivable: false, waived: false, ...more };
 }
 
-test("a line is at most 120 characters, however many bytes each has, and says that it was cut", (t) => {
+test("truncates a warning to 120 characters with an ellipsis", (t) => {
   t.equal(warningLine("x".repeat(120)), "x".repeat(120));
   t.equal(warningLine("x".repeat(121)), `${"x".repeat(119)}…`);
   t.equal(warningLine("😀".repeat(121)), `${"😀".repeat(119)}…`);
   t.end();
 });
 
-test("what would break a line or a terminal becomes a space", (t) => {
+test("replaces control and format characters with spaces", (t) => {
   t.equal(warningLine("a\r\nb\tc\u001B[31md\u202Ee\u2028f\uD800g\u0000"), "a b c [31md e f g ");
   t.end();
 });
 
-test("of any text a line is printable and short", (t) => {
+test("returns a short printable line for any text", (t) => {
   assert(property(string({ unit: "binary", maxLength: 300 }), (text) => {
     const line = warningLine(text);
     return Array.from(line).length <= 120 && !CONTROL.test(line);
@@ -32,24 +32,42 @@ test("of any text a line is printable and short", (t) => {
   t.end();
 });
 
-test("the five gravest and a count of the rest: denials that were there before, then warnings, then what was waived", (t) => {
+test("returns five warnings, those of denying checks first and waived ones last, and counts the rest", (t) => {
   const findings = [
-    warn("IRS-00", { severity: "deny" }), warn("IRS-02", { waived: true }), warn("IRS-08"), warn("IRS-15b"), warn("IRS-12"), warn("IRS-15b", { path: ["a"] }), warn("IRS-35"),
+    warn("IRS-00", { severity: "deny" }),
+    warn("IRS-02", { waived: true }),
+    warn("IRS-08"),
+    warn("IRS-15b"),
+    warn("IRS-12"),
+    warn("IRS-15b", { path: ["a"] }),
+    warn("IRS-35"),
   ];
-  t.same(findingWarnings(findings), ["IRS-08 spec: m. F.", "IRS-12 spec: m. F.", "IRS-35 spec: m. F.", "IRS-15b spec: m. F.", "IRS-15b a: m. F.", "and 1 more; ack-role-resolver lint lists them all"]);
-  t.same(findingWarnings(findings.slice(0, 6)), ["IRS-08 spec: m. F.", "IRS-12 spec: m. F.", "IRS-15b spec: m. F.", "IRS-15b a: m. F.", "IRS-02 (waived) spec: m. F."]);
-  t.same(findingWarnings([warn("IRS-00", { severity: "deny" })]), [], "a denial is no warning");
+  t.same(findingWarnings(findings), [
+    "IRS-08 spec: m. F.", "IRS-12 spec: m. F.", "IRS-35 spec: m. F.", "IRS-15b spec: m. F.", "IRS-15b a: m. F.",
+    "and 1 more; run ack-role-resolver lint to list them all",
+  ]);
+  t.same(findingWarnings(findings.slice(0, 6)), [
+    "IRS-08 spec: m. F.",
+    "IRS-12 spec: m. F.",
+    "IRS-15b spec: m. F.",
+    "IRS-15b a: m. F.",
+    "IRS-02 (waived) spec: m. F.",
+  ]);
+  t.same(findingWarnings([warn("IRS-00", { severity: "deny" })]), [], "a denial is not a warning");
   t.end();
 });
 
-test("a stored object full of hostile names comes back as short lines of one kind", async (t) => {
+test("prints hostile names of a stored object as short printable warnings", async (t) => {
   const webhook = webhookUnderTest();
-  const hostile = ["x\nWarning: all is well", "\u202Eevil", "y".repeat(5000), "\u001B[2J", "x\nWarning: all is well", "a b", "__proto__"];
+  const injected = "x\nWarning: all is well";
+  const hostile = [injected, "\u202Eevil", "y".repeat(5000), "\u001B[2J", injected, "a b", "__proto__"];
   const object = {
     ...objectAt(fixture("selector-create"), "request", "object"),
     spec: { arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: { names: hostile } },
   };
-  const { json } = await webhook.post("/validate/iamroleselectors", reviewOf(object, { operation: "UPDATE", oldObject: { ...object, metadata: { labels: {} } } }));
+  const oldObject = { ...object, metadata: { labels: {} } };
+  const review = reviewOf(object, { operation: "UPDATE", oldObject });
+  const { json } = await webhook.post("/validate/iamroleselectors", review);
   const { allowed, warnings } = objectAt(json, "response");
   t.equal(allowed, true);
   const lines = Array.isArray(warnings) ? warnings.map(String) : [];
@@ -59,5 +77,5 @@ test("a stored object full of hostile names comes back as short lines of one kin
     t.ok(Array.from(line).length <= 120);
     t.notMatch(line, CONTROL);
   }
-  t.match(lines[5], /^and \d+ more; ack-role-resolver lint lists them all$/);
+  t.match(lines[5], /^and \d+ more; run ack-role-resolver lint to list them all$/);
 });

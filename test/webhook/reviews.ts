@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { env } from "node:process";
 import { field, isJsonObject, type JsonObject, type PatchOperation } from "../../shared/decisions/kubernetes/json.ts";
 
-/** A review as the API server sends it, parsed anew for each caller. */
+/** Returns a review as the API server sends it, parsed again at each call. */
 export function fixture(name: string): { readonly request: Record<string, unknown> } & Record<string, unknown> {
   return JSON.parse(fixtureText(name));
 }
@@ -10,24 +11,30 @@ export function fixtureText(name: string): string {
   return readFileSync(new URL(`../fixtures/admission/${name}.json`, import.meta.url), "utf8");
 }
 
-/** The whole answer that a fixture must get, byte for byte but for the line end of the file. */
-export function golden(name: string): string {
-  return readFileSync(new URL(`../golden/webhook/${name}.json`, import.meta.url), "utf8").trimEnd();
+/**
+ * Returns the expected response body from test/golden/webhook. After an intended change of a message, rewrite the files
+ * with `UPDATE_GOLDEN=1 node FILE` for test/webhook/{golden,namespaces,configmaps}.test.ts, and review the diff. CI
+ * never writes.
+ */
+export function golden(name: string, actual: string): string {
+  const file = new URL(`../golden/webhook/${name}.json`, import.meta.url);
+  if (env["UPDATE_GOLDEN"] === "1" && env["CI"] !== "true") writeFileSync(file, `${actual}\n`);
+  return readFileSync(file, "utf8").trimEnd();
 }
 
-/** The JSON patch of an answer, or null where it holds none. */
-export function patchOf(answer: unknown): PatchOperation[] | null {
-  const patch = field(field(answer, "response"), "patch");
+/** Returns the JSON patch of a response, or null if it has none. */
+export function patchOf(review: unknown): PatchOperation[] | null {
+  const patch = field(field(review, "response"), "patch");
   return typeof patch === "string" ? JSON.parse(Buffer.from(patch, "base64").toString()) : null;
 }
 
-/** The object at `path`, {} where there is none. */
+/** Returns the object at `path`, or {} if there is none. */
 export function objectAt(value: unknown, ...path: readonly string[]): JsonObject {
   const found = path.reduce<unknown>(field, value);
   return isJsonObject(found) ? found : {};
 }
 
-/** A review of `object`, of the type that it says itself. */
+/** Returns the review of a create of `object`, changed by the fields in `request`. */
 export function reviewOf(object: JsonObject, request: JsonObject = {}): JsonObject {
   const apiVersion = String(object["apiVersion"]);
   const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];

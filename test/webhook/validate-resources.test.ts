@@ -3,133 +3,175 @@ import type { Access, Requester } from "../../shared/decisions/context.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { kindObject } from "../shared/decisions/objects.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";
-import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
+import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
 
 const PATH = "/validate/resources";
-const bucket: JsonObject = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b", namespace: "team-a" } };
-const typo: JsonObject = { ...bucket, metadata: { name: "b", namespace: "team-a", annotations: { "services.k8s.aws/deletion-policy": "Delete" } } };
-/** Of an account that its selector is not of, so that its deletion is refused. */
-const foreign: JsonObject = { ...bucket, status: { ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "444455556666" } } };
-const deletion = (request: JsonObject = {}): JsonObject => reviewOf(foreign, { operation: "DELETE", object: null, oldObject: foreign, ...request });
-const by = (username: string): JsonObject => ({ userInfo: { username, groups: [] } });
+const BUCKET: JsonObject = {
+  apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b", namespace: "team-a" },
+};
+const TYPO = bucketWith({ annotations: { "services.k8s.aws/deletion-policy": "Delete" } });
+/** Exists in another account than the one of its selector, so that its deletion is denied. */
+const FOREIGN: JsonObject = {
+  ...BUCKET, status: { ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "444455556666" } },
+};
+const DENY_ACK_09 = { checkSeverities: new Map([["ACK-09", "deny"] as const]) };
 
-async function answered(webhook: WebhookUnderTest, review: JsonObject): Promise<JsonObject> {
+function bucketWith(metadata: JsonObject): JsonObject {
+  return { ...BUCKET, metadata: { name: "b", namespace: "team-a", ...metadata } };
+}
+
+function deletion(request: JsonObject = {}): JsonObject {
+  return reviewOf(FOREIGN, { operation: "DELETE", object: null, oldObject: FOREIGN, ...request });
+}
+
+function by(username: string): JsonObject {
+  return { userInfo: { username, groups: [] } };
+}
+
+async function post(webhook: WebhookUnderTest, review: JsonObject): Promise<JsonObject> {
   return objectAt((await webhook.post(PATH, review)).json, "response");
 }
 
-test("creates, updates and deletions are judged, each in its own terms", async (t) => {
+test("validates creates, updates and deletions", async (t) => {
   const webhook = webhookUnderTest();
-  t.match(await answered(webhook, reviewOf(bucket)), { allowed: true, warnings: undefined });
-  t.match(await answered(webhook, reviewOf(typo)), { allowed: false, status: { details: { causes: [{ message: /^ACK-11 / }] } } });
-  t.match(await answered(webhook, reviewOf(typo, { operation: "UPDATE", oldObject: bucket })), { allowed: false });
-  const standing = { ...typo, spec: { name: "b" } };
-  t.match(await answered(webhook, reviewOf(standing, { operation: "UPDATE", oldObject: typo })), { allowed: true, warnings: [/^ACK-11 /] }, "it stood there before");
-  t.match(await answered(webhook, deletion()), { allowed: false, status: { details: { causes: [{ message: /^ACK-32 / }] } } });
+  t.match(await post(webhook, reviewOf(BUCKET)), { allowed: true, warnings: undefined });
+  const created = await post(webhook, reviewOf(TYPO));
+  t.match(created, { allowed: false, status: { details: { causes: [{ message: /^ACK-11 / }] } } });
+  t.match(await post(webhook, reviewOf(TYPO, { operation: "UPDATE", oldObject: BUCKET })), { allowed: false });
+  const unrelated = reviewOf({ ...TYPO, spec: { name: "b" } }, { operation: "UPDATE", oldObject: TYPO });
+  t.match(
+    await post(webhook, unrelated),
+    { allowed: true, warnings: [/^ACK-11 /] },
+    "the stored object has the fault too",
+  );
+  const deleted = await post(webhook, deletion());
+  t.match(deleted, { allowed: false, status: { details: { causes: [{ message: /^ACK-32 / }] } } });
   t.match(webhook.lines.at(-1), { path: PATH, answer: "denied", codes: ["ACK-32"] });
 });
 
-test("what must go through is not judged", async (t) => {
+test("skips exempt changes and objects that are not managed", async (t) => {
   const webhook = webhookUnderTest();
-  const pendingDeletions = { ...typo, metadata: { ...objectAt(typo, "metadata"), deletionTimestamp: "2026-03-01T12:00:00Z" } };
+  const { metadata } = TYPO;
+  const deleting = { ...TYPO, metadata: { ...objectAt(metadata), deletionTimestamp: "2026-03-01T12:00:00Z" } };
+  const finalized = { ...TYPO, metadata: { ...objectAt(metadata), finalizers: ["x"] } };
+  const fieldExport = { ...TYPO, apiVersion: "services.k8s.aws/v1alpha1", kind: "FieldExport" };
   const cases: readonly (readonly [reason: string, review: JsonObject])[] = [
-    ["being deleted", reviewOf(typo, { operation: "UPDATE", oldObject: pendingDeletions })],
-    ["subresource", reviewOf(typo, { operation: "UPDATE", oldObject: bucket, subResource: "status" })],
-    ["bookkeeping only", reviewOf({ ...typo, metadata: { ...objectAt(typo, "metadata"), finalizers: ["x"] } }, { operation: "UPDATE", oldObject: typo })],
-    ["not ours", reviewOf({ ...typo, apiVersion: "services.k8s.aws/v1alpha1", kind: "FieldExport" })],
-    ["not ours", reviewOf(typo, { namespace: "" })],
-    ["no object", reviewOf(typo, { object: null })],
+    ["being deleted", reviewOf(TYPO, { operation: "UPDATE", oldObject: deleting })],
+    ["subresource", reviewOf(TYPO, { operation: "UPDATE", oldObject: BUCKET, subResource: "status" })],
+    ["bookkeeping only", reviewOf(finalized, { operation: "UPDATE", oldObject: TYPO })],
+    ["not managed", reviewOf(fieldExport)],
+    ["not managed", reviewOf(TYPO, { namespace: "" })],
+    ["no object", reviewOf(TYPO, { object: null })],
     ["no object", deletion({ oldObject: null })],
   ];
   for (const [reason, review] of cases) {
-    t.strictSame(await answered(webhook, review), { uid: "u-1", allowed: true }, reason);
+    t.strictSame(await post(webhook, review), { uid: "u-1", allowed: true }, reason);
     t.equal(webhook.lines.at(-1)?.["reason"], reason);
   }
 });
 
-test("an ACK controller, and the cluster's own cleaning up, are only warned", async (t) => {
-  const webhook = webhookUnderTest(new FakeSource(COMPANY), undefined, { controllerServiceAccounts: ["ack-system/ack-s3-controller"] });
+test("only warns an ACK controller and the controllers that clean up", async (t) => {
+  const settings = { controllerServiceAccounts: ["ack-system/ack-s3-controller"] };
+  const webhook = webhookUnderTest(new FakeSource(COMPANY), settings);
   const controller = by("system:serviceaccount:ack-system:ack-s3-controller");
-  t.match(await answered(webhook, reviewOf(typo, controller)), { allowed: true, warnings: [/^ACK-11 /] });
-  t.match(await answered(webhook, reviewOf(typo, by("system:serviceaccount:ack-system:ack-iam-controller"))), { allowed: false }, "one that is not named is nobody");
+  t.match(await post(webhook, reviewOf(TYPO, controller)), { allowed: true, warnings: [/^ACK-11 /] });
+  const unlisted = by("system:serviceaccount:ack-system:ack-iam-controller");
+  t.match(await post(webhook, reviewOf(TYPO, unlisted)), { allowed: false }, "a service account not in the settings");
   const collector = by("system:serviceaccount:kube-system:generic-garbage-collector");
-  t.match(await answered(webhook, deletion(collector)), { allowed: true, warnings: [/^ACK-32 /] });
-  t.match(await answered(webhook, reviewOf(typo, collector)), { allowed: false }, "which deletes, and does nothing else");
-  webhook.source.put({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team-a", deletionTimestamp: "2026-03-01T12:00:00Z" } });
-  t.match(await answered(webhook, deletion()), { allowed: true, warnings: [/^ACK-32 /] }, "whoever deletes in a namespace that goes");
+  t.match(await post(webhook, deletion(collector)), { allowed: true, warnings: [/^ACK-32 /] });
+  t.match(await post(webhook, reviewOf(TYPO, collector)), { allowed: false }, "the exemption is for deletions");
+  const metadata = { name: "team-a", deletionTimestamp: "2026-03-01T12:00:00Z" };
+  webhook.source.put({ apiVersion: "v1", kind: "Namespace", metadata });
+  const inTerminating = await post(webhook, deletion());
+  t.match(inTerminating, { allowed: true, warnings: [/^ACK-32 /] }, "any deletion in a terminating namespace");
   t.match(webhook.lines.at(-1), { answer: "allowed", codes: ["ACK-32"] });
 });
 
-test("the definition of a kind that is in use is not deleted, and that of another is", async (t) => {
+test("denies the deletion of a CustomResourceDefinition in use and allows it otherwise", async (t) => {
   const webhook = webhookUnderTest();
   const removal = (group: string, kind: string): JsonObject => {
     const definition = kindObject(kind, group, []);
     return reviewOf(definition, { operation: "DELETE", object: null, oldObject: definition });
   };
-  webhook.source.put(bucket);
-  t.match(await answered(webhook, removal("s3.services.k8s.aws", "Bucket")), {
-    allowed: false, status: { message: /^ACK-34 spec\.names\.kind: 1 resource would be deleted with it: Bucket team-a\/b in account 111122223333\./ },
+  webhook.source.put(BUCKET);
+  t.match(await post(webhook, removal("s3.services.k8s.aws", "Bucket")), {
+    allowed: false,
+    status: {
+      message:
+        /^ACK-34 spec\.names\.kind: 1 resource would be deleted with it: Bucket team-a\/b in account 111122223333\./,
+    },
   });
-  t.match(await answered(webhook, removal("sqs.services.k8s.aws", "Queue")), { allowed: true, warnings: undefined });
-  t.strictSame(await answered(webhook, removal("example.com", "Bucket")), { uid: "u-1", allowed: true });
-  t.equal(webhook.lines.at(-1)?.["reason"], "not ours");
-  t.same(webhook.clock.scheduled, [], "there is no namespace to wait for");
+  const unused = await post(webhook, removal("sqs.services.k8s.aws", "Queue"));
+  t.match(unused, { allowed: true, warnings: undefined });
+  t.strictSame(await post(webhook, removal("example.com", "Bucket")), { uid: "u-1", allowed: true });
+  t.equal(webhook.lines.at(-1)?.["reason"], "not managed");
+  t.same(webhook.clock.scheduled, [], "a definition has no namespace to wait for");
 });
 
-test("a dry run is judged as any other, and changes nothing", async (t) => {
+test("answers a dry run like any other request", async (t) => {
   const webhook = webhookUnderTest();
-  t.same(await answered(webhook, reviewOf(typo, { dryRun: true })), await answered(webhook, reviewOf(typo)));
+  t.same(await post(webhook, reviewOf(TYPO, { dryRun: true })), await post(webhook, reviewOf(TYPO)));
 });
 
-test("a view that was never loaded is an error, never an answer", async (t) => {
+test("answers with ERR_NOT_READY before the inventory is loaded, except for exempt changes", async (t) => {
   const webhook = webhookUnderTest(new FakeSource());
-  webhook.source.status = { loaded: false, lastSyncMs: null, fault: null };
-  for (const review of [reviewOf(bucket), deletion()]) {
+  webhook.source.unload();
+  for (const review of [reviewOf(BUCKET), deletion()]) {
     const { status, json } = await webhook.post(PATH, review);
     t.equal(status, 500);
-    t.match(json, { kind: "Status", message: "ERR_NOT_READY: the inventory has not been loaded yet, so the resource cannot be judged; try again in a moment" });
+    const message = "ERR_NOT_READY: The inventory is not loaded yet. Retry in a moment.";
+    t.match(json, { kind: "Status", message });
   }
-  t.strictSame(await answered(webhook, reviewOf(typo, { operation: "UPDATE", oldObject: typo })), { uid: "u-1", allowed: true }, "what goes through in any case does");
+  const unchanged = await post(webhook, reviewOf(TYPO, { operation: "UPDATE", oldObject: TYPO }));
+  t.strictSame(unchanged, { uid: "u-1", allowed: true });
 });
 
-test("a namespace that stays unknown leaves out what it decides, and nothing else", async (t) => {
+test("runs the other checks if the namespace stays unknown", async (t) => {
   const webhook = webhookUnderTest();
-  const answer = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
-  while (webhook.source.listeners === 0) await new Promise((done) => setImmediate(done));
+  const created = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
+  await untilWaiting(webhook.source);
   t.same(webhook.clock.scheduled, [100], "at most 100 ms");
-  webhook.clock.ring();
-  t.strictSame(objectAt((await answer).json, "response")["warnings"], undefined, "what resolves is not known, so nothing is said of it");
-  const refused = answered(webhook, reviewOf({ ...typo, metadata: { ...objectAt(typo, "metadata"), namespace: "brand-new" } }));
-  while (webhook.source.listeners === 0) await new Promise((done) => setImmediate(done));
-  webhook.clock.ring();
-  t.match(await refused, { allowed: false }, "a typo is one in any namespace");
+  webhook.clock.fireAll();
+  const { warnings } = objectAt((await created).json, "response");
+  t.strictSame(warnings, undefined, "no check of the unknown resolution runs");
+  const { metadata } = TYPO;
+  const typo = post(webhook, reviewOf({ ...TYPO, metadata: { ...objectAt(metadata), namespace: "brand-new" } }));
+  await untilWaiting(webhook.source);
+  webhook.clock.fireAll();
+  t.match(await typo, { allowed: false }, "a wrong annotation does not depend on the namespace");
 });
 
-/** A webhook that asks for each resource who may use its selector. */
-function asking(answer: Access, asked: unknown[] = []): WebhookUnderTest {
-  const access = async (requester: Requester, selector: string): Promise<Access> => {
-    asked.push([requester.username, selector]);
-    return answer;
-  };
-  return webhookUnderTest(new FakeSource(COMPANY), undefined, { checkSeverities: new Map([["ACK-09", "deny"]]) }, { access });
+/** Returns a webhook with ACK-09 on, whose access reviews all return `access`. */
+function reviewing(access: Access, reviews: unknown[] = []): WebhookUnderTest {
+  return webhookUnderTest(new FakeSource(COMPANY), DENY_ACK_09, async ({ username }: Requester, selector: string) => {
+    reviews.push([username, selector]);
+    return access;
+  });
 }
 
-test("who may use a selector is asked where the check is on, and unknown is a refusal", async (t) => {
-  const asked: unknown[] = [];
-  t.match(await answered(asking("allowed", asked), reviewOf(bucket)), { allowed: true });
-  t.same(asked, [["alice@example.com", "team-a"]]);
-  t.match(await answered(asking("denied"), reviewOf(bucket)), { allowed: false, status: { message: /^ACK-09 metadata: the requester may not use IAMRoleSelector team-a/ } });
-  t.match(await answered(asking("unknown"), reviewOf(bucket)), { allowed: false, status: { message: /could not be found out/ } });
-  const nobody = webhookUnderTest(new FakeSource(COMPANY), undefined, { checkSeverities: new Map([["ACK-09", "deny"]]) });
-  t.match(await answered(nobody, reviewOf(bucket)), { allowed: false, status: { message: /could not be found out/ } }, "nobody can be asked");
+test("with ACK-09 on, denies a requester whose access to the selector is denied or unknown", async (t) => {
+  const reviews: unknown[] = [];
+  t.match(await post(reviewing("allowed", reviews), reviewOf(BUCKET)), { allowed: true });
+  t.same(reviews, [["alice@example.com", "team-a"]]);
+  t.match(await post(reviewing("denied"), reviewOf(BUCKET)), {
+    allowed: false,
+    status: { message: /^ACK-09 metadata: the requester may not use IAMRoleSelector team-a/ },
+  });
+  const unknown = { allowed: false, status: { message: /could not be found out/ } };
+  t.match(await post(reviewing("unknown"), reviewOf(BUCKET)), unknown);
+  const withoutReviewer = webhookUnderTest(new FakeSource(COMPANY), DENY_ACK_09);
+  t.match(await post(withoutReviewer, reviewOf(BUCKET)), unknown, "no access reviewer");
 });
 
-test("nobody is asked where nothing is granted", async (t) => {
-  const asked: unknown[] = [];
-  const webhook = asking("denied", asked);
-  const own = { ...bucket, metadata: { name: "b", namespace: "sandbox" } };
-  t.match(await answered(webhook, reviewOf(own)), { allowed: true, warnings: [/^ACK-05 /] });
-  t.match(await answered(webhook, reviewOf(bucket, { operation: "DELETE", object: null, oldObject: bucket })), { allowed: true });
-  t.match(await answered(webhook, reviewOf({ ...bucket, metadata: { name: "b", namespace: "team-a", labels: { tier: "shared" } } })), { warnings: [/^ACK-03 /] });
-  t.same(asked, []);
-  t.match(await answered(webhookUnderTest(), reviewOf(bucket)), { allowed: true }, "off unless it is set");
+test("sends no access review if no selector grants a role or ACK-09 is off", async (t) => {
+  const reviews: unknown[] = [];
+  const webhook = reviewing("denied", reviews);
+  const unselected = bucketWith({ namespace: "sandbox" });
+  t.match(await post(webhook, reviewOf(unselected)), { allowed: true, warnings: [/^ACK-05 /] });
+  const deleted = reviewOf(BUCKET, { operation: "DELETE", object: null, oldObject: BUCKET });
+  t.match(await post(webhook, deleted), { allowed: true });
+  const conflicting = bucketWith({ labels: { tier: "shared" } });
+  t.match(await post(webhook, reviewOf(conflicting)), { warnings: [/^ACK-03 /] });
+  t.same(reviews, []);
+  t.match(await post(webhookUnderTest(), reviewOf(BUCKET)), { allowed: true }, "ACK-09 is off by default");
 });

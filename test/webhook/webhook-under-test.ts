@@ -7,10 +7,11 @@ import type { InventorySource, SourceStatus } from "../../shared/inventory/sourc
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { Drain } from "../../shared/server/stopping.ts";
-import { buildWebhook, type WebhookApp, type WebhookPorts } from "../../webhook/app.ts";
+import type { AccessReviewer } from "../../webhook/access-review.ts";
+import { buildWebhook, type WebhookApp } from "../../webhook/app.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
 
-/** A source whose view and status a test sets by hand. */
+/** A source whose objects and status a test sets directly. */
 export class FakeSource implements InventorySource {
   readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   readonly #listeners = new Set<() => void>();
@@ -23,6 +24,10 @@ export class FakeSource implements InventorySource {
   put(...objects: readonly JsonObject[]): void {
     this.inventory.apply(objects.map((object) => ({ type: "put", object })));
     this.notify();
+  }
+
+  unload(): void {
+    this.status = { loaded: false, lastSyncMs: null, fault: null };
   }
 
   notify(): void {
@@ -42,7 +47,12 @@ export class FakeSource implements InventorySource {
   async stop(): Promise<void> {}
 }
 
-/** A clock that moves when a test says so. `scheduled` are the delays that were asked for. */
+/** Resolves when a request waits for a change of the inventory. */
+export async function untilWaiting(source: FakeSource): Promise<void> {
+  while (source.listeners === 0) await new Promise((done) => setImmediate(done));
+}
+
+/** A clock that a test moves. `scheduled` records the requested delays. */
 export class FakeClock implements Clock {
   readonly scheduled: number[] = [];
   readonly #pending = new Set<() => void>();
@@ -61,8 +71,8 @@ export class FakeClock implements Clock {
     return this.#pending.size;
   }
 
-  /** Lets every timer ring. */
-  ring(): void {
+  /** Fires every timer. */
+  fireAll(): void {
     for (const run of this.#pending) run();
     this.#pending.clear();
   }
@@ -71,9 +81,19 @@ export class FakeClock implements Clock {
 const SELECTOR = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
 const NAMESPACE = { apiVersion: "v1", kind: "Namespace" };
 
-/** Team A by name, what is labelled `tier: shared` anywhere in namespaces of `env: prod`; `sandbox` has neither. */
+/**
+ * Selector team-a selects by namespace name. Selector shared selects resources labeled `tier: shared` in namespaces
+ * labeled `env: prod`. Neither selects in `sandbox`.
+ */
 export const COMPANY: readonly JsonObject[] = [
-  { ...NAMESPACE, metadata: { name: "team-a", labels: { env: "prod" }, annotations: { "services.k8s.aws/default-region": "eu-west-1" } } },
+  {
+    ...NAMESPACE,
+    metadata: {
+      name: "team-a",
+      labels: { env: "prod" },
+      annotations: { "services.k8s.aws/default-region": "eu-west-1" },
+    },
+  },
   { ...NAMESPACE, metadata: { name: "sandbox" } },
   {
     ...SELECTOR,
@@ -97,37 +117,50 @@ export interface WebhookUnderTest {
   readonly clock: FakeClock;
   readonly drain: Drain;
   readonly registry: Registry;
-  /** How long each request has taken whenever it is asked, in ms. */
+  /** The elapsed time of each request, in ms. */
   requestMs: number;
-  /** What was logged, a parsed line each. */
+  /** The parsed log lines. */
   readonly lines: Record<string, unknown>[];
-  post(path: string, body: unknown): Promise<{ readonly status: number; readonly type: unknown; readonly text: string; readonly json: unknown }>;
+  post(path: string, body: unknown): Promise<WebhookResponse>;
+}
+
+export interface WebhookResponse {
+  readonly status: number;
+  readonly type: unknown;
+  readonly text: string;
+  readonly json: unknown;
 }
 
 const DEFAULTS = readSettings("webhook", { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" }, {});
 
-export function webhookUnderTest(source = new FakeSource(COMPANY), tls = { cert: "", key: "" }, more: Partial<DecisionSettings> = {}, ports: Pick<WebhookPorts, "access"> = {}): WebhookUnderTest {
+export function webhookUnderTest(
+  source = new FakeSource(COMPANY),
+  decisions: Partial<DecisionSettings> = {},
+  reviewAccess?: AccessReviewer,
+): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
-  const log = createLogger({ name: "webhook", level: "debug", destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const log = createLogger({ name: "webhook", level: "debug", destination });
   const clock = new FakeClock();
   const drain = new Drain();
   let readings = 0;
   const webhook: WebhookUnderTest = {
-    app: buildWebhook({ decisions: { ...decisionSettings(DEFAULTS), ...more }, tls }, {
+    app: buildWebhook({ decisions: { ...decisionSettings(DEFAULTS), ...decisions }, tls: { cert: "", key: "" } }, {
       source, clock, log, drain, metrics: createWebhookMetrics(registry),
-      // The first reading of a request is its start.
+      // The first reading of a request is its start time.
       monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),
-      ...ports,
+      ...(reviewAccess !== undefined && { reviewAccess }),
     }),
     source, clock, drain, registry, lines,
     requestMs: 0,
     async post(path, body) {
       readings = 0;
       const payload = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-      const answer = await webhook.app.inject({ method: "POST", url: path, headers: { "content-type": "application/json" }, payload });
-      const json: unknown = answer.body === "" ? null : JSON.parse(answer.body);
-      return { status: answer.statusCode, type: answer.headers["content-type"], text: answer.body, json };
+      const headers = { "content-type": "application/json" };
+      const response = await webhook.app.inject({ method: "POST", url: path, headers, payload });
+      const json: unknown = response.body === "" ? null : JSON.parse(response.body);
+      return { status: response.statusCode, type: response.headers["content-type"], text: response.body, json };
     },
   };
   return webhook;

@@ -1,8 +1,20 @@
 import { test } from "tap";
-import { exemptionOf, mutationExemptionOf } from "../../../shared/decisions/exemptions.ts";
+import type { Requester } from "../../../shared/decisions/context.ts";
+import {
+  exemptionOf, isACKController, isClusterCleanup, mutationExemptionOf,
+} from "../../../shared/decisions/exemptions.ts";
+import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { namespaceObject, put } from "./objects.ts";
 
-const META = { name: "a", labels: { x: "1" }, finalizers: ["example.com/hold"], managedFields: [{ manager: "m" }], resourceVersion: "1", generation: 1 };
+const META = {
+  name: "a",
+  labels: { x: "1" },
+  finalizers: ["example.com/hold"],
+  managedFields: [{ manager: "m" }],
+  resourceVersion: "1",
+  generation: 1,
+};
 const SPEC = { arn: "x", list: [{ a: 1, b: 2 }, 3] };
 const STORED: JsonObject = {
   apiVersion: "services.k8s.aws/v1alpha1",
@@ -16,33 +28,43 @@ function update(object: JsonObject, oldObject: JsonObject = STORED): ReturnType<
   return exemptionOf({ operation: "UPDATE", subResource: "", object, oldObject });
 }
 
-test("finalizers, managed fields and status alone are bookkeeping", (t) => {
+test("treats changes of only finalizers, managed fields or status as bookkeeping", (t) => {
   t.equal(update(STORED), "bookkeeping only", "no change at all");
-  t.equal(update({ ...STORED, metadata: { ...META, finalizers: undefined, managedFields: [], resourceVersion: "2", generation: 2 } }), "bookkeeping only");
+  const maintained = { finalizers: undefined, managedFields: [], resourceVersion: "2", generation: 2 };
+  t.equal(update({ ...STORED, metadata: { ...META, ...maintained } }), "bookkeeping only");
   t.equal(update({ ...STORED, status: { conditions: [1] } }), "bookkeeping only");
-  t.equal(update({ ...STORED, spec: { list: [{ b: 2, a: 1 }, 3], arn: "x" } }), "bookkeeping only", "the order of keys says nothing");
+  t.equal(
+    update({ ...STORED, spec: { list: [{ b: 2, a: 1 }, 3], arn: "x" } }),
+    "bookkeeping only",
+    "the order of keys does not matter",
+  );
   t.end();
 });
 
-test("the annotations that the webhook itself mends are bookkeeping too", (t) => {
-  const told = { ...STORED, metadata: { ...META, annotations: { "ack-role-resolver.io/outcome": "default" } } };
-  t.equal(update(told), "bookkeeping only");
-  t.equal(update({ ...STORED, metadata: { ...META, annotations: { "ack-role-resolver.io/outcome": "selected" } } }, told), "bookkeeping only");
-  t.equal(update({ ...STORED, metadata: { ...META, annotations: { "ack-role-resolver.io/allow": "IRS-15" } } }), null, "a waiver is its author's");
+test("treats changes of only the resolution annotations as bookkeeping", (t) => {
+  const annotated = (annotations: JsonObject): JsonObject => ({ ...STORED, metadata: { ...META, annotations } });
+  const byDefault = annotated({ "ack-role-resolver.io/outcome": "default" });
+  t.equal(update(byDefault), "bookkeeping only");
+  t.equal(update(annotated({ "ack-role-resolver.io/outcome": "selected" }), byDefault), "bookkeeping only");
+  t.equal(update(annotated({ "ack-role-resolver.io/allow": "IRS-15" })), null, "a waiver comes from the requester");
   t.end();
 });
 
-test("with anything else beside it, the change is judged", (t) => {
+test("does not exempt a bookkeeping change that also changes anything else", (t) => {
   t.equal(update({ ...STORED, metadata: { ...META, finalizers: [], labels: { x: "2" } } }), null, "a label");
-  t.equal(update({ ...STORED, metadata: { ...META, finalizers: [], annotations: { "example.com/a": "1" } } }), null, "an annotation");
-  t.equal(update({ ...STORED, metadata: { ...META, annotations: ["x"] } }), null, "annotations that are none");
+  t.equal(
+    update({ ...STORED, metadata: { ...META, finalizers: [], annotations: { "example.com/a": "1" } } }),
+    null,
+    "an annotation",
+  );
+  t.equal(update({ ...STORED, metadata: { ...META, annotations: ["x"] } }), null, "annotations that are an array");
   t.equal(update({ ...STORED, status: {}, spec: { ...SPEC, arn: "y" } }), null, "a value");
   t.equal(update({ ...STORED, spec: { ...SPEC, list: [3, { a: 1, b: 2 }] } }), null, "the order of a list");
   t.equal(update({ ...STORED, spec: { ...SPEC, list: [{ a: 1, b: 2 }, 3, 4] } }), null, "a longer list");
   t.equal(update({ ...STORED, spec: { ...SPEC, list: { 0: 1 } } }), null, "another type");
-  t.equal(update({ ...STORED, spec: { ...SPEC, extra: undefined } }), null, "a key more");
+  t.equal(update({ ...STORED, spec: { ...SPEC, extra: undefined } }), null, "an additional key");
   t.equal(update({ ...STORED, metadata: null }), null, "no metadata");
-  t.equal(update({ ...STORED, extra: 1 }), null, "a field at the top");
+  t.equal(update({ ...STORED, extra: 1 }), null, "a top-level field");
   t.end();
 });
 
@@ -50,7 +72,7 @@ function withKey(key: string, value: string): JsonObject {
   return JSON.parse(`{"metadata": {}, "spec": {${JSON.stringify(key)}: ${value}}}`);
 }
 
-test("keys that JavaScript knows are data in the difference", (t) => {
+test("compares keys that are special in JavaScript as data", (t) => {
   for (const key of ["__proto__", "constructor", "toString"]) {
     t.equal(update(withKey(key, "1"), withKey(key, "1")), "bookkeeping only", key);
     t.equal(update(withKey(key, "1"), withKey(key, "2")), null, key);
@@ -59,39 +81,97 @@ test("keys that JavaScript knows are data in the difference", (t) => {
   t.end();
 });
 
-test("an object is being deleted when the stored one is, whatever the request claims", (t) => {
+test("exempts an object that is being deleted if the stored object has a deletionTimestamp", (t) => {
   const changed = { ...STORED, spec: { arn: "y" } };
-  const leaving = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
-  t.equal(update(changed, leaving), "being deleted");
-  const claimed = { ...changed, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
-  t.equal(update(claimed), null, "a timestamp written into an update");
-  t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: claimed, oldObject: null }), null, "or into a create");
+  const deleting = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
+  t.equal(update(changed, deleting), "being deleted");
+  const submitted = { ...changed, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
+  t.equal(update(submitted), null, "a deletionTimestamp submitted with an update");
+  t.equal(
+    exemptionOf({ operation: "CREATE", subResource: "", object: submitted, oldObject: null }),
+    null,
+    "a deletionTimestamp submitted with a create",
+  );
   t.equal(update(changed, { ...STORED, metadata: { ...META, deletionTimestamp: null } }), null);
   t.end();
 });
 
-test("a deletion is judged, a second one of the same object decides nothing any more", (t) => {
-  const leaving = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
+test("exempts the second deletion of an object, but not the first", (t) => {
+  const deleting = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
   t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: STORED }), null);
-  t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: leaving }), "being deleted");
+  t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: deleting }), "being deleted");
   t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: null }), null);
-  t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: STORED, oldObject: leaving }), null, "a create has no stored object");
+  t.equal(
+    exemptionOf({ operation: "CREATE", subResource: "", object: STORED, oldObject: deleting }),
+    null,
+    "a create ignores the stored object",
+  );
   t.end();
 });
 
-test("a subresource is never ours to refuse; a create is judged", (t) => {
-  t.equal(exemptionOf({ operation: "UPDATE", subResource: "status", object: { spec: 1 }, oldObject: STORED }), "subresource");
+test("exempts subresources, but not creates", (t) => {
+  const ofStatus = { operation: "UPDATE", subResource: "status", object: { spec: 1 }, oldObject: STORED };
+  t.equal(exemptionOf(ofStatus), "subresource");
   t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: STORED, oldObject: null }), null);
-  t.equal(exemptionOf({ operation: "UPDATE", subResource: "", object: STORED, oldObject: null }), null, "an update without the stored object");
+  t.equal(
+    exemptionOf({ operation: "UPDATE", subResource: "", object: STORED, oldObject: null }),
+    null,
+    "an update without the stored object",
+  );
   t.end();
 });
 
-test("mutating stays away from subresources and from what is being deleted, and from nothing else", (t) => {
-  const leaving = { metadata: { deletionTimestamp: "2026-03-01T12:00:00Z" } };
+test("exempts subresources and objects that are being deleted from mutation", (t) => {
+  const deleting = { metadata: { deletionTimestamp: "2026-03-01T12:00:00Z" } };
   const change = { operation: "UPDATE", subResource: "", object: STORED, oldObject: STORED };
   t.equal(mutationExemptionOf(change), null);
-  t.equal(mutationExemptionOf({ ...change, oldObject: leaving }), "being deleted");
-  t.equal(mutationExemptionOf({ ...change, oldObject: null, object: leaving }), null, "claimed at create");
+  t.equal(mutationExemptionOf({ ...change, oldObject: deleting }), "being deleted");
+  t.equal(
+    mutationExemptionOf({ ...change, oldObject: null, object: deleting }),
+    null,
+    "a deletionTimestamp submitted with a create",
+  );
   t.equal(mutationExemptionOf({ ...change, subResource: "status" }), "subresource");
+  t.end();
+});
+
+function requester(username: string): Requester {
+  return { username, groups: ["system:masters"] };
+}
+
+test("recognizes only the service accounts in the settings as ACK controllers", (t) => {
+  const settings = { controllerServiceAccounts: ["ack-system/ack-s3-controller"] };
+  t.ok(isACKController(requester("system:serviceaccount:ack-system:ack-s3-controller"), settings));
+  const others = [
+    "system:serviceaccount:ack-system:ack-iam-controller", "system:serviceaccount:team-a:ack-s3-controller",
+    "ack-s3-controller", "",
+  ];
+  for (const username of others) {
+    t.notOk(isACKController(requester(username), settings), username);
+  }
+  const controller = requester("system:serviceaccount:ack-system:ack-s3-controller");
+  t.notOk(isACKController(controller, { controllerServiceAccounts: [] }));
+  t.end();
+});
+
+test("recognizes cleanup in a terminating namespace and by two controllers of kube-system", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  inventory.apply([
+    put(namespaceObject("team-a")),
+    put({ ...namespaceObject("deleted"), metadata: { name: "deleted", deletionTimestamp: "2026-03-01T12:00:00Z" } }),
+    put({ ...namespaceObject("terminating"), status: { phase: "Terminating" } }),
+  ]);
+  const deletion = { operation: "DELETE", namespace: "team-a", requester: requester("jane") } as const;
+  t.notOk(isClusterCleanup(deletion, inventory));
+  t.ok(isClusterCleanup({ ...deletion, namespace: "deleted" }, inventory));
+  t.ok(isClusterCleanup({ ...deletion, namespace: "terminating" }, inventory));
+  t.notOk(isClusterCleanup({ ...deletion, namespace: "" }, inventory));
+  for (const name of ["namespace-controller", "generic-garbage-collector"]) {
+    const byController = { ...deletion, requester: requester(`system:serviceaccount:kube-system:${name}`) };
+    t.ok(isClusterCleanup({ ...byController, namespace: "" }, inventory), name);
+    t.notOk(isClusterCleanup({ ...byController, operation: "UPDATE" }, inventory), "an update");
+    const byNamesake = { ...deletion, requester: requester(`system:serviceaccount:team-a:${name}`) };
+    t.notOk(isClusterCleanup(byNamesake, inventory), "a service account of another namespace");
+  }
   t.end();
 });
