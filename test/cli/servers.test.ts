@@ -14,7 +14,7 @@ spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: 
 const FREE = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
 const SIDECAR = ["sidecar", "--group", "s3.services.k8s.aws", "--token", "t", "--region", "eu-west-1", "--log-level", "error"];
 
-/** A folder with a manifest and, by `certs make`, a serving pair. */
+/** Returns a folder with a manifest and a serving pair of `certs make`. */
 async function folder(t: Test): Promise<string> {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const { status } = await runCommand(["certs", "make", "--dir", path.join(dir, "tls"), "--host", "localhost"]);
@@ -26,7 +26,7 @@ function webhook(dir: string, ...flags: string[]): Promise<CommandResult> {
   return runCommand(["webhook", "--from", path.join(dir, "a.yaml"), "--tls-dir", path.join(dir, "tls"), "--log-level", "error", ...FREE, ...flags]);
 }
 
-/** A port that somebody listens on. */
+/** Returns a port that is in use. */
 async function takenPort(t: Test): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -34,7 +34,7 @@ async function takenPort(t: Test): Promise<number> {
   return boundAddress(server).port;
 }
 
-test("a certificate that does not match its key stops the webhook with exit 2, naming both files", async (t) => {
+test("the webhook exits 2 and names both files if the certificate does not match its key", async (t) => {
   const dir = await folder(t);
   const other = await runCommand(["certs", "make", "--dir", path.join(dir, "other"), "--host", "localhost"]);
   t.equal(other.status, 0);
@@ -45,14 +45,14 @@ test("a certificate that does not match its key stops the webhook with exit 2, n
   t.match(stderr, /^ack-role-resolver: .*tls\.key.*tls\.crt/);
 });
 
-test("a folder without certificates stops the webhook with exit 2 and says how to make some", async (t) => {
+test("the webhook exits 2 and names `certs make` if the certificates are missing", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, tls: {} });
   const { status, stderr } = await webhook(dir);
   t.equal(status, 2);
   t.match(stderr, /tls\.crt[^]*`ack-role-resolver certs make --dir DIR --host NAME`/);
 });
 
-test("a port in use stops each server with exit 2, naming its flag", async (t) => {
+test("each server exits 2 and names the flag of a port that is in use", async (t) => {
   const dir = await folder(t);
   const taken = `127.0.0.1:${await takenPort(t)}`;
   const sidecar = [...SIDECAR, "--from", dir, ...FREE];
@@ -63,15 +63,15 @@ test("a port in use stops each server with exit 2, naming its flag", async (t) =
   }
 });
 
-test("unreadable manifests stop each server with exit 2 and every fault", async (t) => {
+test("each server exits 2 with every fault of unreadable manifests", async (t) => {
   const dir = await folder(t);
   writeFileSync(path.join(dir, "a.yaml"), "kind: [");
-  const expected = { status: 2, stdout: "", stderr: /^\S+a\.yaml:1: not YAML: / };
+  const expected = { status: 2, stdout: "", stderr: /^\S+a\.yaml:1: invalid YAML: / };
   t.match(await webhook(dir), expected);
   t.match(await runCommand([...SIDECAR, "--from", path.join(dir, "a.yaml"), ...FREE]), expected);
 });
 
-test("a kubeconfig that cannot be read stops each server with exit 2, naming it", async (t) => {
+test("each server exits 2 and names an unreadable kubeconfig", async (t) => {
   const dir = await folder(t);
   const kubeconfig = path.join(dir, "no-kubeconfig");
   const cluster = ["--cluster", "--kubeconfig", kubeconfig];
@@ -83,14 +83,14 @@ test("a kubeconfig that cannot be read stops each server with exit 2, naming it"
   }
 });
 
-test("a sidecar that would listen beyond this machine does not start", async (t) => {
+test("the sidecar exits 2 if --listen is not a loopback address", async (t) => {
   const dir = await folder(t);
   const { status, stderr } = await runCommand([...SIDECAR, "--from", dir, "--listen", "0.0.0.0:0"]);
   t.equal(status, 2);
   t.equal(stderr, "ack-role-resolver: --listen 0.0.0.0:0: the sidecar issues credentials and listens only on loopback; use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n");
 });
 
-test("a sidecar names every fault of its settings at once, before it reads manifests", async (t) => {
+test("the sidecar reports every fault of its settings before it reads manifests", async (t) => {
   const wrong = ["--from", "nowhere", "--kind", "B@d", "--listen", "0.0.0.0:0", "--health-listen", "127.0.0.1:70000", "--sts-endpoint", "http://sts.example"];
   const { status, stdout, stderr } = await runCommand([...SIDECAR, ...wrong]);
   t.equal(status, 2);
@@ -98,11 +98,11 @@ test("a sidecar names every fault of its settings at once, before it reads manif
   t.same(stderr.trim().split("\n").map((line) => line.split(/[: ]+/).slice(0, 2)), ["kind", "listen", "health-listen", "sts-endpoint"].map((flag) => ["ack-role-resolver", `--${flag}`]));
 });
 
-test("a check that asks who may use a selector stops a webhook without a cluster to ask", async (t) => {
+test("the webhook exits 2 if ACK-09 or NS-02 is on without --cluster", async (t) => {
   const dir = await folder(t);
   for (const id of ["ACK-09", "NS-02"]) {
     const { status, stderr } = await webhook(dir, "--check", `${id}=deny`);
     t.equal(status, 2);
-    t.equal(stderr, "ack-role-resolver: --check: who may use a selector is asked of a cluster; give --cluster, or leave ACK-09 and NS-02 off\n");
+    t.equal(stderr, "ack-role-resolver: --check: ACK-09 and NS-02 require --cluster\n");
   }
 });

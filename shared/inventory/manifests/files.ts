@@ -4,59 +4,59 @@ import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { ResolverError } from "../../decisions/errors.ts";
 import { compareText } from "../../decisions/kubernetes/text.ts";
-import { duplicateFaults, withGeneratedNames } from "./identity.ts";
-import { formatInputFault, type InputFault, type ManifestReading, readManifests } from "./reader.ts";
+import { duplicateFaults, generateNames } from "./identity.ts";
+import { formatInputFault, type InputFault, type ManifestResult, readManifests } from "./reader.ts";
 
-/** Standard input, among the paths. */
+/** The path of standard input. */
 export const STDIN = "-";
 
-/** A file to read, with what tells that it changed. */
+/** A file to read. The fingerprint changes with the file. */
 export interface ManifestFile {
   readonly path: string;
   readonly fingerprint: string;
 }
 
-/** The files under some paths, and which paths have none. */
+/** The files under some paths, and the faults of unreadable paths. */
 export interface FileListing {
-  /** In the order of the paths given; a folder's files sorted by their path. */
+  /** In the order of the paths; the files of a folder sorted by path. */
   readonly files: readonly ManifestFile[];
   readonly faults: readonly InputFault[];
 }
 
 /**
- * Reads every object under `paths`: files of any name, folders recursively (`.yaml`, `.yml`, `.json`; entries that begin with a
- * dot are skipped), `-` for standard input. Never rejects: what cannot be read is a fault, and the rest is returned with it.
+ * Reads every object under `paths`: files of any name, folders recursively (`.yaml`, `.yml`, `.json`; names that start
+ * with a dot are skipped), and `-` for standard input. Never rejects: unreadable files become faults.
  */
-export async function readManifestPaths(paths: readonly string[], stdin = readStdin): Promise<ManifestReading> {
-  return readListed(await listManifestFiles(paths), { stdin, read: readManifests });
+export async function readManifestPaths(paths: readonly string[], stdin = readStdin): Promise<ManifestResult> {
+  return readListing(await listManifestFiles(paths), { stdin, read: readManifests });
 }
 
-/** How texts are had and read. */
-export interface Reading {
+/** Reads standard input and parses texts. */
+export interface ManifestInput {
   readonly stdin: () => Promise<string>;
-  readonly read: (text: string, file: string) => ManifestReading;
+  readonly read: (text: string, file: string) => ManifestResult;
 }
 
-/** Reads the files of a listing; faults are the listing's, each file's, and objects that stand twice. */
-export async function readListed(listing: FileListing, reading: Reading): Promise<ManifestReading> {
+/** Reads the files of a listing. Adds faults for unreadable files, invalid objects and duplicate objects. */
+export async function readListing(listing: FileListing, reading: ManifestInput): Promise<ManifestResult> {
   const readings = await Promise.all(listing.files.map(({ path }) => readOne(path, reading)));
-  const manifests = withGeneratedNames(readings.flatMap((one) => one.manifests));
+  const manifests = generateNames(readings.flatMap((one) => one.manifests));
   const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicateFaults(manifests)];
   return { manifests, faults };
 }
 
-/** One error for all faults, a line each. */
+/** Returns one error with one line per fault. */
 export function inputError(faults: readonly InputFault[]): ResolverError {
   return new ResolverError("ERR_INPUT_UNREADABLE", faults.map(formatInputFault).join("\n"));
 }
 
-/** Finds the files under `paths` without reading them. */
+/** Lists the files under `paths` without reading them. */
 export async function listManifestFiles(paths: readonly string[]): Promise<FileListing> {
   const walk = new Walk();
   for (const path of paths) {
-    // One after the other: their order is the output's.
+    // Sequential, because the files are returned in the order of the paths.
     // oxlint-disable-next-line no-await-in-loop
-    await walk.named(path);
+    await walk.add(path);
   }
   return walk;
 }
@@ -65,12 +65,12 @@ class Walk implements FileListing {
   readonly files: ManifestFile[] = [];
   readonly faults: InputFault[] = [];
 
-  async named(path: string): Promise<void> {
+  async add(path: string): Promise<void> {
     if (path === STDIN) this.files.push({ path, fingerprint: "" });
     else if ((await this.#entry(path))?.isDirectory() === true) await this.#folder(path);
   }
 
-  /** Sorted as whole paths by code unit, so that the order is the same on any machine and in any locale. */
+  /** Sorts complete paths by code unit, so that the order does not depend on the machine or the locale. */
   async #folder(path: string): Promise<void> {
     const walk = new Walk();
     await walk.#descend(path, []);
@@ -78,21 +78,22 @@ class Walk implements FileListing {
     this.faults.push(...walk.faults.toSorted((a, b) => compareText(a.file, b.file)));
   }
 
-  async #descend(path: string, above: readonly string[]): Promise<void> {
+  async #descend(path: string, parents: readonly string[]): Promise<void> {
     const real = await this.#attempt(path, () => realpath(path));
     if (real === null) return;
-    if (above.includes(real)) {
-      this.#fault(path, "a symbolic link to a folder around it; remove the link");
+    if (parents.includes(real)) {
+      this.#fault(path, "symbolic link to a parent folder; remove the link");
       return;
     }
     const names = await this.#attempt(path, () => readdir(path));
-    await Promise.all((names ?? []).filter((name) => !name.startsWith(".")).map((name) => this.#child(join(path, name), [...above, real])));
+    const visible = (names ?? []).filter((name) => !name.startsWith("."));
+    await Promise.all(visible.map((name) => this.#child(join(path, name), [...parents, real])));
   }
 
-  async #child(path: string, above: readonly string[]): Promise<void> {
+  async #child(path: string, parents: readonly string[]): Promise<void> {
     const isManifest = /\.(?:yaml|yml|json)$/.test(path);
     const stats = await this.#attempt(path, () => stat(path, { bigint: true }));
-    if (stats?.isDirectory() === true) await this.#descend(path, above);
+    if (stats?.isDirectory() === true) await this.#descend(path, parents);
     else if (stats !== null && isManifest) this.#file(path, stats);
   }
 
@@ -120,7 +121,7 @@ class Walk implements FileListing {
   }
 }
 
-async function readOne(path: string, { stdin, read }: Reading): Promise<ManifestReading> {
+async function readOne(path: string, { stdin, read }: ManifestInput): Promise<ManifestResult> {
   try {
     return read(path === STDIN ? await stdin() : await readText(path), path);
   } catch (error) {
@@ -133,25 +134,25 @@ async function readText(path: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new Error("not UTF-8 text; save it as UTF-8", { cause: error });
+    throw new Error("not valid UTF-8; save the file as UTF-8", { cause: error });
   }
 }
 
-/** All of standard input; it can be read once. */
+/** Reads standard input to its end. It can be read only once. */
 export function readStdin(): Promise<string> {
   return text(process.stdin);
 }
 
-/** Always `/`, and the folder as the user wrote it, so that what is printed can be pasted back. */
+/** Joins with `/` and keeps the folder as the user wrote it, so that printed paths can be pasted into a command. */
 function join(folder: string, name: string): string {
   return folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or folder",
-  EACCES: "not readable for this user; give it read permission",
-  EPERM: "not readable for this user; give it read permission",
-  ELOOP: "a symbolic link that leads back to itself; remove it",
+  EACCES: "permission denied; grant this user read access",
+  EPERM: "permission denied; grant this user read access",
+  ELOOP: "symbolic link loop; remove the link",
 };
 
 function unreadable(error: unknown): string {
@@ -159,21 +160,21 @@ function unreadable(error: unknown): string {
   return REASONS["code" in error ? String(error.code) : ""] ?? error.message;
 }
 
-/** Calls `onEvent` when something under `path` may have changed; the function returned ends it. */
+/** Calls `onEvent` when a file under `path` may have changed. Returns a function that stops watching. */
 export type WatchPath = (path: string, onEvent: () => void) => () => void;
 
 /**
- * The operating system's own notices. They are a short cut and no more: some file systems send none, limits on watches may be reached, and
- * a folder may be replaced under the watch, so whoever calls this looks for itself too.
+ * Watches with the operating system's file events. They only speed up detection, so the caller must also poll: some
+ * file systems send no events, the number of watches is limited, and a folder can be replaced while it is watched.
  */
 export const watchPath: WatchPath = (path, onEvent) => {
   const watchers: FSWatcher[] = [];
-  // The folder around a path as well: editors and Kubernetes' volumes replace what is watched by a rename.
+  // Watches the parent folder too: editors and Kubernetes volumes replace a watched file by a rename.
   for (const [target, recursive] of [[path, true], [dirname(path), false]] as const) {
     try {
       watchers.push(watch(target, { recursive, persistent: false }, onEvent).on("error", onEvent));
     } catch {
-      // Not watchable; polling sees it.
+      // Polling detects the changes.
     }
   }
   return () => watchers.forEach((watcher) => watcher.close());

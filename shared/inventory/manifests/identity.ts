@@ -4,10 +4,10 @@ import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { quote } from "../../decisions/kubernetes/text.ts";
 import type { InputFault, Manifest } from "./reader.ts";
 
-/** What a namespaced object without a namespace is created in. */
+/** The namespace of namespaced objects without one. */
 const DEFAULT_NAMESPACE = "default";
 
-/** `KIND.GROUP` of kinds that have no namespace, whatever an object says. Any other counts as namespaced. */
+/** `KIND.GROUP` of the cluster-scoped kinds. Every other kind is treated as namespaced. */
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "IAMRoleSelector.services.k8s.aws",
   "Namespace.",
@@ -21,7 +21,7 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io",
 ]);
 
-/** What makes two manifests one object: group, kind, namespace and name. */
+/** Two manifests with the same identity describe the same object. */
 export interface ObjectIdentity {
   readonly group: string;
   readonly kind: string;
@@ -29,7 +29,7 @@ export interface ObjectIdentity {
   readonly name: string;
 }
 
-/** Null for an object without a name, which the API server would give one. */
+/** Returns null for an object without a name, because the API server generates one. */
 export function identityOf(object: JsonObject): ObjectIdentity | null {
   const { group, kind, namespace, name } = objectMeta(object);
   if (name === "") return null;
@@ -41,7 +41,7 @@ export function identityKey({ group, kind, namespace, name }: ObjectIdentity): s
   return JSON.stringify([group, kind, namespace, name]);
 }
 
-/** A fault for each object that stands in the input more than once, at the later place and naming the first. */
+/** Returns a fault for each repeated object, at the later position and with the first one. */
 export function duplicateFaults(manifests: readonly Manifest[]): InputFault[] {
   const first = new Map<string, Manifest>();
   const faults: InputFault[] = [];
@@ -56,27 +56,34 @@ export function duplicateFaults(manifests: readonly Manifest[]): InputFault[] {
   return faults;
 }
 
-function duplicateFault(manifest: Manifest, earlier: Manifest, { kind, namespace, name }: ObjectIdentity): InputFault {
-  const where = namespace === "" ? "" : ` in namespace ${namespace}`;
-  const message = `${kind} ${quote(name)}${where} stands in the input twice, first at ${earlier.file}:${earlier.lineOf([]) ?? 1}; remove one of them`;
+function duplicateFault(
+  manifest: Manifest, earlier: Manifest, { kind, namespace, name }: ObjectIdentity,
+): InputFault {
+  const scope = namespace === "" ? "" : ` in namespace ${namespace}`;
+  const first = `${earlier.file}:${earlier.lineOf([]) ?? 1}`;
+  const message = `duplicate ${kind} ${quote(name)}${scope}, first defined at ${first}; remove one of them`;
   return { file: manifest.file, line: manifest.lineOf([]), message };
 }
 
-/** k8s.io/apiserver pkg/storage/names/generate.go: five characters after at most 58 of the prefix, none of them a 0, 1 or 3. */
+/**
+ * A prefix of at most 58 characters and a suffix of 5 without 0, 1 or 3 (k8s.io/apiserver
+ * pkg/storage/names/generate.go).
+ */
 const PREFIX_LENGTH = 58;
 const SUFFIX_LENGTH = 5;
 
 /**
- * The same manifests, in which each IAMRoleSelector with a `generateName` and no name has one such as the API server would generate,
- * `GENERATENAME00001` and so on, which it never does. Each would be a selector of its own, and selectors are known by their names.
+ * Gives each IAMRoleSelector with a `generateName` and no name the name `GENERATENAME00001` and so on. Selectors are
+ * identified by name, and the API server never generates these names.
  */
-export function withGeneratedNames(manifests: readonly Manifest[]): Manifest[] {
+export function generateNames(manifests: readonly Manifest[]): Manifest[] {
   let count = 0;
   return manifests.map((manifest) => {
     const { object } = manifest;
     const metadata = field(object, "metadata");
     const prefix = stringAt(metadata, "generateName") ?? "";
-    if (!isSelector(object) || !isJsonObject(metadata) || prefix === "" || (field(metadata, "name") ?? "") !== "") return manifest;
+    if (!isSelector(object) || !isJsonObject(metadata) || prefix === "") return manifest;
+    if ((field(metadata, "name") ?? "") !== "") return manifest;
     count += 1;
     const name = prefix.slice(0, PREFIX_LENGTH) + String(count).padStart(SUFFIX_LENGTH, "0");
     return { ...manifest, object: { ...object, metadata: { ...metadata, name } } };

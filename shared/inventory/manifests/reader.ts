@@ -4,51 +4,54 @@ import { field, isJsonObject, type JsonObject } from "../../decisions/kubernetes
 import { printable } from "../../decisions/kubernetes/text.ts";
 import { type Positions, YamlValues } from "./yaml-values.ts";
 
-/** One Kubernetes object as it was written. */
+/** One Kubernetes object and its position in the input. */
 export interface Manifest {
   readonly object: JsonObject;
-  /** As the user named it; `-` for standard input. */
+  /** The path from the user; `-` for standard input. */
   readonly file: string;
-  /** The place of its document in the file, from 1. */
+  /** The number of its document in the file, from 1. */
   readonly document: number;
-  /** The line, from 1, of the field at `path`, or of the nearest field around it that was written. */
+  /** Returns the line of the field at `path`, from 1; if that is missing, of the nearest field that contains it. */
   readonly lineOf: (path: FieldPath) => number | null;
 }
 
-/** What is wrong with an input, where (`line` from 1, null for the file as a whole), and what was expected. */
+/** A fault of an input. `line` counts from 1; null means the file as a whole. */
 export interface InputFault {
   readonly file: string;
   readonly line: number | null;
   readonly message: string;
 }
 
-/** Everything that could be read, and everything that could not. */
-export interface ManifestReading {
+/** The objects that were read, and the faults of the others. */
+export interface ManifestResult {
   readonly manifests: readonly Manifest[];
   readonly faults: readonly InputFault[];
 }
 
-/** Reads the objects of a YAML or JSON text, multi-document and `List` kinds included, with scalars as kubectl reads them. */
-export function readManifests(text: string, file: string): ManifestReading {
+/**
+ * Parses the objects of a YAML or JSON text, including multiple documents and `List` kinds. Scalars parse as in
+ * kubectl.
+ */
+export function readManifests(text: string, file: string): ManifestResult {
   const reader = new TextReader(file);
   try {
     reader.read(text);
   } catch (error) {
-    // Parser and reader recurse, so that a text nested too deeply ends in a RangeError.
+    // Deeply nested text exceeds the call stack of the recursive parser or reader.
     if (!(error instanceof RangeError)) throw error;
     reader.fault(0, TOO_DEEP);
   }
   return reader;
 }
 
-/** `FILE:LINE: MESSAGE`, on one line that a terminal can print whatever the file holds. */
+/** Returns `FILE:LINE: MESSAGE` on one line, without control characters. */
 export function formatInputFault({ file, line, message }: InputFault): string {
   return printable(line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`);
 }
 
-const TOO_DEEP = "objects are nested too deeply to be read";
+const TOO_DEEP = "nested too deeply to parse";
 
-class TextReader implements ManifestReading {
+class TextReader implements ManifestResult {
   readonly manifests: Manifest[] = [];
   readonly faults: InputFault[] = [];
   readonly #file: string;
@@ -60,9 +63,13 @@ class TextReader implements ManifestReading {
   }
 
   read(text: string): void {
-    // The scalars are read by YamlValues, not by a schema of the parser's: none of them is kubectl's.
-    const options = { version: "1.1", schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: this.#lines } as const;
-    for (const [index, document] of [...parseAllDocuments(text, options)].entries()) this.#document(document, index + 1);
+    // YamlValues parses the scalars, because no schema of the parser matches kubectl.
+    const options = {
+      version: "1.1", schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: this.#lines,
+    } as const;
+    for (const [index, document] of [...parseAllDocuments(text, options)].entries()) {
+      this.#document(document, index + 1);
+    }
   }
 
   fault(offset: number, message: string): void {
@@ -72,12 +79,13 @@ class TextReader implements ManifestReading {
   #document(document: Document.Parsed, number: number): void {
     const [error] = document.errors;
     if (error !== undefined) {
-      // Of a document's syntax errors the first alone: those after it are mostly of its making.
-      this.fault(error.pos[0], error.message.includes("call stack") ? TOO_DEEP : `not YAML: ${error.message}`);
+      // Reports only the first syntax error of a document: it usually causes the others.
+      this.fault(error.pos[0], error.message.includes("call stack") ? TOO_DEEP : `invalid YAML: ${error.message}`);
       return;
     }
     const before = this.faults.length;
-    const value = new YamlValues({ positions: this.#positions, fault: (offset, message) => this.fault(offset, message) }).read(document.contents);
+    const fault = (offset: number, message: string): void => this.fault(offset, message);
+    const value = new YamlValues({ positions: this.#positions, fault }).read(document.contents);
     if (this.faults.length > before || value === null) return;
     this.#object(value, { document: number, offset: document.contents?.range[0] ?? 0 });
   }
@@ -87,9 +95,9 @@ class TextReader implements ManifestReading {
       this.fault(place.offset, "not a Kubernetes object; expected fields such as apiVersion and kind");
       return;
     }
-    const absent = ["apiVersion", "kind"].filter((name) => !isNonEmptyString(field(value, name)));
-    if (absent.length > 0) {
-      this.fault(place.offset, `not a Kubernetes object: ${absent.join(" and ")} must be set, as a string`);
+    const missing = ["apiVersion", "kind"].filter((name) => !isNonEmptyString(field(value, name)));
+    if (missing.length > 0) {
+      this.fault(place.offset, `not a Kubernetes object: ${missing.join(" and ")} must be set to a string`);
       return;
     }
     const items = listItems(value);
@@ -104,11 +112,13 @@ class TextReader implements ManifestReading {
     }
   }
 
-  /** The items of an API server's own `NamespaceList` carry no type: they have the list's. */
+  /** The items of a list such as `NamespaceList` from the API server have no apiVersion and kind of their own. */
   #typed(item: unknown, list: JsonObject): unknown {
     const kind = String(field(list, "kind")).slice(0, -"List".length);
-    if (!isJsonObject(item) || kind === "" || Object.hasOwn(item, "kind") || Object.hasOwn(item, "apiVersion")) return item;
-    const typed: JsonObject = Object.fromEntries([["apiVersion", field(list, "apiVersion")], ["kind", kind], ...Object.entries(item)]);
+    if (!isJsonObject(item) || kind === "") return item;
+    if (Object.hasOwn(item, "kind") || Object.hasOwn(item, "apiVersion")) return item;
+    const type = [["apiVersion", field(list, "apiVersion")], ["kind", kind]] as const;
+    const typed: JsonObject = Object.fromEntries([...type, ...Object.entries(item)]);
     this.#positions.set(typed, this.#positions.get(item) ?? new Map());
     return typed;
   }
@@ -139,7 +149,7 @@ interface Place {
   readonly offset: number;
 }
 
-/** The items of a `List` kind, null for any other object. */
+/** Returns the items of a `List` kind, or null for any other object. */
 function listItems(object: JsonObject): readonly unknown[] | null {
   const items = field(object, "items");
   if (!String(field(object, "kind")).endsWith("List") || items === undefined) return null;

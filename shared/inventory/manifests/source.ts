@@ -3,11 +3,11 @@ import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import {
-  type FileListing, inputError, listManifestFiles, type Reading, readListed, readStdin, STDIN, type WatchPath,
+  type FileListing, inputError, listManifestFiles, type ManifestInput, readListing, readStdin, STDIN, type WatchPath,
   watchPath,
 } from "./files.ts";
 import { identityKey, identityOf, type ObjectIdentity } from "./identity.ts";
-import { type InputFault, type Manifest, type ManifestReading, readManifests } from "./reader.ts";
+import { type InputFault, type Manifest, type ManifestResult, readManifests } from "./reader.ts";
 
 export interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
@@ -15,23 +15,23 @@ export interface ManifestSourceOptions {
   readonly watch?: WatchPath;
 }
 
-/** Together well under the 2 s in which a change must take effect, whether or not the operating system tells of it. */
+/** A change must take effect within 2 s, even without a file event. */
 const POLL_MS = 1_000;
 const DEBOUNCE_MS = 50;
 
-interface Held {
+interface LoadedObject {
   readonly object: JsonObject;
   readonly identity: ObjectIdentity;
-  /** To compare by. */
+  /** The object as JSON, to detect changes. */
   readonly text: string;
 }
 
-interface View {
+interface Snapshot {
   readonly manifests: readonly Manifest[];
-  readonly objects: ReadonlyMap<string, Held>;
+  readonly objects: ReadonlyMap<string, LoadedObject>;
 }
 
-/** The inventory of files and folders, followed as they change. What turns bad leaves the last good view as it is. */
+/** The inventory of files and folders. Reloads them when they change; invalid files leave the last valid inventory. */
 export class ManifestSource implements InventorySource {
   readonly inventory: Inventory;
   readonly #paths: readonly string[];
@@ -39,12 +39,12 @@ export class ManifestSource implements InventorySource {
   readonly #watch: WatchPath;
   readonly #listeners = new Listeners();
   #status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
-  #view: View = { manifests: [], objects: new Map() };
+  #snapshot: Snapshot = { manifests: [], objects: new Map() };
   #faults: readonly InputFault[] = [];
   #fingerprint: string | null = null;
-  /** Whether the operating system told of a change that was not looked at yet. */
-  #told = false;
-  readonly #reading = new RememberedReading();
+  /** Whether a file event was received since the last check. */
+  #notified = false;
+  readonly #input = new CachedInput();
   #stops: (() => void)[] = [];
   #cancelTimer = (): void => undefined;
   #checking: Promise<void> = Promise.resolve();
@@ -61,15 +61,15 @@ export class ManifestSource implements InventorySource {
     return this.#status;
   }
 
-  /** Every object of the last good view, those of kinds that the inventory does not take included, in input order. */
+  /** Every object of the last valid load in input order, including kinds that the inventory ignores. */
   get manifests(): readonly Manifest[] {
-    return this.#view.manifests;
+    return this.#snapshot.manifests;
   }
 
   async start(): Promise<void> {
-    // Watching begins first, so that no change falls between the reading and the watching.
+    // Watches before the first read, so that no change is missed in between.
     const watched = this.#paths.filter((path) => path !== STDIN);
-    this.#stops = watched.map((path) => this.#watch(path, () => this.#hear()));
+    this.#stops = watched.map((path) => this.#watch(path, () => this.#onFileEvent()));
     this.#checking = this.#check();
     await this.#checking;
     if (this.#status.loaded) return;
@@ -88,10 +88,10 @@ export class ManifestSource implements InventorySource {
     return this.#listeners.add(listener);
   }
 
-  /** Notices come in bursts; the first one sets the time, so that no stream of them can put off the reading. */
-  #hear(): void {
-    if (this.#told) return;
-    this.#told = true;
+  /** Events arrive in bursts. The first one schedules the check, so that later ones cannot delay it. */
+  #onFileEvent(): void {
+    if (this.#notified) return;
+    this.#notified = true;
     this.#schedule(DEBOUNCE_MS);
   }
 
@@ -103,25 +103,27 @@ export class ManifestSource implements InventorySource {
     });
   }
 
-  /** Looks at the files, and reads them only when one of them changed. */
+  /** Lists the files, and reads them if one changed. */
   async #check(): Promise<void> {
-    // A file changed twice within one tick of the file system's clock looks the same; a notice is believed.
-    const told = this.#told;
-    this.#told = false;
+    // Two changes within one tick of the file system's clock have the same fingerprint, so an event forces a read.
+    const notified = this.#notified;
+    this.#notified = false;
     const listing = await listManifestFiles(this.#paths);
     const fingerprint = JSON.stringify([listing.files, listing.faults]);
-    if (told || fingerprint !== this.#fingerprint) await this.#load(listing, fingerprint);
-    else if (this.#status.fault === null) this.#status = { ...this.#status, lastSyncMs: this.#clock.now() };
-    this.#schedule(this.#told ? DEBOUNCE_MS : POLL_MS);
+    if (notified || fingerprint !== this.#fingerprint) await this.#load(listing, fingerprint);
+    else if (this.#status.fault === null) {
+      this.#status = { ...this.#status, lastSyncMs: this.#clock.now() };
+    }
+    this.#schedule(this.#notified ? DEBOUNCE_MS : POLL_MS);
   }
 
   async #load(listing: FileListing, fingerprint: string): Promise<void> {
-    const { manifests, faults } = await readListed(listing, this.#reading);
-    this.#reading.forgetOthers(new Set(listing.files.map(({ path }) => path)));
+    const { manifests, faults } = await readListing(listing, this.#input);
+    this.#input.evictExcept(new Set(listing.files.map(({ path }) => path)));
     this.#fingerprint = fingerprint;
     this.#faults = faults;
     if (faults.length > 0) {
-      this.#turnBad(inputError(faults).message);
+      this.#setFault(inputError(faults).message);
       return;
     }
     const changed = this.#apply(manifests);
@@ -130,43 +132,43 @@ export class ManifestSource implements InventorySource {
     if (changed || recovered) this.#listeners.notify();
   }
 
-  /** Told once: a notice of something else in the folder around makes the same files be read again. */
-  #turnBad(fault: string): void {
+  /** Notifies once per fault: an event of an unrelated file in the parent folder reads the same files again. */
+  #setFault(fault: string): void {
     if (fault === this.#status.fault) return;
     this.#status = { ...this.#status, fault };
     this.#listeners.notify();
   }
 
   #apply(manifests: readonly Manifest[]): boolean {
-    const before = this.#view.objects;
-    this.#view = viewOf(manifests);
-    const changes = differences(before, this.#view.objects);
+    const before = this.#snapshot.objects;
+    this.#snapshot = snapshotOf(manifests);
+    const changes = differences(before, this.#snapshot.objects);
     this.inventory.apply(changes);
     return changes.length > 0;
   }
 }
 
-/** Reads anew only the texts that differ from last time's: reading ten thousand objects takes over 2 s. Standard input is read once. */
-class RememberedReading implements Reading {
-  #readings = new Map<string, { readonly text: string; readonly reading: ManifestReading }>();
-  #input: Promise<string> | null = null;
+/** Parses only changed texts, because ten thousand objects take over 2 s. Reads standard input once. */
+class CachedInput implements ManifestInput {
+  #results = new Map<string, { readonly text: string; readonly result: ManifestResult }>();
+  #stdin: Promise<string> | null = null;
 
-  readonly stdin = (): Promise<string> => (this.#input ??= readStdin());
+  readonly stdin = (): Promise<string> => (this.#stdin ??= readStdin());
 
-  readonly read = (text: string, file: string): ManifestReading => {
-    const last = this.#readings.get(file);
-    const reading = last?.text === text ? last.reading : readManifests(text, file);
-    this.#readings.set(file, { text, reading });
-    return reading;
+  readonly read = (text: string, file: string): ManifestResult => {
+    const last = this.#results.get(file);
+    const result = last?.text === text ? last.result : readManifests(text, file);
+    this.#results.set(file, { text, result });
+    return result;
   };
 
-  forgetOthers(files: ReadonlySet<string>): void {
-    this.#readings = new Map([...this.#readings].filter(([file]) => files.has(file)));
+  evictExcept(files: ReadonlySet<string>): void {
+    this.#results = new Map([...this.#results].filter(([file]) => files.has(file)));
   }
 }
 
-function viewOf(manifests: readonly Manifest[]): View {
-  const objects = new Map<string, Held>();
+function snapshotOf(manifests: readonly Manifest[]): Snapshot {
+  const objects = new Map<string, LoadedObject>();
   for (const { object } of manifests) {
     const identity = identityOf(object);
     if (identity !== null) objects.set(identityKey(identity), { object, identity, text: JSON.stringify(object) });
@@ -174,10 +176,11 @@ function viewOf(manifests: readonly Manifest[]): View {
   return { manifests, objects };
 }
 
-/** What turns one view into the other: removals first. */
-function differences(before: View["objects"], after: View["objects"]): InventoryChange[] {
+/** Returns the changes from one snapshot to the next, removals first. */
+function differences(before: Snapshot["objects"], after: Snapshot["objects"]): InventoryChange[] {
   const changes: InventoryChange[] = [];
   for (const [key, { identity }] of before) if (!after.has(key)) changes.push({ type: "remove", ...identity });
-  for (const [key, { object, text }] of after) if (before.get(key)?.text !== text) changes.push({ type: "put", object });
+  for (const [key, { object, text }] of after)
+    if (before.get(key)?.text !== text) changes.push({ type: "put", object });
   return changes;
 }

@@ -1,9 +1,10 @@
-/** What a scalar can be before it is JSON: an integer is a bigint, since a key is printed in full and a value rounded. */
+/** A parsed scalar. Integers are bigints, because kubectl prints an integer key exactly but rounds a value. */
 export type Scalar = string | bigint | number | boolean | null;
 
 /**
- * An untagged plain scalar as kubectl reads it (kubectl: sigs.k8s.io/yaml 1.6 over go.yaml.in/yaml/v2, `resolve.go`). It is neither
- * YAML 1.1 nor 1.2: `on` and `y` are true, `0123` and `0o17` are octal, `1_000` is a number, while `e3`, `12:30` and dates stay text.
+ * Parses an untagged plain scalar like kubectl (sigs.k8s.io/yaml 1.6 over go.yaml.in/yaml/v2, `resolve.go`). That is
+ * neither YAML 1.1 nor 1.2: `on` and `y` are true, `0123` and `0o17` are octal, `1_000` is a number; `e3`, `12:30` and
+ * dates are strings.
  */
 export function plainScalar(text: string): Scalar {
   const word = WORDS.get(text);
@@ -29,7 +30,7 @@ const INTEGER = /^([-+]?)(?:0[xX]([\da-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Go's strconv.ParseInt and ParseUint with base 0; null for what neither takes. */
+/** Parses like Go's strconv.ParseInt and ParseUint with base 0; null if both fail. */
 function integer(digits: string): bigint | null {
   const match = INTEGER.exec(digits);
   if (match === null) return null;
@@ -39,21 +40,25 @@ function integer(digits: string): bigint | null {
   return magnitude <= (sign === "+" ? MAX_INT64 : MAX_UINT64) ? magnitude : null;
 }
 
-function literal(parts: Record<"hexadecimal" | "binary" | "octal", string | undefined> & { readonly decimal: string }): string {
+interface Digits extends Partial<Record<"hexadecimal" | "binary" | "octal", string | undefined>> {
+  readonly decimal: string;
+}
+
+function literal(parts: Digits): string {
   if (parts.hexadecimal !== undefined) return `0x${parts.hexadecimal}`;
   if (parts.binary !== undefined) return `0b${parts.binary}`;
   return parts.octal === undefined ? parts.decimal : `0o${parts.octal}`;
 }
 
-/** Go refuses a number out of range, and what is no number stays text. */
+/** Returns the number if it is finite, else the text: Go rejects numbers out of range. */
 function finiteOr(number: string, text: string, form: RegExp): Scalar {
   const value = form.test(number) ? Number(number) : Number.NaN;
   return Number.isFinite(value) ? value : text;
 }
 
 /**
- * A scalar as the key of a JSON object. kubectl prints a float as a float32, so an account id with a leading zero and an 8 or 9
- * (`012345678901:`) becomes `1.2345679e+10`. Null: kubectl refuses such a key.
+ * Returns a scalar as the key of a JSON object, or null if kubectl rejects the key. kubectl prints a float key as a
+ * float32: an account ID with a leading zero and an 8 or 9 (`012345678901:`) becomes `1.2345679e+10`.
  */
 export function scalarKey(scalar: Scalar): string | null {
   if (scalar === null) return null;
@@ -63,11 +68,13 @@ export function scalarKey(scalar: Scalar): string | null {
   return float32Text(scalar);
 }
 
-/** Go's strconv.FormatFloat(value, 'g', -1, 32): the shortest digits that read back to the same float32. */
+/** Formats like Go's strconv.FormatFloat(value, 'g', -1, 32): the shortest digits that parse to the same float32. */
 function float32Text(value: number): string {
   const single = Math.fround(value);
   if (!Number.isFinite(single)) return single > 0 ? ".inf" : "-.inf";
-  const shortest = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((digits) => single.toExponential(digits - 1)).find((text) => Math.fround(Number(text)) === single);
+  const shortest = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    .map((digits) => single.toExponential(digits - 1))
+    .find((text) => Math.fround(Number(text)) === single);
   const [digits = "0", exponent = "0"] = (shortest ?? single.toExponential()).split("e");
   const power = Number(exponent);
   if (power < -4 || power >= 6) return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;

@@ -2,16 +2,16 @@ import { isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar as Scal
 import { isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.ts";
 import { plainScalar, type Scalar, scalarKey } from "./yaml-scalars.ts";
 
-/** Where the fields of each object and list read begin, in characters from the start of the text. */
+/** The offset of each field or element of each object and list, in characters from the start of the text. */
 export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;
 
-export interface YamlReading {
+export interface YamlContext {
   readonly positions: Positions;
-  /** Takes a fault at a character offset. */
+  /** Reports a fault at a character offset. */
   fault(offset: number, message: string): void;
 }
 
-/** yaml's own limit is for `toJS`, which is not used here: a small file must not become a large object. */
+/** A small file must not expand to a large object. The limit of the yaml package applies only to its `toJS`. */
 const MAX_ALIASED_VALUES = 100_000;
 const CORE_TAG = "tag:yaml.org,2002:";
 
@@ -21,21 +21,21 @@ interface Entry {
   readonly merged: boolean;
 }
 
-/** Turns one document's nodes into JSON as kubectl does, with every fault and the place of every field. */
+/** Converts the nodes of one document to JSON like kubectl, and records faults and the offset of each field. */
 export class YamlValues {
-  readonly #reading: YamlReading;
+  readonly #context: YamlContext;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #aliasedValues = 0;
-  /** Of the alias being read, the outermost one. */
+  /** The offset of the outermost alias that is being expanded. */
   #aliasOffset = 0;
 
-  constructor(reading: YamlReading) {
-    this.#reading = reading;
+  constructor(context: YamlContext) {
+    this.#context = context;
   }
 
-  /** Faults are told to the reading, and the value there is null. */
+  /** Returns the value of a node. Reports faults to the context; a faulty value is null. */
   read(node: unknown): unknown {
     if (this.#aliasDepth > 0 && ++this.#aliasedValues > MAX_ALIASED_VALUES) return this.#tooManyAliased();
     if (isAlias(node)) return this.#alias(node.source, node);
@@ -50,7 +50,7 @@ export class YamlValues {
 
   #list(items: readonly unknown[]): unknown[] {
     const list = items.map((item) => this.read(item));
-    this.#reading.positions.set(list, new Map(items.map((item, index) => [index, startOf(item)])));
+    this.#context.positions.set(list, new Map(items.map((item, index) => [index, startOf(item)])));
     return list;
   }
 
@@ -62,7 +62,7 @@ export class YamlValues {
     }
     // fromEntries makes `__proto__` an own field like any other.
     const object: object = Object.fromEntries([...entries].map(([key, { value }]) => [key, value]));
-    this.#reading.positions.set(object, new Map([...entries].map(([key, { offset }]) => [key, offset])));
+    this.#context.positions.set(object, new Map([...entries].map(([key, { offset }]) => [key, offset])));
     return object;
   }
 
@@ -73,47 +73,48 @@ export class YamlValues {
     if (key === null) return;
     const earlier = entries.get(key);
     if (earlier !== undefined && !earlier.merged) {
-      this.#reading.fault(offset, `the field "${key}" stands twice in one object; keep one of them`);
+      this.#context.fault(offset, `duplicate field "${key}"; remove one of them`);
       return;
     }
-    // In the place where a merge key has put it, or as a new one.
     entries.set(key, { value, offset, merged: false });
   }
 
   #key(node: unknown, offset: number): string | null {
     const target = isAlias(node) ? this.#anchors.get(node.source) : node;
     const key = isScalar(target) ? scalarKey(this.#scalar(target)) : null;
-    if (key === null) this.#reading.fault(offset, "a field's name must be a string; a null, a list or an object cannot be one");
+    if (key === null) this.#context.fault(offset, "a field name must be a string, not null, a list or an object");
     return key;
   }
 
   /**
-   * `<<`: the fields of one object, or of several of which the first wins. kubectl lets a merge key that comes last win over the
-   * object's own field, other readers do not, so that is a fault.
+   * Merges the fields of one object, or of several of which the first wins (`<<`). A merge key after a field that it
+   * also sets is a fault: it overrides the field in kubectl, but not in other parsers.
    */
   #merge(node: unknown, entries: Map<string, Entry>): void {
     const sources = isSeq(node) ? [...node.items].toReversed() : [node];
     for (const source of sources) {
       const value = this.read(source);
       if (isJsonObject(value)) this.#mergeObject(value, entries);
-      else this.#reading.fault(startOf(source), "a merge key (<<) takes an object or a list of objects");
+      else this.#context.fault(startOf(source), "the value of a merge key (<<) must be an object or a list of objects");
     }
   }
 
   #mergeObject(object: JsonObject, entries: Map<string, Entry>): void {
-    const offsets = this.#reading.positions.get(object);
+    const offsets = this.#context.positions.get(object);
     for (const [key, value] of Object.entries(object)) {
       const own = entries.get(key);
-      if (own?.merged === false) this.#reading.fault(own.offset, `the field "${key}" stands before a merge key that sets it too; put the merge key (<<) first`);
-      else entries.set(key, { value, offset: offsets?.get(key) ?? 0, merged: true });
+      if (own?.merged === false) {
+        const problem = `the field "${key}" precedes a merge key (<<) that also sets it`;
+        this.#context.fault(own.offset, `${problem}; move the merge key first`);
+      } else entries.set(key, { value, offset: offsets?.get(key) ?? 0, merged: true });
     }
   }
 
   #alias(anchor: string, node: Node): unknown {
     const target = this.#anchors.get(anchor);
     if (target === undefined || this.#open.has(target)) {
-      const problem = target === undefined ? "has no anchor before it" : "is inside what it stands for";
-      this.#reading.fault(startOf(node), `the alias *${anchor} ${problem}`);
+      const problem = target === undefined ? "has no preceding anchor" : "refers to a node that contains it";
+      this.#context.fault(startOf(node), `the alias *${anchor} ${problem}`);
       return null;
     }
     if (this.#aliasDepth === 0) this.#aliasOffset = startOf(node);
@@ -125,7 +126,10 @@ export class YamlValues {
 
   #tooManyAliased(): null {
     if (this.#aliasedValues === MAX_ALIASED_VALUES + 1) {
-      this.#reading.fault(this.#aliasOffset, `aliases stand for more than ${MAX_ALIASED_VALUES} values; write them out in several files`);
+      this.#context.fault(
+        this.#aliasOffset,
+        `aliases expand to more than ${MAX_ALIASED_VALUES} values; use several files`,
+      );
     }
     return null;
   }
@@ -134,7 +138,7 @@ export class YamlValues {
     const scalar = this.#scalar(node);
     const value = typeof scalar === "bigint" ? Number(scalar) : scalar;
     if (typeof value !== "number" || Number.isFinite(value)) return value;
-    this.#reading.fault(startOf(node), `${textOf(node)} has no form in JSON; quote it if it is meant as text`);
+    this.#context.fault(startOf(node), `${textOf(node)} is not a JSON number; quote it to make it a string`);
     return null;
   }
 
@@ -148,7 +152,7 @@ export class YamlValues {
     if (fits === undefined) return text;
     const scalar = plainScalar(text);
     if (fits(scalar)) return scalar;
-    this.#reading.fault(startOf(node), `"${text}" is not a !!${tag}`);
+    this.#context.fault(startOf(node), `"${text}" is not a !!${tag}`);
     return null;
   }
 }
@@ -160,7 +164,7 @@ const TAGGED: ReadonlyMap<string, (scalar: Scalar) => boolean> = new Map<string,
   ["null", (scalar) => scalar === null],
 ]);
 
-/** The text as written, unquoted and unescaped; the parser's own reading of it is not used. */
+/** Returns the text, unquoted and unescaped, instead of the parser's value. */
 function textOf(node: ScalarNode): string {
   return node.source ?? "";
 }

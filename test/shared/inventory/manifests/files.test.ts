@@ -1,21 +1,23 @@
 import { symlink } from "node:fs/promises";
 import { test } from "tap";
 import {
-  inputError, listManifestFiles, readListed, readManifestPaths,
+  inputError, listManifestFiles, readListing, readManifestPaths,
 } from "../../../../shared/inventory/manifests/files.ts";
 import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
 
-const named = (name: string, kind = "ConfigMap", namespace?: string): string =>
-  JSON.stringify({ apiVersion: kind === "IAMRoleSelector" ? "services.k8s.aws/v1alpha1" : "v1", kind, metadata: { name, namespace } });
+const named = (name: string, kind = "ConfigMap", namespace?: string): string => {
+  const apiVersion = kind === "IAMRoleSelector" ? "services.k8s.aws/v1alpha1" : "v1";
+  return JSON.stringify({ apiVersion, kind, metadata: { name, namespace } });
+};
 
-/** What was read, by file, and the faults without the test's own folder. */
+/** Returns the file of each object, and the faults. Removes the test's folder from both. */
 async function read(folder: string, ...paths: readonly string[]): Promise<{ files: string[]; faults: string[] }> {
   const { manifests, faults } = await readManifestPaths(paths.map((path) => folder + path), () => Promise.resolve(""));
   const cut = (text: string): string => text.replaceAll(folder, "");
   return { files: manifests.map(({ file }) => cut(file)), faults: faults.map((fault) => cut(formatInputFault(fault))) };
 }
 
-test("a folder is read recursively, sorted by whole paths, without dot-entries and other files", async (t) => {
+test("reads a folder recursively, sorted by path, without hidden entries and other files", async (t) => {
   const folder = t.testdir({
     "b.yml": named("b"),
     "a.yaml": named("a"),
@@ -28,16 +30,17 @@ test("a folder is read recursively, sorted by whole paths, without dot-entries a
     yaml: "[",
     empty: {},
   });
-  t.same(await read(folder, ""), { files: ["/B.json", "/a-b/y.yaml", "/a.yaml", "/a/z.yaml", "/b.yml"], faults: [] });
-  t.same(await read(folder, "/"), { files: ["/B.json", "/a-b/y.yaml", "/a.yaml", "/a/z.yaml", "/b.yml"], faults: [] });
+  const files = ["/B.json", "/a-b/y.yaml", "/a.yaml", "/a/z.yaml", "/b.yml"];
+  t.same(await read(folder, ""), { files, faults: [] });
+  t.same(await read(folder, "/"), { files, faults: [] });
 });
 
-test("paths keep their order, and a file named is read whatever it is called", async (t) => {
+test("reads paths in their order, and named files with any name", async (t) => {
   const folder = t.testdir({ "b.yaml": named("b"), a: named("a"), ".c": named("c") });
   t.same(await read(folder, "/b.yaml", "/.c", "/a"), { files: ["/b.yaml", "/.c", "/a"], faults: [] });
 });
 
-test("an empty folder is read, a missing path is a fault", async (t) => {
+test("accepts an empty folder, and reports a missing path", async (t) => {
   const folder = t.testdir({ empty: {} });
   t.same(await read(folder, "/empty"), { files: [], faults: [] });
   t.same(await read(folder, "/missing", "/empty/a.yaml"), {
@@ -46,13 +49,13 @@ test("an empty folder is read, a missing path is a fault", async (t) => {
   });
 });
 
-test("- is standard input", async (t) => {
+test("reads standard input as -", async (t) => {
   const { manifests, faults } = await readManifestPaths(["-"], () => Promise.resolve(`a: 1\n---\n${named("a")}`));
   t.same(manifests.map(({ file, document }) => [file, document]), [["-", 2]]);
-  t.same(faults.map(formatInputFault), ["-:1: not a Kubernetes object: apiVersion and kind must be set, as a string"]);
+  t.same(faults.map(formatInputFault), ["-:1: not a Kubernetes object: apiVersion and kind must be set to a string"]);
 });
 
-test("links are followed, but not round and round", async (t) => {
+test("follows symbolic links, and reports loops", async (t) => {
   const folder = t.testdir({ real: { "a.yaml": named("a") }, links: { deep: {} } });
   await symlink(`${folder}/real`, `${folder}/links/to-folder`);
   await symlink("..", `${folder}/links/deep/up.yaml`);
@@ -61,34 +64,34 @@ test("links are followed, but not round and round", async (t) => {
   t.same(await read(folder, "/links"), {
     files: ["/links/to-folder/a.yaml"],
     faults: [
-      "/links/deep/up.yaml: a symbolic link to a folder around it; remove the link",
+      "/links/deep/up.yaml: symbolic link to a parent folder; remove the link",
       "/links/gone.yaml: no such file or folder",
-      "/links/self.yaml: a symbolic link that leads back to itself; remove it",
+      "/links/self.yaml: symbolic link loop; remove the link",
     ],
   });
 });
 
-test("a folder mounted from a ConfigMap is read once", async (t) => {
+test("reads a folder mounted from a ConfigMap once", async (t) => {
   const folder = t.testdir({ "..2026": { "a.yaml": named("a") } });
   await symlink("..2026", `${folder}/..data`);
   await symlink("..data/a.yaml", `${folder}/a.yaml`);
   t.same(await read(folder, ""), { files: ["/a.yaml"], faults: [] });
 });
 
-test("what is not UTF-8 is a fault", async (t) => {
+test("reports a file that is not UTF-8", async (t) => {
   const folder = t.testdir({ "a.yaml": Buffer.from([0x61, 0x3a, 0x20, 0xff]), "b.yaml": `\uFEFF${named("b")}` });
-  t.same(await read(folder, ""), { files: ["/b.yaml"], faults: ["/a.yaml: not UTF-8 text; save it as UTF-8"] });
+  t.same(await read(folder, ""), { files: ["/b.yaml"], faults: ["/a.yaml: not valid UTF-8; save the file as UTF-8"] });
 });
 
-test("a file that goes between listing and reading is a fault, and so is a path through a file", async (t) => {
+test("reports a file that is removed before it is read, and a path through a file", async (t) => {
   const folder = t.testdir({ "a.yaml": named("a") });
   const listing = { files: [{ path: `${folder}/gone.yaml`, fingerprint: "" }], faults: [] };
-  const { faults } = await readListed(listing, { stdin: () => Promise.resolve(""), read: readManifests });
+  const { faults } = await readListing(listing, { stdin: () => Promise.resolve(""), read: readManifests });
   t.same(faults, [{ file: `${folder}/gone.yaml`, line: null, message: "no such file or folder" }]);
   t.match((await read(folder, "/a.yaml/b")).faults, [/^\/a\.yaml\/b: ENOTDIR/]);
 });
 
-test("one object twice is a fault that names both places", async (t) => {
+test("reports a duplicate object with both positions", async (t) => {
   const folder = t.testdir({
     "a.yaml": `${named("a")}\n---\n${named("s", "IAMRoleSelector")}`,
     "b.yaml": `${named("a", "ConfigMap", "default")}\n---\n${named("s", "IAMRoleSelector", "ignored")}`,
@@ -96,27 +99,39 @@ test("one object twice is a fault that names both places", async (t) => {
   t.same(await read(folder, ""), {
     files: ["/a.yaml", "/a.yaml", "/b.yaml", "/b.yaml"],
     faults: [
-      '/b.yaml:1: ConfigMap "a" in namespace default stands in the input twice, first at /a.yaml:1; remove one of them',
-      '/b.yaml:3: IAMRoleSelector "s" stands in the input twice, first at /a.yaml:3; remove one of them',
+      '/b.yaml:1: duplicate ConfigMap "a" in namespace default, first defined at /a.yaml:1; remove one of them',
+      '/b.yaml:3: duplicate IAMRoleSelector "s", first defined at /a.yaml:3; remove one of them',
     ],
   });
 });
 
-test("objects that differ in kind, group, namespace or name are several, and so are those without a name", async (t) => {
+test("accepts objects that differ in kind, group, namespace or name, and objects without a name", async (t) => {
   const nameless = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "a-" } });
   const other = JSON.stringify({ apiVersion: "example.com/v1", kind: "ConfigMap", metadata: { name: "a" } });
-  const texts = [named("a"), named("b"), named("a", "Secret"), named("a", "ConfigMap", "team"), other, nameless, nameless];
+  const texts = [
+    named("a"),
+    named("b"),
+    named("a", "Secret"),
+    named("a", "ConfigMap", "team"),
+    other,
+    nameless,
+    nameless,
+  ];
   const folder = t.testdir({ "a.yaml": texts.join("\n---\n") });
   t.same((await read(folder, "")).faults, []);
 });
 
-test("a version of the same kind is the same object", async (t) => {
-  const [first, second] = ["v1", "v2"].map((version) => JSON.stringify({ apiVersion: `example.com/${version}`, kind: "A", metadata: { name: "a" } }));
+test("treats two versions of a kind as the same object", async (t) => {
+  const [first, second] = ["v1", "v2"].map((version) => (
+    JSON.stringify({ apiVersion: `example.com/${version}`, kind: "A", metadata: { name: "a" } })
+  ));
   const folder = t.testdir({ "a.yaml": `${first}\n---\n${second}` });
-  t.same((await read(folder, "")).faults, ['/a.yaml:3: A "a" in namespace default stands in the input twice, first at /a.yaml:1; remove one of them']);
+  t.same((await read(folder, "")).faults, [
+    '/a.yaml:3: duplicate A "a" in namespace default, first defined at /a.yaml:1; remove one of them',
+  ]);
 });
 
-test("a listing changes its fingerprints with its files", async (t) => {
+test("changes the fingerprint of a file that changes", async (t) => {
   const folder = t.testdir({ "a.yaml": "" });
   const before = await listManifestFiles([folder]);
   t.same(await listManifestFiles([folder]), before);
@@ -124,7 +139,7 @@ test("a listing changes its fingerprints with its files", async (t) => {
   t.not((await listManifestFiles([folder])).files[0]?.fingerprint, before.files[0]?.fingerprint);
 });
 
-test("one error tells every fault", async (t) => {
+test("returns one error with every fault", async (t) => {
   const error = inputError([{ file: "a", line: 1, message: "x" }, { file: "b", line: null, message: "y" }]);
   t.match(error, { code: "ERR_INPUT_UNREADABLE", message: "a:1: x\nb: y" });
 });

@@ -4,9 +4,12 @@ import { readManifestPaths } from "../../../../shared/inventory/manifests/files.
 import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
 
 const selector = (metadata: unknown, role = "a"): string => JSON.stringify({
-  apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata, spec: { arn: `arn:aws:iam::111122223333:role/${role}`, namespaceSelector: { names: ["team-a"] } },
+  apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata,
+  spec: { arn: `arn:aws:iam::111122223333:role/${role}`, namespaceSelector: { names: ["team-a"] } },
 });
-const bucket = JSON.stringify({ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { generateName: "b-" } });
+const bucket = JSON.stringify({
+  apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { generateName: "b-" },
+});
 const documents = (...texts: readonly string[]): string => texts.join("\n---\n");
 
 async function namesIn(text: string): Promise<string[]> {
@@ -14,20 +17,27 @@ async function namesIn(text: string): Promise<string[]> {
   return manifests.map(({ object }) => objectMeta(object).name);
 }
 
-test("selectors whose name is to be generated have one each, of the form and length that the API server gives them", async (t) => {
+test("generates a name for each selector with generateName, in the form and length of the API server", async (t) => {
   const generated = { generateName: "team-" };
   t.same(
-    await namesIn(documents(selector(generated), selector({ name: "team-a" }), selector({ ...generated, name: null }), selector({ generateName: "x".repeat(70), name: "" }))),
+    await namesIn(documents(
+      selector(generated), selector({ name: "team-a" }), selector({ ...generated, name: null }),
+      selector({ generateName: "x".repeat(70), name: "" }),
+    )),
     ["team-00001", "team-a", "team-00002", `${"x".repeat(58)}00003`],
   );
 });
 
-test("other kinds keep no name, and what has no name at all is left to the checks", async (t) => {
-  t.same(await namesIn(documents(bucket, selector({ generateName: "team-", name: 7 }), selector({}), selector({ generateName: "" }), selector(null), selector("x"))), Array(6).fill(""));
+test("generates no name for other kinds, or without a generateName", async (t) => {
+  t.same(await namesIn(documents(
+    bucket, selector({ generateName: "team-", name: 7 }), selector({}), selector({ generateName: "" }),
+    selector(null), selector("x"),
+  )), Array(6).fill(""));
 });
 
-test("every source holds each of them, so that two that overlap are seen to", async (t) => {
-  const folder = t.testdir({ "a.yaml": documents(selector({ generateName: "team-" }), selector({ generateName: "team-" }, "b")) });
+test("adds each selector with a generated name to the inventory", async (t) => {
+  const text = documents(selector({ generateName: "team-" }), selector({ generateName: "team-" }, "b"));
+  const folder = t.testdir({ "a.yaml": text });
   const source = new ManifestSource([folder], { runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());

@@ -1,73 +1,94 @@
 import { test } from "tap";
 import { field, type JsonObject, stringMap } from "../../../../shared/decisions/kubernetes/json.ts";
-import { stateWith, stateWithout } from "../../../../shared/inventory/manifests/proposed-state.ts";
+import { stateAfterApply, stateAfterDelete } from "../../../../shared/inventory/manifests/proposed-state.ts";
 import { bucketObject, kindObject, namespaceObject, ROLE, selectorObject } from "../../decisions/objects.ts";
 
 const LAST = "kubectl.kubernetes.io/last-applied-configuration";
 
-function only(objects: readonly JsonObject[], manifest: JsonObject, origin: "file" | "cluster"): JsonObject | undefined {
-  return stateWith(objects, [manifest], origin).objects[0];
+function applied(
+  objects: readonly JsonObject[], manifest: JsonObject, origin: "file" | "cluster",
+): JsonObject | undefined {
+  return stateAfterApply(objects, [manifest], origin).objects[0];
 }
 
-test("a manifest replaces the object of its name, in its place, and others are new", (t) => {
-  const [a, b, c] = [selectorObject("a", { arn: ROLE }), selectorObject("b", { arn: ROLE }), selectorObject("c", { arn: ROLE })] as const;
+test("apply replaces the object of the same name, and appends other objects", (t) => {
+  const a = selectorObject("a", { arn: ROLE });
+  const b = selectorObject("b", { arn: ROLE });
+  const c = selectorObject("c", { arn: ROLE });
   const changed = selectorObject("a", { arn: `${ROLE}2` });
-  const nameless = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { generateName: "x-" } };
-  t.same(stateWith([a, b], [c, changed, nameless], "file"), { objects: [changed, b, c, nameless], absent: [] });
-  t.same(stateWith([bucketObject({ namespace: "default" })], [bucketObject({ namespace: "" })], "file").objects.length, 1, "no namespace is default");
+  const nameless = {
+    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { generateName: "x-" },
+  };
+  t.same(stateAfterApply([a, b], [c, changed, nameless], "file"), { objects: [changed, b, c, nameless], absent: [] });
+  const stored = [bucketObject({ namespace: "default" })];
+  const { objects } = stateAfterApply(stored, [bucketObject({ namespace: "" })], "file");
+  t.same(objects.length, 1, "an empty namespace is the default namespace");
   t.end();
 });
 
-test("the status stays, and the version of the older object does not", (t) => {
-  const stored = bucketObject({ resourceVersion: "7", uid: "u", deletionTimestamp: "now" }, { status: { ackResourceMetadata: { ownerAccountID: "1" } } });
-  t.same(only([stored], bucketObject({}, { status: { forged: true } }), "cluster"), {
-    ...bucketObject({ uid: "u", deletionTimestamp: "now" }), status: { ackResourceMetadata: { ownerAccountID: "1" } },
+test("apply keeps the stored status, and drops the old resource version", (t) => {
+  const status = { ackResourceMetadata: { ownerAccountID: "1" } };
+  const stored = bucketObject({ resourceVersion: "7", uid: "u", deletionTimestamp: "now" }, { status });
+  t.same(applied([stored], bucketObject({}, { status: { forged: true } }), "cluster"), {
+    ...bucketObject({ uid: "u", deletionTimestamp: "now" }), status,
   });
-  t.same(only([bucketObject()], bucketObject({}, { status: { a: 1 } }), "file"), bucketObject({}, { status: { a: 1 } }), "the first status there is");
+  const withStatus = bucketObject({}, { status: { a: 1 } });
+  t.same(applied([bucketObject()], withStatus, "file"), withStatus, "the stored object has no status");
   t.end();
 });
 
-test("in a folder the manifest's labels are all there are; in a cluster those of others stay, and those applied before go", (t) => {
-  const stored = namespaceObject("n", { others: "1", dropped: "1", kept: "1" }, { [LAST]: JSON.stringify(namespaceObject("n", { dropped: "1", kept: "1" })), note: "x" });
-  const manifest = namespaceObject("n", { kept: "2" });
-  t.match(only([stored], manifest, "file"), { metadata: { labels: { kept: "2", others: undefined }, annotations: {} } });
-  t.strictSame(stringMap(field(field(only([stored], manifest, "cluster"), "metadata"), "labels")), new Map([["others", "1"], ["kept", "2"]]));
+test("apply replaces labels in a folder, and merges them in a cluster like kubectl", (t) => {
+  const last = JSON.stringify(namespaceObject("n", { dropped: "1", changed: "1" }));
+  const stored = namespaceObject("n", { others: "1", dropped: "1", changed: "1" }, { [LAST]: last, note: "x" });
+  const manifest = namespaceObject("n", { changed: "2" });
+  t.match(applied([stored], manifest, "file"), {
+    metadata: { labels: { changed: "2", others: undefined }, annotations: {} },
+  });
+  const labels = stringMap(field(field(applied([stored], manifest, "cluster"), "metadata"), "labels"));
+  t.strictSame(labels, new Map([["others", "1"], ["changed", "2"]]));
   const unreadable = namespaceObject("n", { others: "1" }, { [LAST]: "{" });
-  t.match(only([unreadable], manifest, "cluster"), { metadata: { labels: { others: "1", kept: "2" } } });
+  t.match(applied([unreadable], manifest, "cluster"), { metadata: { labels: { others: "1", changed: "2" } } });
   const bare = { apiVersion: "v1", kind: "Namespace", metadata: { name: "n" } };
-  t.match(only([stored], bare, "cluster"), { metadata: { labels: { others: "1" } } });
-  t.same(only([bare], manifest, "cluster"), manifest);
+  t.match(applied([stored], bare, "cluster"), { metadata: { labels: { others: "1" } } });
+  t.same(applied([bare], manifest, "cluster"), manifest);
   t.end();
 });
 
-test("the data of a ConfigMap is merged as labels are", (t) => {
-  const map = (data: JsonObject, annotations: JsonObject = {}): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m", namespace: "n", annotations }, data });
-  t.match(only([map({ a: "1", b: "1" })], map({ b: "2" }), "cluster"), { data: { a: "1", b: "2" } });
-  t.strictSame(only([map({ a: "1", b: "1" })], map({ b: "2" }), "file")?.["data"], { b: "2" });
+test("apply merges the data of a ConfigMap like labels", (t) => {
+  const map = (data: JsonObject): JsonObject => (
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m", namespace: "n", annotations: {} }, data }
+  );
+  t.match(applied([map({ a: "1", b: "1" })], map({ b: "2" }), "cluster"), { data: { a: "1", b: "2" } });
+  t.strictSame(applied([map({ a: "1", b: "1" })], map({ b: "2" }), "file")?.["data"], { b: "2" });
   t.end();
 });
 
-test("a selector is stored as the webhook rewrites it", (t) => {
+test("apply rewrites selector types like the webhook", (t) => {
   const entry = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" };
   const manifest = selectorObject("a", { arn: ROLE, resourceTypeSelector: [{ kind: "Queue" }, entry] });
-  const stored = { spec: { resourceTypeSelector: [{ kind: "Queue" }, { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" }] } };
-  t.match(only([], manifest, "cluster"), stored);
-  t.match(only([selectorObject("a", {})], manifest, "cluster"), stored);
+  const rewritten = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
+  const stored = { spec: { resourceTypeSelector: [{ kind: "Queue" }, rewritten] } };
+  t.match(applied([], manifest, "cluster"), stored);
+  t.match(applied([selectorObject("a", {})], manifest, "cluster"), stored);
   t.end();
 });
 
-test("what is deleted goes, with all that hangs on it, and what is not there is named", (t) => {
+test("delete removes objects and their dependents, and returns unknown manifests as absent", (t) => {
   const bucket = bucketObject();
   const elsewhere = bucketObject({ namespace: "team-b" });
   const definition = kindObject("Bucket", "s3.services.k8s.aws", []);
   const namespace = namespaceObject("team-a");
   const selector = selectorObject("a", { arn: ROLE });
   const objects = [bucket, elsewhere, definition, namespace, selector];
-  t.same(stateWithout(objects, [selector]), { objects: [bucket, elsewhere, definition, namespace], absent: [] });
-  t.same(stateWithout(objects, [namespace]).objects, [elsewhere, definition, selector]);
-  t.same(stateWithout(objects, [definition]).objects, [namespace, selector]);
-  t.same(stateWithout(objects, [elsewhere]).objects, [bucket, definition, namespace, selector], "a near miss");
+  t.same(stateAfterDelete(objects, [selector]), { objects: [bucket, elsewhere, definition, namespace], absent: [] });
+  t.same(stateAfterDelete(objects, [namespace]).objects, [elsewhere, definition, selector]);
+  t.same(stateAfterDelete(objects, [definition]).objects, [namespace, selector]);
+  t.same(
+    stateAfterDelete(objects, [elsewhere]).objects,
+    [bucket, definition, namespace, selector],
+    "a bucket of the same name in another namespace remains",
+  );
   const other = selectorObject("b", { arn: ROLE });
-  t.same(stateWithout(objects, [other]), { objects, absent: [other] });
+  t.same(stateAfterDelete(objects, [other]), { objects, absent: [other] });
   t.end();
 });

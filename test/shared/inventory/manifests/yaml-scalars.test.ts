@@ -1,13 +1,17 @@
 import { test } from "tap";
 import { plainScalar, type Scalar, scalarKey } from "../../../../shared/inventory/manifests/yaml-scalars.ts";
 
-// What sigs.k8s.io/yaml 1.6.0 makes of each, by running it: `{"k": VALUE}`, and the key of `SCALAR: v`.
+// The output of sigs.k8s.io/yaml 1.6.0: the value in `{"k": VALUE}`, and the key in `SCALAR: v`.
 const SCALARS: readonly (readonly [text: string, value: Scalar, key: string | null])[] = [
   ...["on", "On", "yes", "YES", "y", "Y", "true", "TRUE"].map((text) => [text, true, "true"] as const),
   ...["off", "Off", "no", "NO", "n", "N", "false", "FALSE"].map((text) => [text, false, "false"] as const),
   ...["", "~", "null", "Null", "NULL"].map((text) => [text, null, null] as const),
-  ...["oN", "yEs", "nUll", "e3", "e2", ".", ".e3", "._5", "=", "<<", "1e", "0x", "0b", "0b2", "1.2.3"].map((text) => [text, text, text] as const),
-  ...["12:30", "12:30:45", "190:20:30.15", "2020-01-01", "2020-1-1", "2020-01-01T00:00:00Z"].map((text) => [text, text, text] as const),
+  ...["oN", "yEs", "nUll", "e3", "e2", ".", ".e3", "._5", "=", "<<", "1e", "0x", "0b", "0b2", "1.2.3"].map(
+    (text) => [text, text, text] as const,
+  ),
+  ...["12:30", "12:30:45", "190:20:30.15", "2020-01-01", "2020-1-1", "2020-01-01T00:00:00Z"].map(
+    (text) => [text, text, text] as const,
+  ),
   ["0123", 83n, "83"],
   ["-0123", -83n, "-83"],
   ["0o17", 15n, "15"],
@@ -23,8 +27,8 @@ const SCALARS: readonly (readonly [text: string, value: Scalar, key: string | nu
   ["123456789012", 123456789012n, "123456789012"],
   ["9223372036854775807", 2n ** 63n - 1n, "9223372036854775807"],
   ["-9223372036854775808", -(2n ** 63n), "-9223372036854775808"],
-  ["18446744073709551615", 2n ** 64n - 1n, "18446744073709551615"], // kubectl refuses this one as a key
-  // Past 64 bits, and an octal with an 8 or 9 in it, are floats; a float32 as a key.
+  ["18446744073709551615", 2n ** 64n - 1n, "18446744073709551615"], // kubectl rejects this key
+  // Over 64 bits, or octal with an 8 or 9: a float; a float32 as a key.
   ["+18446744073709551615", 2 ** 64, "1.8446744e+19"],
   ["-9223372036854775809", -(2 ** 63), "-9.223372e+18"],
   ["18446744073709551616", 2 ** 64, "1.8446744e+19"],
@@ -52,7 +56,7 @@ const SCALARS: readonly (readonly [text: string, value: Scalar, key: string | nu
   [".NaN", Number.NaN, ".nan"],
 ];
 
-test("a plain scalar is what kubectl takes it for, as a value and as a key", async (t) => {
+test("parses plain scalars like kubectl, as values and as keys", async (t) => {
   for (const [text, value, key] of SCALARS) {
     t.ok(Object.is(plainScalar(text), value), `${text} as a value`);
     t.equal(scalarKey(plainScalar(text)), key, `${text} as a key`);
