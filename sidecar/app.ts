@@ -108,7 +108,8 @@ function observe(metrics: SidecarMetrics, reply: FastifyReply): void {
 /** Logs the rejection and sends the error: as XML on the STS paths, as JSON elsewhere. */
 function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): FastifyReply {
   const { request } = reply;
-  const { requested, grant } = request;
+  // fastify does not decorate the requests that it passes to frameworkErrors.
+  const { requested = null, grant = null } = request;
   const error = toKnownError(cause);
   const stsError = toSTSError(error);
   const isSTS = isSTSPath(request.raw.url ?? "");

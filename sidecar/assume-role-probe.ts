@@ -1,5 +1,6 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Grant, RoleGrant } from "../shared/decisions/grants/grant.ts";
+import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { EffectiveSelector } from "../shared/decisions/selectors/effective.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
@@ -9,7 +10,7 @@ import { UpstreamSTSError } from "./sts-upstream/errors.ts";
 
 export interface AssumeRoleProbePorts {
   readonly source: Pick<InventorySource, "status" | "onChange"> & {
-    readonly inventory: { readonly selectors: ReadonlyMap<string, EffectiveSelector> };
+    readonly inventory: Pick<Inventory, "selectors">;
   };
   /** Returns the grant of a selector to the controller of this sidecar. */
   readonly grantOf: (selector: string) => Grant;
@@ -82,7 +83,7 @@ export class AssumeRoleProbe {
     if (!source.status.loaded) return;
     const { selectors } = source.inventory;
     for (const name of this.#states.keys()) if (!selectors.has(name)) this.#remove(name);
-    for (const [name, selector] of selectors) this.#updateSelector(name, selector);
+    for (const selector of selectors.values()) this.#updateSelector(selector.name, selector);
     this.#schedule(PAUSE_MS);
   }
 

@@ -9,7 +9,7 @@ import { ASSUME, Attack, OTHER_ROLE } from "./attack.ts";
 const attack = new Attack();
 
 test("signs with the credentials of another sidecar", async (t) => {
-  const foreign = await attack.elsewhere().keys("/v1/credentials/selectors/team-a");
+  const foreign = await attack.inOtherPod().keys("/v1/credentials/selectors/team-a");
   t.match(
     await new Attack().send(
       await signed({
@@ -47,7 +47,7 @@ test("assumes a role with the session of another role", async (t) => {
     code: "AccessDenied",
     message: /^Role chaining is not allowed/,
   });
-  t.equal(await chain.after(() => ({}), { keys: role, body: WHO }), "ok", "the session itself is valid");
+  t.equal(await chain.codeAfter(() => ({}), { keys: role, body: WHO }), "ok", "the session itself is valid");
 });
 
 test("requests a role without a grant, of another controller, or in another spelling", async (t) => {
@@ -77,7 +77,7 @@ test("uses a malformed or conflicting selector that bypassed the webhook", async
       selectorObject("bad", { arn: ROLE_A, namespaceSelector: { names: ["team-a", "team-a"] } }),
     ],
   });
-  t.equal(await malformed.after(() => ({})), "AccessDenied");
+  t.equal(await malformed.codeAfter(() => ({})), "AccessDenied");
   const extras = {
     ...selectorObject("twin", { arn: ROLE_A, namespaceSelector: { names: ["elsewhere"] } }),
     metadata: { name: "twin", annotations: { "ack-role-resolver.io/external-id": "other" } },
@@ -85,7 +85,7 @@ test("uses a malformed or conflicting selector that bypassed the webhook", async
   const conflicting = new Attack();
   conflicting.sidecar.inventory.apply([put(extras)]);
   t.equal(
-    await conflicting.after(() => ({})),
+    await conflicting.codeAfter(() => ({})),
     "AccessDenied",
     "two selectors of one role with different session annotations",
   );
@@ -107,7 +107,7 @@ test("requests the role of another tenant from a scoped sidecar, on every path",
   ]) {
     t.notMatch((await scoped.get(url)).body, "SecretAccessKey", url);
   }
-  t.equal(await scoped.after(() => ({}), { body: assumeBody({ RoleArn: OTHER_ROLE }) }), "AccessDenied");
+  t.equal(await scoped.codeAfter(() => ({}), { body: assumeBody({ RoleArn: OTHER_ROLE }) }), "AccessDenied");
   t.ok(scoped.sidecar.stsCalls.every(({ roleARN }) => roleARN === ROLE_A));
 });
 
@@ -121,14 +121,14 @@ test("sets the source identity, tags, external ID, MFA or name of a session", as
     { "TransitiveTagKeys.member.1": "team" },
   ]) {
     t.equal(
-      await forged.after(() => ({}), { body: assumeBody({ RoleArn: ROLE_A, ...extra }) }),
+      await forged.codeAfter(() => ({}), { body: assumeBody({ RoleArn: ROLE_A, ...extra }) }),
       "AccessDenied",
       JSON.stringify(extra),
     );
   }
   t.same(forged.sidecar.stsCalls, []);
   t.equal(
-    await forged.after(() => ({}), { body: assumeBody({ RoleArn: ROLE_A, RoleSessionName: "somebody-else" }) }),
+    await forged.codeAfter(() => ({}), { body: assumeBody({ RoleArn: ROLE_A, RoleSessionName: "somebody-else" }) }),
     "ok",
   );
   t.match(forged.sidecar.stsCalls, [{ sessionName: "ack-role-resolver" }], "the sidecar sets the session name");
@@ -160,7 +160,7 @@ test("requests a kind outside --kind", async (t) => {
     kinds: [{ kind: "Bucket", version: "v1alpha1", group: null }],
   });
   t.equal((await narrowed.get("/v1/credentials/selectors/topic")).statusCode, 403);
-  t.equal(await narrowed.after(() => ({}), { body: assumeBody({ RoleArn: OTHER_ROLE }) }), "AccessDenied");
+  t.equal(await narrowed.codeAfter(() => ({}), { body: assumeBody({ RoleArn: OTHER_ROLE }) }), "AccessDenied");
   for (const kind of [
     "Vault.s3.services.k8s.aws",
     "Vault.v1alpha1.s3.services.k8s.aws",

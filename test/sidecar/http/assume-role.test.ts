@@ -3,33 +3,10 @@ import { ResolverError } from "../../../shared/decisions/errors.ts";
 import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
-import { namespaceObject, put, removal, selectorObject } from "../../shared/decisions/objects.ts";
-import { BASE_SECRET, ROLE_A, ROLE_SECRET, type Setup, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
-import { assumeBody, elementOf, send, signed, type STSAnswer, type VendedKeys } from "../sts/signed-request.ts";
-
-const OTHER = "arn:aws:iam::222222222222:role/o";
-
-/** A controller that signs with its base credentials. */
-class Controller {
-  readonly sidecar: SidecarUnderTest;
-  #keys: VendedKeys | null = null;
-
-  constructor(setup: Setup = {}) {
-    this.sidecar = new SidecarUnderTest(setup);
-  }
-
-  async assume(parameters: Readonly<Record<string, string>> = {}): Promise<STSAnswer> {
-    this.#keys ??= (await this.sidecar.get("/v1/credentials")).json<VendedKeys>();
-    return this.with(this.#keys, parameters);
-  }
-
-  async with(keys: VendedKeys, parameters: Readonly<Record<string, string>> = {}): Promise<STSAnswer> {
-    return send(
-      this.sidecar.app,
-      await signed({ keys, body: assumeBody({ RoleArn: ROLE_A, ...parameters }), now: this.sidecar.clock.now() }),
-    );
-  }
-}
+import { namespaceObject } from "../../shared/decisions/objects.ts";
+import { ROLE_A, ROLE_SECRET, TEAM_A } from "../sidecar-under-test.ts";
+import { Controller } from "../sts/controller.ts";
+import { elementOf, type STSAnswer, type VendedKeys } from "../sts/signed-request.ts";
 
 test("returns a granted role in the document format of STS", async (t) => {
   const controller = new Controller();
@@ -112,177 +89,12 @@ test("requests a separate session for session policies, and returns PackedPolicy
   t.equal(controller.sidecar.stsCalls.length, 2);
 });
 
-test("denies role chaining: a role session can assume neither another role nor its own", async (t) => {
-  const controller = new Controller();
-  const paths = ["/v1/credentials/selectors/team-a", "/v1/credentials/namespaces/team-a"];
-  for (const path of paths) {
-    const keys = (await controller.sidecar.get(path)).json<VendedKeys>();
-    t.match(
-      await controller.with(keys),
-      {
-        status: 403,
-        code: "AccessDenied",
-        message:
-          /^Role chaining is not allowed: .* is a role session\. Sign with the credentials of GET \/v1\/credentials\.$/,
-      },
-      path,
-    );
-  }
-  const { body } = await controller.assume();
-  const [AccessKeyId = "", SecretAccessKey = "", Token = ""] = ["AccessKeyId", "SecretAccessKey", "SessionToken"].map(
-    (name) => elementOf(body, name) ?? "",
-  );
-  t.match(
-    await controller.with({ AccessKeyId, SecretAccessKey, Token }),
-    { code: "AccessDenied", message: /^Role chaining/ },
-    "credentials from AssumeRole",
-  );
-  t.equal(controller.sidecar.stsCalls.length, 1);
-});
-
 test("accepts the base identity from a namespace that no selector matches", async (t) => {
   const controller = new Controller({ objects: [namespaceObject("team-a"), namespaceObject("none"), TEAM_A] });
   const keys = (
     await controller.sidecar.get("/v1/credentials/namespaces/none?kind=Bucket.s3.services.k8s.aws")
   ).json<VendedKeys>();
-  t.equal((await controller.with(keys)).code, "ok");
-});
-
-test("denies a role without a grant before STS is called, and stops granting with the selector", async (t) => {
-  const rds = selectorObject("rds", {
-    arn: OTHER,
-    namespaceSelector: { names: ["team-a"] },
-    resourceTypeSelector: [{ group: "rds.services.k8s.aws" }],
-  });
-  const controller = new Controller({
-    objects: [namespaceObject("team-a"), TEAM_A, rds],
-    allowedAccounts: ["111111111111", "222222222222"],
-  });
-  for (const RoleArn of [
-    OTHER,
-    "arn:aws:iam::111111111111:role/b",
-    "arn:aws-cn:iam::111111111111:role/a",
-    "arn:aws:iam::111111111111:role/A",
-    "arn:aws:iam::111111111111:role/x/a",
-  ]) {
-    t.match(
-      await controller.assume({ RoleArn }),
-      { status: 403, code: "AccessDenied", message: /\(ERR_SELECTOR_NOT_GRANTED\)$/ },
-      RoleArn,
-    );
-  }
-  t.same(controller.sidecar.stsCalls, []);
-  t.equal((await controller.assume()).code, "ok");
-  controller.sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
-  t.equal((await controller.assume()).code, "AccessDenied");
-  controller.sidecar.inventory.apply([put(TEAM_A)]);
-  t.equal((await controller.assume()).code, "ok");
-  t.equal(controller.sidecar.stsCalls.length, 1);
-});
-
-test("applies --allowed-accounts and the pinned account", async (t) => {
-  const strict = new Controller({ allowedAccounts: ["222222222222"] });
-  t.match(await strict.assume(), {
-    status: 403,
-    code: "AccessDenied",
-    message: /which is not in --allowed-accounts\. \(ERR_SELECTOR_NOT_GRANTED\)$/,
-  });
-  const pinned = new Controller({ pinsAccount: true });
-  t.match(await pinned.assume(), {
-    status: 403,
-    code: "AccessDenied",
-    message: /but this sidecar already issued credentials of account 999999999999\..* \(ERR_SELECTOR_ACCOUNT_PINNED\)$/,
-  });
-  t.same([...strict.sidecar.stsCalls, ...pinned.sidecar.stsCalls], []);
-});
-
-test("denies session extras that differ from the selector, by name and without their values", async (t) => {
-  const annotations = {
-    "ack-role-resolver.io/external-id": "planted-external",
-    "ack-role-resolver.io/source-identity": "ack-s3",
-    "ack-role-resolver.io/session-tags": "team=a,env=prod",
-    "ack-role-resolver.io/session-name": "stable",
-  };
-  const tagged = { ...TEAM_A, metadata: { name: "team-a", annotations } };
-  const controller = new Controller({ objects: [namespaceObject("team-a"), tagged] });
-  const tags = {
-    "Tags.member.1.Key": "env",
-    "Tags.member.1.Value": "prod",
-    "Tags.member.2.Key": "team",
-    "Tags.member.2.Value": "a",
-  };
-  const same = { ExternalId: "planted-external", SourceIdentity: "ack-s3", ...tags };
-  t.equal(elementOf((await controller.assume()).body, "SourceIdentity"), "ack-s3");
-  t.equal((await controller.assume(same)).code, "ok", "the order of tags does not matter");
-  t.match(controller.sidecar.stsCalls, [
-    {
-      externalID: "planted-external",
-      sourceIdentity: "ack-s3",
-      sessionName: "stable",
-      tags: [
-        { key: "env", value: "prod" },
-        { key: "team", value: "a" },
-      ],
-    },
-  ]);
-  t.equal(controller.sidecar.stsCalls.length, 1);
-  const cases: readonly (readonly [parameters: Readonly<Record<string, string>>, message: RegExp])[] = [
-    [{ ExternalId: "guess" }, /^ExternalId: different from/],
-    [{ SourceIdentity: "mallory" }, /^SourceIdentity: different from/],
-    [{ ...tags, "Tags.member.2.Value": "b" }, /^Tags: different from/],
-    [{ "Tags.member.1.Key": "env", "Tags.member.1.Value": "prod" }, /^Tags: different from/],
-    [{ "TransitiveTagKeys.member.1": "env" }, /^TransitiveTagKeys: different from/],
-    [
-      { ExternalId: "guess", SourceIdentity: "x-y", "TransitiveTagKeys.member.1": "env" },
-      /^ExternalId, SourceIdentity, TransitiveTagKeys: different from/,
-    ],
-  ];
-  for (const [parameters, message] of cases) {
-    const answer = await controller.assume(parameters);
-    t.match(answer, { status: 403, code: "AccessDenied", message });
-    t.notMatch(answer.body, "planted");
-  }
-  t.equal(
-    (await new Controller().assume({ ExternalId: "guess" })).code,
-    "AccessDenied",
-    "the selector has no external ID",
-  );
-});
-
-test("denies parameters that prove another identity, by name", async (t) => {
-  const controller = new Controller();
-  const proofs = { SerialNumber: "arn:aws:iam::999999999999:mfa/ops", TokenCode: "123456" };
-  t.match(await controller.assume(proofs), {
-    status: 403,
-    code: "AccessDenied",
-    message: /^SerialNumber, TokenCode: not supported, because the sidecar calls STS with its own identity/,
-  });
-  const context = {
-    "ProvidedContexts.member.1.ProviderArn": "arn:aws:iam::aws:contextProvider/IdentityCenter",
-    "ProvidedContexts.member.1.ContextAssertion": "assertion",
-  };
-  t.match(await controller.assume(context), { code: "AccessDenied", message: /^ProvidedContexts: / });
-  t.same(controller.sidecar.stsCalls, []);
-});
-
-test("rejects a duration over 1 hour if the base identity is a session, as STS does", async (t) => {
-  const chained = new Controller();
-  t.match(await chained.assume({ DurationSeconds: "3601" }), {
-    status: 400,
-    code: "ValidationError",
-    message: /exceeds the 1 hour session limit for roles assumed by role chaining/,
-  });
-  t.same(chained.sidecar.stsCalls, []);
-  const user = { accessKeyID: "AKIA", secretAccessKey: BASE_SECRET, sessionToken: null, expirationMs: null };
-  const longLived = new Controller({ base: async () => user, allowsLongLivedBase: true });
-  t.equal((await longLived.assume({ DurationSeconds: "7200" })).code, "ok");
-  t.match(longLived.sidecar.stsCalls, [{ durationSeconds: 7200 }]);
-  t.equal((await longLived.assume({ DurationSeconds: "900" })).code, "ok");
-  t.match(
-    longLived.sidecar.stsCalls,
-    [{ durationSeconds: 7200 }, { durationSeconds: 3600 }],
-    "another duration needs another session",
-  );
+  t.equal((await controller.assumeWith(keys)).code, "ok");
 });
 
 test("returns the code of an STS rejection, and ServiceUnavailable for STS failures", async (t) => {

@@ -1,0 +1,253 @@
+import { test } from "tap";
+import {
+  namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../../shared/decisions/objects.ts";
+import { BASE_SECRET, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
+
+const BUCKET = "kind=Bucket.v1alpha1.s3.services.k8s.aws";
+
+test("returns the role of a namespace in the body and content type that every SDK accepts", async (t) => {
+  const sidecar = new SidecarUnderTest();
+  const answer = await sidecar.get(`/v1/credentials/namespaces/team-a?${BUCKET}`);
+  t.equal(answer.statusCode, 200);
+  t.equal(answer.headers["content-type"], "application/json", "no charset");
+  t.equal(answer.headers["cache-control"], "no-store");
+  t.equal(
+    answer.body,
+    `{"AccessKeyId":"ASIA1","SecretAccessKey":"${ROLE_SECRET}","Token":"${ROLE_SECRET}-token","AccountId":"111111111111","Expiration":"2026-08-01T13:00:00Z"}`,
+  );
+  t.match(sidecar.stsCalls, [{ roleARN: ROLE_A, sessionName: "ack-role-resolver" }]);
+  t.equal(sidecar.stsCalls.length, 1);
+});
+
+test("returns the role of a selector by name, and the base identity without a name", async (t) => {
+  const sidecar = new SidecarUnderTest();
+  t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), { AccountId: "111111111111" });
+  t.match(
+    (await sidecar.get("/v1/credentials/namespaces/team-a")).json(),
+    { AccountId: "111111111111" },
+    "every kind has the same role",
+  );
+  t.equal(sidecar.stsCalls.length, 1, "both requests share one session");
+  t.match((await sidecar.get("/v1/credentials")).json(), {
+    AccessKeyId: "ASIABASE",
+    AccountId: "999999999999",
+    Expiration: "2026-08-01T13:00:00Z",
+  });
+});
+
+test("returns each error with its status and its code in both spellings", async (t) => {
+  const objects = [
+    namespaceObject("team-a"),
+    namespaceObject("both"),
+    namespaceObject("none"),
+    TEAM_A,
+    ...["x", "y"].map((name) => selectorObject(name, { arn: ROLE_A, namespaceSelector: { names: ["both"] } })),
+    selectorObject("rds", {
+      arn: ROLE_A,
+      namespaceSelector: { names: ["none"] },
+      resourceTypeSelector: [{ group: "rds.services.k8s.aws" }],
+    }),
+    selectorObject("user", { arn: "arn:aws:iam::111111111111:user/u", namespaceSelector: { names: ["elsewhere"] } }),
+  ];
+  const sidecar = new SidecarUnderTest({ objects, unmatched: "deny" });
+  const cases: readonly (readonly [path: string, status: number, code: string])[] = [
+    ["/v1/credentials/selectors/missing", 404, "ERR_SELECTOR_UNKNOWN"],
+    ["/v1/credentials/selectors/rds", 403, "ERR_SELECTOR_NOT_GRANTED"],
+    ["/v1/credentials/selectors/user", 403, "ERR_SELECTOR_MALFORMED"],
+    ["/v1/credentials/selectors/team-a?kind=Bucket", 400, "ERR_REQUEST_MALFORMED"],
+    ["/v1/credentials/selectors/%zz", 400, "ERR_REQUEST_MALFORMED"],
+    ["/v1/credentials?namespace=team-a", 400, "ERR_REQUEST_MALFORMED"],
+    [`/v1/credentials/namespaces/missing?${BUCKET}`, 404, "ERR_NAMESPACE_UNKNOWN"],
+    [`/v1/credentials/namespaces/both?${BUCKET}`, 409, "ERR_SELECTOR_CONFLICT"],
+    [`/v1/credentials/namespaces/none?${BUCKET}`, 403, "ERR_SELECTOR_UNMATCHED"],
+    ["/v1/credentials/namespaces/team-a?kind=DBInstance.rds.services.k8s.aws", 403, "ERR_SELECTOR_NOT_GRANTED"],
+    ["/v1/credentials/namespaces/Team_A", 400, "ERR_REQUEST_MALFORMED"],
+    ["/v1/credentials/namespaces/team-a?kind=Bucket", 400, "ERR_REQUEST_MALFORMED"],
+    [`/v1/credentials/namespaces/team-a?${BUCKET}&${BUCKET}`, 400, "ERR_REQUEST_MALFORMED"],
+    [`/v1/credentials/namespaces/team-a?${BUCKET}&label=x`, 400, "ERR_REQUEST_MALFORMED"],
+    ["/v1/credentials/identities/AWSClusterRoleIdentity/a", 404, "ERR_REQUEST_NOT_FOUND"],
+    ["/v1/credentials/", 404, "ERR_REQUEST_NOT_FOUND"],
+  ];
+  for (const [path, status, code] of cases) {
+    const answer = await sidecar.get(path);
+    const body = answer.json<Record<string, string>>();
+    t.match(
+      [answer.statusCode, body["code"], body["Code"], answer.headers["content-type"]],
+      [status, code, code, "application/json"],
+      path,
+    );
+    t.equal(body["message"], body["Message"]);
+  }
+  t.same(sidecar.stsCalls, [], "no rejected request reaches STS");
+});
+
+test("returns every fault of a malformed query", async (t) => {
+  const sidecar = new SidecarUnderTest();
+  const answer = await sidecar.get(
+    "/v1/credentials/namespaces/team-a?kind=bucket&labels=a&label=k=v&label=k=w&label=-=%20",
+  );
+  t.equal(
+    answer.json<{ message: string }>().message.split("; ").slice(0, 3).join("\n"),
+    [
+      'Invalid request: parameter "labels" is unknown (this path accepts kind and label)',
+      'kind "bucket" is not KIND.GROUP or KIND.VERSION.GROUP, such as kind=Bucket.v1alpha1.s3.services.k8s.aws',
+      'label "k=w": the key is repeated',
+    ].join("\n"),
+  );
+  t.match(answer.json(), { message: /label "-= ": / });
+});
+
+test("selects by labels if the query has them, has an empty label, or has none", async (t) => {
+  const gold = selectorObject("gold", {
+    arn: "arn:aws:iam::222222222222:role/gold",
+    namespaceSelector: { names: ["team-a"] },
+    resourceLabelSelector: { matchLabels: { tier: "gold" } },
+  });
+  const sidecar = new SidecarUnderTest({ objects: [namespaceObject("team-a"), gold] });
+  const path = `/v1/credentials/namespaces/team-a?${BUCKET}`;
+  t.match((await sidecar.get(`${path}&label=tier=gold&label=app=web`)).json(), { AccountId: "222222222222" });
+  t.match(
+    (await sidecar.get(`${path}&label=tier%3Dsilver`)).json(),
+    { AccountId: "999999999999" },
+    "no selector matches, so the base identity is returned",
+  );
+  t.match((await sidecar.get(`${path}&label=`)).json(), { AccountId: "999999999999" });
+  t.match((await sidecar.get(path)).json(), { code: "ERR_SELECTOR_AMBIGUOUS" });
+});
+
+test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
+  const sidecar = new SidecarUnderTest();
+  sidecar.status = { loaded: false, lastSyncMs: null, fault: null };
+  for (const path of ["/v1/credentials", "/v1/credentials/selectors/team-a", "/v1/credentials/namespaces/team-a"]) {
+    t.match(
+      await sidecar.get(path).then((answer) => [answer.statusCode, answer.json()]),
+      [503, { code: "ERR_NOT_READY" }],
+      path,
+    );
+  }
+});
+
+test("stops issuing for a removed selector although its session is cached", async (t) => {
+  const sidecar = new SidecarUnderTest();
+  t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 200);
+  sidecar.inventory.apply([put(selectorObject("team-a", { arn: "not-an-arn" }))]);
+  t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 403, "the selector is malformed");
+  sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
+  t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 404, "the selector is removed");
+  sidecar.inventory.apply([put(TEAM_A)]);
+  t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 200);
+  t.equal(sidecar.stsCalls.length, 1);
+});
+
+test("grants only the role that resolves in the scope namespace", async (t) => {
+  const other = selectorObject("other", {
+    arn: "arn:aws:iam::222222222222:role/o",
+    namespaceSelector: { names: ["other"] },
+  });
+  const sidecar = new SidecarUnderTest({
+    objects: [namespaceObject("team-a"), namespaceObject("other"), TEAM_A, other],
+    ...SCOPED,
+  });
+  t.match((await sidecar.get("/v1/credentials")).json(), { AccountId: "111111111111" });
+  t.match((await sidecar.get("/v1/credentials/namespaces/team-a")).json(), { AccountId: "111111111111" });
+  t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), { AccountId: "111111111111" });
+  t.match((await sidecar.get("/v1/credentials/selectors/other")).json(), { code: "ERR_SELECTOR_NOT_GRANTED" });
+  t.match((await sidecar.get("/v1/credentials/namespaces/other")).json(), {
+    code: "ERR_SELECTOR_NOT_GRANTED",
+    message: "This sidecar serves only namespace team-a (--scope-namespace), not other.",
+  });
+  sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
+  t.match(await sidecar.get("/v1/credentials").then((answer) => [answer.statusCode, answer.json()]), [
+    403,
+    { code: "ERR_SELECTOR_UNMATCHED" },
+  ]);
+});
+
+test("resolves by the CARM maps with --mode carm, and applies --allowed-accounts to them", async (t) => {
+  const map = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "ack-role-account-map", namespace: "ack-system" },
+    data: { "111111111111": ROLE_A },
+  };
+  const objects = [namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111111111111" }), map, TEAM_A];
+  const settings = { ...SETTINGS_BY_DEFAULT, mode: "carm" } as const;
+  const sidecar = new SidecarUnderTest({ objects, settings });
+  t.match((await sidecar.get("/v1/credentials/namespaces/team-a")).json(), { AccountId: "111111111111" });
+  t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), {
+    code: "ERR_SELECTOR_NOT_GRANTED",
+    message: /^With --mode carm/,
+  });
+  const strict = new SidecarUnderTest({ objects, settings, allowedAccounts: ["222222222222"] });
+  t.match((await strict.get("/v1/credentials/namespaces/team-a")).json(), {
+    message: "The role of a CARM map is in account 111111111111, which is not in --allowed-accounts.",
+  });
+});
+
+test("denies a role outside --allowed-accounts on every path", async (t) => {
+  const paths = [`/v1/credentials/namespaces/team-a?${BUCKET}`, "/v1/credentials/selectors/team-a"];
+  const strict = new SidecarUnderTest({ allowedAccounts: ["222222222222"] });
+  for (const path of paths) {
+    const answer = await strict.get(path);
+    t.equal(answer.statusCode, 403, path);
+    t.match(answer.json(), {
+      code: "ERR_SELECTOR_NOT_GRANTED",
+      message: "The role of IAMRoleSelector team-a is in account 111111111111, which is not in --allowed-accounts.",
+    });
+  }
+  t.same(strict.stsCalls, [], "the role is denied before STS is called");
+  t.equal((await strict.get("/v1/credentials")).statusCode, 200, "the limit does not apply to the base identity");
+  const lenient = new SidecarUnderTest({ allowedAccounts: ["222222222222", "111111111111"] });
+  for (const path of paths) t.equal((await lenient.get(path)).statusCode, 200, path);
+});
+
+test("pins the account of the first response with a scope, and only with a scope", async (t) => {
+  const moved = put(
+    selectorObject("team-a", { arn: "arn:aws:iam::222222222222:role/a", namespaceSelector: { names: ["team-a"] } }),
+  );
+  const scoped = new SidecarUnderTest({ ...SCOPED, unmatched: "base" });
+  t.equal((await scoped.get("/v1/credentials")).statusCode, 200);
+  scoped.inventory.apply([moved]);
+  const denied = await scoped.get("/v1/credentials");
+  t.equal(denied.statusCode, 409);
+  t.match(denied.json(), {
+    code: "ERR_SELECTOR_ACCOUNT_PINNED",
+    message:
+      "The role is in account 222222222222, but this sidecar already issued credentials of account 111111111111. Restart the Pod to change the account.",
+  });
+  t.equal(scoped.stsCalls.length, 1, "the role is denied before STS is called");
+  scoped.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
+  t.match(
+    (await scoped.get("/v1/credentials")).json(),
+    { code: "ERR_SELECTOR_ACCOUNT_PINNED" },
+    "the base identity is in another account too",
+  );
+  t.match(await scoped.registry.metrics(), "ack_role_resolver_sidecar_account_refusals_total 2");
+
+  const open = new SidecarUnderTest();
+  t.equal((await open.get("/v1/credentials/selectors/team-a")).statusCode, 200);
+  open.inventory.apply([moved]);
+  t.match((await open.get("/v1/credentials/selectors/team-a")).json(), { AccountId: "222222222222" });
+});
+
+const LONG_LIVED = { accessKeyID: "AKIA", secretAccessKey: BASE_SECRET, sessionToken: null, expirationMs: null };
+
+test("issues a long-lived base identity only with an explicit --base vend", async (t) => {
+  const byDefault = new SidecarUnderTest({ base: () => Promise.resolve(LONG_LIVED) });
+  t.match(await byDefault.get("/v1/credentials").then((answer) => [answer.statusCode, answer.json()]), [
+    403,
+    { code: "ERR_BASE_LONG_LIVED" },
+  ]);
+  t.match(
+    (await byDefault.get("/v1/credentials/selectors/team-a")).json(),
+    { AccountId: "111111111111" },
+    "the sidecar still assumes roles with it",
+  );
+  const explicit = new SidecarUnderTest({ base: () => Promise.resolve(LONG_LIVED), allowsLongLivedBase: true });
+  t.match((await explicit.get("/v1/credentials")).json(), {
+    AccessKeyId: "AKIA",
+    Token: "",
+    Expiration: "2026-08-01T12:20:00Z",
+  });
+});
