@@ -1,51 +1,51 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
 import { CredentialCache } from "../credentials/cache.ts";
-import type { Credentials } from "../credentials/session.ts";
+import type { Credentials, SigningCredentials } from "../credentials/session.ts";
 import type { STS } from "../sts-upstream/client.ts";
-import type { SigningCredentials } from "../sts-upstream/connection.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
-/** Where the sidecar's own credentials come from; asked anew at half of their life. */
+/** Returns the sidecar's own credentials. Called again at half of their life. */
 export type BaseProvider = () => Promise<SigningCredentials>;
 
-/** How it stands after an attempt to have it: had, not renewed but still good, or not there. */
+/** The state after an attempt to verify the base identity. */
 export interface BaseState {
-  readonly is: "proven" | "ageing" | "lost";
-  /** Whom STS named last; null when it never has. */
+  /** `stale`: the renewal failed, and the last credentials are still valid. */
+  readonly status: "verified" | "stale" | "unavailable";
+  /** ARN of the last verification; null before the first one. */
   readonly arn: string | null;
-  /** Why the attempt failed; null when it did not. */
+  /** Why the attempt failed; null if it succeeded. */
   readonly fault: string | null;
 }
 
-/** What sessions of roles depend on. */
-export interface KnownBase {
+/** The properties of the base identity that role sessions depend on. */
+export interface VerifiedBase {
   readonly arn: string;
-  /** A role that is assumed from a session is one of a chain. */
+  /** Whether the base credentials are a session. Assuming a role from a session is role chaining. */
   readonly isSession: boolean;
 }
 
 export interface BaseIdentityPorts {
   readonly provider: BaseProvider;
-  readonly sts: Pick<STS, "callerIdentity" | "behindMs">;
+  readonly sts: Pick<STS, "callerIdentity" | "clockLagMs">;
   readonly clock: SteadyClock;
   readonly random: () => number;
-  /** After each attempt. */
+  /** Called after each attempt. */
   readonly onAttempt?: (state: BaseState) => void;
 }
 
 const KEY = "base";
-/** Less than a call may take as a whole: what is late is the provider, and not STS. */
+/** Below the limit of the whole call, so that a timeout of the provider is not reported as one of STS. */
 const PROVIDER_LIMIT_MS = 4_900;
 
-/** Who the sidecar itself is: the credentials of its provider, once STS has said whose they are. */
+/** The sidecar's own credentials, with the identity that STS verified for them. */
 export class BaseIdentity {
   readonly #cache: CredentialCache;
   readonly #provider: BaseProvider;
   readonly #sts: BaseIdentityPorts["sts"];
   #fault: string | null = null;
-  #known: KnownBase | null = null;
-  #proved: { readonly steadyMs: number; readonly expirationMs: number | null } | null = null;
+  #verified: VerifiedBase | null = null;
+  #lastVerification: { readonly steadyMs: number; readonly expirationMs: number | null } | null = null;
   readonly #clock: SteadyClock;
   readonly #onAttempt: (state: BaseState) => void;
 
@@ -57,43 +57,48 @@ export class BaseIdentity {
     this.#cache = new CredentialCache({ clock, random, limit: 1 });
   }
 
-  /** Rejects with ERR_BASE_UNAVAILABLE, or with what STS trouble there was. */
+  /** Rejects with ERR_BASE_UNAVAILABLE, or with the error of STS. */
   get(): Promise<Credentials> {
     return this.#cache.get({ key: KEY, grantedBy: this, load: (signal) => this.#load(signal) });
   }
 
-  /** Whether it can be used right now. Asking keeps it fresh, as a use does. */
+  /** Whether verified credentials are available now. Reading it counts as use, so that they are refreshed. */
   get usable(): boolean {
-    // Why it cannot be had is told to the next request; here only whether it can.
+    // The next request reports the error.
     this.get().catch(() => {});
     return this.#cache.peek(KEY) !== null;
   }
 
-  /** Whom STS named last, whether or not the credentials can be had now; null when it never has. */
-  get known(): KnownBase | null {
-    return this.#known;
+  /**
+   * The last verified identity, even if its credentials are no longer available; null before the first verification.
+   */
+  get verified(): VerifiedBase | null {
+    return this.#verified;
   }
 
-  /** The same, waited for where STS never has yet. Rejects as `get` does. */
-  async whenKnown(): Promise<KnownBase> {
-    return this.#known ?? knownFrom(await this.get());
+  /** Returns the last verified identity, or waits for the first verification. Rejects as `get` does. */
+  async whenVerified(): Promise<VerifiedBase> {
+    return this.#verified ?? verifiedFrom(await this.get());
   }
 
-  /** Why the last attempt to get it failed; null when it did not. */
+  /** Why the last attempt failed; null if it succeeded. */
   get fault(): string | null {
     return this.#fault;
   }
 
-  /** How long ago STS last said whose it is, and when what it spoke of ends (epoch ms; null when that is not known). Null before it has. */
-  get proved(): { readonly ageMs: number; readonly expirationMs: number | null } | null {
-    const proved = this.#proved;
-    return proved === null ? null : { ageMs: this.#clock.steady() - proved.steadyMs, expirationMs: proved.expirationMs };
+  /**
+   * Age of the last verification, and expiration of its credentials (epoch ms; null if unknown). Null before the first
+   * verification.
+   */
+  get lastVerification(): { readonly ageMs: number; readonly expirationMs: number | null } | null {
+    const last = this.#lastVerification;
+    return last === null ? null : { ageMs: this.#clock.steady() - last.steadyMs, expirationMs: last.expirationMs };
   }
 
-  /** After STS has refused these credentials. Where others are here by now, or on their way, those are not forgotten. */
-  forget({ accessKeyID, sessionToken }: Pick<Credentials, "accessKeyID" | "sessionToken">): void {
-    const kept = this.#cache.peek(KEY);
-    if (kept?.accessKeyID === accessKeyID && kept.sessionToken === sessionToken) this.#cache.forget(KEY);
+  /** Evicts the credentials after STS rejected them. Does nothing if newer ones have replaced them. */
+  invalidate({ accessKeyID, sessionToken }: Pick<Credentials, "accessKeyID" | "sessionToken">): void {
+    const current = this.#cache.peek(KEY);
+    if (current?.accessKeyID === accessKeyID && current.sessionToken === sessionToken) this.#cache.evict(KEY);
   }
 
   close(): void {
@@ -102,42 +107,55 @@ export class BaseIdentity {
 
   async #load(signal: AbortSignal): Promise<Credentials> {
     try {
-      const given = await this.#provide();
-      const identity = await this.#sts.callerIdentity(given, signal);
-      // Their end is by AWS's clock, which STS has just told: where ours is behind they would seem to live on after it.
-      const credentials = { ...given, expirationMs: given.expirationMs === null ? null : given.expirationMs - this.#sts.behindMs };
+      const provided = await this.#provide();
+      const identity = await this.#sts.callerIdentity(provided, signal);
+      // The expiration is on AWS's clock. If the local clock is behind, the credentials would appear valid after they
+      // expired.
+      const expirationMs = provided.expirationMs === null ? null : provided.expirationMs - this.#sts.clockLagMs;
       this.#fault = null;
-      this.#known = knownFrom({ ...given, ...identity });
-      this.#proved = { steadyMs: this.#clock.steady(), expirationMs: credentials.expirationMs };
-      this.#tell("proven");
-      return { ...credentials, ...identity };
+      this.#verified = verifiedFrom({ ...provided, ...identity });
+      this.#lastVerification = { steadyMs: this.#clock.steady(), expirationMs };
+      this.#report("verified");
+      return { ...provided, expirationMs, ...identity };
     } catch (cause) {
-      // Said of the base, it says nothing of the role that somebody waits for.
-      const error = cause instanceof UpstreamSTSError ? new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${cause.message}`) : cause;
-      this.#fault = error instanceof ResolverError ? error.message : "An unexpected fault; the log of the next request has the details.";
-      this.#tell(this.#cache.peek(KEY) === null ? "lost" : "ageing");
+      const error = toBaseError(cause);
+      const isKnown = error instanceof ResolverError;
+      this.#fault = isKnown ? error.message : "Internal error. See the log entry of the next request.";
+      this.#report(this.#cache.peek(KEY) === null ? "unavailable" : "stale");
       throw error;
     }
   }
 
-  #tell(is: BaseState["is"]): void {
-    this.#onAttempt({ is, arn: this.#known?.arn ?? null, fault: this.#fault });
+  #report(status: BaseState["status"]): void {
+    this.#onAttempt({ status, arn: this.#verified?.arn ?? null, fault: this.#fault });
   }
 
   async #provide(): Promise<SigningCredentials> {
     try {
-      return await withTimeout(this.#clock, PROVIDER_LIMIT_MS, this.#provider(), () => none(`no answer within ${PROVIDER_LIMIT_MS / 1000} s`));
+      return await withTimeout(this.#clock, PROVIDER_LIMIT_MS, this.#provider(), providerTimeout);
     } catch (cause) {
       if (cause instanceof ResolverError) throw cause;
-      throw none(cause instanceof Error ? cause.name : "unknown");
+      throw noCredentials(cause instanceof Error ? cause.name : "unknown");
     }
   }
 }
 
-function knownFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionToken">): KnownBase {
+function verifiedFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionToken">): VerifiedBase {
   return { arn, isSession: sessionToken !== null };
 }
 
-function none(reason: string): ResolverError {
-  return new ResolverError("ERR_BASE_UNAVAILABLE", `No credentials for the sidecar itself (${reason}). Give it an identity: web identity, Pod Identity, a profile or an instance role.`);
+/** An STS error about the base identity must not be reported as one about the role of the request. */
+function toBaseError(cause: unknown): unknown {
+  if (!(cause instanceof UpstreamSTSError)) return cause;
+  return new ResolverError("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity. ${cause.message}`);
+}
+
+function providerTimeout(): ResolverError {
+  return noCredentials(`no response within ${PROVIDER_LIMIT_MS / 1000} s`);
+}
+
+function noCredentials(reason: string): ResolverError {
+  const fix = "Configure web identity, Pod Identity, a profile or an instance role for the sidecar.";
+  const message = `The sidecar has no credentials for its base identity (${reason}). ${fix}`;
+  return new ResolverError("ERR_BASE_UNAVAILABLE", message);
 }

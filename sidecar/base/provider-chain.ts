@@ -5,11 +5,11 @@ export type ProviderChain = ReturnType<typeof fromNodeProviderChain>;
 
 export interface ProviderChainOptions {
   readonly region: string | null;
-  /** Null: the regional endpoint of STS. */
+  /** Null selects the regional endpoint of STS. */
   readonly endpoint: string | null;
 }
 
-/** The AWS SDK's default chain, asking `endpoint` and no other wherever it needs STS. */
+/** Returns the default provider chain of the AWS SDK. Its STS calls go only to `endpoint`. */
 export function makeProviderChain({ region, endpoint }: ProviderChainOptions): ProviderChain {
   const clientConfig = { ignoreConfiguredEndpointUrls: true, ...(region === null ? {} : { region }) };
   const sts = { ...clientConfig, ...(endpoint === null ? {} : { endpoint }) };

@@ -1,57 +1,65 @@
-import type { Credentials, CachedSession } from "./session.ts";
+import type { CachedSession, Credentials } from "./session.ts";
 
-/** Gets credentials anew. `signal` aborts when nobody waits any longer. */
+/** Requests new credentials. `signal` aborts when the cache gives up on the call. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
 
 export interface Lookup {
-  /** Tells apart every two sessions that differ in anything, and holds no secret. */
+  /** Differs for any two sessions that differ in anything. Contains no secret. */
   readonly key: string;
-  /** What the session is wanted on. One that STS has not refused yet: somebody has changed it, so that a refusal is no longer remembered. */
+  /**
+   * The object that grants the session. A different object means that its owner changed it, so a cached rejection no
+   * longer applies.
+   */
   readonly grantedBy: object;
   readonly load: Load;
-  /** Default true; where nobody waits for it, it goes behind those that somebody waits for. */
+  /** Default true. Calls that no client waits for run after calls that a client waits for. */
   readonly isAwaited?: boolean;
 }
 
-/** A call on its way, or waiting for its turn. */
+/** A call that is in flight or queued. */
 export interface Pending {
   readonly credentials: Promise<Credentials>;
-  /** Whether somebody waits for it, and not only for what is kept to be fresh. */
-  readonly waits: { isAwaited: boolean };
-  readonly unwanted: AbortController;
+  /** Whether a client waits for the call. False for a background refresh. */
+  readonly demand: { isAwaited: boolean };
+  /** Removes the call from the queue. */
+  readonly cancel: AbortController;
 }
 
 export interface Failure {
   readonly error: unknown;
   /** On the steady clock. */
   readonly untilMs: number;
-  readonly refused: boolean;
+  readonly isRejection: boolean;
 }
 
-/** What the cache knows of one session. */
+/** The cache's state of one session. */
 export interface Entry {
   readonly key: string;
   grantedBy: object;
   load: Load;
-  kept: CachedSession | null;
-  /** Life left at which it is refreshed, and when that is by the steady clock. */
-  refresh: { readonly leftMs: number; readonly atMs: number };
+  session: CachedSession | null;
+  /** The refresh is due at this remaining life, or at this time of the steady clock. */
+  refresh: { readonly remainingMs: number; readonly atMs: number };
   pending: Pending | null;
   failure: Failure | null;
   failuresInRow: number;
-  /** On the steady clock: since when a refresh is due that has not succeeded. */
-  overdueMs: number | null;
-  /** On what STS has refused since it last granted. Selectors of one role share an entry, and each asks on its own. */
-  refusedOn: WeakSet<object>;
+  /** On the steady clock: when the refresh that has not succeeded yet was first due. */
+  overdueSinceMs: number | null;
+  /**
+   * Grants whose requests STS rejected since its last success. Selectors of one role share an entry, and each retries
+   * separately.
+   */
+  rejectedGrants: WeakSet<object>;
   /** On the steady clock. */
   lastUsedMs: number;
   cancelRefresh: (() => void) | null;
 }
 
-/** Nothing is kept yet. */
+/** Returns an entry without a session. */
 export function newEntry(lookup: Lookup): Entry {
   return {
-    ...lookup, kept: null, refresh: { leftMs: 0, atMs: Infinity }, pending: null, failure: null, failuresInRow: 0, overdueMs: null,
-    refusedOn: new WeakSet(), lastUsedMs: 0, cancelRefresh: null,
+    ...lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
+    failure: null, failuresInRow: 0, overdueSinceMs: null, rejectedGrants: new WeakSet(),
+    lastUsedMs: 0, cancelRefresh: null,
   };
 }

@@ -1,108 +1,116 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
-import { NotAsked } from "../sts-upstream/circuit-breaker.ts";
-import { type Gate, OPEN_GATE } from "../sts-upstream/rate-limiter.ts";
-import { judgeFailure } from "./backoff.ts";
+import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
+import { type CallGuard, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
+import { backoffFor } from "./backoff.ts";
 import { type Entry, type Failure, type Load, type Lookup, newEntry } from "./cache-entry.ts";
-import { asOf, type Credentials, keep, type CachedSession, leftMs, momentOf } from "./session.ts";
+import {
+  type CachedSession, type Credentials, credentialsAt, readClocks, remainingMs, toCachedSession,
+} from "./session.ts";
 
 export interface CredentialCacheOptions {
   readonly clock: SteadyClock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** What the calls go through; default: none waits. */
-  readonly gate?: Gate;
-  /** The most entries kept; the one unused for longest goes first. */
+  /** Limits the calls; default: no limit. */
+  readonly guard?: CallGuard;
+  /** Maximum number of entries. The least recently used entry is evicted first. */
   readonly limit?: number;
-  /** `stale`: served on after a refresh failed. */
+  /** `stale`: served from the cache after a failed refresh. */
   readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
-  /** Sessions came that live too shortly for a client always to be given 16 minutes. */
+  /** Called for a session whose life is too short to always leave a client 16 minutes. */
   readonly onShortLived?: (key: string, lifeMs: number) => void;
-  /** A refresh failed, for the first time since it was due, with `error`; or null: the first that succeeded after it. */
+  /** Called with the error of the first failed refresh, and with null after the next success. */
   readonly onRefresh?: (key: string, error: unknown) => void;
 }
 
-/** A call that takes longer, from its start, has failed. */
+/** Maximum duration of a call, from its start. */
 const LOAD_LIMIT_MS = 5_000;
-/** Credentials with less life than this are not given out: the caller still has to use them. */
+/** The cache returns no credentials with less remaining life: the caller still has to use them. */
 const MIN_LIFE_MS = 60_000;
-/** Refreshed at half of their life, give or take a tenth, so that entries made together part. */
+/** Sessions are refreshed at half of their life. The jitter spreads sessions that were created together. */
 const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
-/** What the SDKs with the longest window want to be left, 15 minutes, and one: they refresh with less. */
+/** SDKs refresh up to 15 minutes before the expiration; this adds one minute. */
 const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
-/** Between a refresh that failed and the next one. With a trial of the circuit that hangs for 5 s all are done within 30 s of STS's return. */
-const REFRESH_PAUSE = { leastMs: 10_000, mostMs: 20_000 } as const;
-/** How often those are renewed whose end is not known, and how long they are kept for nobody. */
+/**
+ * Time between a failed refresh and the next one. All sessions are refreshed within 30 s after STS recovers, even if
+ * a probe hangs for 5 s.
+ */
+const REFRESH_PAUSE = { minMs: 10_000, maxMs: 20_000 } as const;
+/** For credentials without a known expiration: assumed life, and time without use until they are evicted. */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
 const LIMIT = 1_000;
 
 /**
- * Credentials by session, each loaded by one call in flight however many ask and whoever hangs up, renewed at half life
- * while somebody uses them, and never given out empty or about to expire.
+ * Caches credentials by session. All requests for a session share one call, which continues when clients disconnect.
+ * Sessions in use are refreshed at half of their life. The cache never returns incomplete credentials or credentials
+ * that are about to expire.
  */
 export class CredentialCache {
-  /** In order of use, the least recent first. */
+  /** In order of use, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #calls = new Set<AbortController>();
   readonly #options: Required<CredentialCacheOptions>;
 
   constructor(options: CredentialCacheOptions) {
-    this.#options = { gate: OPEN_GATE, limit: LIMIT, onLookup: () => {}, onShortLived: () => {}, onRefresh: () => {}, ...options };
+    const defaults = { guard: NO_GUARD, limit: LIMIT, onLookup: () => {}, onShortLived: () => {}, onRefresh: () => {} };
+    this.#options = { ...defaults, ...options };
   }
 
-  /** Credentials with at least 60 s to live. Rejects with what `load` rejects with, which is remembered for a while. */
+  /** Returns credentials that live at least 60 s. Rejects with the error of `load`, which is cached for a while. */
   async get(lookup: Lookup): Promise<Credentials> {
-    const [entry, { isAwaited = true }] = [this.#use(lookup), lookup];
+    const [entry, { isAwaited = true }] = [this.#touch(lookup), lookup];
     const usable = this.#usable(entry);
     if (usable !== null) {
       this.#options.onLookup(entry.failure === null ? "hit" : "stale");
-      // The timer may be late: it does not run while the machine sleeps, and knows nothing of a clock that was set.
-      if (this.#isDue(entry)) void this.#load(entry, { isAwaited: false });
+      // The timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
+      if (this.#isRefreshDue(entry)) void this.#load(entry, { isAwaited: false });
       return usable;
     }
     this.#options.onLookup("miss");
     if (entry.pending !== null) {
-      entry.pending.waits.isAwaited ||= isAwaited;
+      entry.pending.demand.isAwaited ||= isAwaited;
       return entry.pending.credentials;
     }
-    const failure = this.#remembered(entry);
+    const failure = this.#cachedFailure(entry);
     if (failure !== null) throw failure.error;
     return this.#load(entry, { isAwaited });
   }
 
-  /** What could be given out now, without counting as use. */
+  /** Returns the credentials that `get` would return from the cache. Does not count as use. */
   peek(key: string): Credentials | null {
     const entry = this.#entries.get(key);
     return entry === undefined ? null : this.#usable(entry);
   }
 
-  /** The next `get` loads anew. */
-  forget(key: string): void {
+  /** Removes the session, so that the next `get` loads a new one. */
+  evict(key: string): void {
     const entry = this.#entries.get(key);
-    if (entry !== undefined) this.#drop(entry);
+    if (entry !== undefined) this.#evict(entry);
   }
 
-  /** What is kept and when it ends, for metrics. */
+  /** Yields the cached sessions with their expiration, for metrics. */
   *expirations(): Iterable<{ readonly key: string; readonly expirationMs: number | null }> {
-    for (const { key, kept } of this.#entries.values()) {
-      if (kept !== null) yield { key, expirationMs: kept.credentials.expirationMs };
+    for (const { key, session } of this.#entries.values()) {
+      if (session !== null) yield { key, expirationMs: session.credentials.expirationMs };
     }
   }
 
-  /** For how long the refresh is due that has been failing for the longest, of what somebody still asks for. */
+  /** Returns how long the most overdue refresh has been failing, among the sessions in use. */
   get refreshLagMs(): number {
     const steadyMs = this.#options.clock.steady();
-    const isAsked = ({ lastUsedMs }: Entry): boolean => steadyMs - lastUsedMs < UNKNOWN_LIFE.idleMs;
-    return Math.max(0, ...Array.from(this.#entries.values(), (entry) => (isAsked(entry) ? steadyMs - (entry.overdueMs ?? steadyMs) : 0)));
+    const lagOf = ({ lastUsedMs, overdueSinceMs }: Entry): number =>
+      overdueSinceMs !== null && steadyMs - lastUsedMs < UNKNOWN_LIFE.idleMs ? steadyMs - overdueSinceMs : 0;
+    return Math.max(0, ...Array.from(this.#entries.values(), lagOf));
   }
 
-  /** Calls under way are given up. */
+  /** Aborts the calls that are in flight. */
   close(): void {
-    for (const entry of this.#entries.values()) this.#drop(entry);
+    for (const entry of this.#entries.values()) this.#evict(entry);
     for (const call of this.#calls) call.abort();
   }
 
-  #use({ key, grantedBy, load }: Lookup): Entry {
+  #touch({ key, grantedBy, load }: Lookup): Entry {
     const entry = this.#entries.get(key) ?? newEntry({ key, grantedBy, load });
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -110,49 +118,52 @@ export class CredentialCache {
     entry.load = load;
     entry.lastUsedMs = this.#options.clock.steady();
     const [oldest] = this.#entries.values();
-    if (this.#entries.size > this.#options.limit && oldest !== undefined) this.#drop(oldest);
+    if (this.#entries.size > this.#options.limit && oldest !== undefined) this.#evict(oldest);
     return entry;
   }
 
-  #drop(entry: Entry): void {
+  #evict(entry: Entry): void {
     entry.cancelRefresh?.();
     this.#entries.delete(entry.key);
-    entry.pending?.unwanted.abort(new NotAsked("STS was not asked yet when newer sessions took this one's place; ask again."));
+    const reason = "The session was evicted by newer sessions before STS was called. Retry the request.";
+    entry.pending?.cancel.abort(new STSNotCalledError(reason));
   }
 
-  #usable({ kept }: Entry): Credentials | null {
-    const moment = momentOf(this.#options.clock);
-    return kept !== null && leftMs(kept, moment) >= MIN_LIFE_MS ? asOf(kept, moment) : null;
+  #usable({ session }: Entry): Credentials | null {
+    const reading = readClocks(this.#options.clock);
+    return session !== null && remainingMs(session, reading) >= MIN_LIFE_MS ? credentialsAt(session, reading) : null;
   }
 
-  #isDue({ kept, refresh, pending }: Entry): boolean {
-    const moment = momentOf(this.#options.clock);
-    return kept !== null && pending === null && (moment.steadyMs >= refresh.atMs || leftMs(kept, moment) <= refresh.leftMs);
+  #isRefreshDue({ session, refresh, pending }: Entry): boolean {
+    const reading = readClocks(this.#options.clock);
+    if (session === null || pending !== null) return false;
+    return reading.steadyMs >= refresh.atMs || remainingMs(session, reading) <= refresh.remainingMs;
   }
 
-  #remembered({ failure, grantedBy, refusedOn }: Entry): Failure | null {
+  #cachedFailure({ failure, grantedBy, rejectedGrants }: Entry): Failure | null {
     if (failure === null || this.#options.clock.steady() >= failure.untilMs) return null;
-    return failure.refused && !refusedOn.has(grantedBy) ? null : failure;
+    return failure.isRejection && !rejectedGrants.has(grantedBy) ? null : failure;
   }
 
-  #load(entry: Entry, waits: { isAwaited: boolean }): Promise<Credentials> {
-    const unwanted = new AbortController();
-    const call = this.#options.gate.run(() => this.#call(entry.load), { isAwaited: () => waits.isAwaited, unwanted: unwanted.signal });
+  #load(entry: Entry, demand: { isAwaited: boolean }): Promise<Credentials> {
+    const cancel = new AbortController();
+    const options = { isAwaited: () => demand.isAwaited, signal: cancel.signal };
+    const call = this.#options.guard.run(() => this.#call(entry.load), options);
     const credentials = this.#settle(entry, call);
-    entry.pending = { credentials, waits, unwanted };
-    // Those who wait handle it; where all have hung up nobody does, and that is no fault.
+    entry.pending = { credentials, demand, cancel };
+    // Waiting clients handle the rejection. Without one, the rejection must not become an unhandled one.
     credentials.catch(() => {});
     return credentials;
   }
 
   async #settle(entry: Entry, call: Promise<CachedSession>): Promise<Credentials> {
-    const asked = { grantedBy: entry.grantedBy, steadyMs: this.#options.clock.steady() };
+    const started = { grantedBy: entry.grantedBy, steadyMs: this.#options.clock.steady() };
     try {
-      const kept = await call;
-      this.#keep(entry, kept);
-      return asOf(kept, momentOf(this.#options.clock));
+      const session = await call;
+      this.#store(entry, session);
+      return credentialsAt(session, readClocks(this.#options.clock));
     } catch (error) {
-      this.#remember(entry, error, asked);
+      this.#recordFailure(entry, error, started);
       throw error;
     } finally {
       entry.pending = null;
@@ -163,12 +174,13 @@ export class CredentialCache {
     const { clock } = this.#options;
     const abort = new AbortController();
     this.#calls.add(abort);
-    const asked = momentOf(clock);
+    const calledAt = readClocks(clock);
     try {
-      const credentials = await withTimeout(clock, LOAD_LIMIT_MS, load(abort.signal), tookTooLong);
-      const kept = keep(credentials, asked);
-      if (isWhole(credentials) && leftMs(kept, momentOf(clock)) >= MIN_LIFE_MS) return kept;
-      throw new ResolverError("ERR_STS_UNAVAILABLE", "STS answered with credentials that are incomplete or about to expire.");
+      const credentials = await withTimeout(clock, LOAD_LIMIT_MS, load(abort.signal), timeoutError);
+      const session = toCachedSession(credentials, calledAt);
+      if (isComplete(credentials) && remainingMs(session, readClocks(clock)) >= MIN_LIFE_MS) return session;
+      const message = "STS returned credentials that are incomplete or about to expire.";
+      throw new ResolverError("ERR_STS_UNAVAILABLE", message);
     } catch (error) {
       abort.abort();
       throw error;
@@ -177,60 +189,67 @@ export class CredentialCache {
     }
   }
 
-  #keep(entry: Entry, kept: CachedSession): void {
+  #store(entry: Entry, session: CachedSession): void {
     const { random, onShortLived, onRefresh } = this.#options;
-    const lifeMs = kept.lifeMs ?? UNKNOWN_LIFE.lifeMs;
-    const leastLeftMs = lifeMs * (1 - REFRESH_AT.share - REFRESH_AT.jitter);
-    if (entry.kept === null && kept.lifeMs !== null && leastLeftMs < LIFE_FOR_CLIENTS_MS) onShortLived(entry.key, kept.lifeMs);
+    const lifeMs = session.lifeMs ?? UNKNOWN_LIFE.lifeMs;
+    const minRemainingMs = lifeMs * (1 - REFRESH_AT.share - REFRESH_AT.jitter);
+    const isShortLived = session.lifeMs !== null && minRemainingMs < LIFE_FOR_CLIENTS_MS;
+    if (entry.session === null && isShortLived) onShortLived(entry.key, lifeMs);
     const delayMs = lifeMs * (REFRESH_AT.share + REFRESH_AT.jitter * (2 * random() - 1));
-    if (entry.overdueMs !== null) onRefresh(entry.key, null);
-    Object.assign(entry, { kept, failure: null, failuresInRow: 0, overdueMs: null, refusedOn: new WeakSet() } satisfies Partial<Entry>);
-    this.#scheduleRefresh(entry, { delayMs, leftMs: kept.lifeMs === null ? 0 : lifeMs - delayMs });
+    if (entry.overdueSinceMs !== null) onRefresh(entry.key, null);
+    const noFailures = { failure: null, failuresInRow: 0, overdueSinceMs: null, rejectedGrants: new WeakSet() };
+    Object.assign(entry, { session, ...noFailures } satisfies Partial<Entry>);
+    this.#scheduleRefresh(entry, { delayMs, remainingMs: session.lifeMs === null ? 0 : lifeMs - delayMs });
   }
 
-  /** What is kept is served on to its end, unless STS says that the role is not ours. */
-  #remember(entry: Entry, error: unknown, asked: { readonly grantedBy: object; readonly steadyMs: number }): void {
+  /** The cached session remains usable until it expires, unless STS denied the role. */
+  #recordFailure(entry: Entry, error: unknown, started: { grantedBy: object; steadyMs: number }): void {
     const { clock, random } = this.#options;
-    this.#noteOverdue(entry, error);
-    const verdict = judgeFailure(error, entry.failuresInRow, random());
-    if (verdict.endsKept) entry.kept = null;
-    if (verdict.refused) entry.refusedOn.add(asked.grantedBy);
-    if (verdict.counts) entry.failuresInRow += 1;
-    // Backing off counts from when STS was asked, so that a call which hung does not make it longer.
-    const untilMs = (verdict.refused ? clock.steady() : asked.steadyMs) + verdict.forMs;
-    entry.failure = { error, untilMs, refused: verdict.refused };
-    if (this.#usable(entry) === null) entry.kept = null;
-    if (entry.kept === null) return entry.cancelRefresh?.();
-    const pauseMs = REFRESH_PAUSE.leastMs + random() * (REFRESH_PAUSE.mostMs - REFRESH_PAUSE.leastMs);
-    this.#scheduleRefresh(entry, { delayMs: verdict.refused ? verdict.forMs : pauseMs, leftMs: 0 });
+    this.#reportOverdue(entry, error);
+    const { delayMs, isCounted, evictsSession, isRejection } = backoffFor(error, entry.failuresInRow, random());
+    if (evictsSession) entry.session = null;
+    if (isRejection) entry.rejectedGrants.add(started.grantedBy);
+    if (isCounted) entry.failuresInRow += 1;
+    // The backoff starts with the call, so a call that hung does not extend it.
+    const untilMs = (isRejection ? clock.steady() : started.steadyMs) + delayMs;
+    entry.failure = { error, untilMs, isRejection };
+    if (this.#usable(entry) === null) entry.session = null;
+    if (entry.session === null) return entry.cancelRefresh?.();
+    const pauseMs = REFRESH_PAUSE.minMs + random() * (REFRESH_PAUSE.maxMs - REFRESH_PAUSE.minMs);
+    this.#scheduleRefresh(entry, { delayMs: isRejection ? delayMs : pauseMs, remainingMs: 0 });
   }
 
-  #noteOverdue(entry: Entry, error: unknown): void {
-    if (entry.kept === null || entry.overdueMs !== null) return;
-    entry.overdueMs = this.#options.clock.steady();
+  #reportOverdue(entry: Entry, error: unknown): void {
+    if (entry.session === null || entry.overdueSinceMs !== null) return;
+    entry.overdueSinceMs = this.#options.clock.steady();
     this.#options.onRefresh(entry.key, error);
   }
 
-  #scheduleRefresh(entry: Entry, { delayMs, leftMs: left }: { readonly delayMs: number; readonly leftMs: number }): void {
+  #scheduleRefresh(entry: Entry, due: { readonly delayMs: number; readonly remainingMs: number }): void {
     const { clock } = this.#options;
-    entry.refresh = { leftMs: left, atMs: clock.steady() + delayMs };
+    entry.refresh = { remainingMs: due.remainingMs, atMs: clock.steady() + due.delayMs };
     entry.cancelRefresh?.();
-    // An entry that was dropped while its call was under way is not brought back.
-    entry.cancelRefresh = this.#entries.get(entry.key) === entry ? clock.schedule(delayMs, () => this.#refresh(entry)) : null;
+    // An entry that was evicted during its call is not refreshed.
+    const isCached = this.#entries.get(entry.key) === entry;
+    entry.cancelRefresh = isCached ? clock.schedule(due.delayMs, () => this.#refresh(entry)) : null;
   }
 
-  /** A client asks again before what it was given ends, so one that has not asked for a whole life is gone. */
+  /**
+   * A client requests new credentials before its own expire. A session that was not used for its whole life is no
+   * longer needed.
+   */
   #refresh(entry: Entry): void {
-    const idleMs = entry.kept?.lifeMs ?? UNKNOWN_LIFE.idleMs;
-    if (this.#options.clock.steady() - entry.lastUsedMs >= idleMs) this.#drop(entry);
+    const idleMs = entry.session?.lifeMs ?? UNKNOWN_LIFE.idleMs;
+    if (this.#options.clock.steady() - entry.lastUsedMs >= idleMs) this.#evict(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
 }
 
-function tookTooLong(): Error {
-  return new ResolverError("ERR_STS_UNAVAILABLE", `STS has not answered within ${LOAD_LIMIT_MS / 1000} s.`);
+function timeoutError(): Error {
+  return new ResolverError("ERR_STS_UNAVAILABLE", `STS did not respond within ${LOAD_LIMIT_MS / 1000} s.`);
 }
 
-function isWhole({ accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID }: Credentials): boolean {
-  return [accessKeyID, secretAccessKey, sessionToken ?? "none", accountID, arn, userID].every((text) => text.length > 0);
+function isComplete({ accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID }: Credentials): boolean {
+  const fields = [accessKeyID, secretAccessKey, sessionToken ?? "none", accountID, arn, userID];
+  return fields.every((text) => text.length > 0);
 }

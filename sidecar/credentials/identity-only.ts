@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import { makeKeys } from "../sts/signature.ts";
-import type { Credentials } from "./session.ts";
+import type { CallerIdentity, Credentials } from "./session.ts";
 
 export interface IdentityOnlyPorts {
   readonly base: Pick<BaseIdentity, "get">;
@@ -10,13 +10,13 @@ export interface IdentityOnlyPorts {
 }
 
 const LIFE_MS = 60 * 60_000;
-/** Those who renew early, up to 15 minutes before the end, find new ones in time. */
+/** SDKs that refresh up to 15 minutes before the expiration find new keys by then. */
 const RENEW_AT_MS = LIFE_MS / 2;
-const LEAST_LIFE_MS = 60_000;
+const MIN_LIFE_MS = 60_000;
 
 /**
- * Keys in the name of the base identity that work on this sidecar's `/sts` alone: whoever holds them can be what is granted here, and
- * at AWS itself is nobody.
+ * Issues keys that carry the base identity but work only at this sidecar's `/sts`. Their user can assume the granted
+ * roles there. AWS itself rejects them.
  */
 export class IdentityOnlyKeys {
   readonly #ports: IdentityOnlyPorts;
@@ -26,27 +26,31 @@ export class IdentityOnlyKeys {
     this.#ports = ports;
   }
 
-  /** Rejects as the base identity does, while nobody knows yet in whose name they would be. */
+  /**
+   * Returns keys with at least 60 s of life. Rejects with the error of the base identity if it is unavailable and no
+   * such keys exist.
+   */
   async get(): Promise<Credentials> {
-    const kept = this.#kept(LIFE_MS - RENEW_AT_MS);
-    if (kept !== null) return kept;
+    const cached = this.#withLife(LIFE_MS - RENEW_AT_MS);
+    if (cached !== null) return cached;
     try {
       const { accountID, arn, userID } = await this.#ports.base.get();
-      // Somebody else who waited may have made them.
-      return this.#kept(LIFE_MS - RENEW_AT_MS) ?? this.#make({ accountID, arn, userID });
+      // A concurrent request may have made new keys.
+      return this.#withLife(LIFE_MS - RENEW_AT_MS) ?? this.#make({ accountID, arn, userID });
     } catch (error) {
-      const last = this.#kept(LEAST_LIFE_MS);
+      const last = this.#withLife(MIN_LIFE_MS);
       if (last !== null) return last;
       throw error;
     }
   }
 
-  #kept(lifeMs: number): Credentials | null {
+  /** Returns the current keys if they live longer than `lifeMs`. */
+  #withLife(lifeMs: number): Credentials | null {
     const keys = this.#keys;
     return keys !== null && keys.expirationMs - this.#ports.clock.now() > lifeMs ? keys.credentials : null;
   }
 
-  #make(identity: Pick<Credentials, "accountID" | "arn" | "userID">): Credentials {
+  #make(identity: CallerIdentity): Credentials {
     const expirationMs = this.#ports.clock.now() + LIFE_MS;
     const credentials = { ...makeKeys(this.#ports.randomBytes), ...identity, expirationMs };
     this.#keys = { credentials, expirationMs };

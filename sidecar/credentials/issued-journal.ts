@@ -5,14 +5,14 @@ import { ResolverError } from "../../shared/decisions/errors.ts";
 import { field, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import type { CallerIdentity } from "../sts-upstream/client.ts";
 import type { Signer } from "../sts/signature.ts";
+import type { CallerIdentity } from "./session.ts";
 
-/** What the holder is to this sidecar: the controller itself, who may assume roles, or a role, who may not. */
+/** `base`: issued to the controller, which may assume roles. `role`: a role session, which may not. */
 export type IssuedKind = "base" | "role";
 
-/** Credentials that this sidecar gave out, as far as it takes to know them again. */
-export interface Issued extends Signer, CallerIdentity {
+/** The part of issued credentials that `/sts` needs to recognize them. */
+export interface IssuedKey extends Signer, CallerIdentity {
   readonly accessKeyID: string;
   readonly kind: IssuedKind;
   readonly expirationMs: number;
@@ -26,31 +26,31 @@ export interface IssuedJournalPorts {
 }
 
 const FILE = "issued.jsonl";
-/** Others may neither read it, for its secrets, nor write it, for what it grants. */
+/** Only this user may read the file, which contains secrets, and write it, which grants roles. */
 const MODE = 0o600;
-/** Of SHA-256. */
+/** SHA-256. */
 const DIGEST_BYTES = 32;
-/** What a write may take of the 900 ms that an answer has. */
+/** Maximum duration of a write. The whole response may take 900 ms. */
 const WRITE_LIMIT_MS = 300;
-/** Written anew, with the live ones alone, once it has grown by so much. */
-const COMPACT_OVER = { lines: 1_000, timesLive: 2 } as const;
+/** The file is rewritten with the stored keys only, after it grew by this many lines. */
+const COMPACT_OVER = { lines: 1_000, timesStored: 2 } as const;
 
 /**
- * The memory of what was issued, for the sidecar's next life: JSON lines in `--state-dir`, each written before the answer that it
- * stands for. A process that is killed loses nothing that was written, so no fsync.
+ * Stores the issued keys across restarts, as JSON lines in `--state-dir`. Each key is written before the response that
+ * issues it. Writes survive a killed process, so no fsync is needed.
  *
- * Where a line cannot be written later on (a full volume, one that hangs), the answer goes out all the same, with one line in the log, and the whole
- * file is written anew with the next: nothing is granted by an answer that the journal lacks, whereas holding it back would turn off
- * every client now, for one that a restart could refuse until it asks again.
+ * If a write fails or hangs (such as on a full volume), the sidecar still sends the response and logs one error. The
+ * next write rewrites the whole file. A key that the journal lacks grants nothing. Withholding the response would stop
+ * the client at once. A missing key matters only after a restart, until the client requests a new key.
  */
 export class IssuedJournal {
   readonly #path: string;
   readonly #ports: Required<IssuedJournalPorts>;
   #file: FileHandle | null = null;
   #lines = 0;
-  #failing = false;
-  /** A write takes too long; no other is begun before it ends. */
-  #hangs = false;
+  #isFailing = false;
+  /** A write exceeded its limit. The next write starts only after it ended. */
+  #isHanging = false;
   #last: Promise<void> = Promise.resolve();
 
   private constructor(path: string, ports: IssuedJournalPorts) {
@@ -58,63 +58,73 @@ export class IssuedJournal {
     this.#ports = { append: (file, text) => file.appendFile(text), ...ports };
   }
 
-  /** What the journal in `folder` holds, and the journal to go on with. Rejects with ERR_CONFIG_INVALID where it is not safe to read, or not to be written. */
-  static async open(folder: string, ports: IssuedJournalPorts, live: (known: readonly Issued[]) => Iterable<Issued>): Promise<IssuedJournal> {
+  /**
+   * Passes the keys of the journal in `folder` to `restore`, and returns the journal with the keys that `restore`
+   * returns. Rejects with ERR_CONFIG_INVALID if the file is not safe to read or cannot be written.
+   */
+  static async open(
+    folder: string, ports: IssuedJournalPorts, restore: (known: readonly IssuedKey[]) => Iterable<IssuedKey>,
+  ): Promise<IssuedJournal> {
     try {
-      if (!(await stat(folder)).isDirectory()) throw fault(folder, "is no folder");
+      if (!(await stat(folder)).isDirectory()) throw configError(folder, "is not a folder");
       const journal = new IssuedJournal(join(folder, FILE), ports);
-      await journal.#rewrite(live(await journal.#read(folder)));
+      await journal.#rewrite(restore(await journal.#read(folder)));
       return journal;
     } catch (cause) {
-      throw cause instanceof ResolverError ? cause : fault(folder, `cannot be used (${codeOf(cause)})`, cause);
+      throw cause instanceof ResolverError ? cause : configError(folder, `cannot be used (${codeOf(cause)})`, cause);
     }
   }
 
-  /** Settles once it is written, or could not be. `live` is all that is to be remembered, this one included. */
-  keep(issued: Issued, live: () => Iterable<Issued>): Promise<void> {
-    this.#last = this.#last.then(() => this.#write(issued, live));
+  /**
+   * Resolves after the key was written or could not be written. `stored` returns all keys of the journal, including
+   * this one.
+   */
+  record(issued: IssuedKey, stored: () => Iterable<IssuedKey>): Promise<void> {
+    this.#last = this.#last.then(() => this.#write(issued, stored));
     return this.#last;
   }
 
   async close(): Promise<void> {
     await this.#last;
-    // Closing would wait for the write that hangs.
-    if (!this.#hangs) await this.#file?.close();
+    // Closing the file would wait for a write that hangs.
+    if (!this.#isHanging) await this.#file?.close();
     this.#file = null;
   }
 
-  async #write(issued: Issued, live: () => Iterable<Issued>): Promise<void> {
-    if (this.#hangs) return;
+  async #write(issued: IssuedKey, stored: () => Iterable<IssuedKey>): Promise<void> {
+    if (this.#isHanging) return;
     try {
-      await this.#inTime(this.#append(issued, [...live()]));
-      if (this.#failing) this.#ports.log.info({ file: this.#path }, "journal of issued credentials is written again");
-      this.#failing = false;
+      await this.#withLimit(this.#append(issued, [...stored()]));
+      if (!this.#isFailing) return;
+      this.#isFailing = false;
+      this.#ports.log.info({ file: this.#path }, "journal of issued credentials is writable again");
     } catch (cause) {
-      const words = "journal of issued credentials cannot be written; after a restart, clients may be refused until they ask for credentials again";
-      if (!this.#failing) this.#ports.log.error({ file: this.#path, reason: codeOf(cause) }, words);
-      this.#failing = true;
+      const message = "journal of issued credentials cannot be written; " +
+        "after a restart the sidecar rejects issued credentials until clients request new ones";
+      if (!this.#isFailing) this.#ports.log.error({ file: this.#path, reason: codeOf(cause) }, message);
+      this.#isFailing = true;
     }
   }
 
-  async #inTime(work: Promise<void>): Promise<void> {
+  async #withLimit(work: Promise<void>): Promise<void> {
     await withTimeout(this.#ports.clock, WRITE_LIMIT_MS, work, () => {
-      this.#hangs = true;
-      const ended = (): void => void (this.#hangs = false);
+      this.#isHanging = true;
+      const ended = (): void => void (this.#isHanging = false);
       work.then(ended, ended);
-      return new Hanging();
+      return new WriteTimeout();
     });
   }
 
-  async #append(issued: Issued, live: readonly Issued[]): Promise<void> {
-    const isLong = this.#lines >= COMPACT_OVER.lines + COMPACT_OVER.timesLive * live.length;
-    // After a failure half a line may stand at the end, and what was to follow it is missing.
-    if (this.#file === null || this.#failing || isLong) return this.#rewrite(live);
+  async #append(issued: IssuedKey, stored: readonly IssuedKey[]): Promise<void> {
+    const isLong = this.#lines >= COMPACT_OVER.lines + COMPACT_OVER.timesStored * stored.length;
+    // After a failure the file can end with half a line, and lack the lines that followed.
+    if (this.#file === null || this.#isFailing || isLong) return this.#rewrite(stored);
     await this.#ports.append(this.#file, lineOf(issued));
     this.#lines += 1;
   }
 
-  async #rewrite(live: Iterable<Issued>): Promise<void> {
-    const lines = Array.from(live, lineOf);
+  async #rewrite(stored: Iterable<IssuedKey>): Promise<void> {
+    const lines = Array.from(stored, lineOf);
     const temporary = `${this.#path}.${randomUUID()}`;
     const file = await open(temporary, "wx", MODE);
     try {
@@ -130,69 +140,82 @@ export class IssuedJournal {
     this.#lines = lines.length;
   }
 
-  async #read(folder: string): Promise<readonly Issued[]> {
-    const text = await readOwn(this.#path, folder);
-    // What follows the last newline was being written when the process ended.
+  async #read(folder: string): Promise<readonly IssuedKey[]> {
+    const text = await readPrivateFile(this.#path, folder);
+    // The process ended while it wrote the text after the last newline.
     const lines = text.split("\n").slice(0, -1);
-    const known = lines.flatMap(issuedOf);
-    if (known.length < lines.length) this.#ports.log.warn({ file: this.#path, lines: lines.length - known.length }, "lines of the journal of issued credentials left out, which are none of ours");
+    const known = lines.flatMap(parseLine);
+    const ignored = lines.length - known.length;
+    if (ignored > 0) {
+      const message = "invalid lines in the journal of issued credentials are ignored";
+      this.#ports.log.warn({ file: this.#path, lines: ignored }, message);
+    }
     return known;
   }
 }
 
-class Hanging extends Error {
-  readonly code = `no answer within ${WRITE_LIMIT_MS} ms`;
+class WriteTimeout extends Error {
+  readonly code = `not written within ${WRITE_LIMIT_MS} ms`;
 }
 
-/** "" where there is none yet. Whoever else could write the file could make itself credentials in it. */
-async function readOwn(path: string, folder: string): Promise<string> {
-  const file = await openItself(path, folder);
+/**
+ * Returns "" if the file does not exist. Another user who can write the file could add keys to it, so that file is
+ * rejected.
+ */
+async function readPrivateFile(path: string, folder: string): Promise<string> {
+  const file = await openRegular(path, folder);
   if (file === null) return "";
   try {
-    // Of what is open, so that nobody puts another in its place between the look and the reading.
-    const found = await file.stat();
-    const isOwn = found.isFile() && (found.mode & 0o077) === 0 && found.uid === (process.getuid?.() ?? found.uid);
-    if (!isOwn) throw notOwn(folder);
+    // Checks the open file, so that it cannot be replaced between the check and the read.
+    const status = await file.stat();
+    const isOwn = status.uid === (process.getuid?.() ?? status.uid);
+    if (!isOwn || !status.isFile() || (status.mode & 0o077) !== 0) throw notPrivate(folder);
     return await file.readFile("utf8");
   } finally {
     await file.close();
   }
 }
 
-async function openItself(path: string, folder: string): Promise<FileHandle | null> {
+async function openRegular(path: string, folder: string): Promise<FileHandle | null> {
   try {
-    return await open(path, READ_ITSELF);
+    return await open(path, READ_FLAGS);
   } catch (cause) {
     if (codeOf(cause) === "ENOENT") return null;
-    throw codeOf(cause) === "ELOOP" ? notOwn(folder) : cause;
+    throw codeOf(cause) === "ELOOP" ? notPrivate(folder) : cause;
   }
 }
 
-/** No link's target, and without waiting for the other end of a pipe. */
-const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Follows no symbolic link, and does not wait for the writer of a pipe. */
+const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-function notOwn(folder: string): ResolverError {
-  return fault(folder, `holds an ${FILE} that is not this user's alone`);
+function notPrivate(folder: string): ResolverError {
+  return configError(folder, `contains an ${FILE} that is not a regular file that only this user can access`);
 }
 
-function lineOf({ tokenDigest, ...rest }: Issued): string {
+function lineOf({ tokenDigest, ...rest }: IssuedKey): string {
   return `${JSON.stringify({ ...rest, tokenDigest: tokenDigest?.toString("base64") ?? null })}\n`;
 }
 
-function issuedOf(line: string): Issued[] {
+/** Returns [] for an invalid line. */
+function parseLine(line: string): IssuedKey[] {
   const object = parseJSON(line);
   const text = (name: string): string => stringAt(object, name) ?? "";
-  const [kind, expirationMs, encoded] = [field(object, "kind"), field(object, "expirationMs"), stringAt(object, "tokenDigest")];
-  const issued = { accessKeyID: text("accessKeyID"), secretAccessKey: text("secretAccessKey"), accountID: text("accountID"), arn: text("arn"), userID: text("userID") };
+  const [kind, expirationMs] = [field(object, "kind"), field(object, "expirationMs")];
+  const issued = {
+    accessKeyID: text("accessKeyID"), secretAccessKey: text("secretAccessKey"),
+    accountID: text("accountID"), arn: text("arn"), userID: text("userID"),
+  };
   if (issued.accessKeyID === "" || issued.secretAccessKey === "" || typeof expirationMs !== "number") return [];
   if (kind !== "base" && kind !== "role") return [];
-  const digest = encoded === null ? null : Buffer.from(encoded, "base64");
-  return digest === null || digest.length === DIGEST_BYTES ? [{ ...issued, kind, expirationMs, tokenDigest: digest }] : [];
+  const encoded = stringAt(object, "tokenDigest");
+  const tokenDigest = encoded === null ? null : Buffer.from(encoded, "base64");
+  if (tokenDigest !== null && tokenDigest.length !== DIGEST_BYTES) return [];
+  return [{ ...issued, kind, expirationMs, tokenDigest }];
 }
 
-function fault(folder: string, what: string, cause?: unknown): ResolverError {
-  const message = `--state-dir ${folder}: ${what}; give a folder in memory that exists, that this user may write, and that nobody else does.`;
-  return new ResolverError("ERR_CONFIG_INVALID", message, { cause });
+function configError(folder: string, problem: string, cause?: unknown): ResolverError {
+  const fix = "Set an existing in-memory folder that only this user can write.";
+  return new ResolverError("ERR_CONFIG_INVALID", `--state-dir ${folder}: ${problem}. ${fix}`, { cause });
 }
 
 function codeOf(error: unknown): string {

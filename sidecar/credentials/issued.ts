@@ -1,27 +1,35 @@
 import type { Clock } from "../../shared/inventory/clock.ts";
 import { UNKNOWN_LIFE_MS } from "../http/respond.ts";
 import { tokenDigest } from "../sts/signature.ts";
-import { type Issued, IssuedJournal, type IssuedJournalPorts, type IssuedKind } from "./issued-journal.ts";
+import { IssuedJournal, type IssuedJournalPorts, type IssuedKey, type IssuedKind } from "./issued-journal.ts";
 import type { Credentials } from "./session.ts";
 
-interface Entry {
-  readonly issued: Issued;
-  /** Settles once the journal has it. */
-  readonly kept: Promise<void>;
+interface IssuedAs {
+  readonly kind: IssuedKind;
+  readonly nowMs: number;
 }
 
-/** A long-lived key is said to live for 20 minutes at a time, and is known for longer than anybody waits to ask again. */
+interface Entry {
+  readonly issued: IssuedKey;
+  /** Settles when the journal contains it. */
+  readonly recorded: Promise<void>;
+}
+
+/**
+ * Clients are told that a long-lived key expires after 20 minutes. It is stored for longer than any client waits to
+ * refresh.
+ */
 const LONG_LIVED_MS = 3 * UNKNOWN_LIFE_MS;
-/** So long after its end a key is still known, so that a late caller reads ExpiredToken. */
-const EXPIRED_KEPT_MS = 15 * 60_000;
-/** Over what 1,000 sessions, renewed at half of their life, leave behind. */
+/** An expired key is stored for this long, so that a late caller receives ExpiredToken. */
+const EXPIRED_RETENTION_MS = 15 * 60_000;
+/** More than 1,000 sessions leave behind when they are refreshed at half of their life. */
 const LIMIT = 10_000;
 
-/** What this sidecar has issued, by access key id, until it has expired; with a journal, across restarts. */
+/** Stores the issued credentials by access key ID until they expire. With a journal, they survive a restart. */
 export class IssuedCredentials {
   readonly #clock: Pick<Clock, "now">;
   readonly #entries = new Map<string, Entry>();
-  /** What covers credentials that are given out as one object many times, so that they are looked into once. */
+  /** The entry of each credentials object, which is usually issued many times. It saves comparing them again. */
   readonly #seen = new WeakMap<Credentials, Entry>();
   #journal: IssuedJournal | null = null;
 
@@ -29,73 +37,84 @@ export class IssuedCredentials {
     this.#clock = clock;
   }
 
-  /** Null keeps everything in memory. Rejects with ERR_CONFIG_INVALID where the folder cannot be used. */
-  static async open(stateDir: string | null, ports: IssuedJournalPorts & { readonly clock: Pick<Clock, "now"> }): Promise<IssuedCredentials> {
+  /**
+   * If `stateDir` is null, credentials are stored in memory only. Rejects with ERR_CONFIG_INVALID if the folder cannot
+   * be used.
+   */
+  static async open(
+    stateDir: string | null, ports: IssuedJournalPorts & { readonly clock: Pick<Clock, "now"> },
+  ): Promise<IssuedCredentials> {
     const all = new IssuedCredentials(ports.clock);
-    if (stateDir !== null) all.#journal = await IssuedJournal.open(stateDir, ports, (known) => all.#takeOver(known));
+    if (stateDir !== null) all.#journal = await IssuedJournal.open(stateDir, ports, (known) => all.#restore(known));
     return all;
   }
 
-  /** To be awaited before the credentials are given out. What was issued as base stays so, whatever else it is vended for. */
+  /**
+   * Must be awaited before the credentials are returned to a client. A key issued as base stays so if it is later
+   * issued as a role.
+   */
   async record(credentials: Credentials, kind: IssuedKind): Promise<void> {
     const known = this.#entries.get(credentials.accessKeyID);
     const nowMs = this.#clock.now();
-    if (known !== undefined && this.#covers(known, credentials, { kind, nowMs })) return known.kept;
+    if (known !== undefined && this.#covers(known, credentials, { kind, nowMs })) return known.recorded;
     this.#makeRoom(nowMs);
-    const issued = issuedOf(credentials, { kind: known?.issued.kind === "base" ? "base" : kind, nowMs });
-    const kept = Promise.withResolvers<void>();
-    this.#entries.set(issued.accessKeyID, { issued, kept: kept.promise });
-    kept.resolve(this.#journal?.keep(issued, () => this.#live()));
-    return kept.promise;
+    const issued = issuedKeyOf(credentials, { kind: known?.issued.kind === "base" ? "base" : kind, nowMs });
+    const recorded = Promise.withResolvers<void>();
+    this.#entries.set(issued.accessKeyID, { issued, recorded: recorded.promise });
+    recorded.resolve(this.#journal?.record(issued, () => this.#all()));
+    return recorded.promise;
   }
 
-  #covers(known: Entry, credentials: Credentials, { kind, nowMs }: { readonly kind: IssuedKind; readonly nowMs: number }): boolean {
+  /** Whether recording the credentials would change nothing. */
+  #covers(known: Entry, credentials: Credentials, { kind, nowMs }: IssuedAs): boolean {
     if (known.issued.kind !== "base" && kind === "base") return false;
     if (this.#seen.get(credentials) === known) return true;
-    if (!stillSays(known.issued, credentials, nowMs)) return false;
-    // Of a long-lived key the end that is remembered moves on.
+    if (!isUpToDate(known.issued, credentials, nowMs)) return false;
+    // The stored expiration of a long-lived key moves with each use.
     if (credentials.expirationMs !== null) this.#seen.set(credentials, known);
     return true;
   }
 
-  /** Expired ones as well, for a while. */
-  find(accessKeyID: string): Issued | undefined {
+  /** Returns the key with this ID, even for a while after it expired. */
+  find(accessKeyID: string): IssuedKey | undefined {
     return this.#entries.get(accessKeyID)?.issued;
   }
 
-  /** The account of what was given out last and has not expired; null where there is nothing. */
+  /** Account of the last issued key that has not expired; null if none exists. */
   get accountID(): string | null {
     const nowMs = this.#clock.now();
-    return [...this.#live()].findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
+    return [...this.#all()].findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
   }
 
   async close(): Promise<void> {
     await this.#journal?.close();
   }
 
-  *#live(): Iterable<Issued> {
+  *#all(): Iterable<IssuedKey> {
     for (const { issued } of this.#entries.values()) yield issued;
   }
 
-  /** Of an access key id that stands there twice the later line counts. */
-  #takeOver(known: readonly Issued[]): Iterable<Issued> {
-    for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, kept: Promise.resolve() });
+  /** If the journal contains an access key ID twice, the later line wins. */
+  #restore(known: readonly IssuedKey[]): Iterable<IssuedKey> {
+    for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, recorded: Promise.resolve() });
     this.#makeRoom(this.#clock.now());
-    return this.#live();
+    return this.#all();
   }
 
-  /** Roles go before a controller's own identity, which they could otherwise push out. */
+  /** Evicts role sessions before base credentials. Otherwise role sessions could evict the identity of a controller. */
   #makeRoom(nowMs: number): void {
-    for (const [id, { issued }] of this.#entries) if (issued.expirationMs + EXPIRED_KEPT_MS <= nowMs) this.#entries.delete(id);
+    for (const [id, { issued }] of this.#entries) {
+      if (issued.expirationMs + EXPIRED_RETENTION_MS <= nowMs) this.#entries.delete(id);
+    }
     while (this.#entries.size >= LIMIT) {
       const [first] = this.#entries.keys();
-      const oldest = [...this.#entries.values()].find(({ issued }) => issued.kind === "role")?.issued.accessKeyID ?? first;
-      this.#entries.delete(oldest ?? "");
+      const oldestRole = [...this.#entries.values()].find(({ issued }) => issued.kind === "role");
+      this.#entries.delete(oldestRole?.issued.accessKeyID ?? first ?? "");
     }
   }
 }
 
-function issuedOf(credentials: Credentials, { kind, nowMs }: { readonly kind: IssuedKind; readonly nowMs: number }): Issued {
+function issuedKeyOf(credentials: Credentials, { kind, nowMs }: IssuedAs): IssuedKey {
   const { accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID, expirationMs } = credentials;
   return {
     accessKeyID, secretAccessKey, accountID, arn, userID, kind, expirationMs: expirationMs ?? nowMs + LONG_LIVED_MS,
@@ -103,9 +122,11 @@ function issuedOf(credentials: Credentials, { kind, nowMs }: { readonly kind: Is
   };
 }
 
-/** Whether what is known says of these credentials what is given out now. */
-function stillSays(known: Issued, { secretAccessKey, sessionToken, expirationMs }: Credentials, nowMs: number): boolean {
+/** Whether the stored key matches the credentials that are issued now, and does not expire earlier. */
+function isUpToDate(known: IssuedKey, credentials: Credentials, nowMs: number): boolean {
+  const { secretAccessKey, sessionToken, expirationMs } = credentials;
   if (known.expirationMs < (expirationMs ?? nowMs + UNKNOWN_LIFE_MS)) return false;
-  const sameToken = sessionToken === null ? known.tokenDigest === null : known.tokenDigest?.equals(tokenDigest(sessionToken)) === true;
-  return sameToken && known.secretAccessKey === secretAccessKey;
+  if (known.secretAccessKey !== secretAccessKey) return false;
+  if (sessionToken === null) return known.tokenDigest === null;
+  return known.tokenDigest?.equals(tokenDigest(sessionToken)) === true;
 }

@@ -1,61 +1,79 @@
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 
-/** Credentials as STS or the provider chain gave them, with whose they are. */
+/** Credentials from STS or the provider chain, with their identity. */
 export interface Credentials {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
   /** Null for a long-lived key. */
   readonly sessionToken: string | null;
-  /** Epoch ms; null when it is not known. */
+  /** Epoch ms; null if unknown. */
   readonly expirationMs: number | null;
   readonly accountID: string;
-  /** Whose they are, as GetCallerIdentity names it: an IAM user, or a session `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`. */
+  /** As GetCallerIdentity returns it: an IAM user, or a session `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`. */
   readonly arn: string;
-  /** The unique id that IAM gave them, with the session's name behind a colon. */
+  /** IAM's unique ID. A session's ends with a colon and the session name. */
   readonly userID: string;
-  /** Of a role whose session was narrowed or tagged: per cent of what STS allows. */
+  /** Percentage of the STS limit; set for sessions with a policy or tags. */
   readonly packedPolicySize?: number;
 }
 
-/** Credentials that are kept, and when they end by both clocks: the time of day may be set, the steady one may sleep with the machine. */
+/** The identity that GetCallerIdentity returns. */
+export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
+
+/** Credentials that sign calls. Their identity may not be known yet. */
+export type SigningCredentials = Omit<Credentials, keyof CallerIdentity>;
+
+/**
+ * Cached credentials with their expiration on both clocks: the wall clock can be set, and the steady clock can stop
+ * during sleep.
+ */
 export interface CachedSession {
   readonly credentials: Credentials;
-  /** From the call to the end; null when the end is not known. */
+  /** From the call to the expiration; null if the expiration is unknown. */
   readonly lifeMs: number | null;
-  /** On the steady clock; infinite when it is not known. */
-  readonly endsMs: number;
+  /** On the steady clock; infinite if unknown. */
+  readonly expiresAtMs: number;
 }
 
-/** A moment on both clocks. */
-export interface Moment {
+/** The same moment on both clocks. */
+export interface ClockReading {
   readonly nowMs: number;
   readonly steadyMs: number;
 }
 
-/** By how much the clocks may part, being read one after the other and slewed, before the time of day counts as set. */
-const SLACK_MS = 1_000;
+/**
+ * The clocks are read one after the other, and the wall clock is slewed. A larger difference means that the wall clock
+ * was set.
+ */
+const TOLERANCE_MS = 1_000;
 
-export function momentOf(clock: SteadyClock): Moment {
+/** Returns the current time on both clocks. */
+export function readClocks(clock: SteadyClock): ClockReading {
   return { nowMs: clock.now(), steadyMs: clock.steady() };
 }
 
-/** `asked`: when the call for them began, so that a clock that is set during it does not lengthen their life. */
-export function keep(credentials: Credentials, asked: Moment): CachedSession {
+/** `calledAt` is the start of the call, so setting the clock during the call does not extend the session's life. */
+export function toCachedSession(credentials: Credentials, calledAt: ClockReading): CachedSession {
   const { expirationMs } = credentials;
-  if (expirationMs === null) return { credentials, lifeMs: null, endsMs: Infinity };
-  const lifeMs = expirationMs - asked.nowMs;
-  return { credentials, lifeMs, endsMs: asked.steadyMs + lifeMs };
+  if (expirationMs === null) return { credentials, lifeMs: null, expiresAtMs: Infinity };
+  const lifeMs = expirationMs - calledAt.nowMs;
+  return { credentials, lifeMs, expiresAtMs: calledAt.steadyMs + lifeMs };
 }
 
-/** How long they live by the clock that gives them less. */
-export function leftMs({ credentials: { expirationMs }, endsMs }: CachedSession, { nowMs, steadyMs }: Moment): number {
-  return expirationMs === null ? Infinity : Math.min(expirationMs - nowMs, endsMs - steadyMs);
+/** Returns the remaining life on the clock that reports less. */
+export function remainingMs(session: CachedSession, { nowMs, steadyMs }: ClockReading): number {
+  const { credentials: { expirationMs }, expiresAtMs } = session;
+  return expirationMs === null ? Infinity : Math.min(expirationMs - nowMs, expiresAtMs - steadyMs);
 }
 
-/** The credentials with their end by the time of day as it is now: had the clock been put back, the old end would lie too far off. */
-export function asOf(kept: CachedSession, moment: Moment): Credentials {
-  const { credentials } = kept;
-  const left = leftMs(kept, moment);
-  if (credentials.expirationMs === null || credentials.expirationMs - moment.nowMs - left <= SLACK_MS) return credentials;
-  return { ...credentials, expirationMs: Math.floor(moment.nowMs + left) };
+/**
+ * Returns the credentials with their expiration on the current wall clock. If that clock was set back, the old
+ * expiration is too late.
+ */
+export function credentialsAt(session: CachedSession, reading: ClockReading): Credentials {
+  const { credentials } = session;
+  if (credentials.expirationMs === null) return credentials;
+  const remaining = remainingMs(session, reading);
+  if (credentials.expirationMs - reading.nowMs - remaining <= TOLERANCE_MS) return credentials;
+  return { ...credentials, expirationMs: Math.floor(reading.nowMs + remaining) };
 }

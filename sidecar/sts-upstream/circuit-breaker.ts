@@ -1,8 +1,8 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import { UnknownRefusal } from "./errors.ts";
+import { UnknownSTSError } from "./errors.ts";
 
-/** `closed`: calls go through; `open`: none does; `half-open`: one does, to see whether STS is back. */
+/** `closed`: all calls run; `open`: no call runs; `half-open`: one call runs, to find out whether STS has recovered. */
 export type CircuitState = "closed" | "open" | "half-open";
 
 export interface CircuitOptions {
@@ -10,24 +10,24 @@ export interface CircuitOptions {
   readonly onChange?: (state: CircuitState) => void;
 }
 
-/** Failures in a row, whatever was asked for, after which STS is taken to be down. */
+/** Failures in a row, of any sessions, that open the circuit. */
 const FAILURES = 5;
-/** One call is let through in this time, to see whether STS is back. */
+/** An open circuit lets one call through in this time. */
 const PROBE_MS = 5_000;
 
-/** ERR_STS_UNAVAILABLE without STS having been asked, so that it says nothing of STS. */
-export class NotAsked extends ResolverError {
+/** ERR_STS_UNAVAILABLE without a call to STS. It therefore does not show whether STS is available. */
+export class STSNotCalledError extends ResolverError {
   constructor(message: string) {
     super("ERR_STS_UNAVAILABLE", message);
   }
 }
 
-export class CircuitOpen extends NotAsked {}
+export class CircuitOpenError extends STSNotCalledError {}
 
 /**
- * Stops calling an STS that has failed ERR_STS_UNAVAILABLE 5 times in a row (unreachable, throttling, 5xx), so that it can recover and
- * callers are refused at once. A refusal is an answer, so it shows that STS is there, as a success does. What fails before STS is asked,
- * such as an identity of our own that cannot be had, says nothing either way.
+ * Stops calling STS after 5 ERR_STS_UNAVAILABLE failures in a row (unreachable, throttling, 5xx). STS can then recover,
+ * and clients receive an error at once. A success closes the circuit. So does an STS error about the request, because
+ * STS responded. Failures before the call, such as a missing base identity, do not change the circuit.
  */
 export class CircuitBreaker {
   readonly #clock: SteadyClock;
@@ -48,44 +48,45 @@ export class CircuitBreaker {
     return this.#state;
   }
 
-  /** Rejects with NotAsked at once, without `call` having been made, while STS is taken to be down. */
+  /** Runs the call. Rejects with CircuitOpenError without running it while the circuit is open. */
   async run<T>(call: () => Promise<T>): Promise<T> {
-    const probes = this.#admit();
+    const isProbe = this.#admit();
     try {
       const result = await call();
       this.#close();
       return result;
     } catch (error) {
-      this.#judge(error, probes);
+      this.#recordFailure(error, isProbe);
       throw error;
     }
   }
 
-  /** What a caller is told while it is open. */
-  refusal(): CircuitOpen {
+  /** Returns the error for calls that the open circuit rejects. */
+  openError(): CircuitOpenError {
     const since = new Date(this.#openedMs).toISOString().replace(/\.\d+Z$/, "Z");
-    return new CircuitOpen(
-      `STS is not asked since ${since}, after ${FAILURES} failures in a row, but for one trial each ${PROBE_MS / 1000} s. The last failure: ${this.#reason}`,
+    return new CircuitOpenError(
+      `STS circuit open since ${since} after ${FAILURES} failures in a row; probing STS every ${PROBE_MS / 1000} s. ` +
+        `Last failure: ${this.#reason}`,
     );
   }
 
-  /** Whether the call is the one that tries. */
+  /** Returns whether the call is a probe. Throws if the call must not run. */
   #admit(): boolean {
     if (this.#state === "closed") return false;
-    if (this.#state === "half-open" || this.#clock.steady() < this.#nextProbeMs) throw this.refusal();
+    if (this.#state === "half-open" || this.#clock.steady() < this.#nextProbeMs) throw this.openError();
     this.#nextProbeMs = this.#clock.steady() + PROBE_MS;
-    this.#become("half-open");
+    this.#setState("half-open");
     return true;
   }
 
-  #judge(error: unknown, probes: boolean): void {
-    const said = saidOf(error);
-    if (said.is === "there") return this.#close();
-    if (said.is === "down") this.#reason = said.reason;
-    // Closed, if one that was under way for longer has succeeded meanwhile.
-    if (probes && this.#state === "half-open") return this.#become("open");
-    // One that was under way when the circuit opened says nothing new.
-    if (said.is === "down" && this.#state === "closed") this.#countFailure();
+  #recordFailure(error: unknown, isProbe: boolean): void {
+    const failure = classifyFailure(error);
+    if (failure.sts === "up") return this.#close();
+    if (failure.sts === "down") this.#reason = failure.reason;
+    // An older call may have succeeded and closed the circuit during the probe.
+    if (isProbe && this.#state === "half-open") return this.#setState("open");
+    // A call that started before the circuit opened does not count.
+    if (failure.sts === "down" && this.#state === "closed") this.#countFailure();
   }
 
   #countFailure(): void {
@@ -93,24 +94,26 @@ export class CircuitBreaker {
     if (this.#failuresInRow < FAILURES) return;
     this.#openedMs = this.#clock.now();
     this.#nextProbeMs = this.#clock.steady() + PROBE_MS;
-    this.#become("open");
+    this.#setState("open");
   }
 
   #close(): void {
     this.#failuresInRow = 0;
-    this.#become("closed");
+    this.#setState("closed");
   }
 
-  #become(state: CircuitState): void {
+  #setState(state: CircuitState): void {
     if (this.#state === state) return;
     this.#state = state;
     this.#onChange(state);
   }
 }
 
-/** What a failure says of STS. */
-function saidOf(error: unknown): { readonly is: "there" | "unknown" } | { readonly is: "down"; readonly reason: string } {
-  if (!(error instanceof ResolverError) || error instanceof NotAsked) return { is: "unknown" };
-  if (error.code === "ERR_STS_REFUSED" || error instanceof UnknownRefusal) return { is: "there" };
-  return error.code === "ERR_STS_UNAVAILABLE" ? { is: "down", reason: error.message } : { is: "unknown" };
+type FailureClass = { readonly sts: "up" | "unknown" } | { readonly sts: "down"; readonly reason: string };
+
+/** Returns what the failure shows about the availability of STS. */
+function classifyFailure(error: unknown): FailureClass {
+  if (!(error instanceof ResolverError) || error instanceof STSNotCalledError) return { sts: "unknown" };
+  if (error.code === "ERR_STS_REFUSED" || error instanceof UnknownSTSError) return { sts: "up" };
+  return error.code === "ERR_STS_UNAVAILABLE" ? { sts: "down", reason: error.message } : { sts: "unknown" };
 }

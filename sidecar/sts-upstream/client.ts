@@ -5,28 +5,29 @@ import {
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { accountOfARN } from "../../shared/decisions/kubernetes/arn.ts";
 import type { SessionRequest, SessionTag } from "../../shared/decisions/selectors/session.ts";
-import type { Credentials } from "../credentials/session.ts";
-import { type SigningCredentials, STSConnection } from "./connection.ts";
+import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
+import { STSConnection } from "./connection.ts";
 import { readSTSEndpoint } from "./endpoint.ts";
-import { boundedCode, explain } from "./errors.ts";
+import { metricCode, toResolverError } from "./errors.ts";
 
-/** Whom GetCallerIdentity names. */
-export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
-
-/** STS as the sidecar needs it. Both reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. */
+/**
+ * The part of STS that the sidecar uses. Both methods reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or
+ * ERR_BASE_UNAVAILABLE.
+ */
 export interface STS {
   assumeRole(base: SigningCredentials, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
-  /** Whose the credentials are. */
   callerIdentity(base: SigningCredentials, signal: AbortSignal): Promise<CallerIdentity>;
-  /** By how much this machine's clock is behind STS's, in ms, as its last answer said; 0 where it is not. */
-  readonly behindMs: number;
+  /**
+   * How far the local clock is behind the clock of STS, in ms, according to its last response; 0 if it is not behind.
+   */
+  readonly clockLagMs: number;
 }
 
 export interface STSOptions {
-  /** Null: the regional endpoint of `region`. */
+  /** Null selects the regional endpoint of `region`. */
   readonly endpoint: string | null;
   readonly region: string | null;
-  /** `seconds` is how long the call took. */
+  /** `seconds` is the duration of the call. */
   readonly onCall?: (action: string, code: string, seconds: number) => void;
   /** Epoch ms; default Date.now. */
   readonly now?: () => number;
@@ -34,47 +35,50 @@ export interface STSOptions {
   readonly limitMs?: number;
 }
 
-/** A call that takes longer, to the last byte of its answer, has failed. */
+/** Maximum duration of a call, including the whole response. */
 const CALL_LIMIT_MS = 5_000;
-/** Signs for an emulator where no region was given. */
-const ANY_REGION = "us-east-1";
+/** Signing region for a custom endpoint without --region. */
+const DEFAULT_REGION = "us-east-1";
 
 /**
- * STS over the AWS SDK: one attempt a call, since repeating is the cache's business, no redirects (the SDK's handler follows
- * none), no more than 5 s and 64 KiB, and no endpoint from AWS_ENDPOINT_URL* or a profile, which may well be this sidecar's own.
+ * Creates an STS client on top of the AWS SDK. Each call has one attempt, because the cache retries. It takes at most 5
+ * s and 64 KiB. The SDK's handler follows no redirects. The client ignores AWS_ENDPOINT_URL* and profiles, which can
+ * name this sidecar as the endpoint.
  */
-export function createSTS({ endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS }: STSOptions): STS {
+export function createSTS(options: STSOptions): STS {
+  const { endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS } = options;
   const url = readSTSEndpoint({ endpoint, region })?.href ?? null;
-  const connection = new STSConnection({ endpoint: url, region: region ?? ANY_REGION });
-  const call = async <T>({ action, base, request, signal }: Call, send: (client: STSClient, options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> => {
+  const connection = new STSConnection({ endpoint: url, region: region ?? DEFAULT_REGION });
+  const call = async <T>({ action, base, request, signal }: Call, send: Send<T>): Promise<T> => {
     const startedMs = performance.now();
-    const tell = (code: string): void => onCall(action, code, (performance.now() - startedMs) / 1000);
+    const report = (code: string): void => onCall(action, code, (performance.now() - startedMs) / 1000);
     const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
     try {
-      const result = await connection.ask(base, (client) => send(client, { abortSignal }));
-      tell("ok");
+      const result = await connection.send(base, (client) => send(client, { abortSignal }));
+      report("ok");
       return result;
     } catch (error) {
-      tell(boundedCode(error));
-      throw explain(action, error, secretsOf(base, request));
+      report(metricCode(error));
+      throw toResolverError(action, error, secretsOf(base, request));
     }
   };
   return {
-    get behindMs() {
-      return connection.behindMs;
+    get clockLagMs() {
+      return connection.clockLagMs;
     },
     assumeRole: (base, request, signal) =>
-      call({ action: "AssumeRole", base, request, signal }, async (client, options) => {
+      call({ action: "AssumeRole", base, request, signal }, async (client, abort) => {
         const latestMs = now() + request.durationSeconds * 1000;
-        const { Credentials: session, AssumedRoleUser: user, PackedPolicySize: packedPolicySize } = await client.send(
-          new AssumeRoleCommand(assumeRoleInput(request)), options,
-        );
-        const identity = { accountID: accountOfARN(request.roleARN) ?? "", arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
-        return { ...readSession(session, latestMs), ...identity, ...(packedPolicySize !== undefined && { packedPolicySize }) };
+        const output = await client.send(new AssumeRoleCommand(assumeRoleInput(request)), abort);
+        const { Credentials: session, AssumedRoleUser: user, PackedPolicySize: packedPolicySize } = output;
+        const accountID = accountOfARN(request.roleARN) ?? "";
+        const identity = { accountID, arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
+        const size = packedPolicySize === undefined ? {} : { packedPolicySize };
+        return { ...readSession(session, latestMs), ...identity, ...size };
       }),
     callerIdentity: (base, signal) =>
-      call({ action: "GetCallerIdentity", base, request: null, signal }, async (client, options) => {
-        const { Account = "", Arn = "", UserId = "" } = await client.send(new GetCallerIdentityCommand({}), options);
+      call({ action: "GetCallerIdentity", base, request: null, signal }, async (client, abort) => {
+        const { Account = "", Arn = "", UserId = "" } = await client.send(new GetCallerIdentityCommand({}), abort);
         return { accountID: Account, arn: Arn, userID: UserId };
       }),
   };
@@ -86,6 +90,8 @@ interface Call {
   readonly request: SessionRequest | null;
   readonly signal: AbortSignal;
 }
+
+type Send<T> = (client: STSClient, options: { readonly abortSignal: AbortSignal }) => Promise<T>;
 
 function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
   const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy, policyARNs } = request;
@@ -102,20 +108,27 @@ function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
 }
 
 /**
- * Throws where something is absent. STS's end of a session is by STS's clock. On a machine whose clock is behind it would come too late by as
- * much, so the session never lasts longer here than was asked for; on one that is ahead it comes too early by as much, which is on the safe side.
+ * Throws if a field is missing. The expiration is on the clock of STS. If the local clock is behind, that expiration
+ * would be too late, so the session ends at `latestMs` at the latest. If the local clock is ahead, the expiration is
+ * too early, which is safe.
  */
 function readSession(session: STSSession | undefined, latestMs: number): SigningCredentials {
   const { AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration } = session ?? {};
   const endsMs = Expiration?.getTime() ?? Number.NaN;
   if ([AccessKeyId, SecretAccessKey, SessionToken].includes("") || Number.isNaN(endsMs)) {
-    throw new ResolverError("ERR_STS_UNAVAILABLE", "STS answered AssumeRole without whole credentials; ask again.");
+    const message = "STS returned incomplete credentials for AssumeRole. Retry the request.";
+    throw new ResolverError("ERR_STS_UNAVAILABLE", message);
   }
-  return { accessKeyID: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken, expirationMs: Math.min(endsMs, latestMs) };
+  const expirationMs = Math.min(endsMs, latestMs);
+  return { accessKeyID: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken, expirationMs };
 }
 
-/** What must not stand in a message, although STS repeats it: what it was asked with, and what signed that. */
+/**
+ * Returns the values that a message must not contain although STS can quote them: secrets of the request and of its
+ * signer.
+ */
 function secretsOf({ secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null): string[] {
   const { externalID = null, policy = null, tags = [] } = request ?? {};
-  return [secretAccessKey, sessionToken, externalID, policy, ...tags.map(({ value }) => value)].filter((text) => text !== null).filter((text) => text !== "");
+  const values = [secretAccessKey, sessionToken, externalID, policy, ...tags.map(({ value }) => value)];
+  return values.filter((text) => text !== null).filter((text) => text !== "");
 }

@@ -1,19 +1,34 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { isLoopbackHost } from "../../shared/server/listen-address.ts";
 
-/** What --sts-endpoint and --region say; null is the regional endpoint. Throws ERR_CONFIG_INVALID where neither says enough. */
-export function readSTSEndpoint({ endpoint, region }: { readonly endpoint: string | null; readonly region: string | null }): URL | null {
-  if (endpoint !== null) return parseSTSEndpoint(endpoint);
-  if (region !== null) return null;
-  throw new ResolverError("ERR_CONFIG_INVALID", "--region is needed for the regional STS endpoint; give it, or an endpoint with --sts-endpoint.");
+export interface EndpointSettings {
+  /** --sts-endpoint. */
+  readonly endpoint: string | null;
+  readonly region: string | null;
 }
 
-/** Throws ERR_CONFIG_INVALID unless it is https, or http to this machine, without user or query. */
+/**
+ * Returns the URL of --sts-endpoint; null selects the regional endpoint. Throws ERR_CONFIG_INVALID if both settings are
+ * missing.
+ */
+export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | null {
+  if (endpoint !== null) return parseSTSEndpoint(endpoint);
+  if (region !== null) return null;
+  const message = "--region is required for the regional STS endpoint. Set --region or --sts-endpoint.";
+  throw new ResolverError("ERR_CONFIG_INVALID", message);
+}
+
+/**
+ * Throws ERR_CONFIG_INVALID unless the URL is https, or http to a loopback address, and has no user, query or fragment.
+ */
 export function parseSTSEndpoint(text: string): URL {
   const url = URL.parse(text);
   if (url !== null && isSafeEndpoint(url)) return url;
-  // The value itself is not repeated: it may hold a password.
-  throw new ResolverError("ERR_CONFIG_INVALID", "--sts-endpoint must be an https URL, or http to a loopback address, without user, password, query or fragment.");
+  // The message omits the value, which can contain a password.
+  throw new ResolverError(
+    "ERR_CONFIG_INVALID",
+    "--sts-endpoint must be an https URL, or http to a loopback address, without user, password, query or fragment.",
+  );
 }
 
 function isSafeEndpoint({ protocol, hostname, username, password, search, hash }: URL): boolean {

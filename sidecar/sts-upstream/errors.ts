@@ -3,11 +3,11 @@ import { ResolverError } from "../../shared/decisions/errors.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
 
-/** ERR_STS_REFUSED: what STS itself said about the role that was asked for, as `/sts` passes it on. */
+/** ERR_STS_REFUSED: the error that STS returned for the role. `/sts` passes it on to the client. */
 export class UpstreamSTSError extends ResolverError {
-  /** One of STS's own codes, such as AccessDenied. */
+  /** STS's error code, such as AccessDenied. */
   readonly stsCode: string;
-  /** The HTTP status that it came with. */
+  /** STS's HTTP status. */
   readonly stsStatus: number;
   constructor(message: string, { stsCode, stsStatus }: { readonly stsCode: string; readonly stsStatus: number }) {
     super("ERR_STS_REFUSED", message);
@@ -16,80 +16,95 @@ export class UpstreamSTSError extends ResolverError {
   }
 }
 
-/** ERR_STS_UNAVAILABLE: STS refused the request by a code that is not known here, which says that STS is there. */
-export class UnknownRefusal extends ResolverError {
+/** ERR_STS_UNAVAILABLE: STS returned an unknown error code, which shows that STS is available. */
+export class UnknownSTSError extends ResolverError {
   constructor(message: string) {
     super("ERR_STS_UNAVAILABLE", message);
   }
 }
 
-/** What STS says about the role that was asked for; it stays true until somebody changes the role. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge", "RegionDisabledException",
+/** Errors about the role or the request. They persist until the role or the request changes. */
+const REQUEST_ERRORS: ReadonlySet<string> = new Set([
+  "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge",
+  "RegionDisabledException",
 ]);
-/** What STS says about the credentials that signed the call. */
-const BASE_FAULTS: ReadonlySet<string> = new Set([
-  "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature", "MissingAuthenticationToken",
-  "RequestExpired",
+/** Errors about the credentials that signed the call. */
+const SIGNER_ERRORS: ReadonlySet<string> = new Set([
+  "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature",
+  "MissingAuthenticationToken", "RequestExpired",
 ]);
-/** STS's messages are a sentence or two; whoever stands in for it may say anything. */
-const MESSAGE_LENGTH = 1_000;
-const SHORT_LENGTH = 4;
-const TROUBLES: ReadonlySet<string> = new Set(["Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure"]);
+/** STS's messages are one or two sentences long. Those of a custom endpoint can be of any length. */
+const MAX_MESSAGE_LENGTH = 1_000;
+const SHORT_SECRET_LENGTH = 4;
+const AVAILABILITY_ERRORS: ReadonlySet<string> = new Set([
+  "Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure",
+]);
 
 /**
- * What a call of STS that failed means here: ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. None of `secrets` stands in the
- * message: STS quotes the values that it refuses.
+ * Converts the error of an STS call to ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. STS's messages can
+ * quote request values, so the `secrets` are removed from the message.
  */
-export function explain(action: string, error: unknown, secrets: readonly string[]): ResolverError {
+export function toResolverError(action: string, error: unknown, secrets: readonly string[]): ResolverError {
   if (error instanceof ResolverError) return error;
-  // Anything but STS's own words may quote the answer, and an answer holds a secret.
-  if (!(error instanceof STSServiceException) || !isAnswer(error)) {
-    return new ResolverError("ERR_STS_UNAVAILABLE", `STS could not be asked (${action}: ${reasonOf(error)}); ask again.`);
+  // The messages of other errors are not used: they can quote the response, which contains secrets.
+  if (!(error instanceof STSServiceException) || !isErrorResponse(error)) {
+    const message = `The STS call failed (${action}: ${reasonOf(error)}). Retry the request.`;
+    return new ResolverError("ERR_STS_UNAVAILABLE", message);
   }
   const code = codeOf(error);
-  const said = printable(without(secrets, `STS answered ${action} with ${code}: ${error.message}`).slice(0, MESSAGE_LENGTH));
-  if (BASE_FAULTS.has(code)) return new ResolverError("ERR_BASE_UNAVAILABLE", `The sidecar's own identity is not accepted. ${said}`);
-  if (!REFUSALS.has(code)) return isTrouble(error, code) ? new ResolverError("ERR_STS_UNAVAILABLE", said) : new UnknownRefusal(said);
-  return new UpstreamSTSError(said, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
+  const text = redact(secrets, `STS returned ${code} for ${action}: ${error.message}`);
+  const message = printable(text.slice(0, MAX_MESSAGE_LENGTH));
+  if (SIGNER_ERRORS.has(code)) {
+    return new ResolverError("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity. ${message}`);
+  }
+  if (REQUEST_ERRORS.has(code)) {
+    return new UpstreamSTSError(message, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
+  }
+  return isUnavailable(error, code) ? new ResolverError("ERR_STS_UNAVAILABLE", message) : new UnknownSTSError(message);
 }
 
-/** The name of node's code, such as ECONNREFUSED or CERT_HAS_EXPIRED, which quotes nothing; else that of the error. */
+/** A system error code of Node.js, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
 const SYSTEM_CODE = /^[A-Z][A-Z0-9_]{2,49}$/;
 
+/** Returns the system error code, or else the name of the error. Neither quotes a value. */
 function reasonOf(error: unknown): string {
   const code = stringAt(error, "code") ?? "";
   if (SYSTEM_CODE.test(code)) return code;
   return error instanceof Error ? error.name : "unknown";
 }
 
-/** The longest first: one may be a part of another. What is as short as a word's part is taken out only where it stands alone, in quotes. */
-function without(secrets: readonly string[], text: string): string {
-  const wanted = secrets.map((secret) => (secret.length < SHORT_LENGTH ? `'${secret}'` : secret));
-  return wanted.toSorted((a, b) => b.length - a.length).reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text);
+/**
+ * Removes longer secrets first, because they can contain shorter ones. Short secrets can be part of a word, so only
+ * quoted ones are removed.
+ */
+function redact(secrets: readonly string[], text: string): string {
+  const patterns = secrets.map((secret) => (secret.length < SHORT_SECRET_LENGTH ? `'${secret}'` : secret));
+  const longestFirst = patterns.toSorted((a, b) => b.length - a.length);
+  return longestFirst.reduce((redacted, pattern) => redacted.replaceAll(pattern, "[redacted]"), text);
 }
 
-/** STS's code as a metric counts it, out of a bounded set. */
-export function boundedCode(error: unknown): string {
-  // An answer that was not whole.
+/** Returns the value of the metric label `code`, out of a bounded set. */
+export function metricCode(error: unknown): string {
+  // The response was incomplete.
   if (error instanceof ResolverError) return "other";
-  if (!(error instanceof STSServiceException) || !isAnswer(error)) return "unreachable";
+  if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return "unreachable";
   const code = codeOf(error);
-  return [REFUSALS, BASE_FAULTS, TROUBLES].some((codes) => codes.has(code)) ? code : "other";
+  return [REQUEST_ERRORS, SIGNER_ERRORS, AVAILABILITY_ERRORS].some((codes) => codes.has(code)) ? code : "other";
 }
 
-/** Of STS itself, or of whatever stands before it; what may be is taken to be. */
-function isTrouble(error: STSServiceException, code: string): boolean {
+/** Whether STS, or a proxy in front of it, is unavailable or throttles. True in case of doubt. */
+function isUnavailable(error: STSServiceException, code: string): boolean {
   const { httpStatusCode: status = 500 } = error.$metadata;
-  return status >= 500 || status === 408 || status === 429 || !("Code" in error) || /throttl|limit|slow|toomany|timeout/i.test(code);
+  if (status >= 500 || status === 408 || status === 429) return true;
+  return !("Code" in error) || /throttl|limit|slow|toomany|timeout/i.test(code);
 }
 
-/** As it stands in the answer. The SDK names some errors otherwise, such as MalformedPolicyDocumentException. */
+/** Returns the code of the response. The SDK changes some names, such as MalformedPolicyDocumentException. */
 function codeOf(error: STSServiceException): string {
   return "Code" in error && typeof error.Code === "string" ? error.Code : error.name;
 }
 
-/** Whether STS itself said it, with a status of an error, which is passed on. */
-function isAnswer({ $metadata: { httpStatusCode: status = 0 } }: STSServiceException): boolean {
+/** Whether STS responded with an error status. */
+function isErrorResponse({ $metadata: { httpStatusCode: status = 0 } }: STSServiceException): boolean {
   return status >= 400 && status < 600;
 }

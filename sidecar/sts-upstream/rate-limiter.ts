@@ -1,33 +1,34 @@
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import { CircuitBreaker, type CircuitState } from "./circuit-breaker.ts";
 
-/** STS allows 600 calls/s to an account and Region as a whole; this is what one sidecar of many takes of it. */
-const MOST_IN_FLIGHT = 8;
+/** STS allows 600 calls/s for each account and Region. These limits are the share of one sidecar among many. */
+const MAX_IN_FLIGHT = 8;
 const PER_SECOND = 10;
 const BURST = 25;
 
-/** One that waits for its turn. */
-export interface BudgetedCall {
-  /** Whether somebody waits for it, so that it goes before those that only keep something fresh. Asked when there is a turn to give. */
+export interface CallOptions {
+  /**
+   * Whether a client waits for the call. Such calls run before background refreshes. Read each time a call can start.
+   */
   readonly isAwaited: () => boolean;
-  /** Aborts when it is no longer wanted: it loses its turn, with the signal's reason. A call that has started goes on. */
-  readonly unwanted: AbortSignal;
+  /** Removes the call from the queue and rejects it with the signal's reason. A call in flight continues. */
+  readonly signal: AbortSignal;
 }
 
-interface Waiting {
+interface QueuedCall {
   readonly isAwaited: () => boolean;
   readonly start: () => void;
-  readonly refuse: (reason: unknown) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
-/** At most 8 calls in flight and 10 a second, 25 at once after a quiet time; who waits longest goes first. */
+/** Runs at most 8 calls at a time and 10 a second, with bursts of 25. Awaited calls run first, in order of arrival. */
 export class RateLimiter {
   readonly #clock: SteadyClock;
-  readonly #waiting = new Set<Waiting>();
+  readonly #queue = new Set<QueuedCall>();
   #inFlight = 0;
   #tokens = BURST;
   #refilledMs: number;
-  #cancelTurn: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   constructor(clock: SteadyClock) {
     this.#clock = clock;
@@ -39,58 +40,61 @@ export class RateLimiter {
   }
 
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#queue.size;
   }
 
-  /** Calls `call` when it has its turn. Rejects with the reason of `unwanted` or of `refuseWaiting` where it never had. */
-  async run<T>(call: () => Promise<T>, { isAwaited, unwanted }: BudgetedCall): Promise<T> {
-    await this.#turn(isAwaited, unwanted);
+  /** Queues the call and runs it. Rejects a queued call when its `signal` aborts or when `rejectWaiting` is called. */
+  async run<T>(call: () => Promise<T>, { isAwaited, signal }: CallOptions): Promise<T> {
+    await this.#waitInQueue(isAwaited, signal);
     try {
       return await call();
     } finally {
       this.#inFlight -= 1;
-      this.#giveTurns();
+      this.#startQueued();
     }
   }
 
-  /** Every one that waits is refused with `reason`. */
-  refuseWaiting(reason: unknown): void {
-    for (const { refuse } of this.#waiting) refuse(reason);
-    this.#waiting.clear();
-    this.#giveTurns();
+  /** Rejects all queued calls with `reason`. */
+  rejectWaiting(reason: unknown): void {
+    for (const { reject } of this.#queue) reject(reason);
+    this.#queue.clear();
+    this.#startQueued();
   }
 
-  #turn(isAwaited: () => boolean, unwanted: AbortSignal): Promise<void> {
+  #waitInQueue(isAwaited: () => boolean, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      unwanted.throwIfAborted();
+      signal.throwIfAborted();
       const settle = (how: () => void): void => {
-        unwanted.removeEventListener("abort", leave);
-        this.#waiting.delete(waiting);
+        signal.removeEventListener("abort", cancel);
+        this.#queue.delete(queued);
         how();
       };
-      const leave = (): void => {
-        waiting.refuse(unwanted.reason);
-        this.#giveTurns();
+      const cancel = (): void => {
+        queued.reject(signal.reason);
+        this.#startQueued();
       };
-      const waiting = { isAwaited, start: () => settle(resolve), refuse: (reason: unknown) => settle(() => reject(reason)) };
-      unwanted.addEventListener("abort", leave);
-      this.#waiting.add(waiting);
-      this.#giveTurns();
+      const queued = {
+        isAwaited, start: () => settle(resolve), reject: (reason: unknown) => settle(() => reject(reason)),
+      };
+      signal.addEventListener("abort", cancel);
+      this.#queue.add(queued);
+      this.#startQueued();
     });
   }
 
-  #giveTurns(): void {
-    this.#cancelTurn?.();
-    this.#cancelTurn = null;
+  #startQueued(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     this.#refill();
-    while (this.#waiting.size > 0 && this.#inFlight < MOST_IN_FLIGHT && this.#tokens >= 1) {
+    while (this.#queue.size > 0 && this.#inFlight < MAX_IN_FLIGHT && this.#tokens >= 1) {
       this.#tokens -= 1;
       this.#inFlight += 1;
       this.#next()?.start();
     }
-    // With all in flight the next turn comes when one of them ends.
-    if (this.#waiting.size === 0 || this.#inFlight === MOST_IN_FLIGHT) return;
-    this.#cancelTurn = this.#clock.schedule(Math.ceil(((1 - this.#tokens) * 1000) / PER_SECOND), () => this.#giveTurns());
+    // At the maximum in flight, the end of a call starts the next one.
+    if (this.#queue.size === 0 || this.#inFlight === MAX_IN_FLIGHT) return;
+    const waitMs = Math.ceil(((1 - this.#tokens) * 1000) / PER_SECOND);
+    this.#cancelTimer = this.#clock.schedule(waitMs, () => this.#startQueued());
   }
 
   #refill(): void {
@@ -99,41 +103,43 @@ export class RateLimiter {
     this.#refilledMs = nowMs;
   }
 
-  #next(): Waiting | undefined {
-    const [longest] = this.#waiting;
-    for (const waiting of this.#waiting) {
-      if (waiting.isAwaited()) return waiting;
+  #next(): QueuedCall | undefined {
+    const [oldest] = this.#queue;
+    for (const queued of this.#queue) {
+      if (queued.isAwaited()) return queued;
     }
-    return longest;
+    return oldest;
   }
 }
 
-/** What calls of STS go through. */
-export interface Gate {
-  /** Makes `call` when it may be made. Rejects with NotAsked, or with the reason of `unwanted`, where it never was. */
-  run<T>(call: () => Promise<T>, how: BudgetedCall): Promise<T>;
+/** Decides when calls to STS run. */
+export interface CallGuard {
+  /**
+   * Runs the call when it is allowed. Rejects with STSNotCalledError, or with the reason of `signal`, if it never ran.
+   */
+  run<T>(call: () => Promise<T>, options: CallOptions): Promise<T>;
 }
 
-/** Lets every call through at once. */
-export const OPEN_GATE: Gate = { run: (call) => call() };
+/** Runs every call at once. */
+export const NO_GUARD: CallGuard = { run: (call) => call() };
 
-export interface CallGateOptions {
+export interface STSCallGuardOptions {
   readonly clock: SteadyClock;
-  /** `reason`: why it is open; null otherwise. */
+  /** `reason`: the last failure if the circuit is open; otherwise null. */
   readonly onCircuit?: (state: CircuitState, reason: string | null) => void;
 }
 
-/** One circuit and one budget for all the calls of STS that a sidecar makes for roles. */
-export class CallGate implements Gate {
+/** Combines one circuit breaker and one rate limiter for all AssumeRole calls of a sidecar. */
+export class STSCallGuard implements CallGuard {
   readonly #circuit: CircuitBreaker;
-  readonly #budget: RateLimiter;
+  readonly #limiter: RateLimiter;
 
-  constructor({ clock, onCircuit = () => {} }: CallGateOptions) {
-    this.#budget = new RateLimiter(clock);
+  constructor({ clock, onCircuit = () => {} }: STSCallGuardOptions) {
+    this.#limiter = new RateLimiter(clock);
     const onChange = (state: CircuitState): void => {
-      // Who waits for a turn must not wait for an STS that is down.
-      if (state === "open") this.#budget.refuseWaiting(this.#circuit.refusal());
-      onCircuit(state, state === "open" ? this.#circuit.refusal().message : null);
+      // Queued calls must not wait while STS is unavailable.
+      if (state === "open") this.#limiter.rejectWaiting(this.#circuit.openError());
+      onCircuit(state, state === "open" ? this.#circuit.openError().message : null);
     };
     this.#circuit = new CircuitBreaker({ clock, onChange });
   }
@@ -143,15 +149,15 @@ export class CallGate implements Gate {
   }
 
   get inFlight(): number {
-    return this.#budget.inFlight;
+    return this.#limiter.inFlight;
   }
 
-  /** Those that have no turn yet. */
+  /** Number of queued calls. */
   get waiting(): number {
-    return this.#budget.waiting;
+    return this.#limiter.waiting;
   }
 
-  run<T>(call: () => Promise<T>, how: BudgetedCall): Promise<T> {
-    return this.#circuit.run(() => this.#budget.run(call, how));
+  run<T>(call: () => Promise<T>, options: CallOptions): Promise<T> {
+    return this.#circuit.run(() => this.#limiter.run(call, options));
   }
 }

@@ -2,17 +2,17 @@ import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
-import { CHAINED_SECONDS } from "../../../shared/decisions/selectors/session.ts";
+import { MAX_CHAINED_SECONDS } from "../../../shared/decisions/selectors/session.ts";
 import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
 import { formatExpiration } from "../../../sidecar/http/respond.ts";
-import { type AssumeRoleForm, longChaining, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
+import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/form.ts";
-import { type Content, renderRefusal, renderResult, STSErrorResponse } from "../../../sidecar/sts/response.ts";
+import { type Content, renderError, renderResult, STSErrorResponse } from "../../../sidecar/sts/response.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type Fault, faultyBody } from "./faults.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
 
-/** One request, as the fault hook and the record see it: never its credentials. */
+/** One request without its credentials, for the fault hook and the list of calls. */
 export interface STSCall {
   readonly action: string;
   readonly roleARN: string | null;
@@ -25,28 +25,29 @@ export interface STSEmulatorOptions {
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** The keys that may call from the start. */
+  /** Access keys that the emulator accepts from its start. */
   readonly baseCredentials: readonly BaseCredentials[];
   /** Epoch ms; default Date.now. */
   readonly now?: () => number;
   readonly randomBytes?: (size: number) => Buffer;
-  /** Asked before each answer; null answers rightly. A promise holds the answer back until it settles. */
+  /** Returns the fault to inject, or null for a correct response. A promise delays the response until it settles. */
   readonly faults?: (call: STSCall) => Fault | null | Promise<Fault | null>;
 }
 
 export interface STSEmulator {
   readonly url: string;
-  /** The calls so far, oldest first; only the last 10,000 are kept. */
+  /** The last 10,000 calls, oldest first. */
   readonly calls: readonly STSCall[];
   close(): Promise<void>;
 }
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const RECORDED_CALLS = 10_000;
-/** As STS has it. */
+const INTERNAL_FAILURE = new STSErrorResponse("InternalFailure", 500, "The emulator failed.");
+/** Same as STS. */
 const SKEW_MS = 15 * 60_000;
 
-/** Starts an STS that speaks the real wire protocol (AssumeRole, GetCallerIdentity) for local mode, tests and benchmarks. */
+/** Starts an STS with the real wire protocol (AssumeRole, GetCallerIdentity) for local mode, tests and benchmarks. */
 export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STSEmulator> {
   const emulator = new Emulator(options);
   const server = createServer((request, response) => void emulator.serve(request, response));
@@ -77,19 +78,19 @@ class Emulator {
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestID = randomUUID();
-    // SDKs set their own clock by it.
+    // SDKs correct their clock with this header.
     response.setHeader("Date", new Date(this.#now()).toUTCString());
     try {
       const body = await readBody(request);
       const form = readForm(body);
       const call = this.#record(form);
       const fault = await this.#faults(call);
-      if (fault?.do === "refuse") throw new STSErrorResponse(fault.code, fault.status, fault.message);
+      if (fault?.do === "reject") throw new STSErrorResponse(fault.code, fault.status, fault.message);
       const document = renderResult(call.action, await this.#answer(request, body, form), requestID);
       send(response, { status: 200, document, requestID }, fault);
     } catch (error) {
-      const refusal = error instanceof STSErrorResponse ? error : new STSErrorResponse("InternalFailure", 500, "The emulator failed.");
-      send(response, { status: refusal.status, document: renderRefusal(refusal, requestID), requestID }, null);
+      const failure = error instanceof STSErrorResponse ? error : INTERNAL_FAILURE;
+      send(response, { status: failure.status, document: renderError(failure, requestID), requestID }, null);
     }
   }
 
@@ -108,17 +109,20 @@ class Emulator {
 
   async #answer(request: IncomingMessage, body: Buffer, form: URLSearchParams): Promise<Content> {
     const action = request.method === "POST" ? (form.get("Action") ?? "") : "";
-    if (action === "") throw new STSErrorResponse("MissingAction", 400, "The request must be a POST whose form body names an Action.");
+    if (action === "") {
+      throw new STSErrorResponse("MissingAction", 400, "The request must be a POST with an Action in its form body.");
+    }
     const find = (accessKeyID: string): Principal | undefined => this.#principals.find(accessKeyID);
     const caller = await verifySignature(request, body, { find, nowMs: this.#now(), skewMs: SKEW_MS });
     if (action === "AssumeRole") return this.#assumeRole(form, caller);
     if (action === "GetCallerIdentity") return { Arn: caller.arn, UserId: caller.userID, Account: caller.accountID };
-    throw new STSErrorResponse("InvalidAction", 400, `Could not find operation ${action} for version ${form.get("Version") ?? "NO_VERSION_SPECIFIED"}`);
+    const version = form.get("Version") ?? "NO_VERSION_SPECIFIED";
+    throw new STSErrorResponse("InvalidAction", 400, `Could not find operation ${action} for version ${version}`);
   }
 
   #assumeRole(form: URLSearchParams, caller: Principal): Content {
     const request = readAssumeRole(form);
-    if (caller.isRoleSession && request.durationSeconds > CHAINED_SECONDS) throw longChaining();
+    if (caller.isRoleSession && request.durationSeconds > MAX_CHAINED_SECONDS) throw chainedDurationError();
     const session = this.#principals.assume(request);
     return {
       AssumedRoleUser: { AssumedRoleId: `${roleID(request.roleARN)}:${request.sessionName}`, Arn: session.arn },
@@ -134,39 +138,42 @@ class Emulator {
   }
 }
 
-/** Per cent of what is allowed. STS packs in a way of its own, and tells only where there is something to pack. */
+/** Returns an approximation of the percentage that STS reports. STS omits it without policies and tags. */
 function packedPolicySize({ policy, policyARNs, tags }: AssumeRoleForm): string | undefined {
   const texts = [policy ?? "", ...policyARNs, ...tags.flatMap(({ key, value }) => [key, value])];
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
   return characters === 0 ? undefined : String(Math.ceil(characters / 256));
 }
 
-interface Answer {
+interface Result {
   readonly status: number;
   readonly document: string;
   readonly requestID: string;
 }
 
-function send(response: ServerResponse, { status, document, requestID }: Answer, fault: Fault | null): void {
+function send(response: ServerResponse, { status, document, requestID }: Result, fault: Fault | null): void {
   if (fault?.do === "hang") return;
   if (fault?.do === "reset") return void response.socket?.destroy();
   if (fault?.do === "redirect") return void response.writeHead(307, { Location: fault.location }).end();
   const headers = { "Content-Type": "text/xml", "x-amzn-RequestId": requestID };
   response.writeHead(status, headers);
   if (fault === null) return void response.end(document);
-  // Where the client leaves before the end there is nobody to tell.
+  // The callback ignores errors: a client that disconnects early needs no response.
   pipeline(Readable.from(faultyBody(fault, document)), response, () => {});
 }
 
-/** As bytes: verification runs over them as they came. */
+/** Returns the raw bytes, because the signature covers them. */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Without an encoding set a request gives Buffers; node's types leave them `any`.
+  // Without an encoding the chunks are Buffers. The types of Node.js declare them as `any`.
   const received: AsyncIterable<Buffer> = request;
   for await (const bytes of received) {
     size += bytes.length;
-    if (size > BODY_LIMIT_BYTES) throw new STSErrorResponse("RequestEntityTooLarge", 413, `The body is larger than ${BODY_LIMIT_BYTES} bytes.`);
+    if (size > BODY_LIMIT_BYTES) {
+      const message = `The body is larger than ${BODY_LIMIT_BYTES} bytes.`;
+      throw new STSErrorResponse("RequestEntityTooLarge", 413, message);
+    }
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

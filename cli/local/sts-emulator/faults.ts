@@ -1,30 +1,32 @@
 import { setInterval as every } from "node:timers/promises";
 
-/** What to do instead of answering rightly. */
+/** A fault in place of a correct response. */
 export type Fault =
-  | { readonly do: "refuse"; readonly code: string; readonly status: number; readonly message: string }
-  /** Takes the request and never answers. */
+  /** Returns an STS error. */
+  | { readonly do: "reject"; readonly code: string; readonly status: number; readonly message: string }
+  /** Reads the request and never responds. */
   | { readonly do: "hang" }
-  /** Closes the connection without a byte. */
+  /** Closes the connection without a response. */
   | { readonly do: "reset" }
-  /** Answers 200 with half of the document. */
+  /** Returns 200 with half of the document. */
   | { readonly do: "truncate" }
-  /** Answers rightly, a character each 20 ms: a document takes about half a minute. */
+  /** Returns a correct response, one character each 20 ms. A document takes about 30 s. */
   | { readonly do: "drip" }
-  /** Answers 200 with 16 MiB of blanks before the document. */
+  /** Returns 200 with 16 MiB of spaces before the document. */
   | { readonly do: "flood" }
-  /** Points to another address, as STS never does. */
+  /** Redirects to another address. STS never does that. */
   | { readonly do: "redirect"; readonly location: string };
 
-/** STS said no, for a fault hook: the role's trust policy does not name the caller. */
+/** Returns the error of STS for a caller that the trust policy of the role does not allow. */
 export function accessDenied(roleARN: string): Fault {
-  return { do: "refuse", code: "AccessDenied", status: 403, message: `User is not authorized to perform: sts:AssumeRole on resource: ${roleARN}` };
+  const message = `User is not authorized to perform: sts:AssumeRole on resource: ${roleARN}`;
+  return { do: "reject", code: "AccessDenied", status: 403, message };
 }
 
-/** STS throttles with 400, not 429. */
-export const THROTTLED: Fault = { do: "refuse", code: "Throttling", status: 400, message: "Rate exceeded" };
+/** STS throttles with status 400, not 429. */
+export const THROTTLED: Fault = { do: "reject", code: "Throttling", status: 400, message: "Rate exceeded" };
 
-/** The body of an answer whose head is right. */
+/** Returns the body for a fault whose response has correct headers. */
 export function faultyBody(fault: Fault, document: string): Iterable<string> | AsyncIterable<string> {
   if (fault.do === "truncate") return [document.slice(0, document.length / 2)];
   if (fault.do === "drip") return dripping(document);

@@ -2,33 +2,38 @@ import { hash } from "node:crypto";
 import { parseARN } from "../../../shared/decisions/kubernetes/arn.ts";
 import { makeKeys, type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
-/** Who an access key speaks for. */
+/** The identity of an access key. */
 export interface Principal extends Signer {
   readonly accessKeyID: string;
   readonly arn: string;
   readonly userID: string;
   readonly accountID: string;
-  /** Whether the key came from AssumeRole, so that assuming another role with it is role chaining. */
+  /** Whether the key belongs to a role session. Assuming a role with it is role chaining. */
   readonly isRoleSession: boolean;
 }
 
-/** A key that the emulator knows from the start, such as a sidecar's own identity. */
+/** An access key that the emulator accepts from its start, such as a sidecar's base identity. */
 export interface BaseCredentials {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
   readonly expirationMs?: number;
-  /** An IAM user's or an assumed role's ARN; its account is the principal's. */
+  /** ARN of an IAM user or an assumed role. Determines the account of the principal. */
   readonly arn: string;
 }
 
-export interface RoleSession {
+interface IssuedPrincipal extends Principal {
+  readonly expirationMs: number;
+  readonly sessionToken: string;
+}
+
+interface RoleSession {
   readonly roleARN: string;
   readonly sessionName: string;
   readonly durationSeconds: number;
 }
 
-/** The keys that the emulator knows: those it was configured with and those it issued, until they have expired for a while. */
+/** The configured keys and the issued keys. Issued keys are deleted one hour after they expire. */
 export class Principals {
   readonly #byAccessKeyID = new Map<string, Principal>();
   readonly #now: () => number;
@@ -44,13 +49,13 @@ export class Principals {
     return this.#byAccessKeyID.get(accessKeyID);
   }
 
-  /** A new key of its own for each call, as STS does. */
-  assume({ roleARN, sessionName, durationSeconds }: RoleSession): Principal & { readonly expirationMs: number; readonly sessionToken: string } {
-    this.#dropLongExpired();
+  /** Returns a new key for each call, as STS does. */
+  assume({ roleARN, sessionName, durationSeconds }: RoleSession): IssuedPrincipal {
+    this.#deleteLongExpired();
     const arn = parseARN(roleARN);
     const roleName = roleARN.slice(roleARN.lastIndexOf("/") + 1);
     const accountID = arn?.accountID ?? "";
-    // STS states whole seconds.
+    // STS returns whole seconds.
     const expirationMs = (Math.floor(this.#now() / 1000) + durationSeconds) * 1000;
     const { accessKeyID, secretAccessKey, sessionToken } = makeKeys(this.#randomBytes);
     const principal = {
@@ -71,8 +76,8 @@ export class Principals {
     this.#byAccessKeyID.set(principal.accessKeyID, principal);
   }
 
-  // An hour of grace, so that a late caller reads ExpiredToken and not InvalidClientTokenId.
-  #dropLongExpired(): void {
+  // The hour of retention lets a late caller receive ExpiredToken instead of InvalidClientTokenId.
+  #deleteLongExpired(): void {
     const limit = this.#now() - 3_600_000;
     for (const [id, { isRoleSession, expirationMs }] of this.#byAccessKeyID) {
       if (isRoleSession && expirationMs !== null && expirationMs < limit) this.#byAccessKeyID.delete(id);
@@ -80,12 +85,12 @@ export class Principals {
   }
 }
 
-/** Stable for an ARN, as IAM's is until what it names is made anew. */
+/** Returns the same ID for the same ARN. IAM changes the ID when the user or role is recreated. */
 function uniqueID(prefix: "AROA" | "AIDA", arn: string): string {
   return prefix + hash("sha256", arn).slice(0, 17).toUpperCase();
 }
 
-/** The unique id of a role. */
+/** Returns the unique ID of a role. */
 export function roleID(roleARN: string): string {
   return uniqueID("AROA", roleARN);
 }
@@ -100,7 +105,7 @@ function basePrincipal(credentials: BaseCredentials): Principal {
     arn: credentials.arn,
     userID: uniqueID("AIDA", credentials.arn),
     accountID,
-    // A base session stands for what web identity or an instance profile gives: assuming a role with it is chaining too.
+    // A base session represents web identity or an instance profile. Assuming a role with it is role chaining too.
     isRoleSession: credentials.arn.includes(":assumed-role/"),
   };
 }

@@ -1,31 +1,33 @@
 import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
 import { BaseIdentity, type BaseProvider } from "../../../sidecar/base/identity.ts";
-import type { CallerIdentity } from "../../../sidecar/sts-upstream/client.ts";
-import type { SigningCredentials } from "../../../sidecar/sts-upstream/connection.ts";
+import type { CallerIdentity, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;
 const clock = new FakeClock();
-const IDENTITY: CallerIdentity = { accountID: "999999999999", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod", userID: "AROAACK:pod" };
+const IDENTITY: CallerIdentity = {
+  accountID: "999999999999", arn: "arn:aws:sts::999999999999:assumed-role/ack/pod", userID: "AROAACK:pod",
+};
 
 function credentials(): SigningCredentials {
-  return { accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token", expirationMs: clock.now() + 60 * MINUTE };
+  const expirationMs = clock.now() + 60 * MINUTE;
+  return { accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token", expirationMs };
 }
 
-function subject(provider: BaseProvider, callerIdentity: () => Promise<CallerIdentity> = async () => IDENTITY): BaseIdentity {
-  return new BaseIdentity({ provider, sts: { callerIdentity, behindMs: 0 }, clock, random: () => 0.5 });
+function subject(provider: BaseProvider, callerIdentity = async (): Promise<CallerIdentity> => IDENTITY): BaseIdentity {
+  return new BaseIdentity({ provider, sts: { callerIdentity, clockLagMs: 0 }, clock, random: () => 0.5 });
 }
 
-test("it is usable once STS has said whose it is, and is renewed at half life", async (t) => {
+test("is usable after STS verified it, and refreshes the credentials at half of their life", async (t) => {
   let calls = 0;
   const base = subject(async () => {
     calls += 1;
     return credentials();
   });
-  t.equal(base.usable, false, "not asked yet, but asked for from now on");
-  t.equal(base.known, null);
+  t.equal(base.usable, false, "reading it starts the first verification");
+  t.equal(base.verified, null);
   await clock.advance(0);
   t.equal(base.usable, true);
   t.equal(base.fault, null);
@@ -33,105 +35,119 @@ test("it is usable once STS has said whose it is, and is renewed at half life", 
   t.equal(calls, 1);
   await clock.advance(30 * MINUTE);
   t.equal(calls, 2);
-  base.forget(await base.get());
+  base.invalidate(await base.get());
   t.equal(base.usable, false);
-  t.same(base.known, { arn: IDENTITY.arn, isSession: true }, "who it is stays known while its credentials are had anew");
+  // The identity stays known while new credentials are loaded.
+  t.same(base.verified, { arn: IDENTITY.arn, isSession: true });
   await clock.advance(0);
   t.equal(calls, 3);
   base.close();
 });
 
-test("where this machine's clock is behind STS's, the end that AWS stated is taken to be that much nearer", async (t) => {
-  for (const behindMs of [0, 10 * MINUTE]) {
-    const base = new BaseIdentity({ provider: async () => credentials(), sts: { callerIdentity: async () => IDENTITY, behindMs }, clock, random: () => 0.5 });
-    t.equal((await base.get()).expirationMs, clock.now() + 60 * MINUTE - behindMs);
+test("moves the expiration forward by the lag of the local clock behind STS", async (t) => {
+  for (const clockLagMs of [0, 10 * MINUTE]) {
+    const sts = { callerIdentity: async () => IDENTITY, clockLagMs };
+    const base = new BaseIdentity({ provider: async () => credentials(), sts, clock, random: () => 0.5 });
+    t.equal((await base.get()).expirationMs, clock.now() + 60 * MINUTE - clockLagMs);
     base.close();
   }
 });
 
-test("a provider that hangs is the base's trouble, not one of STS that would stop the calls for it", async (t) => {
+test("reports a hanging provider as ERR_BASE_UNAVAILABLE, which does not open the STS circuit", async (t) => {
   const own = new FakeClock();
-  const base = new BaseIdentity({ provider: () => new Promise(() => {}), sts: { callerIdentity: async () => IDENTITY, behindMs: 0 }, clock: own, random: () => 0.5 });
-  const failed = t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE", message: /^No credentials for the sidecar itself \(no answer within 4\.9 s\)\. / });
+  const sts = { callerIdentity: async () => IDENTITY, clockLagMs: 0 };
+  const base = new BaseIdentity({ provider: () => new Promise(() => {}), sts, clock: own, random: () => 0.5 });
+  const failed = t.rejects(base.get(), {
+    code: "ERR_BASE_UNAVAILABLE",
+    message: /^The sidecar has no credentials for its base identity \(no response within 4\.9 s\)\. /,
+  });
   await own.advance(5_000);
   await failed;
-  t.match(base.fault, /no answer within 4\.9 s/, "and it is not ready for that reason");
+  t.match(base.fault, /no response within 4\.9 s/, "readiness reports the same reason");
   base.close();
 });
 
-test("of several calls that STS refused with one identity, the first makes it forgotten and the others leave the next one alone", async (t) => {
+test("invalidates rejected credentials once, and does not evict their replacement", async (t) => {
   let made = 0;
   const base = subject(async () => {
     made += 1;
     return { ...credentials(), accessKeyID: `ASIA${made}` };
   });
   const first = await base.get();
-  base.forget(first);
+  base.invalidate(first);
   t.equal(base.usable, false);
-  base.forget(first);
+  base.invalidate(first);
   const next = await base.get();
-  base.forget(first);
+  base.invalidate(first);
   t.equal((await base.get()).accessKeyID, next.accessKeyID);
   t.equal(made, 2);
   base.close();
 });
 
-test("a provider without credentials is told without what it said", async (t) => {
+test("reports a failing provider without quoting its error message", async (t) => {
   const base = subject(() => Promise.reject(new Error("planted detail")));
   await t.rejects(base.get(), {
     code: "ERR_BASE_UNAVAILABLE",
-    message: "No credentials for the sidecar itself (Error). Give it an identity: web identity, Pod Identity, a profile or an instance role.",
+    message: "The sidecar has no credentials for its base identity (Error). " +
+      "Configure web identity, Pod Identity, a profile or an instance role for the sidecar.",
   });
   t.equal(base.usable, false);
-  t.match(base.fault, /^No credentials for the sidecar itself \(Error\)\. /);
-  const odd = subject(() => Promise.reject("no error at all"));
-  await t.rejects(odd.get(), { message: /\(unknown\)/ });
-  const told = subject(() => Promise.reject(new ResolverError("ERR_CONFIG_INVALID", "as it is")));
-  await t.rejects(told.get(), { code: "ERR_CONFIG_INVALID", message: "as it is" });
+  t.match(base.fault, /^The sidecar has no credentials for its base identity \(Error\)\. /);
+  const thrownString = subject(() => Promise.reject("planted detail"));
+  await t.rejects(thrownString.get(), { message: /\(unknown\)/ });
+  const known = subject(() => Promise.reject(new ResolverError("ERR_CONFIG_INVALID", "unchanged message")));
+  await t.rejects(known.get(), { code: "ERR_CONFIG_INVALID", message: "unchanged message" });
 });
 
-test("credentials that STS does not take are not usable", async (t) => {
-  const base = subject(async () => credentials(), () => Promise.reject(new ResolverError("ERR_BASE_UNAVAILABLE", "STS answered ExpiredToken")));
+test("is not usable while STS rejects the credentials", async (t) => {
+  const expired = new ResolverError("ERR_BASE_UNAVAILABLE", "STS returned ExpiredToken");
+  const base = subject(async () => credentials(), () => Promise.reject(expired));
   await t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE" });
   t.equal(base.usable, false);
-  t.equal(base.fault, "STS answered ExpiredToken");
+  t.equal(base.fault, "STS returned ExpiredToken");
   const broken = subject(async () => credentials(), () => Promise.reject(new TypeError("planted detail")));
   await t.rejects(broken.get(), TypeError);
-  t.equal(broken.fault, "An unexpected fault; the log of the next request has the details.");
+  t.equal(broken.fault, "Internal error. See the log entry of the next request.");
 });
 
-test("a refusal to say whose it is is the base's trouble, and no role's", async (t) => {
-  const refusal = new UpstreamSTSError("STS answered GetCallerIdentity with AccessDenied: no", { stsCode: "AccessDenied", stsStatus: 403 });
-  const base = subject(async () => credentials(), () => Promise.reject(refusal));
-  await t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE", message: /^The sidecar's own identity is not accepted\. STS answered GetCallerIdentity/ });
+test("reports a denied GetCallerIdentity as ERR_BASE_UNAVAILABLE", async (t) => {
+  const message = "STS returned AccessDenied for GetCallerIdentity: no";
+  const denied = new UpstreamSTSError(message, { stsCode: "AccessDenied", stsStatus: 403 });
+  const base = subject(async () => credentials(), () => Promise.reject(denied));
+  await t.rejects(base.get(), {
+    code: "ERR_BASE_UNAVAILABLE", message: `STS rejected the sidecar's base identity. ${message}`,
+  });
   t.match(base.fault, /GetCallerIdentity/);
 });
 
-test("what became of each attempt is told, how long ago it was proved, and when it ends", async (t) => {
+test("reports the status of each attempt, and the age and expiration of the last verification", async (t) => {
   const own = new FakeClock();
-  const told: string[] = [];
+  const statuses: string[] = [];
   let fails = false;
   const provider: BaseProvider = async () => {
     if (fails) throw new Error("none");
     return { ...credentials(), expirationMs: own.now() + 60 * MINUTE };
   };
-  const base = new BaseIdentity({ provider, sts: { callerIdentity: async () => IDENTITY, behindMs: 0 }, clock: own, random: () => 0.5, onAttempt: ({ is }) => told.push(is) });
-  t.equal(base.proved, null);
+  const base = new BaseIdentity({
+    provider, sts: { callerIdentity: async () => IDENTITY, clockLagMs: 0 }, clock: own, random: () => 0.5,
+    onAttempt: ({ status }) => statuses.push(status),
+  });
+  t.equal(base.lastVerification, null);
   await base.get();
-  t.same(base.proved, { ageMs: 0, expirationMs: own.now() + 60 * MINUTE });
+  t.same(base.lastVerification, { ageMs: 0, expirationMs: own.now() + 60 * MINUTE });
   fails = true;
   await own.advance(31 * MINUTE);
-  t.match(base.proved, { ageMs: 31 * MINUTE });
-  t.same([...new Set(told)], ["proven", "ageing"]);
+  t.match(base.lastVerification, { ageMs: 31 * MINUTE });
+  t.same([...new Set(statuses)], ["verified", "stale"]);
   t.equal(base.usable, true);
   own.jump(10 * MINUTE);
-  t.match(base.proved, { ageMs: 31 * MINUTE }, "whatever the clock is set to");
+  t.match(base.lastVerification, { ageMs: 31 * MINUTE }, "independent of the wall clock");
   await own.advance(30 * MINUTE);
   t.equal(base.usable, false);
-  t.equal(told.at(-1), "lost");
+  t.equal(statuses.at(-1), "unavailable");
   fails = false;
   await own.advance(30_000);
   await base.get();
-  t.equal(told.at(-1), "proven");
+  t.equal(statuses.at(-1), "verified");
   base.close();
 });

@@ -1,43 +1,52 @@
 import { test } from "tap";
 import { randomFrom } from "../../../bench/random.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { CallGate } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeSTS, MINUTE, SECOND } from "../fake-sts.ts";
 
-function subject(seed: number, gated = true): { clock: FakeClock; sts: FakeSTS; gate: CallGate; cache: CredentialCache } {
-  const clock = new FakeClock();
-  const gate = new CallGate({ clock });
-  const cache = new CredentialCache({ clock, random: randomFrom(seed), ...(gated ? { gate } : {}) });
-  return { clock, gate, cache, sts: new FakeSTS(clock) };
+interface Subject {
+  readonly clock: FakeClock;
+  readonly sts: FakeSTS;
+  readonly guard: STSCallGuard;
+  readonly cache: CredentialCache;
 }
 
-test("1,000 concurrent cold requests for one session make 1 call of an STS that takes 300 ms", async (t) => {
+function subject(seed: number, guarded = true): Subject {
+  const clock = new FakeClock();
+  const guard = new STSCallGuard({ clock });
+  const cache = new CredentialCache({ clock, random: randomFrom(seed), ...(guarded ? { guard } : {}) });
+  return { clock, guard, cache, sts: new FakeSTS(clock) };
+}
+
+test("makes 1 call for 1,000 concurrent requests for one uncached session", async (t) => {
   const { clock, sts, cache } = subject(1);
   sts.latencyMs = 300;
-  const asked = Array.from({ length: 1_000 }, () => cache.get(sts.lookup("a")));
+  const calls = Array.from({ length: 1_000 }, () => cache.get(sts.lookup("a")));
   await clock.advance(300);
-  t.equal(new Set((await Promise.all(asked)).map(({ accessKeyID }) => accessKeyID)).size, 1);
-  t.comment(`${sts.calls.length} call (asked: 1)`);
+  t.equal(new Set((await Promise.all(calls)).map(({ accessKeyID }) => accessKeyID)).size, 1);
+  t.comment(`${sts.calls.length} call (target: 1)`);
   t.equal(sts.calls.length, 1);
 });
 
-test("1,000 concurrent cold requests over 50 sessions make 50 calls, 8 at a time, 25 at once and then 10/s", async (t) => {
+test("makes 50 calls for 1,000 concurrent requests for 50 uncached sessions, within the rate limits", async (t) => {
   const { clock, sts, cache } = subject(2);
   sts.latencyMs = 100;
-  const asked = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i % 50}`)));
+  const calls = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i % 50}`)));
   await clock.advance(5 * SECOND);
-  t.equal(new Set((await Promise.all(asked)).map(({ accessKeyID }) => accessKeyID)).size, 50);
-  t.comment(`${sts.calls.length} calls (asked: 50), ${sts.mostInFlight} in flight at most (asked: 8), ${sts.mostCallsWithin(SECOND)} in the busiest second`);
+  t.equal(new Set((await Promise.all(calls)).map(({ accessKeyID }) => accessKeyID)).size, 50);
+  const perSecond = sts.mostCallsWithin(SECOND);
+  t.comment(`${sts.calls.length} calls (target: 50), at most ${perSecond} in one second`);
+  t.comment(`at most ${sts.mostInFlight} in flight (target: 8)`);
   t.equal(sts.calls.length, 50);
   t.equal(sts.mostInFlight, 8);
-  t.ok(sts.mostCallsWithin(SECOND) <= 35);
+  t.ok(perSecond <= 35);
 });
 
-test("the first caller leaves, and the 50 behind it are answered by its call", async (t) => {
+test("completes a call after its first client disconnects, for the 50 clients that wait for it", async (t) => {
   const { clock, sts, cache } = subject(3);
   sts.latencyMs = 500;
-  // One who hangs up no longer looks at its promise; nothing of it reaches the call.
+  // A client that disconnects ignores its promise. The call does not notice.
   void cache.get(sts.lookup("a"));
   await clock.advance(50);
   const followers = Array.from({ length: 50 }, () => cache.get(sts.lookup("a")));
@@ -46,50 +55,55 @@ test("the first caller leaves, and the 50 behind it are answered by its call", a
   t.equal(sts.calls.length, 1);
 });
 
-test("the renewals of 1,000 sessions that were made in one moment are spread: no second holds over 2%", async (t) => {
-  for (const gated of [false, true]) {
-    const { clock, sts, cache } = subject(4, gated);
-    const asked = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i}`)));
+test("spreads the refreshes of 1,000 sessions that were created together: at most 2% in one second", async (t) => {
+  for (const guarded of [false, true]) {
+    const { clock, sts, cache } = subject(4, guarded);
+    const calls = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i}`)));
     await clock.advance(2 * MINUTE);
-    await Promise.all(asked);
-    const made = sts.calls.length;
+    await Promise.all(calls);
+    const created = sts.calls.length;
     await clock.advance(40 * MINUTE);
     const seconds = new Map<number, number>();
-    for (const { atMs } of sts.calls.slice(made)) seconds.set(Math.floor(atMs / SECOND), (seconds.get(Math.floor(atMs / SECOND)) ?? 0) + 1);
-    const most = Math.max(...seconds.values());
-    t.comment(`${sts.calls.length - made} renewals, at most ${most / 10}% in one second ${gated ? "within" : "without"} the budget (asked: 2%)`);
-    t.equal(made, 1_000);
-    t.ok(sts.calls.length - made >= 1_000);
-    t.ok(most <= 20);
+    for (const { atMs } of sts.calls.slice(created)) {
+      const second = Math.floor(atMs / SECOND);
+      seconds.set(second, (seconds.get(second) ?? 0) + 1);
+    }
+    const max = Math.max(...seconds.values());
+    const limits = `${guarded ? "with" : "without"} the rate limiter`;
+    t.comment(`${sts.calls.length - created} refreshes, at most ${max / 10}% in one second ${limits} (target: 2%)`);
+    t.equal(created, 1_000);
+    t.ok(sts.calls.length - created >= 1_000);
+    t.ok(max <= 20);
     cache.close();
   }
 });
 
-test("5,000 cold sessions pass through a cache of 1,000, and neither they, their timers nor their calls pile up", async (t) => {
-  const { clock, sts, gate, cache } = subject(5);
-  const ends = { given: 0, refused: 0 };
-  let mostKept = 0;
-  let mostTimers = 0;
+test("limits sessions, timers and queued calls while 5,000 sessions pass through a cache of 1,000", async (t) => {
+  const { clock, sts, guard, cache } = subject(5);
+  const outcomes = { returned: 0, rejected: 0 };
+  let maxCached = 0;
+  let maxTimers = 0;
   for (let i = 0; i < 5_000; i++) {
-    cache.get(sts.lookup(`${i}`)).then(() => (ends.given += 1), () => (ends.refused += 1));
+    cache.get(sts.lookup(`${i}`)).then(() => (outcomes.returned += 1), () => (outcomes.rejected += 1));
     if (i % 500 !== 0) continue;
     await clock.advance(SECOND);
-    mostKept = Math.max(mostKept, [...cache.expirations()].length);
-    mostTimers = Math.max(mostTimers, clock.scheduled);
-    t.ok(gate.waiting <= 1_000);
+    maxCached = Math.max(maxCached, [...cache.expirations()].length);
+    maxTimers = Math.max(maxTimers, clock.scheduled);
+    t.ok(guard.waiting <= 1_000);
   }
-  t.ok(mostKept <= 1_000);
-  // A timer for each, one for the next turn, and one for each call in flight.
-  t.ok(mostTimers <= 1_009);
-  t.equal(gate.circuit, "closed", "what was dropped in the queue is no failure of STS");
+  t.ok(maxCached <= 1_000);
+  // One timer for each session, one for the queue, and one for each call in flight.
+  t.ok(maxTimers <= 1_009);
+  t.equal(guard.circuit, "closed", "evicting queued calls is not a failure of STS");
   await clock.advance(3 * MINUTE);
-  t.comment(`${mostKept} kept, ${mostTimers} timers at most (asked: 1,000 sessions); ${ends.given} given, ${ends.refused} refused for want of a turn`);
-  t.equal(ends.given + ends.refused, 5_000, "everybody was answered");
+  t.comment(`at most ${maxCached} cached and ${maxTimers} timers (target: 1,000 sessions)`);
+  t.comment(`${outcomes.returned} returned, ${outcomes.rejected} evicted from the queue`);
+  t.equal(outcomes.returned + outcomes.rejected, 5_000, "every request completed");
   cache.close();
   t.equal(clock.scheduled, 0);
 });
 
-test("100,000 sessions pass through a cache of 1,000, and the one in use all along stays", async (t) => {
+test("keeps a session in use while 100,000 others pass through a cache of 1,000", async (t) => {
   const { clock, sts, cache } = subject(6, false);
   const used = await cache.get(sts.lookup("used"));
   for (let i = 0; i < 100_000; i++) {
@@ -98,21 +112,21 @@ test("100,000 sessions pass through a cache of 1,000, and the one in use all alo
   }
   t.equal((await cache.get(sts.lookup("used"))).accessKeyID, used.accessKeyID);
   t.equal([...cache.expirations()].length, 1_000);
-  t.equal(clock.scheduled, 1_000, "the timers of those that were dropped are called off");
+  t.equal(clock.scheduled, 1_000, "the timers of evicted sessions are canceled");
   cache.close();
   t.equal(clock.scheduled, 0);
 });
 
-test("closing gives up the calls that are under way, and refuses those that wait", async (t) => {
-  const { clock, sts, gate, cache } = subject(7);
+test("close aborts the calls in flight and rejects queued calls", async (t) => {
+  const { clock, sts, guard, cache } = subject(7);
   sts.behaviour = "hangs";
-  const asked = Array.from({ length: 20 }, (_, i) => cache.get(sts.lookup(`${i}`)));
+  const calls = Array.from({ length: 20 }, (_, i) => cache.get(sts.lookup(`${i}`)));
   await clock.advance(0);
   t.equal(sts.inFlight, 8);
   cache.close();
-  const ends = await Promise.allSettled(asked);
-  t.equal(ends.filter(({ status }) => status === "rejected").length, 20);
+  const outcomes = await Promise.allSettled(calls);
+  t.equal(outcomes.filter(({ status }) => status === "rejected").length, 20);
   t.equal(sts.inFlight, 0);
-  t.equal(gate.inFlight, 0);
+  t.equal(guard.inFlight, 0);
   t.equal(clock.scheduled, 0);
 });

@@ -3,26 +3,33 @@ import { test } from "tap";
 import { randomFrom } from "../../../bench/random.ts";
 import { CredentialCache, type CredentialCacheOptions } from "../../../sidecar/credentials/cache.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
-import { CallGate } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { parameters } from "../../shared/decisions/property.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { type Behaviour, FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
-function subject(options: Partial<CredentialCacheOptions> = {}): { clock: FakeClock; sts: FakeSTS; cache: CredentialCache } {
+interface Subject {
+  readonly clock: FakeClock;
+  readonly sts: FakeSTS;
+  readonly cache: CredentialCache;
+}
+
+function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
   const clock = new FakeClock();
   return { clock, sts: new FakeSTS(clock), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
 }
 
-/** What a caller could be harmed by; null where it could not. */
+/** Returns how the credentials could harm a client; null if they are usable. */
 function fault(sts: FakeSTS, clock: FakeClock, credentials: Credentials): string | null {
   const { accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID, expirationMs } = credentials;
-  if ([accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID].some((text) => text === "" || text === null)) return "a field is empty";
-  const stated = (expirationMs ?? Infinity) - clock.now();
-  if (stated < MINUTE) return `${stated} ms are said to be left`;
-  const left = sts.leftMs(credentials);
-  if (left < MINUTE) return `${left} ms are left in truth`;
-  // The clocks may part by a second before the end is stated anew.
-  return stated > left + SECOND ? `${stated} ms are said to be left of ${left}` : null;
+  const fields = [accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID];
+  if (fields.some((text) => text === "" || text === null)) return "a field is empty";
+  const reportedMs = (expirationMs ?? Infinity) - clock.now();
+  if (reportedMs < MINUTE) return `${reportedMs} ms are said to be left`;
+  const actualMs = sts.leftMs(credentials);
+  if (actualMs < MINUTE) return `${actualMs} ms are left in truth`;
+  // The clocks may differ by a second before the cache recomputes the expiration.
+  return reportedMs > actualMs + SECOND ? `${reportedMs} ms are said to be left of ${actualMs}` : null;
 }
 
 interface Step {
@@ -32,51 +39,55 @@ interface Step {
   readonly latencyMs: number;
 }
 
-test("whatever STS and the clock do, none of 10^5 answers is empty or has under 60 s to live", async (t) => {
+test("never returns empty or expiring credentials in 10^5 responses, for any STS fault and clock change", async (t) => {
+  const faulty = fc.constantFrom<Behaviour>("is empty", "is short", "denies", "finds it invalid", "throttles", "hangs");
   const step = fc.record<Step>({
     waitMs: fc.oneof(fc.integer({ min: 0, max: MINUTE }), fc.integer({ min: 0, max: 20 * MINUTE })),
-    jumpMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: -10 * MINUTE, max: 10 * MINUTE }) }),
-    does: fc.oneof({ weight: 3, arbitrary: fc.constant<Behaviour>("grants") },
-      { weight: 2, arbitrary: fc.constantFrom<Behaviour>("is empty", "is short", "denies", "finds it invalid", "throttles", "hangs") }),
+    jumpMs: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.integer({ min: -10 * MINUTE, max: 10 * MINUTE }) },
+    ),
+    does: fc.oneof({ weight: 3, arbitrary: fc.constant<Behaviour>("grants") }, { weight: 2, arbitrary: faulty }),
     latencyMs: fc.constantFrom(0, 20, 900, 4_900),
   });
-  const counts = { given: 0, refused: 0 };
-  const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), fc.integer(), async (steps, seed) => {
+  const outcomes = { returned: 0, rejected: 0 };
+  const someSteps = fc.array(step, { minLength: 10, maxLength: 30 });
+  const property = fc.asyncProperty(someSteps, fc.integer(), async (steps, seed) => {
     const faults: string[] = [];
     const random = randomFrom(seed);
     const { clock, sts, cache } = subject({ random });
-    const ask = async (): Promise<void> => {
+    const request = async (): Promise<void> => {
       try {
         const credentials = await cache.get(sts.lookup(random() < 0.5 ? "a" : "b"));
-        counts.given += 1;
+        outcomes.returned += 1;
         const found = fault(sts, clock, credentials);
         if (found !== null) faults.push(found);
       } catch {
-        counts.refused += 1;
+        outcomes.rejected += 1;
       }
     };
     for (const { waitMs, jumpMs, does, latencyMs } of steps) {
       Object.assign(sts, { behaviour: does, latencyMs });
-      const asked: Promise<void>[] = Array.from({ length: 25 }, ask);
+      const requests: Promise<void>[] = Array.from({ length: 25 }, request);
       await clock.advance(0);
       clock.jump(jumpMs);
-      asked.push(...Array.from({ length: 25 }, ask));
+      requests.push(...Array.from({ length: 25 }, request));
       await clock.advance(waitMs);
-      asked.push(...Array.from({ length: 10 }, ask));
+      requests.push(...Array.from({ length: 10 }, request));
       await clock.advance(5 * SECOND);
-      await Promise.all(asked);
+      await Promise.all(requests);
     }
     cache.close();
     if (faults.length > 0) throw new Error(faults.join("; "));
   });
   await fc.assert(property, parameters(t, 100));
-  t.comment(`${counts.given} answers with credentials, ${counts.refused} refusals (asked: 10^5 answers, none of them bad)`);
-  t.ok(counts.given + counts.refused >= 100_000);
-  t.ok(counts.given > 30_000);
+  t.comment(`${outcomes.returned} sessions, ${outcomes.rejected} errors (target: 10^5 responses)`);
+  t.ok(outcomes.returned + outcomes.rejected >= 100_000);
+  t.ok(outcomes.returned > 30_000);
 });
 
 for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
-  test(`a clock that is put ${jumpMs > 0 ? "forward" : "back"} by 10 minutes while it runs never makes an expired session of a good one`, async (t) => {
+  test(`never returns an expired session after the clock was set by ${jumpMs / MINUTE} minutes`, async (t) => {
     for (let atMs = 0; atMs <= HOUR; atMs += 5 * MINUTE) {
       const { clock, sts, cache } = subject();
       t.equal(fault(sts, clock, await cache.get(sts.lookup("a"))), null);
@@ -84,9 +95,9 @@ for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
       sts.behaviour = "hangs";
       clock.jump(jumpMs);
       for (let passedMs = 0; passedMs <= HOUR; passedMs += MINUTE) {
-        const answer = cache.get(sts.lookup("a")).then((one) => fault(sts, clock, one), () => null);
+        const found = cache.get(sts.lookup("a")).then((one) => fault(sts, clock, one), () => null);
         await clock.advance(5 * SECOND);
-        if (await answer !== null) t.fail(`${await answer}, ${passedMs} ms after a jump at ${atMs}`);
+        if (await found !== null) t.fail(`${await found}, ${passedMs} ms after the change at ${atMs} ms`);
         await clock.advance(MINUTE - 5 * SECOND);
       }
       cache.close();
@@ -94,60 +105,61 @@ for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
   });
 }
 
-test("a session that a jump of the clock has made due is renewed in the background of the next request", async (t) => {
+test("refreshes a session in the background of the next request if a clock change made it due", async (t) => {
   const { clock, sts, cache } = subject();
   const first = await cache.get(sts.lookup("a"));
   await clock.advance(25 * MINUTE);
   t.equal(sts.calls.length, 1);
   clock.jump(10 * MINUTE);
   sts.latencyMs = 300;
-  t.equal((await cache.get(sts.lookup("a"))).accessKeyID, first.accessKeyID, "served at once");
+  t.equal((await cache.get(sts.lookup("a"))).accessKeyID, first.accessKeyID, "returns the cached session at once");
   t.equal(sts.calls.length, 2);
   await cache.get(sts.lookup("a"));
-  t.equal(sts.calls.length, 2, "one call however many ask");
+  t.equal(sts.calls.length, 2, "one call for all requests");
   await clock.advance(300);
   t.not((await cache.get(sts.lookup("a"))).accessKeyID, first.accessKeyID);
   t.equal(sts.calls.length, 2);
 });
 
-test("while STS is healthy no answer has under 16 minutes left", async (t) => {
+test("always returns at least 16 minutes of life while STS is available", async (t) => {
   const random = randomFrom(1);
   const clock = new FakeClock();
   const sts = new FakeSTS(clock);
-  const cache = new CredentialCache({ clock, random, gate: new CallGate({ clock }) });
+  const cache = new CredentialCache({ clock, random, guard: new STSCallGuard({ clock }) });
   sts.latencyMs = 300;
-  let leastMs = Infinity;
-  let answers = 0;
+  let minMs = Infinity;
+  let responses = 0;
   for (let minute = 0; minute < 24 * 60; minute++) {
-    // Some are asked for all the time, some once in an hour and some once a day.
-    const asked = Array.from({ length: 60 }, (_, i) => i).filter((i) => random() < [0.9, 0.02, 0.001][i % 3]!);
-    for (const i of asked) {
-      answers += 1;
-      cache.get(sts.lookup(`role ${i}`)).then((one) => (leastMs = Math.min(leastMs, sts.leftMs(one))), (error: unknown) => t.fail(String(error)));
+    // Some sessions are requested every minute, some once an hour and some once a day.
+    const requests = Array.from({ length: 60 }, (_, i) => i).filter((i) => random() < [0.9, 0.02, 0.001][i % 3]!);
+    for (const i of requests) {
+      responses += 1;
+      const measure = (one: Credentials): void => void (minMs = Math.min(minMs, sts.leftMs(one)));
+      cache.get(sts.lookup(`role ${i}`)).then(measure, (error: unknown) => t.fail(String(error)));
     }
     await clock.advance(MINUTE);
   }
-  t.comment(`${(leastMs / MINUTE).toFixed(1)} min left at least in ${answers} answers of 24 h (asked: 16)`);
-  t.ok(leastMs >= 16 * MINUTE);
+  t.comment(`at least ${(minMs / MINUTE).toFixed(1)} min left in ${responses} responses of 24 h (target: 16)`);
+  t.ok(minMs >= 16 * MINUTE);
 });
 
-test("sessions of 900 s are told of once for each and still take one call per 7.5 minutes", async (t) => {
-  const told: [string, number][] = [];
-  const { clock, sts, cache } = subject({ random: randomFrom(2), onShortLived: (...short) => told.push(short) });
+test("reports each session of 900 s once, and refreshes it every 7.5 minutes", async (t) => {
+  const reported: [string, number][] = [];
+  const { clock, sts, cache } = subject({ random: randomFrom(2), onShortLived: (...short) => reported.push(short) });
   sts.lifeMs = 900 * SECOND;
   for (let minute = 0; minute < 10 * 60; minute++) {
     await Promise.all(["a", "b"].map((key) => cache.get(sts.lookup(key))));
     await clock.advance(MINUTE);
   }
-  t.comment(`${(sts.calls.length / 2 / 10).toFixed(2)} calls an hour for each session (asked: 8)`);
+  t.comment(`${(sts.calls.length / 2 / 10).toFixed(2)} calls an hour for each session (target: 8)`);
   t.ok(sts.calls.length / 2 <= 80 * 1.03);
-  t.same(told, [["a", 900_000], ["b", 900_000]]);
+  t.same(reported, [["a", 900_000], ["b", 900_000]]);
   sts.lifeMs = HOUR;
   await cache.get(sts.lookup("c"));
-  t.equal(told.length, 2, "sessions of an hour are long enough");
+  t.equal(reported.length, 2, "sessions of an hour are long enough");
 });
 
-test("what nobody asks for is renewed for one life more, whatever its length, and then dropped", async (t) => {
+test("refreshes an unused session once, and then evicts it", async (t) => {
   for (const lifeMs of [900 * SECOND, HOUR, 12 * HOUR]) {
     const { clock, sts, cache } = subject();
     sts.lifeMs = lifeMs;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { test } from "tap";
 import { randomFrom } from "../../../bench/random.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { CallGate } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { parameters } from "../../shared/decisions/property.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { type Behaviour, DENIED, FakeSTS, HOUR, INVALID, MINUTE, SECOND } from "../fake-sts.ts";
@@ -10,105 +10,111 @@ import { type Behaviour, DENIED, FakeSTS, HOUR, INVALID, MINUTE, SECOND } from "
 interface Subject {
   readonly clock: FakeClock;
   readonly sts: FakeSTS;
-  readonly gate: CallGate;
+  readonly guard: STSCallGuard;
   readonly cache: CredentialCache;
-  /** `ok`, or the error's code. */
-  readonly ask: (key: string, grantedBy?: object) => Promise<string>;
+  /** Returns `ok`, or the error's code. */
+  readonly request: (key: string, grantedBy?: object) => Promise<string>;
 }
 
 function subject(seed: number): Subject {
   const clock = new FakeClock();
   const sts = new FakeSTS(clock);
-  const gate = new CallGate({ clock });
-  const cache = new CredentialCache({ clock, random: randomFrom(seed), gate });
-  const ask: Subject["ask"] = (key, grantedBy) =>
-    cache.get(sts.lookup(key, grantedBy)).then(() => "ok", (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)));
-  return { clock, sts, gate, cache, ask };
+  const guard = new STSCallGuard({ clock });
+  const cache = new CredentialCache({ clock, random: randomFrom(seed), guard });
+  const request: Subject["request"] = (key, grantedBy) =>
+    cache.get(sts.lookup(key, grantedBy)).then(() => "ok", codeOf);
+  return { clock, sts, guard, cache, request };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
 function keys(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `role ${i}`);
 }
 
-/** Warm, as after hours of use: every key was renewed at times of its own. */
-async function warmUp({ clock, ask }: Subject, names: readonly string[], forMs: number): Promise<void> {
+/** Requests the sessions for a while, so that their refreshes are spread. */
+async function warmUp({ clock, request }: Subject, names: readonly string[], forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += 10 * MINUTE) {
-    const asked = Promise.all(names.map((name) => ask(name)));
+    const requests = Promise.all(names.map((name) => request(name)));
     await clock.advance(10 * MINUTE);
-    await asked;
+    await requests;
   }
 }
 
-test("STS is dead for 22 minutes after any steady state: no warm session is refused, and each is renewed within 30 s of its return", async (t) => {
+test("serves all cached sessions during a 22 min outage, and refreshes them within 30 s after it", async (t) => {
   let asks = 0;
   let slowestMs = 0;
   const outage = fc.record({
-    seed: fc.integer(), afterMs: fc.integer({ min: 60 * MINUTE, max: 180 * MINUTE }), how: fc.constantFrom<Behaviour>("hangs", "throttles", "is empty"),
+    seed: fc.integer(), afterMs: fc.integer({ min: 60 * MINUTE, max: 180 * MINUTE }),
+    fault: fc.constantFrom<Behaviour>("hangs", "throttles", "is empty"),
   });
-  const property = fc.asyncProperty(outage, async ({ seed, afterMs, how }) => {
+  const property = fc.asyncProperty(outage, async ({ seed, afterMs, fault }) => {
     const one = subject(seed);
     const names = keys(12);
     await warmUp(one, names, afterMs);
     await one.clock.advance(afterMs % (10 * MINUTE));
-    one.sts.behaviour = how;
+    one.sts.behaviour = fault;
     for (let second = 0; second < 22 * 60; second += 30) {
-      const answers = await Promise.all(names.map((name) => one.ask(name)));
+      const answers = await Promise.all(names.map((name) => one.request(name)));
       asks += answers.length;
       if (answers.some((answer) => answer !== "ok")) return false;
       await one.clock.advance(30 * SECOND);
     }
     one.sts.behaviour = "grants";
-    const backMs = one.clock.steady();
-    const stale = (): boolean => one.cache.refreshLagMs > 0;
-    while (stale() && one.clock.steady() - backMs < MINUTE) await one.clock.advance(500);
-    slowestMs = Math.max(slowestMs, one.clock.steady() - backMs);
-    return !stale() && one.clock.steady() - backMs <= 30 * SECOND;
+    const recoveredMs = one.clock.steady();
+    const isLagging = (): boolean => one.cache.refreshLagMs > 0;
+    while (isLagging() && one.clock.steady() - recoveredMs < MINUTE) await one.clock.advance(500);
+    slowestMs = Math.max(slowestMs, one.clock.steady() - recoveredMs);
+    return !isLagging() && one.clock.steady() - recoveredMs <= 30 * SECOND;
   });
   await fc.assert(property, parameters(t, 25));
-  t.comment(`0 refusals of ${asks} answers during 22 min without STS (asked: 0); all renewed ${slowestMs / 1000} s after its return at most (asked: 30)`);
+  t.comment(`0 errors in ${asks} responses during 22 min without STS (target: 0)`);
+  t.comment(`all refreshed at most ${slowestMs / 1000} s after STS recovered (target: 30)`);
 });
 
-test("while STS is down what is valid is served to 60 s before its end, and again within 30 s of its return", async (t) => {
+test("serves a session until 60 s before it expires in an outage, and a new one within 30 s after it", async (t) => {
   const one = subject(1);
-  const asked = one.cache.get(one.sts.lookup("a"));
-  const session = await asked;
+  const requests = one.cache.get(one.sts.lookup("a"));
+  const session = await requests;
   one.sts.behaviour = "hangs";
   await one.clock.advance(HOUR - MINUTE);
-  t.equal(await one.ask("a"), "ok");
+  t.equal(await one.request("a"), "ok");
   t.equal(one.sts.leftMs(session), MINUTE);
   t.equal((await one.cache.get(one.sts.lookup("a"))).accessKeyID, session.accessKeyID);
   await one.clock.advance(1);
-  const refused = one.ask("a");
+  const refused = one.request("a");
   await one.clock.advance(5 * SECOND);
   t.equal(await refused, "ERR_STS_UNAVAILABLE");
   await one.clock.advance(10 * MINUTE);
   one.sts.behaviour = "grants";
-  const backMs = one.clock.steady();
+  const recoveredMs = one.clock.steady();
   let answer = "";
-  while (answer !== "ok" && one.clock.steady() - backMs < MINUTE) {
-    answer = await one.ask("a");
+  while (answer !== "ok" && one.clock.steady() - recoveredMs < MINUTE) {
+    answer = await one.request("a");
     await one.clock.advance(100);
   }
-  t.comment(`answered ${(one.clock.steady() - backMs) / 1000} s after STS came back (asked: 30)`);
-  t.ok(one.clock.steady() - backMs <= 30 * SECOND);
+  t.comment(`returned ${(one.clock.steady() - recoveredMs) / 1000} s after STS recovered (target: 30)`);
+  t.ok(one.clock.steady() - recoveredMs <= 30 * SECOND);
 });
 
-test("STS hangs: 200 cold callers of one session make at most 3 calls in 10 s", async (t) => {
+test("makes at most 3 calls in 10 s for 200 requests for one uncached session while STS hangs", async (t) => {
   const one = subject(2);
   one.sts.behaviour = "hangs";
   const refused: Promise<string>[] = [];
   for (let caller = 0; caller < 200; caller++) {
-    refused.push(one.ask("a"));
+    refused.push(one.request("a"));
     await one.clock.advance(50);
   }
-  t.comment(`${one.sts.calls.length} calls in 10 s for 200 callers (asked: 3)`);
+  t.comment(`${one.sts.calls.length} calls in 10 s for 200 requests (target: 3)`);
   t.ok(one.sts.calls.length >= 2 && one.sts.calls.length <= 3);
   await one.clock.advance(5 * SECOND);
   t.same([...new Set(await Promise.all(refused))], ["ERR_STS_UNAVAILABLE"]);
-  t.equal(one.gate.inFlight, 0, "calls that were given up hold no place");
+  t.equal(one.guard.inFlight, 0, "timed-out calls free their slots");
 });
 
-test("STS throttles for 10 min with 200 sessions in use: at most 1 call per 5 s once the circuit is open", async (t) => {
+test("makes at most 1 call every 5 s with an open circuit, while STS throttles 200 sessions for 10 min", async (t) => {
   for (const warm of [true, false]) {
     const one = subject(3);
     const names = keys(200);
@@ -119,87 +125,92 @@ test("STS throttles for 10 min with 200 sessions in use: at most 1 call per 5 s 
     let openedMs = Infinity;
     let refusals = 0;
     for (let second = 0; second < 600; second += 2) {
-      const answers = names.map((name) => one.ask(name));
+      const answers = names.map((name) => one.request(name));
       await one.clock.advance(2 * SECOND);
       refusals += (await Promise.all(answers)).filter((answer) => answer !== "ok").length;
-      if (one.gate.circuit !== "closed") openedMs = Math.min(openedMs, one.clock.steady());
+      if (one.guard.circuit !== "closed") openedMs = Math.min(openedMs, one.clock.steady());
     }
     const calls = one.sts.callsBetween(openedMs, Infinity);
     const opening = one.sts.callsBetween(fromMs, openedMs);
-    t.comment(`${warm ? "warm" : "cold"}: ${opening} calls until it opened, ${calls} in the ${Math.round((one.clock.steady() - openedMs) / 1000)} s after (asked: 1 per 5 s)`);
+    const openSeconds = Math.round((one.clock.steady() - openedMs) / 1000);
+    t.comment(`${warm ? "cached" : "uncached"}: ${opening} calls until the circuit opened`);
+    t.comment(`${calls} calls in the ${openSeconds} s after (target: 1 per 5 s)`);
     t.ok(calls <= Math.ceil((one.clock.steady() - openedMs) / 5_000));
-    t.equal(warm ? refusals : 0, 0, "what is kept is served");
-    t.ok(opening <= 33, "the first 5 failures, and what was under way meanwhile");
+    t.equal(warm ? refusals : 0, 0, "cached sessions are served");
+    t.ok(opening <= 33, "the first 5 failures, and the calls in flight during them");
   }
 });
 
-test("a caller is refused at once while the circuit is open, told since when and why", async (t) => {
+test("rejects requests at once while the circuit is open, with the time and the reason", async (t) => {
   const one = subject(4);
   one.sts.behaviour = "throttles";
-  await Promise.all(keys(5).map((name) => one.ask(name)));
+  await Promise.all(keys(5).map((name) => one.request(name)));
   const calls = one.sts.calls.length;
-  await t.rejects(one.cache.get(one.sts.lookup("another")), { code: "ERR_STS_UNAVAILABLE", message: /^STS is not asked since 2026-08-01T12:00:00Z, .*Rate exceeded$/ });
+  await t.rejects(one.cache.get(one.sts.lookup("another")), {
+    code: "ERR_STS_UNAVAILABLE", message: /^STS circuit open since 2026-08-01T12:00:00Z .*Rate exceeded$/,
+  });
   t.equal(one.sts.calls.length, calls);
 });
 
-test("a broken trust policy costs at most 60 calls an hour when it is asked for each 5 s, an invalid request 12", async (t) => {
-  for (const [how, most] of [["denies", 60], ["finds it invalid", 12]] as const) {
+test("makes at most 60 calls an hour for a denied role, and 12 for an invalid request", async (t) => {
+  for (const [fault, max] of [["denies", 60], ["finds it invalid", 12]] as const) {
     const one = subject(5);
-    one.sts.behaviour = how;
+    one.sts.behaviour = fault;
     const answers = new Set<string>();
     for (let second = 0; second < 3600; second += 5) {
-      answers.add(await one.ask("a"));
+      answers.add(await one.request("a"));
       await one.clock.advance(5 * SECOND);
     }
-    t.comment(`STS ${how}: ${one.sts.calls.length} calls (asked: ${most})`);
-    t.ok(one.sts.calls.length <= most && one.sts.calls.length >= most - 1);
+    t.comment(`STS ${fault}: ${one.sts.calls.length} calls (target: ${max})`);
+    t.ok(one.sts.calls.length <= max && one.sts.calls.length >= max - 1);
     t.same([...answers], ["ERR_STS_REFUSED"]);
   }
 });
 
-test("the tries of botocore and of the JavaScript SDK make one call", async (t) => {
+test("makes one call for the retries of botocore or the JavaScript SDK", async (t) => {
   for (const tries of [3, 5]) {
     const one = subject(6);
     one.sts.behaviour = "denies";
     for (let i = 0; i < tries; i++) {
-      t.equal(await one.ask("a"), "ERR_STS_REFUSED");
+      t.equal(await one.request("a"), "ERR_STS_REFUSED");
       await one.clock.advance(700);
     }
     t.equal(one.sts.calls.length, 1);
   }
 });
 
-test("a refusal is forgotten at once when what was granted on has changed, and trouble is not", async (t) => {
+test("retries a rejection at once after the selector changed, but not unavailability", async (t) => {
   const one = subject(7);
   one.sts.behaviour = "denies";
-  t.equal(await one.ask("a"), "ERR_STS_REFUSED");
+  t.equal(await one.request("a"), "ERR_STS_REFUSED");
   one.sts.behaviour = "grants";
-  t.equal(await one.ask("a"), "ERR_STS_REFUSED");
-  t.equal(await one.ask("a", { changed: true }), "ok");
+  t.equal(await one.request("a"), "ERR_STS_REFUSED");
+  t.equal(await one.request("a", { changed: true }), "ok");
   one.sts.behaviour = "throttles";
-  for (let i = 0; i < 3; i++) await one.ask("b", { number: i });
-  t.equal(one.sts.callsBetween(0, Infinity), 3, "one for b: a change of its selector makes STS no healthier");
+  for (let i = 0; i < 3; i++) await one.request("b", { number: i });
+  t.equal(one.sts.callsBetween(0, Infinity), 3, "one call for b: a changed selector does not make STS available");
 });
 
-test("two selectors of one role ask once each while STS refuses it, not at every turn", async (t) => {
+test("calls STS once for each of two selectors of a denied role, not at every change between them", async (t) => {
   const one = subject(8);
   const selectors = [{ name: "a" }, { name: "b" }] as const;
   one.sts.behaviour = "denies";
   for (let second = 0; second < 3600; second += 5) {
-    await one.ask("role", selectors[second % 2]);
+    await one.request("role", selectors[second % 2]);
     await one.clock.advance(5 * SECOND);
   }
   t.ok(one.sts.calls.length <= 61, `${one.sts.calls.length} calls in an hour`);
 });
 
-test("STS's AccessDenied ends what is kept, and another refusal does not", async (t) => {
-  for (const [how, kept] of [["denies", false], ["finds it invalid", true]] as const) {
+test("evicts the cached session on AccessDenied, but not on other STS errors", async (t) => {
+  for (const [fault, isCached] of [["denies", false], ["finds it invalid", true]] as const) {
     const one = subject(9);
-    t.equal(await one.ask("a"), "ok");
-    one.sts.behaviour = how;
+    t.equal(await one.request("a"), "ok");
+    one.sts.behaviour = fault;
     await one.clock.advance(40 * MINUTE);
-    t.equal(one.sts.calls.length, kept ? 4 : 2, "one at the first, then each 5 minutes where it is kept and refreshed");
-    if (kept) t.equal(await one.ask("a"), "ok");
+    // One call at the first refresh, then one every 5 minutes for a cached session.
+    t.equal(one.sts.calls.length, isCached ? 4 : 2);
+    if (isCached) t.equal(await one.request("a"), "ok");
     else await t.rejects(one.cache.get(one.sts.lookup("a")), DENIED);
     one.cache.close();
     t.equal(one.clock.scheduled, 0);
@@ -207,43 +218,43 @@ test("STS's AccessDenied ends what is kept, and another refusal does not", async
   t.equal(INVALID.stsCode, "ValidationError");
 });
 
-test("a session that STS denies ahead of its time is asked for no more until somebody wants it", async (t) => {
+test("makes no more calls for a denied session until the next request", async (t) => {
   const one = subject(10);
-  t.equal(await one.ask("a"), "ok");
+  t.equal(await one.request("a"), "ok");
   one.clock.jump(40 * MINUTE);
   one.sts.behaviour = "denies";
-  t.equal(await one.ask("a"), "ok", "served, and renewed in the background since the clock says that it is due");
+  t.equal(await one.request("a"), "ok", "served from the cache, and refreshed because the clock change made it due");
   await one.clock.advance(2 * HOUR);
   t.equal(one.sts.calls.length, 2);
   t.equal(one.clock.scheduled, 0);
 });
 
-/** How long the last of some cold sessions, which were asked for each second of an outage, takes after it. */
-async function recoveryMs(seed: number, how: Behaviour): Promise<number> {
+/** Returns how long the last uncached session takes after an outage, with requests every second. */
+async function recoveryMs(seed: number, fault: Behaviour): Promise<number> {
   const one = subject(seed);
   const missing = new Set(keys(1 + (seed % 4)));
   const askAll = (): void => {
-    for (const name of missing) void one.ask(name).then((answer) => answer === "ok" && missing.delete(name));
+    for (const name of missing) void one.request(name).then((answer) => answer === "ok" && missing.delete(name));
   };
-  one.sts.behaviour = how;
+  one.sts.behaviour = fault;
   for (let second = 0; second < 300 + seed; second++) {
     askAll();
     await one.clock.advance(SECOND);
   }
   one.sts.behaviour = "grants";
-  const backMs = one.clock.steady();
-  while (missing.size > 0 && one.clock.steady() - backMs < MINUTE) {
+  const recoveredMs = one.clock.steady();
+  while (missing.size > 0 && one.clock.steady() - recoveredMs < MINUTE) {
     askAll();
     await one.clock.advance(250);
   }
-  return one.clock.steady() - backMs;
+  return one.clock.steady() - recoveredMs;
 }
 
-test("cold sessions that were asked for each second of an outage are given within 30 s of STS's return", async (t) => {
+test("returns uncached sessions within 30 s after an outage, with requests every second of it", async (t) => {
   const taken: number[] = [];
-  for (const how of ["throttles", "hangs"] as const) {
-    for (let seed = 0; seed < 20; seed++) taken.push(await recoveryMs(seed, how));
+  for (const fault of ["throttles", "hangs"] as const) {
+    for (let seed = 0; seed < 20; seed++) taken.push(await recoveryMs(seed, fault));
   }
-  t.comment(`the slowest of ${taken.length} outages: ${Math.max(...taken) / 1000} s (asked: 30)`);
+  t.comment(`the slowest of ${taken.length} outages: ${Math.max(...taken) / 1000} s (target: 30)`);
   t.ok(Math.max(...taken) <= 30 * SECOND);
 });

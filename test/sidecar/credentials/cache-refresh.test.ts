@@ -6,37 +6,41 @@ import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;
 
-test("a refresh that fails is told once, and once when it succeeds again; its lag counts from when it was due, while somebody asks", async (t) => {
+test("reports the first failed refresh and the next success, and the lag since the refresh was due", async (t) => {
   const clock = new FakeClock();
-  const told: string[] = [];
+  const events: string[] = [];
   let fails = false;
   const load = async (): Promise<Credentials> => {
-    if (fails) throw new ResolverError("ERR_STS_UNAVAILABLE", "STS could not be asked");
-    const identity = { accountID: "111122223333", arn: "arn:aws:sts::111122223333:assumed-role/a/s", userID: "AROAA:s" };
-    return { accessKeyID: "ASIA", secretAccessKey: "secret", sessionToken: "token", expirationMs: clock.now() + 60 * MINUTE, ...identity };
+    if (fails) throw new ResolverError("ERR_STS_UNAVAILABLE", "STS is unavailable");
+    const arn = "arn:aws:sts::111122223333:assumed-role/a/s";
+    const identity = { accountID: "111122223333", arn, userID: "AROAA:s" };
+    const expirationMs = clock.now() + 60 * MINUTE;
+    return { accessKeyID: "ASIA", secretAccessKey: "secret", sessionToken: "token", expirationMs, ...identity };
   };
-  const onRefresh = (key: string, error: unknown): void => void told.push(`${key} ${error === null ? "again" : "failing"}`);
+  const onRefresh = (key: string, error: unknown): void => {
+    events.push(`${key} ${error === null ? "recovered" : "failing"}`);
+  };
   const cache = new CredentialCache({ clock, random: () => 0.5, onRefresh });
-  const ask = (): Promise<Credentials> => cache.get({ key: "a", grantedBy: cache, load });
-  await ask();
+  const request = (): Promise<Credentials> => cache.get({ key: "a", grantedBy: cache, load });
+  await request();
   await clock.advance(30 * MINUTE);
-  t.same(told, [], "what succeeds is not told");
-  await ask();
+  t.same(events, [], "successful refreshes are not reported");
+  await request();
   fails = true;
   await clock.advance(40 * MINUTE);
-  t.same(told, ["a failing"]);
+  t.same(events, ["a failing"]);
   t.equal(cache.refreshLagMs, 10 * MINUTE);
   clock.jump(-10 * MINUTE);
-  t.equal(cache.refreshLagMs, 10 * MINUTE, "whatever the clock is set to");
+  t.equal(cache.refreshLagMs, 10 * MINUTE, "independent of the wall clock");
   fails = false;
   await clock.advance(MINUTE);
-  t.same(told, ["a failing", "a again"]);
+  t.same(events, ["a failing", "a recovered"]);
   t.equal(cache.refreshLagMs, 0);
-  await ask();
+  await request();
   fails = true;
   await clock.advance(50 * MINUTE);
   t.ok(cache.refreshLagMs > 0);
   await clock.advance(11 * MINUTE);
-  t.equal(cache.refreshLagMs, 0, "nobody has asked for an hour");
+  t.equal(cache.refreshLagMs, 0, "unused for an hour");
   cache.close();
 });

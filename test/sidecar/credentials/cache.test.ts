@@ -6,7 +6,7 @@ import { FakeClock } from "../fake-clock.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
-/** What sessions are wanted on where that never changes. */
+/** A grant that never changes. */
 const grantedBy = {};
 
 function session(clock: FakeClock, lifeMs: number, number = 1): Credentials {
@@ -16,15 +16,15 @@ function session(clock: FakeClock, lifeMs: number, number = 1): Credentials {
   };
 }
 
-/** A loader that counts its calls and settles when told. */
+/** A loader that counts its calls, which the test settles. */
 class Loader {
   calls = 0;
   readonly #waiting: PromiseWithResolvers<Credentials>[] = [];
   readonly load = (): Promise<Credentials> => {
     this.calls += 1;
-    const waiting = Promise.withResolvers<Credentials>();
-    this.#waiting.push(waiting);
-    return waiting.promise;
+    const pending = Promise.withResolvers<Credentials>();
+    this.#waiting.push(pending);
+    return pending.promise;
   };
   answer(credentials: Credentials): void {
     this.#waiting.shift()?.resolve(credentials);
@@ -34,52 +34,59 @@ class Loader {
   }
 }
 
-function subject(options: Partial<CredentialCacheOptions> = {}): { clock: FakeClock; cache: CredentialCache; loader: Loader } {
+interface Subject {
+  readonly clock: FakeClock;
+  readonly cache: CredentialCache;
+  readonly loader: Loader;
+}
+
+function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
   const clock = new FakeClock();
-  // 0.5 is the middle of every jitter: half life exactly.
+  // 0.5 removes every jitter: refreshes happen at exactly half of the life.
   return { clock, loader: new Loader(), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
 }
 
-const refusal = new ResolverError("ERR_STS_REFUSED", "STS answered AssumeRole with AccessDenied");
-const trouble = new ResolverError("ERR_STS_UNAVAILABLE", "STS could not be asked");
+const DENIED = new ResolverError("ERR_STS_REFUSED", "STS returned AccessDenied for AssumeRole");
+const UNAVAILABLE = new ResolverError("ERR_STS_UNAVAILABLE", "STS is unavailable");
 
-test("the answer is kept although nobody waits for it any longer", async (t) => {
+test("caches the session although the first client disconnected", async (t) => {
   const { cache, clock, loader } = subject();
-  const hungUp = cache.get({ key: "a", grantedBy, load: loader.load });
+  const disconnected = cache.get({ key: "a", grantedBy, load: loader.load });
   const follower = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
   t.equal((await follower).accessKeyID, "ASIA1");
-  await hungUp;
+  await disconnected;
   t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA1");
   t.equal(loader.calls, 1);
 });
 
-test("a failure that nobody waits for is no unhandled rejection", async (t) => {
+test("a failure without a waiting client is not an unhandled rejection", async (t) => {
   const { cache, clock, loader } = subject();
   void cache.get({ key: "a", grantedBy, load: loader.load }).catch(() => {});
-  loader.fail(trouble);
+  loader.fail(UNAVAILABLE);
   await clock.advance(0);
   t.equal(cache.peek("a"), null);
 });
 
-test("a session is renewed at half of its life while it is used, and the one before served until then", async (t) => {
+test("refreshes a session in use at half of its life, and serves the old one until then", async (t) => {
   const { cache, clock, loader } = subject();
   const first = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
   await first;
 
   await clock.advance(30 * MINUTE - 1);
-  t.equal(loader.calls, 1, "not before");
+  t.equal(loader.calls, 1, "not before half of the life");
   await clock.advance(1);
-  t.equal(loader.calls, 2, "at half life");
-  t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA1", "the old one while STS is asked");
+  t.equal(loader.calls, 2, "at half of the life");
+  const during = await cache.get({ key: "a", grantedBy, load: loader.load });
+  t.equal(during.accessKeyID, "ASIA1", "the old session during the call");
   loader.answer(session(clock, HOUR, 2));
   await clock.advance(0);
   t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA2");
   t.equal(loader.calls, 2);
 });
 
-test("the jitter of a renewal is a tenth of the life to either side", async (t) => {
+test("varies the refresh by a tenth of the life in both directions", async (t) => {
   for (const [random, share] of [[0, 0.4], [0.999_999, 0.6]] as const) {
     const { cache, clock, loader } = subject({ random: () => random });
     const first = cache.get({ key: "a", grantedBy, load: loader.load });
@@ -92,7 +99,7 @@ test("the jitter of a renewal is a tenth of the life to either side", async (t) 
   }
 });
 
-test("an entry that nobody used for an hour is dropped instead of renewed", async (t) => {
+test("evicts a session that was not used for an hour instead of refreshing it", async (t) => {
   const { cache, clock, loader } = subject();
   const load = async (): Promise<Credentials> => {
     loader.calls += 1;
@@ -100,44 +107,44 @@ test("an entry that nobody used for an hour is dropped instead of renewed", asyn
   };
   await cache.get({ key: "a", grantedBy, load });
   await clock.advance(59 * MINUTE);
-  t.equal(loader.calls, 2, "renewed once at half life");
+  t.equal(loader.calls, 2, "refreshed once, at half of its life");
   await clock.advance(24 * HOUR);
-  t.equal(loader.calls, 2, "and never again");
-  t.equal(clock.scheduled, 0, "nothing is left behind");
+  t.equal(loader.calls, 2, "not refreshed again");
+  t.equal(clock.scheduled, 0, "no timer remains");
   t.same([...cache.expirations()], []);
 });
 
-test("while STS is down what is valid is served to a minute before its end, then the trouble is told", async (t) => {
+test("serves a session until 60 s before it expires without STS, and then rejects with the error", async (t) => {
   const { cache, clock, loader } = subject();
   let up = true;
   const load = (): Promise<Credentials> => {
     loader.calls += 1;
-    return up ? Promise.resolve(session(clock, HOUR)) : Promise.reject(trouble);
+    return up ? Promise.resolve(session(clock, HOUR)) : Promise.reject(UNAVAILABLE);
   };
   await cache.get({ key: "a", grantedBy, load });
   up = false;
   await clock.advance(59 * MINUTE);
   t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "60 s left");
-  t.ok(loader.calls > 2, "it was tried all along");
-  t.ok(loader.calls < 180, "and not without a pause");
+  t.ok(loader.calls > 2, "it was retried");
+  t.ok(loader.calls < 180, "with pauses");
   await clock.advance(1);
-  await t.rejects(cache.get({ key: "a", grantedBy, load }), trouble, "59.999 s left");
+  await t.rejects(cache.get({ key: "a", grantedBy, load }), UNAVAILABLE, "59.999 s left");
   up = true;
   await clock.advance(30_000);
-  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "back within 30 s");
+  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "available within 30 s");
 });
 
-test("a refusal ends what is kept, and is remembered for 60 s", async (t) => {
+test("evicts the session on AccessDenied, and caches the error for 60 s", async (t) => {
   const { cache, clock, loader } = subject();
   const first = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
   await first;
   await clock.advance(30 * MINUTE);
-  loader.fail(refusal);
+  loader.fail(DENIED);
   await clock.advance(0);
-  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), refusal);
+  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), DENIED);
   await clock.advance(59_999);
-  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), refusal);
+  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), DENIED);
   t.equal(loader.calls, 2);
   await clock.advance(1);
   const again = cache.get({ key: "a", grantedBy, load: loader.load });
@@ -146,7 +153,7 @@ test("a refusal ends what is kept, and is remembered for 60 s", async (t) => {
   t.equal((await again).accessKeyID, "ASIA3");
 });
 
-test("a call that hangs has failed after 5 s, is aborted, and is repeated at most 3 times in 10 s", async (t) => {
+test("aborts a hanging call after 5 s, and makes at most 3 calls in 10 s", async (t) => {
   const { cache, clock } = subject();
   const signals: AbortSignal[] = [];
   const load = (signal: AbortSignal): Promise<Credentials> => {
@@ -161,24 +168,26 @@ test("a call that hangs has failed after 5 s, is aborted, and is repeated at mos
   t.equal(signals[0]?.aborted, true);
 });
 
-test("incomplete, expired and short-lived answers are failures", async (t) => {
-  const whole = session(new FakeClock(), HOUR);
+test("rejects incomplete, expired and short-lived credentials", async (t) => {
+  const complete = session(new FakeClock(), HOUR);
   const { clock } = subject();
   const bad: readonly Credentials[] = [
-    { ...whole, accessKeyID: "" }, { ...whole, secretAccessKey: "" }, { ...whole, sessionToken: "" }, { ...whole, accountID: "" },
-    { ...whole, expirationMs: 0 }, { ...whole, expirationMs: clock.now() + 59_999 },
+    { ...complete, accessKeyID: "" }, { ...complete, secretAccessKey: "" }, { ...complete, sessionToken: "" },
+    { ...complete, accountID: "" }, { ...complete, expirationMs: 0 },
+    { ...complete, expirationMs: clock.now() + 59_999 },
   ];
   for (const answer of bad) {
     const { cache } = subject();
     await t.rejects(cache.get({ key: "a", grantedBy, load: async () => answer }), {
-      code: "ERR_STS_UNAVAILABLE", message: "STS answered with credentials that are incomplete or about to expire.",
+      code: "ERR_STS_UNAVAILABLE", message: "STS returned credentials that are incomplete or about to expire.",
     });
   }
   const { cache } = subject();
-  t.equal((await cache.get({ key: "a", grantedBy, load: async () => ({ ...whole, expirationMs: clock.now() + 60_000 }) })).accessKeyID, "ASIA1", "the near miss");
+  const load = async (): Promise<Credentials> => ({ ...complete, expirationMs: clock.now() + 60_000 });
+  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "60 s of life are enough");
 });
 
-test("a long-lived key is taken as it is and read anew each 10 minutes", async (t) => {
+test("accepts a long-lived key and reloads it every 10 minutes", async (t) => {
   const { cache, clock } = subject();
   let calls = 0;
   const load = async (): Promise<Credentials> => {
@@ -190,7 +199,7 @@ test("a long-lived key is taken as it is and read anew each 10 minutes", async (
   t.equal(calls, 2);
 });
 
-test("the one unused for longest goes when there are too many", async (t) => {
+test("evicts the least recently used session", async (t) => {
   const { cache, clock } = subject({ limit: 2 });
   const load = async (): Promise<Credentials> => session(clock, HOUR);
   await cache.get({ key: "a", grantedBy, load });
@@ -198,22 +207,22 @@ test("the one unused for longest goes when there are too many", async (t) => {
   await cache.get({ key: "a", grantedBy, load });
   await cache.get({ key: "c", grantedBy, load });
   t.same([...cache.expirations()].map(({ key }) => key), ["a", "c"]);
-  t.equal(clock.scheduled, 2, "its renewal is called off with it");
+  t.equal(clock.scheduled, 2, "its refresh is canceled");
 });
 
-test("an entry that was dropped under its call is not brought back", async (t) => {
+test("does not cache a session that was evicted during its call", async (t) => {
   const { cache, clock, loader } = subject();
-  const asked = cache.get({ key: "a", grantedBy, load: loader.load });
-  cache.forget("a");
+  const request = cache.get({ key: "a", grantedBy, load: loader.load });
+  cache.evict("a");
   loader.answer(session(clock, HOUR));
-  t.equal((await asked).accessKeyID, "ASIA1", "who waited is answered");
+  t.equal((await request).accessKeyID, "ASIA1", "the waiting client receives it");
   t.equal(cache.peek("a"), null);
   t.equal(clock.scheduled, 0);
-  cache.forget("a");
+  cache.evict("a");
   t.equal(loader.calls, 1);
 });
 
-test("hits and misses are told, and closing leaves no timer", async (t) => {
+test("reports hits and misses, and leaves no timer after close", async (t) => {
   const lookups: string[] = [];
   const { cache, clock } = subject({ onLookup: (result) => lookups.push(result) });
   const load = async (): Promise<Credentials> => session(clock, HOUR);

@@ -7,13 +7,19 @@ import { FakeClock } from "../fake-clock.ts";
 import { BASE_IDENTITY } from "../sidecar-under-test.ts";
 
 const MINUTE = 60_000;
-const BASE: Credentials = { ...BASE_IDENTITY, accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token", expirationMs: null };
+const BASE: Credentials = {
+  ...BASE_IDENTITY, accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token",
+  expirationMs: null,
+};
 
-test("keys for an hour in the base identity's name, renewed at half of it, one pair however many ask", async (t) => {
+test("makes keys with the base identity for an hour, renews them at half of it, and shares them", async (t) => {
   const clock = new FakeClock();
   const keys = new IdentityOnlyKeys({ base: { get: async () => BASE }, clock, randomBytes });
   const [first, same] = await Promise.all([keys.get(), keys.get()]);
-  t.match(first, { ...BASE_IDENTITY, accessKeyID: /^ASIA[A-Z2-7]{16}$/, secretAccessKey: /^[\w+/]{40}$/, sessionToken: /^[\w+/]{256}$/, expirationMs: clock.now() + 60 * MINUTE });
+  t.match(first, {
+    ...BASE_IDENTITY, accessKeyID: /^ASIA[A-Z2-7]{16}$/, secretAccessKey: /^[\w+/]{40}$/,
+    sessionToken: /^[\w+/]{256}$/, expirationMs: clock.now() + 60 * MINUTE,
+  });
   t.equal(same, first);
   t.notMatch(JSON.stringify(first), "planted");
   await clock.advance(30 * MINUTE - 1);
@@ -25,15 +31,15 @@ test("keys for an hour in the base identity's name, renewed at half of it, one p
   t.equal(next.expirationMs, clock.now() + 60 * MINUTE);
 });
 
-test("while the base identity cannot be had, the last keys serve to a minute before their end", async (t) => {
+test("serves the last keys until 60 s before they expire while the base identity is unavailable", async (t) => {
   const clock = new FakeClock();
   let isDown = true;
   const get = async (): Promise<Credentials> => {
-    if (isDown) throw new ResolverError("ERR_BASE_UNAVAILABLE", "none");
+    if (isDown) throw new ResolverError("ERR_BASE_UNAVAILABLE", "unavailable");
     return BASE;
   };
   const keys = new IdentityOnlyKeys({ base: { get }, clock, randomBytes });
-  await t.rejects(keys.get(), { code: "ERR_BASE_UNAVAILABLE" }, "in whose name is not known");
+  await t.rejects(keys.get(), { code: "ERR_BASE_UNAVAILABLE" }, "no verified identity yet");
   isDown = false;
   const first = await keys.get();
   isDown = true;

@@ -27,27 +27,33 @@ class Subject {
 
   async open(append?: NonNullable<IssuedJournalPorts["append"]>): Promise<IssuedCredentials> {
     const log = createLogger({ name: "sidecar", destination: { write: (line) => void this.lines.push(line) } });
-    const issued = await IssuedCredentials.open(this.folder, { clock: this.clock, log, ...(append === undefined ? {} : { append }) });
+    const ports = { clock: this.clock, log, ...(append === undefined ? {} : { append }) };
+    const issued = await IssuedCredentials.open(this.folder, ports);
     this.#t.teardown(() => issued.close());
     return issued;
   }
 
   credentials(accessKeyID: string, lifeMs: number | null = HOUR): Credentials {
     return {
-      accessKeyID, secretAccessKey: `planted-secret-${accessKeyID}`, sessionToken: lifeMs === null ? null : `planted-token-${accessKeyID}`,
-      expirationMs: lifeMs === null ? null : this.clock.now() + lifeMs, accountID: "111122223333", arn: `arn:${accessKeyID}`, userID: "AROAA:s",
+      accessKeyID, secretAccessKey: `planted-secret-${accessKeyID}`,
+      sessionToken: lifeMs === null ? null : `planted-token-${accessKeyID}`,
+      expirationMs: lifeMs === null ? null : this.clock.now() + lifeMs,
+      accountID: "111122223333", arn: `arn:${accessKeyID}`, userID: "AROAA:s",
     };
   }
 }
 
-test("what was issued is found until it has been expired for 15 minutes", async (t) => {
+test("finds an issued key until 15 minutes after it expired", async (t) => {
   const subject = new Subject(t);
   const { clock } = subject;
   const issued = new IssuedCredentials(clock);
   const credentials = subject.credentials("ASIA1");
   await issued.record(credentials, "role");
-  t.match(issued.find("ASIA1"), { kind: "role", arn: "arn:ASIA1", secretAccessKey: "planted-secret-ASIA1", tokenDigest: tokenDigest("planted-token-ASIA1"), expirationMs: credentials.expirationMs });
-  t.notMatch(JSON.stringify(issued.find("ASIA1")), "planted-token", "a digest of the token, not the token");
+  t.match(issued.find("ASIA1"), {
+    kind: "role", arn: "arn:ASIA1", secretAccessKey: "planted-secret-ASIA1",
+    tokenDigest: tokenDigest("planted-token-ASIA1"), expirationMs: credentials.expirationMs,
+  });
+  t.notMatch(JSON.stringify(issued.find("ASIA1")), "planted-token", "stores a digest of the token, not the token");
   t.equal(issued.find("ASIA2"), undefined);
   await clock.advance(HOUR + 15 * 60_000 - 1);
   await issued.record({ ...credentials, accessKeyID: "ASIA2" }, "role");
@@ -57,7 +63,7 @@ test("what was issued is found until it has been expired for 15 minutes", async 
   t.equal(issued.find("ASIA1"), undefined);
 });
 
-test("a controller's own stay so whatever else they are vended for, and a role's become so", async (t) => {
+test("base credentials stay base if they are issued again as a role, and role credentials become base", async (t) => {
   const subject = new Subject(t);
   const issued = await subject.open();
   const credentials = subject.credentials("ASIA1");
@@ -67,10 +73,11 @@ test("a controller's own stay so whatever else they are vended for, and a role's
     kinds.push(issued.find("ASIA1")?.kind);
   }
   t.same(kinds, ["role", "base", "base"]);
-  t.equal((await readFile(subject.file, "utf8")).split("\n").length, 3, "two lines: what says nothing new is not written");
+  const text = await readFile(subject.file, "utf8");
+  t.equal(text.split("\n").length, 3, "two lines: a key that did not change is not written again");
 });
 
-test("a long-lived key is known for longer than it is said to live, anew each time", async (t) => {
+test("stores a long-lived key for longer than its reported life, from each use", async (t) => {
   const subject = new Subject(t);
   const { clock } = subject;
   const issued = new IssuedCredentials(clock);
@@ -82,10 +89,10 @@ test("a long-lived key is known for longer than it is said to live, anew each ti
   t.equal(issued.find("AKIA")?.expirationMs, clock.now() + 21 * 60_000, "still longer than 20 minutes");
   await clock.advance(2 * 60_000);
   await issued.record(credentials, "role");
-  t.match(issued.find("AKIA"), { kind: "base", expirationMs: clock.now() + HOUR }, "a controller's own all the same");
+  t.match(issued.find("AKIA"), { kind: "base", expirationMs: clock.now() + HOUR }, "still base credentials");
 });
 
-test("10,000 at most, a role before a controller's own", async (t) => {
+test("stores at most 10,000 keys, and evicts roles before base credentials", async (t) => {
   const subject = new Subject(t);
   const issued = new IssuedCredentials(subject.clock);
   await issued.record(subject.credentials("BASE"), "base");
@@ -95,27 +102,32 @@ test("10,000 at most, a role before a controller's own", async (t) => {
   t.not(issued.find("BASE"), undefined);
 });
 
-test("the next life knows what was issued, each line being written before the answer goes out", async (t) => {
+test("restores all keys after a restart, because each was written before its response", async (t) => {
   const subject = new Subject(t);
   const first = await subject.open();
-  await Promise.all(["ASIA1", "ASIA2", "ASIA3"].map((id) => first.record(subject.credentials(id), id === "ASIA1" ? "base" : "role")));
+  const record = (id: string): Promise<void> => first.record(subject.credentials(id), id === "ASIA1" ? "base" : "role");
+  await Promise.all(["ASIA1", "ASIA2", "ASIA3"].map(record));
   await first.record(subject.credentials("AKIA", null), "base");
   const text = await readFile(subject.file, "utf8");
   t.equal(text.split("\n").length, 5);
-  t.notMatch(text, "planted-token", "no token is stored");
+  t.notMatch(text, "planted-token", "the file contains no token");
   t.equal((await stat(subject.file)).mode & 0o777, 0o600);
-  // As after a kill: not closed.
+  // Not closed, as after a kill.
   const second = await subject.open();
   for (const id of ["ASIA1", "ASIA2", "ASIA3", "AKIA"]) t.same(second.find(id), first.find(id), id);
-  t.same(await readdir(subject.folder), ["issued.jsonl"], "nothing left beside it");
+  t.same(await readdir(subject.folder), ["issued.jsonl"], "no temporary file remains");
 });
 
-test("at the start the file is written anew without what has ended, a torn last line, or what is none of ours", async (t) => {
+test("rewrites the file at the start without expired keys, an incomplete last line and invalid lines", async (t) => {
   const subject = new Subject(t);
   const first = await subject.open();
   await first.record(subject.credentials("SHORT", 60_000), "role");
   await first.record(subject.credentials("LONG"), "base");
-  await appendFile(subject.file, 'no JSON\n{"accessKeyID":"X"}\n{"accessKeyID":"X","secretAccessKey":"s","kind":"admin","expirationMs":9e15}\n{"accessKeyID":"X","secretAccessKey":"s","kind":"base","expirationMs":9e15,"tokenDigest":"c2hvcnQ="}\nnull\n{"accessKeyID":"TORN","secretAcc');
+  await appendFile(subject.file, [
+    "no JSON", '{"accessKeyID":"X"}', '{"accessKeyID":"X","secretAccessKey":"s","kind":"admin","expirationMs":9e15}',
+    '{"accessKeyID":"X","secretAccessKey":"s","kind":"base","expirationMs":9e15,"tokenDigest":"c2hvcnQ="}', "null",
+    '{"accessKeyID":"TORN","secretAcc',
+  ].join("\n"));
   await subject.clock.advance(17 * 60_000);
   const second = await subject.open();
   t.equal(second.find("SHORT"), undefined);
@@ -123,10 +135,11 @@ test("at the start the file is written anew without what has ended, a torn last 
   t.not(second.find("LONG"), undefined);
   const lines = (await readFile(subject.file, "utf8")).trimEnd().split("\n");
   t.match(lines.map((line): unknown => JSON.parse(line)), [{ accessKeyID: "LONG" }]);
-  t.match(subject.lines.map((line): unknown => JSON.parse(line)), [{ level: "warn", lines: 5 }], "a torn line is no wonder and not told");
+  // An incomplete last line is expected and not reported.
+  t.match(subject.lines.map((line): unknown => JSON.parse(line)), [{ level: "warn", lines: 5 }]);
 });
 
-test("it does not grow without end", async (t) => {
+test("limits the size of the file", async (t) => {
   const subject = new Subject(t);
   const issued = await subject.open();
   for (let i = 0; i < 1_100; i++) {
@@ -137,28 +150,29 @@ test("it does not grow without end", async (t) => {
   t.ok(lines < 200, `${lines} lines`);
 });
 
-test("a folder that is not there, no folder, or holds another's file stops the start", async (t) => {
+test("rejects a missing folder, a file, and a journal that other users can access", async (t) => {
   const subject = new Subject(t);
-  const advice = "give a folder in memory that exists, that this user may write, and that nobody else does.";
-  const refused = (folder: string, what: string): Promise<unknown> => t.rejects(
+  const notPrivate = "contains an issued.jsonl that is not a regular file that only this user can access";
+  const fix = "Set an existing in-memory folder that only this user can write.";
+  const rejects = (folder: string, problem: string): Promise<unknown> => t.rejects(
     IssuedCredentials.open(folder, { clock: subject.clock, log: createLogger({ name: "x", level: "silent" }) }),
-    { code: "ERR_CONFIG_INVALID", message: `--state-dir ${folder}: ${what}; ${advice}` },
+    { code: "ERR_CONFIG_INVALID", message: `--state-dir ${folder}: ${problem}. ${fix}` },
   );
-  await refused(join(subject.folder, "none"), "cannot be used (ENOENT)");
+  await rejects(join(subject.folder, "none"), "cannot be used (ENOENT)");
   await writeFile(join(subject.folder, "a-file"), "");
-  await refused(join(subject.folder, "a-file"), "is no folder");
+  await rejects(join(subject.folder, "a-file"), "is not a folder");
   await writeFile(subject.file, "");
   await chmod(subject.file, 0o640);
-  await refused(subject.folder, "holds an issued.jsonl that is not this user's alone");
+  await rejects(subject.folder, notPrivate);
   const linked = join(subject.folder, "linked");
   await mkdir(linked);
   await symlink("/dev/null", join(linked, "issued.jsonl"));
-  await refused(linked, "holds an issued.jsonl that is not this user's alone");
+  await rejects(linked, notPrivate);
   await mkdir(join(subject.folder, "x", "issued.jsonl"), { recursive: true });
-  await refused(join(subject.folder, "x"), "holds an issued.jsonl that is not this user's alone");
+  await rejects(join(subject.folder, "x"), notPrivate);
 });
 
-test("where a line cannot be written the answer goes out, told once, and the next writes all of it", async (t) => {
+test("resolves if a line cannot be written, logs that once, and rewrites all keys with the next line", async (t) => {
   const subject = new Subject(t);
   let full = false;
   const issued = await subject.open(async (file, text) => {
@@ -174,12 +188,15 @@ test("where a line cannot be written the answer goes out, told once, and the nex
   await issued.record(subject.credentials("ASIA3"), "role");
   const next = await subject.open();
   for (const id of ["ASIA1", "ASIA2", "ASIA3"]) t.not(next.find(id), undefined, id);
-  t.match(subject.lines.map((line): unknown => JSON.parse(line)), [{ level: "error", reason: "ENOSPC", file: subject.file }, { level: "info", msg: "journal of issued credentials is written again" }]);
+  t.match(subject.lines.map((line): unknown => JSON.parse(line)), [
+    { level: "error", reason: "ENOSPC", file: subject.file },
+    { level: "info", msg: "journal of issued credentials is writable again" },
+  ]);
   t.notMatch(subject.lines.join(""), "planted");
   t.same(await readdir(subject.folder), ["issued.jsonl"]);
 });
 
-test("a disk that hangs holds up one answer for 300 ms, the others and the end not at all, and is written to when it answers again", async (t) => {
+test("delays one response by 300 ms while the disk hangs, and writes all keys after it recovered", async (t) => {
   const subject = new Subject(t);
   const { clock } = subject;
   let hangs = Promise.withResolvers<null>();
@@ -194,11 +211,11 @@ test("a disk that hangs holds up one answer for 300 ms, the others and the end n
   await clock.advance(300);
   await Promise.all([first, second]);
   await issued.record(subject.credentials("ASIA3"), "role");
-  t.match(subject.lines.map((line) => JSON.parse(line)), [{ level: "error", reason: "no answer within 300 ms" }]);
+  t.match(subject.lines.map((line) => JSON.parse(line)), [{ level: "error", reason: "not written within 300 ms" }]);
   t.equal(subject.lines.length, 1);
   t.not(issued.find("ASIA3"), undefined);
   hangs.resolve(null);
-  // The write that hung takes its own time, which no clock of ours knows.
+  // The write that hung ends in real time, which the fake clock does not measure.
   while (!(await readFile(subject.file, "utf8")).includes("ASIA1")) await clock.advance(1);
   await clock.advance(1);
   await issued.record(subject.credentials("ASIA4"), "role");

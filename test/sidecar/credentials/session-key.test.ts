@@ -1,91 +1,111 @@
 import * as fc from "fast-check";
 import { test } from "tap";
 import type { SessionRequest, SessionTag } from "../../../shared/decisions/selectors/session.ts";
-import { type Asker, roleOfSession, sessionKey, SessionKeys } from "../../../sidecar/credentials/session-key.ts";
+import { type Caller, roleOfSession, sessionKey, SessionKeyCache } from "../../../sidecar/credentials/session-key.ts";
 import { parameters } from "../../shared/decisions/property.ts";
 
-interface Wanted {
+interface Session {
   readonly request: SessionRequest;
-  readonly asker: Asker;
+  readonly caller: Caller;
 }
 
-/** Few values of each, also such as look alike when they are only joined. */
+/** Few values, including some that look alike when they are joined. */
 const text = fc.constantFrom("a", "b", "a,b", '"a"', "[]", "null", "");
 const nullable = fc.option(text);
-const tags = fc.uniqueArray(fc.record<SessionTag>({ key: fc.constantFrom("team", "env", "team=a"), value: text }), { selector: ({ key }) => key, maxLength: 3 });
+const tag = fc.record<SessionTag>({ key: fc.constantFrom("team", "env", "team=a"), value: text });
+const tags = fc.uniqueArray(tag, { selector: ({ key }) => key, maxLength: 3 });
 const request = fc.record<SessionRequest>({
-  roleARN: fc.constantFrom("arn:aws:iam::111111111111:role/a", "arn:aws:iam::111111111111:role/b", "arn:aws-cn:iam::111111111111:role/a"),
-  sessionName: text, durationSeconds: fc.constantFrom(900, 3600), externalID: nullable, sourceIdentity: nullable, tags, policy: nullable,
-  policyARNs: fc.uniqueArray(text, { maxLength: 3 }),
+  roleARN: fc.constantFrom(
+    "arn:aws:iam::111111111111:role/a", "arn:aws:iam::111111111111:role/b", "arn:aws-cn:iam::111111111111:role/a",
+  ),
+  sessionName: text, durationSeconds: fc.constantFrom(900, 3600), externalID: nullable, sourceIdentity: nullable,
+  tags, policy: nullable, policyARNs: fc.uniqueArray(text, { maxLength: 3 }),
 });
-const asker = fc.record<Asker>({
-  identity: fc.constantFrom("arn:aws:sts::999999999999:assumed-role/ack", "arn:aws:sts::999999999999:assumed-role/other", "arn:aws:iam::999999999999:user/ack"),
+const caller = fc.record<Caller>({
+  identity: fc.constantFrom(
+    "arn:aws:sts::999999999999:assumed-role/ack", "arn:aws:sts::999999999999:assumed-role/other",
+    "arn:aws:iam::999999999999:user/ack",
+  ),
   region: fc.constantFrom(null, "eu-west-1", "eu-west-2"),
 });
-const wanted = fc.record<Wanted>({ request, asker });
+const session = fc.record<Session>({ request, caller });
 
-function keyOf({ request: one, asker: who }: Wanted): string {
-  return sessionKey(one, who);
+function keyOf({ request: one, caller: by }: Session): string {
+  return sessionKey(one, by);
 }
 
-/** What must be equal for a session to be shared, whatever the order. */
-function distinct({ request: { tags: all, policyARNs, ...rest }, asker: who }: Wanted): string {
+/** Returns a text that is equal for requests that may share a session, in any order of tags and policies. */
+function distinct({ request: { tags: all, policyARNs, ...rest }, caller: by }: Session): string {
+  const others = Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const sorted = [all.map(({ key, value }) => `${key} ${value}`).toSorted(), policyARNs.toSorted()];
-  return JSON.stringify([who.identity, who.region, Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)), sorted]);
+  return JSON.stringify([by.identity, by.region, others, sorted]);
 }
 
-test("no two requests that differ in anything share a session", (t) => {
-  // One field of the first is put into the second, so that they mostly differ in one or two.
-  const fields = ["roleARN", "sessionName", "durationSeconds", "externalID", "sourceIdentity", "tags", "policy", "policyARNs", "identity", "region"] as const;
-  const pair = fc.tuple(wanted, wanted, fc.constantFrom(...fields)).map(([one, other, field]): [Wanted, Wanted] => {
-    if (field === "identity" || field === "region") return [one, { ...one, asker: { ...one.asker, [field]: other.asker[field] } }];
+test("requests that differ in any parameter have different keys", (t) => {
+  // Copies one field of the other request, so that most pairs differ in one or two fields.
+  const fields = [
+    "roleARN", "sessionName", "durationSeconds", "externalID", "sourceIdentity", "tags", "policy", "policyARNs",
+    "identity", "region",
+  ] as const;
+  const pair = fc.tuple(session, session, fc.constantFrom(...fields)).map(([one, other, field]): [Session, Session] => {
+    if (field === "identity" || field === "region") {
+      return [one, { ...one, caller: { ...one.caller, [field]: other.caller[field] } }];
+    }
     return [one, { ...one, request: { ...one.request, [field]: other.request[field] } }];
   });
-  const check = ([one, other]: [Wanted, Wanted]): boolean => (keyOf(one) === keyOf(other)) === (distinct(one) === distinct(other));
+  const check = ([one, other]: [Session, Session]): boolean =>
+    (keyOf(one) === keyOf(other)) === (distinct(one) === distinct(other));
   fc.assert(fc.property(pair, check), parameters(t, 5_000));
-  fc.assert(fc.property(fc.tuple(wanted, wanted), check), parameters(t, 1_000));
-  t.pass("5,000 pairs that differ in one field at most, 1,000 in any");
+  fc.assert(fc.property(fc.tuple(session, session), check), parameters(t, 1_000));
+  t.pass("5,000 pairs that differ in at most one field, 1,000 that differ in any");
   t.end();
 });
 
-test("the order of tags and policies makes no other session", (t) => {
-  const check = (one: Wanted): boolean => {
+test("the order of tags and policies does not change the key", (t) => {
+  const check = (one: Session): boolean => {
     const { tags: all, policyARNs } = one.request;
-    return keyOf(one) === keyOf({ ...one, request: { ...one.request, tags: all.toReversed(), policyARNs: policyARNs.toReversed() } });
+    const reversed = { ...one.request, tags: all.toReversed(), policyARNs: policyARNs.toReversed() };
+    return keyOf(one) === keyOf({ ...one, request: reversed });
   };
-  fc.assert(fc.property(wanted, check), parameters(t, 1_000));
+  fc.assert(fc.property(session, check), parameters(t, 1_000));
   t.pass();
   t.end();
 });
 
 const REQUEST: SessionRequest = {
-  roleARN: "arn:aws:iam::111111111111:role/a", sessionName: "planted-session", durationSeconds: 3600, externalID: "planted-external-id",
-  sourceIdentity: "planted-source", tags: [{ key: "planted-key", value: "planted-value" }], policy: '{"planted":"policy"}', policyARNs: ["arn:planted"],
+  roleARN: "arn:aws:iam::111111111111:role/a", sessionName: "planted-session", durationSeconds: 3600,
+  externalID: "planted-external-id", sourceIdentity: "planted-source",
+  tags: [{ key: "planted-key", value: "planted-value" }], policy: '{"planted":"policy"}', policyARNs: ["arn:planted"],
 };
 
-test("another session of one base role shares, another base role does not", (t) => {
+test("the session name of the base role does not change the key, but the role does", (t) => {
   const key = (identity: string): string => sessionKey(REQUEST, { identity, region: "eu-west-1" });
   const ack = "arn:aws:sts::999999999999:assumed-role/ack";
   t.equal(key(`${ack}/pod-1`), key(`${ack}/pod-2`));
   t.not(key(`${ack}/pod-1`), key(`${ack}-2/pod-1`));
   t.not(key(`${ack}/pod-1`), key("arn:aws-cn:sts::999999999999:assumed-role/ack/pod-1"));
-  t.not(key("arn:aws:iam::999999999999:user/a/b"), key("arn:aws:iam::999999999999:user/a/c"), "a user's path is none");
+  const user = "arn:aws:iam::999999999999:user/a";
+  t.not(key(`${user}/b`), key(`${user}/c`), "the path of a user is not a session name");
   t.end();
 });
 
-test("a key tells the role and nothing else that was asked for", (t) => {
-  const key = sessionKey(REQUEST, { identity: "arn:aws:sts::999999999999:assumed-role/planted-role/pod", region: "eu-west-1" });
+test("a key contains the role ARN and no other parameter", (t) => {
+  const identity = "arn:aws:sts::999999999999:assumed-role/planted-role/pod";
+  const key = sessionKey(REQUEST, { identity, region: "eu-west-1" });
   t.notMatch(key, /planted|eu-west-1|3600/);
   t.equal(roleOfSession(key), REQUEST.roleARN);
   t.end();
 });
 
-test("a key that is kept is the one that would be made, whatever is asked for on one basis in turn", (t) => {
+test("the cached key of a grant equals sessionKey for any sequence of requests", (t) => {
   const grantedBy = {};
-  const keys = new SessionKeys();
-  const check = ([one, other]: [Wanted, Wanted]): boolean =>
-    [one, { ...one }, { ...one, request: { ...one.request, tags: other.request.tags } }, { ...one, asker: other.asker }, other].every((each) => keys.keyOf(grantedBy, each.request, each.asker) === keyOf(each));
-  fc.assert(fc.property(fc.tuple(wanted, wanted), check), parameters(t, 1_000));
+  const keys = new SessionKeyCache();
+  const check = ([one, other]: [Session, Session]): boolean =>
+    [
+      one, { ...one }, { ...one, request: { ...one.request, tags: other.request.tags } },
+      { ...one, caller: other.caller }, other,
+    ].every((each) => keys.keyOf(grantedBy, each.request, each.caller) === keyOf(each));
+  fc.assert(fc.property(fc.tuple(session, session), check), parameters(t, 1_000));
   t.pass();
   t.end();
 });

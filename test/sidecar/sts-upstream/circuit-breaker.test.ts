@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
-import { CircuitBreaker, type CircuitState, NotAsked } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import { CircuitBreaker, type CircuitState, STSNotCalledError } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { DENIED, THROTTLED } from "../fake-sts.ts";
 
@@ -8,110 +8,110 @@ interface Subject {
   readonly clock: FakeClock;
   readonly circuit: CircuitBreaker;
   readonly changes: readonly CircuitState[];
-  /** `ok`, or the code of the error; `open` where nothing was called. */
-  readonly ask: (fault?: Error) => Promise<string>;
+  /** Returns `ok`, the code of the error, or `open` if the call did not run. */
+  readonly run: (fault?: Error) => Promise<string>;
 }
 
 function subject(): Subject {
   const clock = new FakeClock();
   const changes: CircuitState[] = [];
   const circuit = new CircuitBreaker({ clock, onChange: (state) => changes.push(state) });
-  const ask = async (fault?: Error): Promise<string> => {
+  const run = async (fault?: Error): Promise<string> => {
     try {
       await circuit.run(async () => {
         if (fault !== undefined) throw fault;
       });
       return "ok";
     } catch (reason) {
-      if (reason instanceof NotAsked) return "open";
+      if (reason instanceof STSNotCalledError) return "open";
       return reason instanceof ResolverError ? reason.code : String(reason);
     }
   };
-  return { clock, circuit, changes, ask };
+  return { clock, circuit, changes, run };
 }
 
-async function failFiveTimes({ ask }: Subject): Promise<void> {
-  for (let i = 0; i < 5; i++) await ask(THROTTLED);
+async function failFiveTimes({ run }: Subject): Promise<void> {
+  for (let i = 0; i < 5; i++) await run(THROTTLED);
 }
 
-test("it opens after 5 failures in a row, and says since when and why", async (t) => {
+test("opens after 5 failures in a row, with a message that states the time and the reason", async (t) => {
   const one = subject();
-  for (let i = 0; i < 4; i++) await one.ask(THROTTLED);
-  t.equal(one.circuit.state, "closed", "4 are not enough");
-  t.equal(await one.ask(), "ok");
-  for (let i = 0; i < 4; i++) await one.ask(THROTTLED);
-  t.equal(one.circuit.state, "closed", "nor 4 after a success");
-  t.equal(await one.ask(THROTTLED), "ERR_STS_UNAVAILABLE");
+  for (let i = 0; i < 4; i++) await one.run(THROTTLED);
+  t.equal(one.circuit.state, "closed", "4 failures are not enough");
+  t.equal(await one.run(), "ok");
+  for (let i = 0; i < 4; i++) await one.run(THROTTLED);
+  t.equal(one.circuit.state, "closed", "4 failures after a success are not enough");
+  t.equal(await one.run(THROTTLED), "ERR_STS_UNAVAILABLE");
   t.equal(one.circuit.state, "open");
   await t.rejects(one.circuit.run(() => Promise.reject(new Error("called"))), {
     code: "ERR_STS_UNAVAILABLE",
-    message: "STS is not asked since 2026-08-01T12:00:00Z, after 5 failures in a row, but for one trial each 5 s. " +
-      "The last failure: STS answered AssumeRole with Throttling: Rate exceeded",
+    message: "STS circuit open since 2026-08-01T12:00:00Z after 5 failures in a row; probing STS every 5 s. " +
+      "Last failure: STS returned Throttling for AssumeRole: Rate exceeded",
   });
 });
 
-test("one call each 5 s tries whether STS is back, and the others are refused meanwhile", async (t) => {
+test("runs one probe every 5 s while open, and rejects all other calls", async (t) => {
   const one = subject();
   await failFiveTimes(one);
   await one.clock.advance(4_999);
-  t.equal(await one.ask(), "open");
+  t.equal(await one.run(), "open");
   await one.clock.advance(1);
-  const held = Promise.withResolvers<null>();
-  const trial = one.circuit.run(() => held.promise);
+  const pending = Promise.withResolvers<null>();
+  const probe = one.circuit.run(() => pending.promise);
   t.equal(one.circuit.state, "half-open");
-  t.equal(await one.ask(), "open", "one alone");
-  held.reject(THROTTLED);
-  await t.rejects(trial, THROTTLED);
+  t.equal(await one.run(), "open", "only one probe at a time");
+  pending.reject(THROTTLED);
+  await t.rejects(probe, THROTTLED);
   t.equal(one.circuit.state, "open");
   await one.clock.advance(4_999);
-  t.equal(await one.ask(), "open");
+  t.equal(await one.run(), "open");
   await one.clock.advance(1);
-  t.equal(await one.ask(), "ok");
+  t.equal(await one.run(), "ok");
   t.equal(one.circuit.state, "closed");
   t.same(one.changes, ["open", "half-open", "open", "half-open", "closed"]);
 });
 
-test("a refusal is an answer about the role: it closes the circuit and is no failure", async (t) => {
+test("closes on an STS error about the role, and does not count it as a failure", async (t) => {
   const one = subject();
-  for (let i = 0; i < 20; i++) t.equal(await one.ask(DENIED), "ERR_STS_REFUSED");
+  for (let i = 0; i < 20; i++) t.equal(await one.run(DENIED), "ERR_STS_REFUSED");
   t.equal(one.circuit.state, "closed");
   await failFiveTimes(one);
   await one.clock.advance(5_000);
-  await one.ask(DENIED);
+  await one.run(DENIED);
   t.equal(one.circuit.state, "closed");
 });
 
-test("what fails before STS is asked says nothing of STS, and a trial that it ends is made again after 5 s", async (t) => {
+test("ignores failures before the STS call, and probes again after 5 s if a probe ends with one", async (t) => {
   const one = subject();
   const base = new ResolverError("ERR_BASE_UNAVAILABLE", "no identity");
-  for (let i = 0; i < 10; i++) await one.ask(base);
-  for (let i = 0; i < 10; i++) await one.ask(new TypeError("a fault of ours"));
-  for (let i = 0; i < 10; i++) await one.ask(new NotAsked("dropped while it waited for its turn"));
+  for (let i = 0; i < 10; i++) await one.run(base);
+  for (let i = 0; i < 10; i++) await one.run(new TypeError("internal error"));
+  for (let i = 0; i < 10; i++) await one.run(new STSNotCalledError("evicted while queued"));
   t.equal(one.circuit.state, "closed");
   await failFiveTimes(one);
   await one.clock.advance(5_000);
-  t.equal(await one.ask(base), "ERR_BASE_UNAVAILABLE");
+  t.equal(await one.run(base), "ERR_BASE_UNAVAILABLE");
   t.equal(one.circuit.state, "open");
-  t.equal(await one.ask(), "open");
+  t.equal(await one.run(), "open");
   await one.clock.advance(5_000);
-  t.equal(await one.ask(), "ok");
+  t.equal(await one.run(), "ok");
 });
 
-test("a call that was under way when the circuit opened closes it by succeeding, and changes nothing by failing", async (t) => {
+test("closes when a call from before the opening succeeds, and ignores one that fails", async (t) => {
   const one = subject();
   const [good, bad] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
   const calls = [one.circuit.run(() => good.promise), one.circuit.run(() => bad.promise)];
   await failFiveTimes(one);
   await one.clock.advance(5_000);
-  const trial = Promise.withResolvers<null>();
-  const tried = one.circuit.run(() => trial.promise);
+  const probe = Promise.withResolvers<null>();
+  const probed = one.circuit.run(() => probe.promise);
   bad.reject(THROTTLED);
   await t.rejects(calls[1] ?? Promise.resolve(), THROTTLED);
   t.equal(one.circuit.state, "half-open");
   good.resolve(null);
   await calls[0];
   t.equal(one.circuit.state, "closed");
-  trial.reject(THROTTLED);
-  await t.rejects(tried, THROTTLED);
-  t.equal(one.circuit.state, "closed", "STS has answered since");
+  probe.reject(THROTTLED);
+  await t.rejects(probed, THROTTLED);
+  t.equal(one.circuit.state, "closed", "STS responded since the probe started");
 });

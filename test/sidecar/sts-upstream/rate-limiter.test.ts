@@ -1,41 +1,51 @@
 import { test } from "tap";
-import { RateLimiter } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { CircuitOpenError, type CircuitState } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import { NO_GUARD, RateLimiter, STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { THROTTLED } from "../fake-sts.ts";
+
+const AWAITED = { isAwaited: () => true, signal: new AbortController().signal };
 
 interface Subject {
   readonly clock: FakeClock;
-  readonly budget: RateLimiter;
-  /** Names of calls in the order that they started in. */
+  readonly limiter: RateLimiter;
+  /** Names of the calls, in the order of their start. */
   readonly started: readonly string[];
   readonly startedAtMs: readonly number[];
-  /** Of the calls that run now, oldest first. */
+  /** Ends the calls in flight, oldest first. */
   readonly running: (() => void)[];
-  readonly ask: (name: string, how?: { readonly isAwaited?: () => boolean; readonly unwanted?: AbortSignal; readonly endsAtOnce?: boolean }) => Promise<void>;
+  readonly run: (
+    name: string,
+    options?: { readonly isAwaited?: () => boolean; readonly signal?: AbortSignal; readonly endsAtOnce?: boolean },
+  ) => Promise<void>;
 }
 
 function subject(): Subject {
   const clock = new FakeClock();
-  const budget = new RateLimiter(clock);
+  const limiter = new RateLimiter(clock);
   const started: string[] = [];
   const startedAtMs: number[] = [];
   const running: (() => void)[] = [];
-  const ask: Subject["ask"] = (name, { isAwaited = () => true, unwanted = new AbortController().signal, endsAtOnce = false } = {}) => {
+  const run: Subject["run"] = (
+    name,
+    { isAwaited = () => true, signal = new AbortController().signal, endsAtOnce = false } = {},
+  ) => {
     const call = (): Promise<void> => {
       started.push(name);
       startedAtMs.push(clock.steady());
       return endsAtOnce ? Promise.resolve() : new Promise((resolve) => running.push(resolve));
     };
-    return budget.run(call, { isAwaited, unwanted });
+    return limiter.run(call, { isAwaited, signal });
   };
-  return { clock, budget, started, startedAtMs, running, ask };
+  return { clock, limiter, started, startedAtMs, running, run };
 }
 
-test("at most 8 calls are in flight, and who waits longest goes next", async (t) => {
-  const { budget, clock, started, running, ask } = subject();
-  const asked = Array.from({ length: 12 }, (_, i) => ask(`${i}`));
+test("runs at most 8 calls at a time, and starts queued calls in order of arrival", async (t) => {
+  const { limiter, clock, started, running, run } = subject();
+  const calls = Array.from({ length: 12 }, (_, i) => run(`${i}`));
   await clock.advance(10_000);
-  t.equal(budget.inFlight, 8);
-  t.equal(budget.waiting, 4);
+  t.equal(limiter.inFlight, 8);
+  t.equal(limiter.waiting, 4);
   running.shift()?.();
   await clock.advance(0);
   t.same(started.slice(8), ["8"]);
@@ -43,15 +53,15 @@ test("at most 8 calls are in flight, and who waits longest goes next", async (t)
     running.shift()?.();
     await clock.advance(0);
   }
-  await Promise.all(asked);
+  await Promise.all(calls);
   t.same(started, Array.from({ length: 12 }, (_, i) => `${i}`));
-  t.equal(budget.inFlight, 0);
-  t.equal(clock.scheduled, 0, "no timer is left behind");
+  t.equal(limiter.inFlight, 0);
+  t.equal(clock.scheduled, 0, "no timer remains");
 });
 
-test("25 calls start at once after a quiet time, then 10 a second", async (t) => {
-  const { clock, startedAtMs, ask } = subject();
-  const asked = Array.from({ length: 100 }, (_, i) => ask(`${i}`, { endsAtOnce: true }));
+test("starts 25 calls at once after an idle time, then 10 a second", async (t) => {
+  const { clock, startedAtMs, run } = subject();
+  const calls = Array.from({ length: 100 }, (_, i) => run(`${i}`, { endsAtOnce: true }));
   await clock.advance(0);
   t.equal(startedAtMs.length, 25);
   for (let second = 1; second <= 7; second++) {
@@ -59,67 +69,99 @@ test("25 calls start at once after a quiet time, then 10 a second", async (t) =>
     t.equal(startedAtMs.length, 25 + 10 * second);
   }
   await clock.advance(500);
-  await Promise.all(asked);
+  await Promise.all(calls);
   t.equal(startedAtMs.length, 100);
   await clock.advance(3_600_000);
-  const burst = Array.from({ length: 30 }, () => ask("x", { endsAtOnce: true }));
+  const burst = Array.from({ length: 30 }, () => run("x", { endsAtOnce: true }));
   await clock.advance(0);
-  t.equal(startedAtMs.length, 125, "and no more than 25 were saved up");
+  t.equal(startedAtMs.length, 125, "the burst is limited to 25");
   await clock.advance(500);
   await Promise.all(burst);
 });
 
-test("a call that somebody waits for goes before those that only refresh, also when that comes later", async (t) => {
-  const { clock, started, running, ask } = subject();
-  const isWanted = new Set(["d"]);
-  const asked = "12345678".split("").map((name) => ask(name));
-  asked.push(..."abcd".split("").map((name) => ask(name, { isAwaited: () => isWanted.has(name) })));
-  isWanted.add("c");
+test("starts awaited calls before background refreshes, even if they become awaited while queued", async (t) => {
+  const { clock, started, running, run } = subject();
+  const awaited = new Set(["d"]);
+  const calls = "12345678".split("").map((name) => run(name));
+  calls.push(..."abcd".split("").map((name) => run(name, { isAwaited: () => awaited.has(name) })));
+  awaited.add("c");
   await clock.advance(0);
   for (let i = 0; i < 12; i++) {
     running.shift()?.();
     await clock.advance(0);
   }
-  await Promise.all(asked);
+  await Promise.all(calls);
   t.equal(started.slice(8).join(""), "cdab");
 });
 
-test("a call that fails frees its place", async (t) => {
-  const { budget, clock } = subject();
-  const how = { isAwaited: () => true, unwanted: new AbortController().signal };
-  await t.rejects(budget.run(() => Promise.reject(new Error("failed")), how), { message: "failed" });
-  t.equal(budget.inFlight, 0);
-  await t.rejects(budget.run(() => { throw new Error("threw"); }, how), { message: "threw" });
-  t.equal(budget.inFlight, 0);
+test("frees the slot of a failed call", async (t) => {
+  const { limiter, clock } = subject();
+  await t.rejects(limiter.run(() => Promise.reject(new Error("failed")), AWAITED), { message: "failed" });
+  t.equal(limiter.inFlight, 0);
+  await t.rejects(limiter.run(() => { throw new Error("threw"); }, AWAITED), { message: "threw" });
+  t.equal(limiter.inFlight, 0);
   t.equal(clock.scheduled, 0);
 });
 
-test("who no longer wants its call loses its turn, and one that has started goes on", async (t) => {
-  const { budget, clock, started, running, ask } = subject();
+test("removes an aborted call from the queue, but not one in flight", async (t) => {
+  const { limiter, clock, started, running, run } = subject();
   const abort = new AbortController();
-  const first = ask("first", { unwanted: abort.signal });
-  const others = Array.from({ length: 7 }, () => ask("other"));
-  const waits = ask("waits", { unwanted: abort.signal });
+  const first = run("first", { signal: abort.signal });
+  const others = Array.from({ length: 7 }, () => run("other"));
+  const queued = run("waits", { signal: abort.signal });
   await clock.advance(0);
-  abort.abort(new Error("dropped"));
-  await t.rejects(waits, { message: "dropped" });
-  t.equal(budget.waiting, 0);
-  t.equal(budget.inFlight, 8);
+  abort.abort(new Error("evicted"));
+  await t.rejects(queued, { message: "evicted" });
+  t.equal(limiter.waiting, 0);
+  t.equal(limiter.inFlight, 8);
   while (running.length > 0) running.shift()?.();
   await Promise.all([first, ...others]);
   t.notOk(started.includes("waits"));
-  await t.rejects(ask("late", { unwanted: abort.signal }), { message: "dropped" });
+  await t.rejects(run("late", { signal: abort.signal }), { message: "evicted" });
   t.equal(clock.scheduled, 0);
 });
 
-test("all that wait can be refused at once", async (t) => {
-  const { budget, clock, running, ask } = subject();
-  const flying = Array.from({ length: 8 }, () => ask("flies"));
-  const waiting = Array.from({ length: 3 }, () => ask("waits"));
+test("rejects all queued calls with rejectWaiting", async (t) => {
+  const { limiter, clock, running, run } = subject();
+  const flying = Array.from({ length: 8 }, () => run("flies"));
+  const waiting = Array.from({ length: 3 }, () => run("waits"));
   await clock.advance(0);
-  budget.refuseWaiting(new Error("STS is down"));
+  limiter.rejectWaiting(new Error("STS is down"));
   for (const one of waiting) await t.rejects(one, { message: "STS is down" });
   while (running.length > 0) running.shift()?.();
   await Promise.all(flying);
-  t.equal(budget.inFlight, 0);
+  t.equal(limiter.inFlight, 0);
+});
+
+test("rejects queued calls when the circuit opens, and reports each state with its reason", async (t) => {
+  const clock = new FakeClock();
+  const changes: [CircuitState, string | null][] = [];
+  const guard = new STSCallGuard({ clock, onCircuit: (...change) => changes.push(change) });
+  const response = Promise.withResolvers<never>();
+  let started = 0;
+  const call = (): Promise<never> => {
+    started += 1;
+    return response.promise;
+  };
+  const calls = Array.from({ length: 40 }, () => guard.run(call, AWAITED));
+  await clock.advance(0);
+  t.equal(guard.inFlight, 8);
+  t.equal(guard.waiting, 32);
+  t.equal(guard.circuit, "closed");
+  response.reject(THROTTLED);
+  const results = await Promise.allSettled(calls);
+  const notRun = results.filter((result) => result.status === "rejected" && result.reason instanceof CircuitOpenError);
+  t.ok(started <= 16, `${started} calls: the first 8, and those that started after the first failures`);
+  t.equal(notRun.length, 40 - started);
+  t.equal(guard.circuit, "open");
+  t.equal(guard.inFlight, 0);
+  await clock.advance(5_000);
+  t.equal(await guard.run(() => Promise.resolve("called"), AWAITED), "called");
+  t.same(changes.map(([state]) => state), ["open", "half-open", "closed"]);
+  t.match(changes[0]?.[1], /^STS circuit open since .*Rate exceeded$/);
+  t.equal(changes[2]?.[1], null);
+});
+
+test("NO_GUARD runs every call at once", async (t) => {
+  t.equal(await NO_GUARD.run(() => Promise.resolve("called"), AWAITED), "called");
 });
