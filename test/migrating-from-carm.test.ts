@@ -7,23 +7,28 @@ const ROOT = path.join(import.meta.dirname, "..");
 const PAGE = readFileSync(path.join(ROOT, "docs/migrating-from-carm.md"), "utf8");
 const BLOCKS = [...PAGE.matchAll(/^```\n\$ npx ack-role-resolver ([^\n]*)\n([^]*?)^```$/gm)];
 
-test("what the page on CARM shows is what the commands print, in its order", async (t) => {
+test("each sample output in the page is the output of its command, in order", async (t) => {
   process.chdir(ROOT);
   const file = path.join(t.testdir(), "selectors.yaml");
   t.equal(BLOCKS.length, 3);
-  for (const [, line = "", shown = ""] of BLOCKS) {
+  for (const [, line = "", sample = ""] of BLOCKS) {
     const [command = "", saved] = line.split(" > ");
-    const { stdout, stderr } = await runCommand(command.split(" ").map((word) => (word === "selectors.yaml" ? file : word)));
+    const argv = command.split(" ").map((word) => (word === "selectors.yaml" ? file : word));
+    const { stdout, stderr } = await runCommand(argv);
     if (saved !== undefined) writeFileSync(file, stdout);
     const printed = saved === undefined ? stdout : stderr;
-    const [start = "", elided] = shown.split("...\n");
-    if (elided === undefined) t.equal(printed, shown, line);
+    const [start = "", elided] = sample.split("...\n");
+    if (elided === undefined) t.equal(printed, sample, line);
     else t.equal(printed.slice(0, start.length), start, line);
   }
 });
 
-test("the first command proves its selectors", async (t) => {
+test("the first command of the page proves its selectors", async (t) => {
   process.chdir(ROOT);
   const [command = ""] = BLOCKS[0]?.[1]?.split(" > ") ?? [];
-  t.match(await runCommand([...command.split(" "), "-o", "json"]), { status: 0, stdout: /"differences": \[\]/, stderr: "" });
+  t.match(await runCommand([...command.split(" "), "-o", "json"]), {
+    status: 0,
+    stdout: /"differences": \[\]/,
+    stderr: "",
+  });
 });

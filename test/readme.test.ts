@@ -8,18 +8,18 @@ const ROOT = path.join(import.meta.dirname, "..");
 const README = readFileSync(path.join(ROOT, "README.md"), "utf8");
 const BLOCKS = [...README.matchAll(/^```\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 
-test("what the README shows a command print is what it prints", async (t) => {
+test("each sample output in the README is the output of its command", async (t) => {
   process.chdir(ROOT);
-  const shown = BLOCKS.filter((block) => block.startsWith("$ npx ack-role-resolver "));
-  t.ok(shown.length >= 2);
-  for (const block of shown) {
+  const samples = BLOCKS.filter((block) => block.startsWith("$ npx ack-role-resolver "));
+  t.ok(samples.length >= 2);
+  for (const block of samples) {
     const [command = "", ...output] = block.split("\n");
     const { stdout } = await runCommand(command.split(" ").slice(3));
     t.equal(stdout, output.join("\n"), command);
   }
 });
 
-test("every command and script that the README names is there", async (t) => {
+test("every command and script in the README exists", async (t) => {
   for (const [, command = ""] of README.matchAll(/npx ack-role-resolver ([a-z]+)/g)) {
     t.equal((await runCommand([command, "--help"])).status, 0, command);
   }
@@ -27,15 +27,16 @@ test("every command and script that the README names is there", async (t) => {
   for (const [, script = ""] of README.matchAll(/npm run ([a-z:]+)/g)) t.ok(scripts.has(script), script);
 });
 
-test("every flag that the README shows is one of its command", async (t) => {
+test("every flag in the README is a flag of its command", async (t) => {
   for (const [, line = ""] of README.matchAll(/npx ack-role-resolver ([^|\n]+)/g)) {
     const words = line.split(" ");
     const command = words[0] === "certs" ? ["certs", "make"] : words.slice(0, 1);
     const { stdout } = await runCommand([...command, "--help"]);
-    for (const flag of words.filter((word) => word.startsWith("--"))) t.match(stdout, `${flag} `, `${command.join(" ")} ${flag}`);
+    const flags = words.filter((word) => word.startsWith("--"));
+    for (const flag of flags) t.match(stdout, `${flag} `, `${command.join(" ")} ${flag}`);
   }
 });
 
-test("the folders that the README lists are there", async (t) => {
+test("every folder in the README exists", async (t) => {
   for (const [, folder = ""] of README.matchAll(/`([a-z/]+\/)`/g)) t.ok(existsSync(path.join(ROOT, folder)), folder);
 });

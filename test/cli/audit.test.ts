@@ -2,7 +2,7 @@ import { test } from "tap";
 import { runCommand } from "./run-command.ts";
 import { STATE } from "./state.ts";
 
-/** What checks of changes say of overlaps is theirs to test. */
+/** The overlap checks have their own tests. */
 const ARGUMENTS = ["audit", "-", "--check", "IRS-17=off", "--check", "IRS-18=off"];
 const GOOD = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
@@ -24,19 +24,19 @@ function parsed(stdout: string): Report {
   return JSON.parse(stdout);
 }
 
-const REPORT = `8 objects: 3 selectors, 3 resources (2 without our annotations)
-1  malformed selectors, which take no part
-0  selectors that take part, but the webhook would refuse
+const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annotations)
+1  malformed selectors (not effective)
+0  effective selectors that the webhook would deny
 1  resources in conflict
-0  resources whose role the maps do not tell
-0  resources in another account or region than wanted
+0  resources without a role in the CARM maps
+0  resources in a different account or region than resolved
 0  roles and resources in accounts that are not allowed
 1  resources on the controller's own role
-0  selectors that select nothing
-1  resources whose annotations are stale
-0  objects that other checks find fault with
+0  selectors that select no resource
+1  resources with stale annotations
+0  objects with findings of other checks
 
-Malformed selectors, which take no part
+Malformed selectors (not effective)
 -:22: deny IRS-02 IAMRoleSelector team-b spec.arn
     "arn:aws:iam:444455556666:role/team-b" is not an ARN: it has fewer than six parts separated by ':'
     fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
@@ -51,56 +51,84 @@ Resources on the controller's own role
     nothing gives it a role, so the controller's own is used
     fix: select it, or put this check off with --check AUD-05=off where the controller's own role is meant
 
-Resources whose annotations are stale
+Resources with stale annotations
 -:33: warn AUD-07 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
     ack-role-resolver.io/conflicting-selectors is "queues,old" and should be "queues,team-a"; ack-role-resolver.io/reason is absent and should be "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
     fix: write the object once more, as with \`kubectl annotate --overwrite\`, so that the webhook annotates it anew
 `;
 
-test("text has the counts first, then each section with a finding; what was not applied goes to stderr", async (t) => {
+test("text shows the counts, then each section with findings; stderr lists the skipped checks", async (t) => {
   const { status, stdout, stderr } = await runCommand(ARGUMENTS, { stdin: STATE });
   t.equal(status, 1);
   t.equal(stdout, REPORT);
-  t.match(stderr, /^not applied: [^\n]*AUD-04 \(needs --allowed-accounts\)[^\n]*\n$/);
+  t.match(stderr, /^skipped checks: [^\n]*AUD-04 \(needs --allowed-accounts\)[^\n]*\n$/);
 });
 
-test("JSON has the counts, and the findings in the shape of lint with their section", async (t) => {
+test("JSON contains the counts, and findings in the format of lint with their section", async (t) => {
   const { status, stdout, stderr } = await runCommand([...ARGUMENTS, "-o", "json"], { stdin: STATE });
   t.equal(status, 1);
   t.equal(stderr, "");
   const { summary, findings, notApplied, ...rest } = parsed(stdout);
   t.strictSame(rest, {});
   t.strictSame(summary, {
-    objects: 8, selectors: 3, resources: 3, unannotated: 2, malformed: 1, faulty: 0, conflicts: 1, refused: 0, drift: 0, unexpectedAccounts: 0,
-    onDefault: 1, selectingNothing: 0, staleAnnotations: 1, checks: 0, denied: 2, warned: 2,
+    objects: 8,
+    selectors: 3,
+    resources: 3,
+    unannotated: 2,
+    malformed: 1,
+    faulty: 0,
+    conflicts: 1,
+    refused: 0,
+    drift: 0,
+    unexpectedAccounts: 0,
+    onDefault: 1,
+    selectingNothing: 0,
+    staleAnnotations: 1,
+    checks: 0,
+    denied: 2,
+    warned: 2,
   });
   t.strictSame(findings[1], {
-    section: "conflicts", file: "-", line: 31, kind: "Queue", name: "q1", namespace: "team-a", path: "metadata.name", code: "AUD-01", severity: "deny",
-    message: "2 IAMRoleSelectors select it: queues, team-a", fix: "narrow or delete all of them but one; `resolve --explain` says why each selects it", waivable: false, waived: false,
+    section: "conflicts",
+    file: "-",
+    line: 31,
+    kind: "Queue",
+    name: "q1",
+    namespace: "team-a",
+    path: "metadata.name",
+    code: "AUD-01",
+    severity: "deny",
+    message: "2 IAMRoleSelectors select it: queues, team-a",
+    fix: "narrow or delete all of them but one; `resolve --explain` says why each selects it",
+    waivable: false,
+    waived: false,
   });
   t.same(findings.map(({ section }) => section), ["malformed", "conflicts", "onDefault", "staleAnnotations"]);
   t.match(notApplied.find(({ code }) => code === "AUD-04"), { needs: "--allowed-accounts" });
 });
 
-test("a state in order exits 0, and one that only has warnings does unless they are to fail", async (t) => {
+test("exits 0 without findings, and with only warnings unless --fail-on warn", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
-  t.match(stdout, /^2 objects: 1 selectors, 1 resources .*\n(?:0 .*\n){10}$/);
+  t.match(stdout, /^2 objects: 1 selector, 1 resource .*\n(?:0 .*\n){10}$/);
   const unselected = GOOD.replace("[default]", "[other]");
   t.equal((await runCommand(["audit", "-"], { stdin: unselected })).status, 0);
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: unselected })).status, 1);
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: GOOD })).status, 0);
 });
 
-test("roles in accounts that are not allowed are denied", async (t) => {
+test("denies roles in accounts that are not allowed", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-", "--allowed-accounts", "999999999999"], { stdin: GOOD });
   t.equal(status, 1);
   t.match(stdout, "\n1  roles and resources in accounts that are not allowed\n");
-  t.match(stdout, "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n    the role is in account 111122223333, which is not one of --allowed-accounts\n");
+  t.match(
+    stdout,
+    "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n    the role is in account 111122223333, which is not one of --allowed-accounts\n",
+  );
   t.equal((await runCommand(["audit", "-", "--allowed-accounts", "111122223333"], { stdin: GOOD })).status, 0);
 });
 
-test("unreadable input prints nothing but the faults and exits 2", async (t) => {
+test("exits 2 and prints only the faults if any input is unreadable", async (t) => {
   const dir = t.testdir({ "a.yaml": STATE, "b.json": "{" });
   const { status, stdout, stderr } = await runCommand(["audit", "--from", dir]);
   t.equal(status, 2);

@@ -4,29 +4,30 @@ import path from "node:path";
 import { test } from "tap";
 import { runCommand } from "./run-command.ts";
 
-test("certs make writes a CA and a serving pair for every host, and prints their paths", async (t) => {
+test("certs make writes a CA and a serving pair for every host and prints their paths", async (t) => {
   const dir = path.join(t.testdir(), "tls");
-  const { status, stdout } = await runCommand(["certs", "make", "--dir", dir, "--host", "webhook.example", "--host", "127.0.0.1"]);
+  const hosts = ["--host", "webhook.example", "--host", "127.0.0.1"];
+  const { status, stdout } = await runCommand(["certs", "make", "--dir", dir, ...hosts]);
   t.equal(status, 0);
   t.equal(stdout, ["ca.crt", "tls.crt", "tls.key"].map((file) => `${path.join(dir, file)}\n`).join(""));
   const certificate = new X509Certificate(readFileSync(path.join(dir, "tls.crt")));
   t.equal(certificate.subjectAltName, "DNS:webhook.example, IP Address:127.0.0.1");
   t.ok(certificate.verify(new X509Certificate(readFileSync(path.join(dir, "ca.crt"))).publicKey));
   t.equal(statSync(path.join(dir, "tls.key")).mode & 0o777, 0o600);
-  t.same(readdirSync(dir).toSorted(), ["ca.crt", "tls.crt", "tls.key"], "the CA's key is not kept");
+  t.same(readdirSync(dir).toSorted(), ["ca.crt", "tls.crt", "tls.key"], "the key of the CA is not stored");
 });
 
-test("what is there is left alone, unless --force", async (t) => {
+test("certs make replaces existing files only with --force", async (t) => {
   const dir = t.testdir({ "tls.key": "mine" });
-  const refused = await runCommand(["certs", "make", "--dir", dir, "--host", "a.example"]);
-  t.equal(refused.status, 2);
-  t.match(refused.stderr, /tls\.key.*--force/);
+  const rejected = await runCommand(["certs", "make", "--dir", dir, "--host", "a.example"]);
+  t.equal(rejected.status, 2);
+  t.match(rejected.stderr, /tls\.key.*--force/);
   t.equal(readFileSync(path.join(dir, "tls.key"), "utf8"), "mine");
   t.equal((await runCommand(["certs", "make", "--dir", dir, "--host", "a.example", "--force"])).status, 0);
   t.not(readFileSync(path.join(dir, "tls.key"), "utf8"), "mine");
 });
 
-test("every missing or malformed flag is named at once", async (t) => {
+test("certs make reports every missing or malformed flag", async (t) => {
   const { status, stderr } = await runCommand(["certs", "make"]);
   t.equal(status, 2);
   t.match(stderr, /^ack-role-resolver: --dir: required[^]*\nack-role-resolver: --host: required/);

@@ -2,10 +2,11 @@ import { type Test, test } from "tap";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
 } from "../shared/inventory/cluster/fake-cluster.ts";
-import { type Ran, runCommand } from "./run-command.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
 
 const selector = (name: string, arn: string, namespace: string): object => ({
-  metadata: { name, resourceVersion: "7", managedFields: [{ manager: "kubectl" }] }, spec: { arn, namespaceSelector: { names: [namespace] } },
+  metadata: { name, resourceVersion: "7", managedFields: [{ manager: "kubectl" }] },
+  spec: { arn, namespaceSelector: { names: [namespace] } },
 });
 const MANIFEST = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
@@ -13,25 +14,37 @@ metadata: {name: a}
 spec: {arn: "arn:aws:iam::444455556666:role/a", namespaceSelector: {names: [team-a]}}
 `;
 
-/** Runs commands with `--cluster` against an API server on loopback, through a kubeconfig. */
-async function onFakeCluster(t: Test, prepare: (cluster: FakeCluster) => void = () => {}): Promise<(command: string, ...rest: readonly string[]) => Promise<Ran>> {
+/** Returns a function that runs a command with --cluster against a fake API server on loopback. */
+async function onFakeCluster(
+  t: Test,
+  prepare: (cluster: FakeCluster) => void = () => {},
+): Promise<(command: string, ...rest: readonly string[]) => Promise<CommandResult>> {
   const cluster = new FakeCluster();
   await cluster.start();
   t.teardown(() => cluster.server.stop());
   cluster.objects.set(DEFINITIONS, [definition("s3.services.k8s.aws", "Bucket")]);
   cluster.objects.set(NAMESPACES, [{ metadata: { name: "team-a", resourceVersion: "1" } }]);
-  cluster.objects.set(SELECTORS, [selector("b", "arn:aws:iam::111122223333:role/b", "team-b"), selector("a", "arn:aws:iam::111122223333:role/a", "team-a")]);
+  cluster.objects.set(SELECTORS, [
+    selector("b", "arn:aws:iam::111122223333:role/b", "team-b"),
+    selector("a", "arn:aws:iam::111122223333:role/a", "team-a"),
+  ]);
   cluster.objects.set(BUCKETS, [resource("b2", { namespace: "team-b" }), resource("b1")]);
   prepare(cluster);
   const kubeconfig = {
-    apiVersion: "v1", kind: "Config", clusters: [{ name: "c", cluster: { server: cluster.server.url } }], users: [{ name: "u", user: {} }],
-    contexts: [{ name: "there", context: { cluster: "c", user: "u" } }],
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "c", cluster: { server: cluster.server.url } }],
+    users: [{ name: "u", user: {} }],
+    contexts: [{ name: "test", context: { cluster: "c", user: "u" } }],
   };
   const dir = t.testdir({ kubeconfig: JSON.stringify(kubeconfig) });
-  return (command, ...rest) => runCommand([command, "--cluster", "--kubeconfig", `${dir}/kubeconfig`, "--context", "there", ...rest], { stdin: MANIFEST });
+  return (command, ...rest) =>
+    runCommand([command, "--cluster", "--kubeconfig", `${dir}/kubeconfig`, "--context", "test", ...rest], {
+      stdin: MANIFEST,
+    });
 }
 
-test("resolve, audit, impact and lint read a cluster, in an order that does not depend on it", async (t) => {
+test("resolve, audit, impact and lint read a cluster and sort its objects", async (t) => {
   const run = await onFakeCluster(t);
   const resolved = await run("resolve");
   t.equal(resolved.status, 0, resolved.stderr);
@@ -41,7 +54,7 @@ test("resolve, audit, impact and lint read a cluster, in an order that does not 
     "team-b     Bucket/b2  selected  b          arn:aws:iam::111122223333:role/b  -",
     "",
   ].join("\n"));
-  t.equal(resolved.stderr, "", "no progress where nobody watches");
+  t.equal(resolved.stderr, "", "no progress without a terminal");
   const impact = await run("impact", "-");
   t.equal(impact.status, 1);
   t.match(impact.stdout, /^2 resources: 1 other account, 1 unchanged\n/);
@@ -49,34 +62,46 @@ test("resolve, audit, impact and lint read a cluster, in an order that does not 
   t.equal(audit.status, 1);
   t.match(JSON.parse(audit.stdout), { summary: { selectors: 2, resources: 2, unexpectedAccounts: 2, onDefault: 0 } });
   const lint = await run("lint", "-o", "json", "--allowed-accounts", "999999999999");
-  t.match(JSON.parse(lint.stdout), { findings: [{ file: null, line: null, kind: "IAMRoleSelector", name: "a", code: "IRS-04" }] });
-  t.match((await run("lint", "--allowed-accounts", "999999999999")).stdout, /^deny IRS-04 IAMRoleSelector a spec\.arn\n/, "text names no file");
+  t.match(JSON.parse(lint.stdout), {
+    findings: [{ file: null, line: null, kind: "IAMRoleSelector", name: "a", code: "IRS-04" }],
+  });
+  t.match(
+    (await run("lint", "--allowed-accounts", "999999999999")).stdout,
+    /^deny IRS-04 IAMRoleSelector a spec\.arn\n/,
+    "text without a file",
+  );
 });
 
-test("one of a cluster and manifests, not both", async (t) => {
+test("exits 2 with both --cluster and --from", async (t) => {
   const run = await onFakeCluster(t);
   for (const command of ["resolve", "audit", "lint", "impact"]) {
     const { status, stdout, stderr } = await run(command, "--from", "x");
     t.equal(status, 2);
     t.equal(stdout, "");
-    t.match(stderr, "--from, --cluster: give exactly one of them");
+    t.match(stderr, "--from, --cluster: exactly one is required");
   }
 });
 
-test("a cluster that may not be read exits 2 and says what is missing", async (t) => {
+test("exits 2 and names the missing permission if a cluster may not be read", async (t) => {
   const run = await onFakeCluster(t, ({ errors }) => errors.set(BUCKETS, { status: 403 }));
   const { status, stdout, stderr } = await run("audit");
   t.equal(status, 2);
   t.equal(stdout, "");
-  t.match(stderr, /^ack-role-resolver: The cluster cannot be read: not allowed to list buckets\.s3\.services\.k8s\.aws [^\n]*\n$/);
+  t.match(
+    stderr,
+    /^ack-role-resolver: The cluster cannot be read: not allowed to list buckets\.s3\.services\.k8s\.aws [^\n]*\n$/,
+  );
 });
 
-test("kinds that nobody knows and that may not be read are told", async (t) => {
+test("warns about unknown ACK kinds that may not be read", async (t) => {
   const run = await onFakeCluster(t, ({ objects, errors }) => {
-    objects.set(DEFINITIONS, [definition("s3.services.k8s.aws", "Bucket"), definition("new.services.k8s.aws", "Thing")]);
+    objects.set(DEFINITIONS, [
+      definition("s3.services.k8s.aws", "Bucket"),
+      definition("new.services.k8s.aws", "Thing"),
+    ]);
     errors.set("/apis/new.services.k8s.aws/v1alpha1/things", { status: 403 });
   });
   const { status, stderr } = await run("resolve");
   t.equal(status, 0, stderr);
-  t.match(stderr, /^warning: the cluster's [^\n]*new\.services\.k8s\.aws[^\n]* could not be read, so nothing is said of them\n$/);
+  t.match(stderr, /^warning: cannot list [^\n]*new\.services\.k8s\.aws[^\n]*; its objects are not in the result\n$/);
 });

@@ -2,132 +2,157 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import path from "node:path";
 import { type Test, test } from "tap";
-import { type AskSidecar, askSidecar, runCredentialProcess, type SidecarAnswer } from "../../cli/credential-process.ts";
+import {
+  runCredentialProcess, type SendRequest, sendRequest, type SidecarResponse,
+} from "../../cli/credential-process.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
-import { captured, type Ran, runCommand } from "./run-command.ts";
+import { captureOutput, type CommandResult, runCommand } from "./run-command.ts";
 
 const TOKEN = "planted-token-0123456789";
 const BUCKET = "Bucket.v1alpha1.s3.services.k8s.aws";
 const NOW = Date.parse("2026-08-01T12:00:00Z");
 const SESSION = {
-  AccessKeyId: "ASIATEAMA", SecretAccessKey: "planted-secret", Token: "planted-session", AccountId: "111122223333", Expiration: "2026-08-01T13:00:00Z",
+  AccessKeyId: "ASIATEAMA", SecretAccessKey: "planted-secret", Token: "planted-session", AccountId: "111122223333",
+  Expiration: "2026-08-01T13:00:00Z",
 };
-const UNAVAILABLE = refused(503, "ERR_STS_UNAVAILABLE", "STS has not answered; ask again.");
+const UNAVAILABLE = failed(503, "ERR_STS_UNAVAILABLE", "STS did not respond.");
 
-function answered(body: object, status = 200): SidecarAnswer {
+function responded(body: object, status = 200): SidecarResponse {
   return { status, body: JSON.stringify(body) };
 }
 
-function refused(status: number, code: string, message: string): SidecarAnswer {
-  return answered({ code, message, Code: code, Message: message }, status);
+function failed(status: number, code: string, message: string): SidecarResponse {
+  return responded({ code, message, Code: code, Message: message }, status);
 }
 
-/** Runs the command against answers that come one after another, the last for ever, on a clock that moves by itself. */
-async function run(t: Test, answers: readonly (SidecarAnswer | Error | "hang")[], startMs = NOW): Promise<Ran & { readonly asked: number; readonly tookMs: number }> {
+/** Runs the command on a fake clock. Each request gets the next response; the last response repeats. */
+async function run(
+  t: Test, responses: readonly (SidecarResponse | Error | "hang")[], startMs = NOW,
+): Promise<CommandResult & { readonly requests: number; readonly tookMs: number }> {
   const file = path.join(t.testdir({ token: TOKEN }), "token");
-  const settings = readSettings("credential-process", { endpoint: "http://127.0.0.1:9780", selector: "team-a", tokenFile: file }, {});
+  const flags = { endpoint: "http://127.0.0.1:9780", selector: "team-a", tokenFile: file };
+  const settings = readSettings("credential-process", flags, {});
   const clock = new FakeClock(startMs);
-  let asked = 0;
-  const ask: AskSidecar = async () => {
-    const answer = answers[Math.min(asked, answers.length - 1)];
-    asked += 1;
-    if (answer === undefined || answer === "hang") return await new Promise(() => {});
-    if (answer instanceof Error) throw answer;
-    return answer;
+  let requests = 0;
+  const send: SendRequest = async () => {
+    const response = responses[Math.min(requests, responses.length - 1)];
+    requests += 1;
+    if (response === undefined || response === "hang") return await new Promise(() => {});
+    if (response instanceof Error) throw response;
+    return response;
   };
-  const running = captured((io) => runCredentialProcess(settings, io, { clock, ask }));
+  const running = captureOutput((io) => runCredentialProcess(settings, io, { clock, send }));
   const progress = { done: false };
   void running.finally(() => (progress.done = true));
-  // Files are read in real time, while none passes here.
+  // Reading the token file takes real time, during which the fake clock stands still.
   while (!progress.done && clock.now() - startMs < 60_000) await clock.advance(clock.scheduled > 0 ? 10 : 0);
-  return { ...(await running), asked, tookMs: clock.now() - startMs };
+  return { ...(await running), requests, tookMs: clock.now() - startMs };
 }
 
-test("a session is printed whole, on one line, as ending 5 minutes early", async (t) => {
-  const { status, stdout, stderr, asked } = await run(t, [answered(SESSION)]);
-  t.same({ status, stderr, asked }, { status: 0, stderr: "", asked: 1 });
+test("prints a session on one line, with an Expiration 5 minutes early", async (t) => {
+  const { status, stdout, stderr, requests } = await run(t, [responded(SESSION)]);
+  t.same({ status, stderr, requests }, { status: 0, stderr: "", requests: 1 });
   t.equal(stdout, `${JSON.stringify({
-    Version: 1, AccessKeyId: "ASIATEAMA", SecretAccessKey: "planted-secret", SessionToken: "planted-session", Expiration: "2026-08-01T12:55:00Z", AccountId: "111122223333",
+    Version: 1, AccessKeyId: "ASIATEAMA", SecretAccessKey: "planted-secret", SessionToken: "planted-session",
+    Expiration: "2026-08-01T12:55:00Z", AccountId: "111122223333",
   })}\n`);
 });
 
-test("a session about to end is printed as ending in a minute", async (t) => {
-  const { stdout } = await run(t, [answered({ ...SESSION, Expiration: "2026-08-01T12:02:00Z" })]);
+test("prints an Expiration of at least 1 minute from now", async (t) => {
+  const { stdout } = await run(t, [responded({ ...SESSION, Expiration: "2026-08-01T12:02:00Z" })]);
   t.match(stdout, `"Expiration":"2026-08-01T12:01:00Z"`);
 });
 
-test("an answer in which anything is missing or empty prints nothing, and names the field", async (t) => {
+test("prints nothing and names the field if the response lacks one", async (t) => {
   for (const name of Object.keys(SESSION)) {
-    for (const answer of [{ ...SESSION, [name]: undefined }, { ...SESSION, [name]: "" }, { ...SESSION, [name]: 7 }]) {
-      const { status, stdout, stderr } = await run(t, [answered(answer)]);
+    for (const body of [{ ...SESSION, [name]: undefined }, { ...SESSION, [name]: "" }, { ...SESSION, [name]: 7 }]) {
+      const { status, stdout, stderr } = await run(t, [responded(body)]);
       t.same({ status, stdout }, { status: 1, stdout: "" }, name);
-      t.match(stderr, `${name} missing`);
+      t.match(stderr, `The response lacks ${name}.`);
       t.notMatch(stderr, /planted/);
     }
   }
 });
 
-test("an answer that is no JSON, no object, or has ended prints nothing", async (t) => {
+test("prints nothing for a response that is not a JSON object or has expired", async (t) => {
   const half = JSON.stringify(SESSION).slice(0, -20);
-  const ended = answered({ ...SESSION, Expiration: "2026-08-01T12:00:00Z" });
-  const never = answered({ ...SESSION, Expiration: "never" });
-  for (const answer of [{ status: 200, body: half }, { status: 200, body: "null" }, { status: 200, body: "" }, ended, never]) {
-    const { status, stdout, stderr, asked } = await run(t, [answer]);
-    t.same({ status, stdout, asked }, { status: 1, stdout: "", asked: 1 });
-    t.match(stderr, /^ack-role-resolver: http:\/\/127\.0\.0\.1:9780: The answer[^\n]*\n$/);
+  const ended = responded({ ...SESSION, Expiration: "2026-08-01T12:00:00Z" });
+  const never = responded({ ...SESSION, Expiration: "never" });
+  for (const response of [
+    { status: 200, body: half },
+    { status: 200, body: "null" },
+    { status: 200, body: "" },
+    ended,
+    never,
+  ]) {
+    const { status, stdout, stderr, requests } = await run(t, [response]);
+    t.same({ status, stdout, requests }, { status: 1, stdout: "", requests: 1 });
+    t.match(stderr, /^ack-role-resolver: http:\/\/127\.0\.0\.1:9780: The response[^\n]*\n$/);
     t.notMatch(stderr, /planted/);
   }
 });
 
-test("a refusal is told with its code and message and never asked for again", async (t) => {
+test("prints the code and message of an error and does not retry it", async (t) => {
   for (const status of [400, 401, 403, 404, 409, 429, 500]) {
-    const { asked, ...ran } = await run(t, [refused(status, "ERR_SELECTOR_UNKNOWN", "No IAMRoleSelector team-a.")]);
-    t.match(ran, { status: 1, stdout: "", stderr: "ack-role-resolver: http://127.0.0.1:9780: ERR_SELECTOR_UNKNOWN: No IAMRoleSelector team-a.\n" });
-    t.equal(asked, 1, String(status));
+    const { requests, ...result } = await run(t, [
+      failed(status, "ERR_SELECTOR_UNKNOWN", "No IAMRoleSelector team-a."),
+    ]);
+    t.match(result, {
+      status: 1,
+      stdout: "",
+      stderr: "ack-role-resolver: http://127.0.0.1:9780: ERR_SELECTOR_UNKNOWN: No IAMRoleSelector team-a.\n",
+    });
+    t.equal(requests, 1, String(status));
   }
 });
 
-test("an answer of another server is told by its status, a redirect too", async (t) => {
+test("reports the status of a response of another server, redirects included", async (t) => {
   for (const status of [204, 302, 307, 404]) {
-    const { status: exit, stderr, asked } = await run(t, [{ status, body: `<html>${TOKEN}` }]);
-    t.same({ exit, asked }, { exit: 1, asked: 1 });
-    t.match(stderr, `answered with status ${status}`);
+    const { status: exit, stderr, requests } = await run(t, [{ status, body: `<html>${TOKEN}` }]);
+    t.same({ exit, requests }, { exit: 1, requests: 1 });
+    t.match(stderr, `responded with status ${status}`);
     t.notMatch(stderr, TOKEN);
   }
 });
 
-test("what a server says cannot write to the terminal, break the line or repeat the token", async (t) => {
-  const { stderr } = await run(t, [refused(403, "ERR_X", `\u001b[31m\n${TOKEN} ${"long".repeat(1000)}`)]);
+test("escapes control characters of a message and redacts the token", async (t) => {
+  const { stderr } = await run(t, [failed(403, "ERR_X", `\u001b[31m\n${TOKEN} ${"long".repeat(1000)}`)]);
   t.match(stderr, /^ack-role-resolver: [^\n]*ERR_X: \\u001b\[31m\\u000a\[token\] long[^\n]*\n$/);
   t.ok(stderr.length < 2_200);
 });
 
-test("STS trouble is asked for again, and what comes then is printed", async (t) => {
-  const { status, asked, tookMs } = await run(t, [UNAVAILABLE, UNAVAILABLE, answered(SESSION)]);
-  t.same({ status, asked }, { status: 0, asked: 3 });
+test("retries status 503 and prints the session that follows", async (t) => {
+  const { status, requests, tookMs } = await run(t, [UNAVAILABLE, UNAVAILABLE, responded(SESSION)]);
+  t.same({ status, requests }, { status: 0, requests: 3 });
   t.ok(tookMs <= 400, `${tookMs} ms`);
 });
 
-test("a sidecar that restarts is waited for", async (t) => {
+test("waits for a sidecar that restarts", async (t) => {
   const gone = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
-  t.match(await run(t, [gone, gone, answered(SESSION)]), { status: 0, asked: 3 });
+  t.match(await run(t, [gone, gone, responded(SESSION)]), { status: 0, requests: 3 });
 });
 
-test("trouble that lasts ends within 5 seconds with the last of it", async (t) => {
+test("gives up within 5 s and reports the last error", async (t) => {
   const gone = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
-  for (const [answer, words] of [[UNAVAILABLE, "ERR_STS_UNAVAILABLE: STS has not answered"], [gone, "ECONNREFUSED"], ["hang", "no answer within 1200 ms"]] as const) {
-    const { status, stdout, stderr, asked, tookMs } = await run(t, [answer]);
+  for (const [response, words] of [
+    [UNAVAILABLE, "ERR_STS_UNAVAILABLE: STS did not respond."],
+    [gone, "ECONNREFUSED"],
+    ["hang", "no response within 1200 ms"],
+  ] as const) {
+    const { status, stdout, stderr, requests, tookMs } = await run(t, [response]);
     t.same({ status, stdout }, { status: 1, stdout: "" });
     t.match(stderr, words);
-    t.ok(asked >= 3 && asked <= 10, `${asked} tries`);
+    t.ok(requests >= 3 && requests <= 10, `${requests} requests`);
     t.ok(tookMs <= 5_000 && tookMs > 2_000, `${tookMs} ms`);
   }
 });
 
-/** The command line against a server of this test, on loopback. */
-async function runAgainst(t: Test, serve: RequestListener, flags: readonly string[] = ["--selector", "team-a"], host = "127.0.0.1"): Promise<Ran & { readonly requests: readonly IncomingMessage[] }> {
+/** Runs the command line against a test server on loopback. */
+async function runAgainst(
+  t: Test, serve: RequestListener, flags: readonly string[] = ["--selector", "team-a"], host = "127.0.0.1",
+): Promise<CommandResult & { readonly requests: readonly IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
@@ -136,15 +161,20 @@ async function runAgainst(t: Test, serve: RequestListener, flags: readonly strin
   await once(server.listen(0, "127.0.0.1"), "listening");
   t.teardown(() => server.close());
   const file = path.join(t.testdir({ token: `${TOKEN}\n` }), "token");
-  const ran = await runCommand(["credential-process", "--endpoint", `http://${host}:${boundAddress(server).port}`, "--token-file", file, ...flags]);
-  return { ...ran, requests };
+  const result = await runWith(file, `http://${host}:${boundAddress(server).port}`, flags);
+  return { ...result, requests };
+}
+
+function runWith(tokenFile: string, endpoint: string, flags: readonly string[]): Promise<CommandResult> {
+  return runCommand(["credential-process", "--endpoint", endpoint, "--token-file", tokenFile, ...flags]);
 }
 
 const later = { ...SESSION, Expiration: "2126-08-01T13:00:00Z" };
 
-test("the request is one that the sidecar takes: its Host, the token without its newline, and no header of a browser", async (t) => {
+test("sends the headers that the sidecar accepts, and the token without its newline", async (t) => {
   for (const host of ["127.0.0.1", "localhost"]) {
-    const { status, stdout, requests } = await runAgainst(t, (_request, response) => response.end(JSON.stringify(later)), undefined, host);
+    const serve: RequestListener = (_request, response) => response.end(JSON.stringify(later));
+    const { status, stdout, requests } = await runAgainst(t, serve, undefined, host);
     t.equal(status, 0);
     t.match(JSON.parse(stdout), { Version: 1, AccessKeyId: "ASIATEAMA" });
     t.match(requests.map(({ method, url }) => `${method} ${url}`), ["GET /v1/credentials/selectors/team-a"]);
@@ -153,74 +183,80 @@ test("the request is one that the sidecar takes: its Host, the token without its
   }
 });
 
-test("a resource is asked for by namespace, kind and labels", async (t) => {
+test("requests a resource by namespace, kind and labels", async (t) => {
   const flags = ["-n", "team-a", "--kind", BUCKET, "-l", "tier=gold", "-l", "example.com/a="];
   const { requests } = await runAgainst(t, (_request, response) => response.end(JSON.stringify(later)), flags);
-  t.equal(requests[0]?.url, `/v1/credentials/namespaces/team-a?kind=${BUCKET}&label=tier%3Dgold&label=example.com%2Fa%3D`);
+  t.equal(
+    requests[0]?.url,
+    `/v1/credentials/namespaces/team-a?kind=${BUCKET}&label=tier%3Dgold&label=example.com%2Fa%3D`,
+  );
 });
 
-test("a redirect is not followed, and an endless answer not read", async (t) => {
-  const redirect = await runAgainst(t, (_request, response) => response.writeHead(307, { location: "/elsewhere" }).end());
+test("does not follow redirects", async (t) => {
+  const serve: RequestListener = (_request, response) => response.writeHead(307, { location: "/elsewhere" }).end();
+  const redirect = await runAgainst(t, serve);
   t.match(redirect, { status: 1, stdout: "", stderr: /status 307/ });
   t.equal(redirect.requests.length, 1);
 });
 
-test("an answer larger than credentials is given up", async (t) => {
+test("rejects a response of more than 64 KiB", async (t) => {
   const server = createServer((_request, response) => response.end(Buffer.alloc(65 * 1024, " ")));
   await once(server.listen(0, "127.0.0.1"), "listening");
   t.teardown(() => server.close());
   const url = new URL(`http://127.0.0.1:${boundAddress(server).port}/v1/credentials`);
-  await t.rejects(askSidecar(url, TOKEN, new AbortController().signal), /larger than credentials/);
+  await t.rejects(sendRequest(url, TOKEN, new AbortController().signal), /larger than 65536 bytes/);
 });
 
-test("an address that speaks no TLS is refused for https", async (t) => {
+test("rejects an https endpoint without TLS", async (t) => {
   const server = createServer((_request, response) => response.end());
   await once(server.listen(0, "127.0.0.1"), "listening");
   t.teardown(() => server.close());
   const url = new URL(`https://[::1]:${boundAddress(server).port}/v1/credentials`);
-  await t.rejects(askSidecar(url, TOKEN, new AbortController().signal));
+  await t.rejects(sendRequest(url, TOKEN, new AbortController().signal));
 });
 
-const COMMAND = ["credential-process", "--endpoint", "http://127.0.0.1:1"];
+const UNUSED_ENDPOINT = "http://127.0.0.1:1";
 
-test("what to ask for is given once, and wholly", async (t) => {
+test("exits 2 unless exactly one selector or one resource is requested", async (t) => {
   const file = path.join(t.testdir({ token: TOKEN }), "token");
   const cases: readonly (readonly [flags: readonly string[], fault: string])[] = [
-    [[], "--selector, --namespace: give exactly one of them"],
-    [["--selector", "a", "--namespace", "b", "--kind", BUCKET], "--selector, --namespace: give exactly one of them"],
-    [["--namespace", "a"], "--kind: give exactly one with --namespace"],
-    [["--namespace", "a", "--kind", BUCKET, "--kind", BUCKET], "--kind: give exactly one with --namespace"],
+    [[], "--selector, --namespace: exactly one is required"],
+    [["--selector", "a", "--namespace", "b", "--kind", BUCKET], "--selector, --namespace: exactly one is required"],
+    [["--namespace", "a"], "--kind: exactly one is required with --namespace"],
+    [["--namespace", "a", "--kind", BUCKET, "--kind", BUCKET], "--kind: exactly one is required with --namespace"],
     [["--namespace", "a", "--kind", "Bucket"], `--kind "Bucket": expected KIND.GROUP`],
     [["--namespace", "a", "--kind", BUCKET, "-l", "tier"], `--label "tier": expected KEY=VALUE`],
-    [["--namespace", "A", "--kind", BUCKET], "--namespace: expected a namespace's name"],
-    [["--selector", ".."], "--selector: expected an object's name"],
-    [["--selector", "a", "-l", "tier=gold"], "--kind, --label: they go with --namespace"],
+    [["--namespace", "A", "--kind", BUCKET], "--namespace: expected a namespace name"],
+    [["--selector", ".."], "--selector: expected an object name"],
+    [["--selector", "a", "-l", "tier=gold"], "--kind, --label: allowed only with --namespace"],
   ];
   for (const [flags, fault] of cases) {
-    const { status, stdout, stderr } = await runCommand([...COMMAND, "--token-file", file, ...flags]);
+    const { status, stdout, stderr } = await runWith(file, UNUSED_ENDPOINT, flags);
     t.same({ status, stdout }, { status: 2, stdout: "" }, flags.join(" "));
     t.match(stderr, `ack-role-resolver: ${fault}`);
   }
-  t.match((await runCommand(["credential-process", "--selector", "a"])).stderr, /--endpoint: required[^]*--token-file: required/);
+  const { stderr: missing } = await runCommand(["credential-process", "--selector", "a"]);
+  t.match(missing, /--endpoint: required[^]*--token-file: required/);
 });
 
-test("an endpoint that is not of this machine is never sent the token", async (t) => {
+test("rejects an endpoint that is not on loopback, before it sends the token", async (t) => {
   const file = path.join(t.testdir({ token: TOKEN }), "token");
   const endpoints = [
-    "http://169.254.169.254", "http://example.com", "http://127.0.0.1.example.com:9780", "http://127.0.0.1@example.com", "http://user:pass@127.0.0.1:9780",
-    "ftp://127.0.0.1", "127.0.0.1:9780", "http://0.0.0.0:9780", "http://127.0.0.1:9780/v1", "http://127.0.0.1:9780?a", "http://127.0.0.1:99999", "",
+    "http://169.254.169.254", "http://example.com", "http://127.0.0.1.example.com:9780",
+    "http://127.0.0.1@example.com", "http://user:pass@127.0.0.1:9780", "ftp://127.0.0.1", "127.0.0.1:9780",
+    "http://0.0.0.0:9780", "http://127.0.0.1:9780/v1", "http://127.0.0.1:9780?a", "http://127.0.0.1:99999", "",
   ];
   for (const endpoint of endpoints) {
-    const { status, stdout, stderr } = await runCommand(["credential-process", "--endpoint", endpoint, "--token-file", file, "--selector", "a"]);
+    const { status, stdout, stderr } = await runWith(file, endpoint, ["--selector", "a"]);
     t.same({ status, stdout }, { status: 2, stdout: "" }, endpoint);
     t.match(stderr, /^ack-role-resolver: --endpoint: /, endpoint);
   }
 });
 
-test("a token file that is absent, empty, a folder or more than one word is a usage error that shows nothing of it", async (t) => {
+test("rejects a missing or invalid token file without showing its content", async (t) => {
   const dir = t.testdir({ empty: "", newline: "\n", spaces: "planted token", lines: "planted\ntoken", folder: {} });
   for (const name of ["absent", "empty", "newline", "spaces", "lines", "folder"]) {
-    const { status, stdout, stderr } = await runCommand([...COMMAND, "--selector", "a", "--token-file", path.join(dir, name)]);
+    const { status, stdout, stderr } = await runWith(path.join(dir, name), UNUSED_ENDPOINT, ["--selector", "a"]);
     t.same({ status, stdout }, { status: 2, stdout: "" }, name);
     t.match(stderr, `ack-role-resolver: --token-file ${path.join(dir, name)}: `);
     t.notMatch(stderr, /planted/);

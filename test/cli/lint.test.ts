@@ -19,11 +19,15 @@ spec:
   arn: arn:aws:iam::111122223333:role/everything
 `;
 
-test("a good selector has no finding and exits 0", async (t) => {
+test("exits 0 without findings for a valid selector", async (t) => {
   const { status, stdout, stderr } = await runCommand(["lint", "-"], { stdin: GOOD });
   t.equal(status, 0);
   t.equal(stdout, "1 checked, 0 denied, 0 warned\n");
-  t.match(stderr, /^not applied: IRS-04 \(needs --allowed-accounts or --controller-role\), IRS-05 .*, IRS-10 \(needs namespaces\), [^\n]*\n$/, "in one line");
+  t.match(
+    stderr,
+    /^skipped checks: IRS-04 \(needs --allowed-accounts or --controller-role\), IRS-05 .*, IRS-10 \(needs namespaces\), [^\n]*\n$/,
+    "one line",
+  );
 });
 
 const NAMESPACES = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team-b}\n";
@@ -34,7 +38,7 @@ metadata: {name: buckets.s3.services.k8s.aws}
 spec: {group: s3.services.k8s.aws, names: {kind: Bucket, plural: buckets}, versions: [{name: v1alpha1, served: true, storage: true}]}
 `;
 
-test("JSON lists each check that could not be applied once, sorted, with what it would have to know", async (t) => {
+test("JSON lists each skipped check once, sorted, with its missing requirements", async (t) => {
   const two = `${GOOD}---\n${GOOD.replaceAll("team-a", "team-c")}`;
   const notApplied = await notAppliedTo(two);
   t.strictSame(notApplied, notApplied.toSorted((a, b) => (a.code < b.code ? -1 : 1)));
@@ -45,57 +49,94 @@ test("JSON lists each check that could not be applied once, sorted, with what it
     { code: "IRS-10", needs: "namespaces" },
     { code: "IRS-13", needs: "kinds" },
   ]);
-  t.equal(notApplied.some(({ code }) => code === "IRS-03"), false, "what needs nothing else");
+  t.equal(notApplied.some(({ code }) => code === "IRS-03"), false, "a check without requirements");
 });
 
-test("a check is applied once the input or a flag holds what it has to know", async (t) => {
+test("runs a check if the input or a flag meets its requirements", async (t) => {
   const notApplied = await notAppliedTo(`${GOOD}${NAMESPACES}${KINDS}`, "--allowed-accounts", "444455556666");
   t.strictSame(notApplied.filter(({ code }) => ["IRS-04", "IRS-10", "IRS-13", "IRS-22"].includes(code)), []);
-  const { stdout, status } = await runCommand(["lint", "--allowed-accounts", "444455556666", "-"], { stdin: `${GOOD}${NAMESPACES}` });
+  const { stdout, status } = await runCommand(["lint", "--allowed-accounts", "444455556666", "-"], {
+    stdin: `${GOOD}${NAMESPACES}`,
+  });
   t.equal(status, 1);
-  t.match(stdout, "-:5: deny IRS-04 IAMRoleSelector team-a spec.arn\n    account 111122223333 is not an allowed one: 444455556666\n");
-  t.match(stdout, '-:7: warn IRS-10 IAMRoleSelector team-a spec.namespaceSelector.names[0]\n    there is no namespace "team-a"\n');
-  t.strictSame(await notAppliedTo(NAMESPACES.replace("Namespace", "Secret")), [], "of what nothing checks, nothing is said");
+  t.match(
+    stdout,
+    "-:5: deny IRS-04 IAMRoleSelector team-a spec.arn\n    account 111122223333 is not an allowed one: 444455556666\n",
+  );
+  t.match(
+    stdout,
+    '-:7: warn IRS-10 IAMRoleSelector team-a spec.namespaceSelector.names[0]\n    there is no namespace "team-a"\n',
+  );
+  t.strictSame(await notAppliedTo(NAMESPACES.replace("Namespace", "Secret")), [], "a kind without checks");
 });
 
-test("a check that is off is not said to be wanting anything", async (t) => {
+test("does not list a check that is off as skipped", async (t) => {
   t.equal((await notAppliedTo(GOOD, "--check", "IRS-10=off")).some(({ code }) => code === "IRS-10"), false);
 });
 
-async function notAppliedTo(stdin: string, ...flags: readonly string[]): Promise<{ readonly code: string; readonly needs: string }[]> {
+async function notAppliedTo(
+  stdin: string,
+  ...flags: readonly string[]
+): Promise<{ readonly code: string; readonly needs: string }[]> {
   return JSON.parse((await runCommand(["lint", "-o", "json", ...flags, "-"], { stdin })).stdout).notApplied;
 }
 
-test("JSON has file, line and path of each finding, sorted, and exits 1", async (t) => {
-  const dir = t.testdir({ "b.yaml": BAD, "a.yaml": GOOD.replace("{name: team-a}", "{name: good}").replace("[team-a]", "[team-b]") });
+test("JSON contains the file, line and path of each finding, sorted, and exits 1", async (t) => {
+  const dir = t.testdir({
+    "b.yaml": BAD,
+    "a.yaml": GOOD.replace("{name: team-a}", "{name: good}").replace("[team-a]", "[team-b]"),
+  });
   const { status, stdout } = await runCommand(["lint", "--from", dir, "-o", "json"]);
   t.equal(status, 1);
   const output: unknown = JSON.parse(stdout);
-  t.strictSame({ checked: field(output, "checked"), findings: field(output, "findings") }, {
-    checked: 2,
-    findings: [
-      {
-        file: `${dir}/b.yaml`, line: 5, kind: "IAMRoleSelector", name: "team-a", namespace: null, path: "spec.arn", code: "IRS-03", severity: "deny",
-        message: '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME',
-        fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME", waivable: false, waived: false,
-      },
-      {
-        file: `${dir}/b.yaml`, line: 7, kind: "IAMRoleSelector", name: "team-a", namespace: null, path: "spec.namespaceSelector.names[1]", code: "IRS-09", severity: "deny",
-        message: '"Team-A" is not the name of a namespace: a namespace name consists of lower-case letters, digits and \'-\', starting and ending with a letter or digit',
-        fix: "write the exact name of a namespace, or select namespaces by label with labelSelector", waivable: false, waived: false,
-      },
-    ],
-  });
+  t.strictSame(
+    { checked: field(output, "checked"), findings: field(output, "findings") },
+    {
+      checked: 2,
+      findings: [
+        {
+          file: `${dir}/b.yaml`,
+          line: 5,
+          kind: "IAMRoleSelector",
+          name: "team-a",
+          namespace: null,
+          path: "spec.arn",
+          code: "IRS-03",
+          severity: "deny",
+          message:
+            '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME',
+          fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
+          waivable: false,
+          waived: false,
+        },
+        {
+          file: `${dir}/b.yaml`,
+          line: 7,
+          kind: "IAMRoleSelector",
+          name: "team-a",
+          namespace: null,
+          path: "spec.namespaceSelector.names[1]",
+          code: "IRS-09",
+          severity: "deny",
+          message:
+            "\"Team-A\" is not the name of a namespace: a namespace name consists of lower-case letters, digits and '-', starting and ending with a letter or digit",
+          fix: "write the exact name of a namespace, or select namespaces by label with labelSelector",
+          waivable: false,
+          waived: false,
+        },
+      ],
+    },
+  );
 });
 
-test("one object in two files is reported with both places", async (t) => {
+test("reports both places of an object that is in two files", async (t) => {
   const dir = t.testdir({ "a.yaml": GOOD, "b.yaml": GOOD });
   const { status, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
   t.match(stderr, /b\.yaml:1: .*a\.yaml:1/);
 });
 
-test("text names place, severity, path, what is wrong and how to mend it", async (t) => {
+test("text shows the place, severity, path, message and fix", async (t) => {
   const { status, stdout } = await runCommand(["lint", "-"], { stdin: EVERYTHING });
   t.equal(status, 1);
   t.equal(stdout, [
@@ -107,21 +148,25 @@ test("text names place, severity, path, what is wrong and how to mend it", async
   ].join("\n"));
 });
 
-test("offline a waiver counts, and is listed", async (t) => {
-  const stdin = EVERYTHING.replace("  name: everything", '  name: everything\n  annotations: {"ack-role-resolver.io/allow": "IRS-15"}');
+test("accepts and lists a waiver", async (t) => {
+  const stdin = EVERYTHING.replace(
+    "  name: everything",
+    '  name: everything\n  annotations: {"ack-role-resolver.io/allow": "IRS-15"}',
+  );
   const { status, stdout } = await runCommand(["lint", "-o", "json", "-"], { stdin });
   t.equal(status, 0);
   t.match(JSON.parse(stdout), { findings: [{ code: "IRS-15", severity: "warn", waivable: true, waived: true }] });
 });
 
-test("warnings exit 0, unless they are to fail", async (t) => {
-  const stdin = GOOD.replace("names: [team-a]", "names: []") + "  resourceTypeSelector: [{group: s3.services.k8s.aws}]\n";
+test("exits 0 with warnings unless --fail-on warn", async (t) => {
+  const stdin =
+    GOOD.replace("names: [team-a]", "names: []") + "  resourceTypeSelector: [{group: s3.services.k8s.aws}]\n";
   t.equal((await runCommand(["lint", "-"], { stdin })).status, 0);
   t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { stdin })).status, 1);
   t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { stdin: GOOD })).status, 0);
 });
 
-test("--check changes a severity", async (t) => {
+test("--check changes the severity of a check", async (t) => {
   t.match(await findingsWith("IRS-15=warn"), { findings: [{ severity: "warn" }] });
   t.match(await findingsWith("IRS-15=off"), { findings: [] });
 });
@@ -130,7 +175,7 @@ async function findingsWith(check: string): Promise<unknown> {
   return JSON.parse((await runCommand(["lint", "-o", "json", "--check", check, "-"], { stdin: EVERYTHING })).stdout);
 }
 
-test("what can be read is judged and printed, and what cannot makes it exit 2", async (t) => {
+test("checks readable files and exits 2 if others are unreadable", async (t) => {
   const dir = t.testdir({ "a.yaml": BAD, "broken.yaml": "kind: [\n" });
   const { status, stdout, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
@@ -138,18 +183,32 @@ test("what can be read is judged and printed, and what cannot makes it exit 2", 
   t.match(stderr, /broken\.yaml:\d+: /);
 });
 
-test("a terminal gets colours, unless it asks for none", async (t) => {
-  t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true })).stdout, "\u001b[31mdeny\u001b[39m IRS-15");
-  t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { NO_COLOR: "1" } })).stdout, "-:5: deny IRS-15");
-  t.match((await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { TERM: "dumb" } })).stdout, "-:5: deny IRS-15");
+test("colors output on a terminal unless NO_COLOR or TERM=dumb is set", async (t) => {
+  t.match(
+    (await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true })).stdout,
+    "\u001b[31mdeny\u001b[39m IRS-15",
+  );
+  t.match(
+    (await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { NO_COLOR: "1" } })).stdout,
+    "-:5: deny IRS-15",
+  );
+  t.match(
+    (await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true, environment: { TERM: "dumb" } })).stdout,
+    "-:5: deny IRS-15",
+  );
 });
 
-test("a selector whose name is to be generated is judged as any other, and one with no name at all is told so", async (t) => {
-  const selector = (metadata: string): string => `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\nspec: {arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: {names: [a]}}\n---\n`;
-  const generated = await runCommand(["lint", "-", "-o", "json"], { stdin: selector("{generateName: team-}").repeat(2) });
+test("accepts a selector with generateName and rejects one without any name", async (t) => {
+  const selector = (metadata: string): string =>
+    `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\nspec: {arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: {names: [a]}}\n---\n`;
+  const generated = await runCommand(["lint", "-", "-o", "json"], {
+    stdin: selector("{generateName: team-}").repeat(2),
+  });
   t.equal(generated.status, 0);
   t.match(JSON.parse(generated.stdout), { checked: 2, findings: [] });
   const nameless = await runCommand(["lint", "-", "-o", "json"], { stdin: selector("{}") });
   t.equal(nameless.status, 1);
-  t.match(JSON.parse(nameless.stdout), { findings: [{ code: "IRS-00", path: "metadata.name", message: "the name is missing" }] });
+  t.match(JSON.parse(nameless.stdout), {
+    findings: [{ code: "IRS-00", path: "metadata.name", message: "the name is missing" }],
+  });
 });

@@ -11,34 +11,55 @@ async function objects(...argv: string[]): Promise<unknown[]> {
   return status === 0 ? parseAllDocuments(stdout).map((document): unknown => document.toJS()) : [];
 }
 
-test("each part prints its objects, and all of them is the default", async (t) => {
-  const kinds = async (...argv: string[]): Promise<(string | null)[]> => (await objects(...argv)).map((object) => stringAt(object, "kind"));
+test("prints the objects of a part, and all parts by default", async (t) => {
+  const kinds = async (...argv: string[]): Promise<(string | null)[]> =>
+    (await objects(...argv)).map((object) => stringAt(object, "kind"));
   t.same(await kinds("crds"), ["CustomResourceDefinition"]);
   t.same(await kinds("webhooks"), ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]);
   t.ok((await kinds("rbac")).includes("ClusterRole"));
   t.same(await kinds(), [...await kinds("rbac"), ...await kinds("crds"), ...await kinds("webhooks")]);
 });
 
-test("--url makes the API server call that address, believed by --ca-file", async (t) => {
+test("--url and --ca-file set the address and the CA bundle of the webhooks", async (t) => {
   const dir = t.testdir({ "ca.crt": CA });
-  const [mutating] = await objects("webhooks", "--url", "https://webhook.example:9443", "--ca-file", path.join(dir, "ca.crt"));
+  const [mutating] = await objects(
+    "webhooks",
+    "--url",
+    "https://webhook.example:9443",
+    "--ca-file",
+    path.join(dir, "ca.crt"),
+  );
   const webhooks = field(mutating, "webhooks");
   const client = field(Array.isArray(webhooks) ? webhooks[0] : null, "clientConfig");
-  t.same(client, { url: "https://webhook.example:9443/mutate/iamroleselectors", caBundle: Buffer.from(CA).toString("base64") });
+  t.same(client, {
+    url: "https://webhook.example:9443/mutate/iamroleselectors",
+    caBundle: Buffer.from(CA).toString("base64"),
+  });
 });
 
-test("a CA that is not there or no certificate, and an address that is no https one, exit 2", async (t) => {
+test("exits 2 for a missing or invalid CA file, and for a --url without https", async (t) => {
   const dir = t.testdir({ "ca.crt": "no PEM" });
   const missing = path.join(dir, "missing.crt");
   t.same(await runCommand(["manifests", "--ca-file", missing]), {
-    status: 2, stdout: "", stderr: `ack-role-resolver: --ca-file ${missing}: cannot be read; name the ca.crt that \`certs make\` wrote\n`,
+    status: 2,
+    stdout: "",
+    stderr: `ack-role-resolver: --ca-file ${missing}: cannot be read; use the ca.crt that \`certs make\` wrote\n`,
   });
-  t.match(await runCommand(["manifests", "--ca-file", path.join(dir, "ca.crt")]), { status: 2, stderr: /: not a PEM certificate; / });
-  t.match(await runCommand(["manifests", "--url", "http://webhook.example"]), { status: 2, stderr: "ack-role-resolver: --url: expected https://HOST:PORT\n" });
+  t.match(await runCommand(["manifests", "--ca-file", path.join(dir, "ca.crt")]), {
+    status: 2,
+    stderr: /: is not a PEM certificate; /,
+  });
+  t.match(await runCommand(["manifests", "--url", "http://webhook.example"]), {
+    status: 2,
+    stderr: "ack-role-resolver: --url: expected https://HOST:PORT\n",
+  });
 });
 
-test("--access-reviews grants the webhook to ask who may use a selector, which nobody has without", async (t) => {
-  const reviewers = async (...argv: string[]): Promise<unknown[]> => (await objects("rbac", ...argv)).filter((object) => JSON.stringify(object).includes("subjectaccessreviews"));
-  t.match(await reviewers("--access-reviews"), [{ kind: "ClusterRole", rules: [{ resources: ["subjectaccessreviews"], verbs: ["create"] }] }]);
-  t.same(await reviewers(), []);
+test("only --access-reviews lets the webhook create SubjectAccessReviews", async (t) => {
+  const reviewRules = async (...argv: string[]): Promise<unknown[]> =>
+    (await objects("rbac", ...argv)).filter((object) => JSON.stringify(object).includes("subjectaccessreviews"));
+  t.match(await reviewRules("--access-reviews"), [
+    { kind: "ClusterRole", rules: [{ resources: ["subjectaccessreviews"], verbs: ["create"] }] },
+  ]);
+  t.same(await reviewRules(), []);
 });

@@ -1,35 +1,61 @@
 import { test } from "tap";
+import { combinedHelp, flagHelp } from "../../cli/flag-help.ts";
+import { COMMANDS, DEFINITIONS } from "../../shared/decisions/settings.ts";
 import { runCommand } from "./run-command.ts";
 
-test("help is data, exits 0 and names every command", async (t) => {
+test("--help exits 0 and lists every command on standard output", async (t) => {
   const { status, stdout, stderr } = await runCommand(["--help"]);
   t.equal(status, 0);
   t.equal(stderr, "");
-  for (const command of ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "certs", "manifests"]) t.match(stdout, new RegExp(`^  ${command} `, "m"));
+  for (const command of ["local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "certs", "manifests"])
+    t.match(stdout, new RegExp(`^  ${command} `, "m"));
 });
 
-test("each command shows its flags with what stands for their values and their defaults", async (t) => {
-  t.match((await runCommand(["webhook", "--help"])).stdout, /--listen <HOST:PORT> +where to serve\s+\(default: 0\.0\.0\.0:9443\)/);
-  t.match((await runCommand(["sidecar", "--help"])).stdout, /--listen <HOST:PORT> +where to serve, on loopback alone\s+\(default: 127\.0\.0\.1:9780\)/);
-  t.notMatch((await runCommand(["credential-process", "--help"])).stdout, /manifests|resolve:|sidecar:/, "nothing of other commands");
+test("the help of a command shows the flags with placeholders and defaults", async (t) => {
+  t.match(
+    (await runCommand(["webhook", "--help"])).stdout,
+    /--listen <HOST:PORT> +address to serve on\s+\(default: 0\.0\.0\.0:9443\)/,
+  );
+  t.match(
+    (await runCommand(["sidecar", "--help"])).stdout,
+    /--listen <HOST:PORT> +loopback address to serve on\s+\(default: 127\.0\.0\.1:9780\)/,
+  );
+  t.notMatch(
+    (await runCommand(["credential-process", "--help"])).stdout,
+    /manifests|resolve:|sidecar:/,
+    "help of other commands",
+  );
   t.match((await runCommand(["sidecar", "--help"])).stdout, /--max-staleness <DURATION>[^]*default: 300s/);
   t.match((await runCommand(["certs", "make", "--help"])).stdout, /--host <NAME>[^]*\(repeatable\)/);
 });
 
-const USAGE: readonly (readonly [what: string, argv: string[], stderr: string | RegExp])[] = [
-  ["an unknown command", ["lnt"], "error: unknown command 'lnt'\n(Did you mean lint?)\n(--help shows what there is)\n"],
-  ["an unknown flag", ["lint", "--runtim", "ack", "-"], "error: unknown option '--runtim'\n(Did you mean --runtime?)\n(--help shows what there is)\n"],
-  ["a flag without its value", ["lint", "--from"], /^error: option '--from <PATH>' argument missing\n/],
-  ["no manifests", ["lint"], "ack-role-resolver: no manifests: name files or folders, --from PATH, - for standard input, or --cluster\n"],
+const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: string | RegExp])[] = [
+  ["an unknown command", ["lnt"], "error: unknown command 'lnt'\n(Did you mean lint?)\n(see --help)\n"],
   [
-    "every bad setting at once", ["resolve", "-", "--runtime", "new", "--region", "mars", "--controller-account", "1", "--check", "IRS-99=off"],
-    /^ack-role-resolver: --runtime: expected one of ack, extended\nack-role-resolver: --region: expected a region, such as eu-west-1\nack-role-resolver: --controller-account: expected an account id of 12 digits\nack-role-resolver: --check \(value 1\): expected ID=deny/,
+    "an unknown flag",
+    ["lint", "--runtim", "ack", "-"],
+    "error: unknown option '--runtim'\n(Did you mean --runtime?)\n(see --help)\n",
   ],
-  ["a path that is not there", ["resolve", "no/such/folder"], /^no\/such\/folder: /],
-  ["an unknown part of the manifests", ["manifests", "everything"], /^error: command-argument value 'everything' is invalid for argument 'part'/],
+  ["a flag without its value", ["lint", "--from"], /^error: option '--from <PATH>' argument missing\n/],
+  [
+    "no manifests",
+    ["lint"],
+    "ack-role-resolver: no manifests: pass files or folders, - for standard input, or --cluster\n",
+  ],
+  [
+    "several invalid settings",
+    ["resolve", "-", "--runtime", "new", "--region", "mars", "--controller-account", "1", "--check", "IRS-99=off"],
+    /^ack-role-resolver: --runtime: expected one of ack, extended\nack-role-resolver: --region: expected an AWS region, such as eu-west-1\nack-role-resolver: --controller-account: expected an AWS account ID of 12 digits\nack-role-resolver: --check \(value 1\): expected ID=deny/,
+  ],
+  ["a missing path", ["resolve", "no/such/folder"], /^no\/such\/folder: /],
+  [
+    "an unknown part of the manifests",
+    ["manifests", "everything"],
+    /^error: command-argument value 'everything' is invalid for argument 'part'/,
+  ],
 ];
-for (const [what, argv, stderr] of USAGE) {
-  test(`${what} exits 2 and prints no data`, async (t) => {
+for (const [title, argv, stderr] of USAGE_ERRORS) {
+  test(`exits 2 without data: ${title}`, async (t) => {
     const ran = await runCommand(argv);
     t.equal(ran.status, 2);
     t.equal(ran.stdout, "");
@@ -38,13 +64,26 @@ for (const [what, argv, stderr] of USAGE) {
   });
 }
 
-test("the environment sets what no flag sets", async (t) => {
+test("reads a setting from the environment unless a flag sets it", async (t) => {
   const { status, stderr } = await runCommand(["lint", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } });
   t.equal(status, 2);
   t.equal(stderr, "ack-role-resolver: ACK_ROLE_RESOLVER_FAIL_ON: expected one of deny, warn\n");
-  t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } })).status, 0);
+  t.equal(
+    (await runCommand(["lint", "--fail-on", "warn", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } }))
+      .status,
+    0,
+  );
 });
 
-test("the version is the package's", async (t) => {
+test("--version prints the version", async (t) => {
   t.match((await runCommand(["--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test("the help of every flag is a phrase without a full stop, for each command", (t) => {
+  for (const [name] of DEFINITIONS) {
+    for (const help of [combinedHelp(name), ...COMMANDS.map((command) => flagHelp(name, command))]) {
+      t.match(help, /^\S.*[^.\s]$/, name);
+    }
+  }
+  t.end();
 });

@@ -14,79 +14,124 @@ function parsed(stdout: string): readonly Resolved[] {
 
 const QUEUE = ["--kind", "Queue.sqs.services.k8s.aws", "-n", "team-a"];
 
-test("--explain says of every selector, part by part, why it selects or does not", async (t) => {
+test("--explain lists the parts of every selector and whether each holds", async (t) => {
   const { status, stdout } = await runCommand(["resolve", "-", "--explain"], { stdin: STATE });
   t.equal(status, 1);
-  t.equal(stdout.split("\n\n")[1], [
-    "Queue team-a/q1: conflict",
-    "  Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]",
-    "  queues: selects it",
-    "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector wants tier=gold, resource carries tier=gold",
-    "    yes spec.resourceTypeSelector: selector wants any kind of sqs.services.k8s.aws, resource carries Queue.v1alpha1.sqs.services.k8s.aws",
-    "  team-a: selects it",
-    "    yes spec.namespaceSelector.names: selector wants namespace team-a, resource carries namespace team-a",
-    "  team-b: does not select it",
-    "    It is malformed and takes no part: IRS-02 spec.arn: \"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
-  ].join("\n"));
-  t.match(stdout, /^Bucket team-a\/b1: selected\n {2}IAMRoleSelector team-a selects it\.\n {2}team-a: selects it\n[^]*\n {4}no {2}spec\.resourceTypeSelector: /);
+  t.equal(
+    stdout.split("\n\n")[1],
+    [
+      "Queue team-a/q1: conflict",
+      "  Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]",
+      "  queues: selects the resource",
+      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector wants tier=gold, resource carries tier=gold",
+      "    yes spec.resourceTypeSelector: selector wants any kind of sqs.services.k8s.aws, resource carries Queue.v1alpha1.sqs.services.k8s.aws",
+      "  team-a: selects the resource",
+      "    yes spec.namespaceSelector.names: selector wants namespace team-a, resource carries namespace team-a",
+      "  team-b: does not select the resource",
+      "    It is malformed and takes no part: IRS-02 spec.arn: \"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
+    ].join("\n"),
+  );
+  t.match(
+    stdout,
+    /^Bucket team-a\/b1: selected\n {2}IAMRoleSelector team-a selects it\.\n {2}team-a: selects the resource\n[^]*\n {4}no {2}spec\.resourceTypeSelector: /,
+  );
 });
 
-test("in JSON each resource has an explanation, which it has not without the flag", async (t) => {
+test("JSON contains explanations only with --explain", async (t) => {
   const { stdout } = await runCommand(["resolve", "-", "--explain", "-o", "json"], { stdin: STATE });
   const [bucket] = parsed(stdout);
   t.match(bucket, { outcome: "selected", resource: { name: "b1" } });
   t.strictSame(bucket?.explanation?.[1], {
-    selector: "team-a", selects: true, malformed: false,
-    parts: [{ path: "spec.namespaceSelector.names", wants: "namespace team-a", carries: "namespace team-a", holds: true }],
+    selector: "team-a",
+    selects: true,
+    malformed: false,
+    parts: [
+      { path: "spec.namespaceSelector.names", wants: "namespace team-a", carries: "namespace team-a", holds: true },
+    ],
     message: "It selects the resource: every part holds.",
   });
-  t.equal(parsed((await runCommand(["resolve", "-", "-o", "json"], { stdin: STATE })).stdout)[0]?.explanation, undefined);
+  t.equal(
+    parsed((await runCommand(["resolve", "-", "-o", "json"], { stdin: STATE })).stdout)[0]?.explanation,
+    undefined,
+  );
 });
 
-test("without a selector there is nothing to explain, and that is said", async (t) => {
-  const { stdout } = await runCommand(["resolve", "-", "--explain", ...QUEUE], { stdin: "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n" });
-  t.equal(stdout, "Queue team-a: default\n  No IAMRoleSelector selects it, so the controller's own role is used.\n  There is no IAMRoleSelector.\n");
+test("--explain reports that no selector exists", async (t) => {
+  const { stdout } = await runCommand(["resolve", "-", "--explain", ...QUEUE], {
+    stdin: "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n",
+  });
+  t.equal(
+    stdout,
+    "Queue team-a: default\n  No IAMRoleSelector selects it, so the controller's own role is used.\n  No IAMRoleSelector exists.\n",
+  );
 });
 
-test("a terminal sees what holds in green", async (t) => {
-  t.match((await runCommand(["resolve", "-", "--explain", ...QUEUE], { stdin: STATE, terminal: true })).stdout, "\u001b[32mselects it\u001b[39m");
+test("colors the parts that hold green on a terminal", async (t) => {
+  t.match(
+    (await runCommand(["resolve", "-", "--explain", ...QUEUE], { stdin: STATE, terminal: true })).stdout,
+    "\u001b[32mselects the resource\u001b[39m",
+  );
 });
 
-test("--kind asks for a resource that is not there yet, instead of those that are", async (t) => {
-  const { status, stdout } = await runCommand(["resolve", "-", "-o", "json", ...QUEUE, "-l", "tier=gold"], { stdin: STATE });
+test("--kind resolves a hypothetical resource instead of those in the input", async (t) => {
+  const { status, stdout } = await runCommand(["resolve", "-", "-o", "json", ...QUEUE, "-l", "tier=gold"], {
+    stdin: STATE,
+  });
   t.equal(status, 1);
-  t.match(JSON.parse(stdout), [{ resource: { apiVersion: "sqs.services.k8s.aws/v1alpha1", kind: "Queue", namespace: "team-a", name: null }, outcome: "conflict" }]);
+  t.match(JSON.parse(stdout), [
+    {
+      resource: { apiVersion: "sqs.services.k8s.aws/v1alpha1", kind: "Queue", namespace: "team-a", name: null },
+      outcome: "conflict",
+    },
+  ]);
   t.equal(JSON.parse(stdout).length, 1);
   const text = await runCommand(["resolve", "-", ...QUEUE], { stdin: STATE });
-  t.equal(text.stdout, "NAMESPACE  RESOURCE  OUTCOME   SELECTORS       ROLE  REGION\nteam-a     Queue     conflict  queues, team-a  -     -\n");
+  t.equal(
+    text.stdout,
+    "NAMESPACE  RESOURCE  OUTCOME   SELECTORS       ROLE  REGION\nteam-a     Queue     conflict  queues, team-a  -     -\n",
+  );
 });
 
-test("its labels and its version decide like any others'", async (t) => {
+test("--label and the version in --kind take part in resolution", async (t) => {
   const stdin = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
 metadata: {name: gold}
 spec: {arn: "arn:aws:iam::111122223333:role/gold", namespaceSelector: {names: [default]}, resourceTypeSelector: [{version: v2}], resourceLabelSelector: {matchLabels: {tier: gold, size: xl}}}
 `;
-  const outcome = async (...flags: readonly string[]): Promise<unknown> => parsed((await runCommand(["resolve", "-", "-o", "json", ...flags], { stdin })).stdout)[0]?.outcome;
+  const outcome = async (...flags: readonly string[]): Promise<unknown> =>
+    parsed((await runCommand(["resolve", "-", "-o", "json", ...flags], { stdin })).stdout)[0]?.outcome;
   const labels = ["-l", "tier=gold", "--label", "size=xl"];
   t.equal(await outcome("--kind", "Bucket.v2.s3.services.k8s.aws", ...labels), "selected");
   t.equal(await outcome("--kind", "Bucket.v2.s3.services.k8s.aws", "-l", "tier=gold"), "default");
-  t.equal(await outcome("--kind", "Bucket.s3.services.k8s.aws", ...labels), "default", "the version that ACK ships");
+  t.equal(
+    await outcome("--kind", "Bucket.s3.services.k8s.aws", ...labels),
+    "default",
+    "the default version is that of ACK",
+  );
 });
 
-test("a namespace that is not known is told, where labels of namespaces could decide", async (t) => {
-  const ask = async (namespace: string, stdin = STATE): Promise<string> => (await runCommand(["resolve", "-", "--kind", "Bucket.s3.services.k8s.aws", "-n", namespace], { stdin })).stderr;
-  t.match(await ask("team-c"), "warning: Namespace team-c is not known, so selectors that look at its labels see its name alone\n");
-  t.notMatch(await ask("team-a"), "warning");
-  t.notMatch(await ask("team-c", STATE.replace("labelSelector: {matchLabels: {tier: gold}}", "names: [x]")), "warning");
+test("warns about an unknown namespace if a selector reads namespace labels", async (t) => {
+  const stderrFor = async (namespace: string, stdin = STATE): Promise<string> =>
+    (await runCommand(["resolve", "-", "--kind", "Bucket.s3.services.k8s.aws", "-n", namespace], { stdin })).stderr;
+  t.match(
+    await stderrFor("team-c"),
+    "warning: Namespace team-c does not exist; selectors see only its label kubernetes.io/metadata.name\n",
+  );
+  t.notMatch(await stderrFor("team-a"), "warning");
+  t.notMatch(
+    await stderrFor("team-c", STATE.replace("labelSelector: {matchLabels: {tier: gold}}", "names: [x]")),
+    "warning",
+  );
 });
 
-test("misuse of --kind and -l exits 2, with every fault", async (t) => {
+test("exits 2 with every fault of --kind and --label", async (t) => {
   t.same(await runCommand(["resolve", "-", "-l", "tier=gold"]), {
-    status: 2, stdout: "", stderr: "ack-role-resolver: --label: labels are those of a resource that is asked for; name its kind too, with --kind\n",
+    status: 2, stdout: "", stderr: "ack-role-resolver: --label: requires --kind\n",
   });
   t.same(await runCommand(["resolve", "-", "--kind", "Bucket", "-l", "gold"]), {
-    status: 2, stdout: "",
-    stderr: 'ack-role-resolver: --kind "Bucket": expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws\nack-role-resolver: --label "gold": expected KEY=VALUE, such as tier=gold\n',
+    status: 2,
+    stdout: "",
+    stderr:
+      'ack-role-resolver: --kind "Bucket": expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws\nack-role-resolver: --label "gold": expected KEY=VALUE, such as tier=gold\n',
   });
 });

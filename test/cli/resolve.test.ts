@@ -17,65 +17,99 @@ kind: Bucket
 metadata: {name: ${name}, namespace: ${namespace}}
 ---
 `;
-const resource = (namespace: string, name = "b1"): object => ({ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", namespace, name });
+const resource = (namespace: string, name = "b1"): object => ({
+  apiVersion: "s3.services.k8s.aws/v1alpha1",
+  kind: "Bucket",
+  namespace,
+  name,
+});
 
-test("JSON is an array in input order with each outcome, and a conflict exits 1", async (t) => {
+test("JSON is an array of outcomes in input order, and a conflict exits 1", async (t) => {
   const stdin = SELECTORS + bucket("team-a") + bucket("both") + bucket("other");
-  const { status, stdout, stderr } = await runCommand(["resolve", "--from", "-", "-o", "json", "--region", "eu-west-1"], { stdin });
+  const { status, stdout, stderr } = await runCommand(
+    ["resolve", "--from", "-", "-o", "json", "--region", "eu-west-1"],
+    { stdin },
+  );
   const region = { value: "eu-west-1", from: "controller" };
   t.equal(status, 1);
   t.equal(stderr, "");
   t.strictSame(JSON.parse(stdout), [
     {
-      resource: resource("team-a"), outcome: "selected", via: "selector",
+      resource: resource("team-a"),
+      outcome: "selected",
+      via: "selector",
       selectors: [{ name: "team-a", resourceVersion: "41", roleARN: "arn:aws:iam::111122223333:role/team-a" }],
-      roleARN: "arn:aws:iam::111122223333:role/team-a", accountID: "111122223333", region, code: null, message: "IAMRoleSelector team-a selects it.",
+      roleARN: "arn:aws:iam::111122223333:role/team-a",
+      accountID: "111122223333",
+      region,
+      code: null,
+      message: "IAMRoleSelector team-a selects it.",
     },
     {
-      resource: resource("both"), outcome: "conflict", via: null,
+      resource: resource("both"),
+      outcome: "conflict",
+      via: null,
       selectors: [
         { name: "buckets", resourceVersion: null, roleARN: "arn:aws:iam::444455556666:role/buckets" },
         { name: "team-a", resourceVersion: "41", roleARN: "arn:aws:iam::111122223333:role/team-a" },
       ],
-      roleARN: null, accountID: null, region, code: "ERR_SELECTOR_CONFLICT",
+      roleARN: null,
+      accountID: null,
+      region,
+      code: "ERR_SELECTOR_CONFLICT",
       message: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [buckets, team-a]",
     },
     {
-      resource: resource("other"), outcome: "default", via: null, selectors: [], roleARN: null, accountID: null, region, code: null,
+      resource: resource("other"),
+      outcome: "default",
+      via: null,
+      selectors: [],
+      roleARN: null,
+      accountID: null,
+      region,
+      code: null,
       message: "No IAMRoleSelector selects it, so the controller's own role is used.",
     },
   ]);
 });
 
-test("without a conflict it exits 0; a resource without a namespace is in -n, else in default", async (t) => {
+test("exits 0 without a conflict; a resource without a namespace is in --namespace", async (t) => {
   const stdin = SELECTORS + "apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\nmetadata: {name: b1}\n";
   const inTeam = await runCommand(["resolve", "-n", "team-a", "-o", "json", "-"], { stdin });
   t.equal(inTeam.status, 0);
   t.match(JSON.parse(inTeam.stdout), [{ resource: { namespace: "team-a" }, outcome: "selected" }]);
-  t.match(JSON.parse((await runCommand(["resolve", "-o", "json", "-"], { stdin })).stdout), [{ resource: { namespace: "default" }, outcome: "default" }]);
+  t.match(JSON.parse((await runCommand(["resolve", "-o", "json", "-"], { stdin })).stdout), [
+    { resource: { namespace: "default" }, outcome: "default" },
+  ]);
 });
 
-test("a malformed selector takes no part, is reported on stderr and exits 1", async (t) => {
+test("ignores a malformed selector, reports it on stderr and exits 1", async (t) => {
   const stdin = SELECTORS.replace("arn:aws:iam::111122223333:role/team-a", "not-an-arn") + bucket("team-a");
   const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
   t.equal(status, 1);
   t.match(JSON.parse(stdout), [{ outcome: "default" }]);
-  t.equal(stderr, [
-    "IAMRoleSelector team-a is malformed and takes no part:",
-    "  IRS-02 spec.arn: \"not-an-arn\" is not an ARN: it does not start with arn:. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
-    "",
-  ].join("\n"));
+  t.equal(
+    stderr,
+    [
+      "IAMRoleSelector team-a is malformed and not effective:",
+      '  IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. Write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
+      "",
+    ].join("\n"),
+  );
 });
 
-test("a selector that only the webhook refuses takes part as in a controller, and is reported", async (t) => {
+test("a selector that only the webhook denies is effective and reported", async (t) => {
   const stdin = SELECTORS.replace("role/team-a", "user/jane") + bucket("team-a");
   const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
   t.equal(status, 1);
   t.match(JSON.parse(stdout), [{ outcome: "selected", roleARN: "arn:aws:iam::111122223333:user/jane" }]);
-  t.match(stderr, /^IAMRoleSelector team-a takes part, but no session is granted on it, and the webhook would refuse it:\n {2}IRS-03 /);
+  t.match(
+    stderr,
+    /^IAMRoleSelector team-a is effective, but the sidecar grants nothing on it and the webhook would deny it:\n {2}IRS-03 /,
+  );
 });
 
-test("unreadable input prints nothing but the faults and exits 2", async (t) => {
+test("exits 2 and prints only the faults if any input is unreadable", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTORS + bucket("team-a"), "b.json": "{" });
   const { status, stdout, stderr } = await runCommand(["resolve", dir]);
   t.equal(status, 2);
@@ -83,7 +117,7 @@ test("unreadable input prints nothing but the faults and exits 2", async (t) => 
   t.match(stderr, /b\.json:\d+: /);
 });
 
-test("text is a table", async (t) => {
+test("text output is a table", async (t) => {
   const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a") + bucket("other") });
   t.equal(stdout, [
     "NAMESPACE  RESOURCE   OUTCOME   SELECTORS  ROLE                                   REGION",
@@ -93,12 +127,12 @@ test("text is a table", async (t) => {
   ].join("\n"));
 });
 
-test("a terminal sees outcomes in colour", async (t) => {
+test("colors outcomes on a terminal", async (t) => {
   const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a"), terminal: true });
   t.match(stdout, "\u001b[32mselected\u001b[39m");
 });
 
-test("the stored version of a kind counts, with a warning when several are served", async (t) => {
+test("compares selectors with the stored version, and warns if several versions are served", async (t) => {
   const crd = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: buckets.s3.services.k8s.aws}
@@ -108,18 +142,26 @@ spec:
   versions: [{name: v1alpha1, served: true, storage: true}, {name: v1beta1, served: true, storage: false}]
 ---
 `;
-  const { stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin: SELECTORS + crd + bucket("both").replace("v1alpha1", "v1beta1") });
+  const { stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], {
+    stdin: SELECTORS + crd + bucket("both").replace("v1alpha1", "v1beta1"),
+  });
   t.match(JSON.parse(stdout), [{ outcome: "conflict" }]);
-  t.equal(stderr, "warning: Bucket.s3.services.k8s.aws is served as v1alpha1, v1beta1; selectors are compared with v1alpha1, the stored version\n");
+  t.equal(
+    stderr,
+    "warning: Bucket.s3.services.k8s.aws is served as v1alpha1, v1beta1; selectors match the stored version, v1alpha1\n",
+  );
 });
 
-test("selectors whose names are to be generated are selectors of their own: they conflict, and a malformed one is told", async (t) => {
-  const generated = (spec: string): string => `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {generateName: team-a-}\nspec: ${spec}\n---\n`;
+test("treats each selector with generateName as a separate selector", async (t) => {
+  const generated = (spec: string): string =>
+    `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {generateName: team-a-}\nspec: ${spec}\n---\n`;
   const good = generated("{arn: \"arn:aws:iam::111122223333:role/a\", namespaceSelector: {names: [team-a]}}");
   const twice = await runCommand(["resolve", "-", "-o", "json"], { stdin: good + good + bucket("team-a") });
   t.equal(twice.status, 1);
-  t.match(JSON.parse(twice.stdout), [{ outcome: "conflict", selectors: [{ name: "team-a-00001" }, { name: "team-a-00002" }] }]);
+  t.match(JSON.parse(twice.stdout), [
+    { outcome: "conflict", selectors: [{ name: "team-a-00001" }, { name: "team-a-00002" }] },
+  ]);
   const malformed = await runCommand(["resolve", "-"], { stdin: generated("{arn: x}") + good + bucket("team-a") });
   t.equal(malformed.status, 1);
-  t.match(malformed.stderr, /^IAMRoleSelector team-a-00001 is malformed and takes no part:\n/);
+  t.match(malformed.stderr, /^IAMRoleSelector team-a-00001 is malformed and not effective:\n/);
 });

@@ -5,32 +5,62 @@ import { test } from "tap";
 import { CATALOGUE } from "../../shared/decisions/checks/catalogue.ts";
 import { runCommand } from "./run-command.ts";
 
-const text = { type: "object", required: ["text"], properties: { text: { type: "string", minLength: 1 }, markdown: { type: "string" } }, additionalProperties: false };
+const text = {
+  type: "object",
+  required: ["text"],
+  properties: { text: { type: "string", minLength: 1 }, markdown: { type: "string" } },
+  additionalProperties: false,
+};
 const level = { enum: ["none", "note", "warning", "error"] };
-/** What the published schema asks of the parts that are written here: names, required fields, types, limits, and no field that it does not know.
- * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json */
+/**
+ * The part of the published schema that lint uses: names, required fields, types, limits, and no unknown field.
+ * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json
+ */
 const SCHEMA = {
-  type: "object", required: ["version", "runs"], additionalProperties: false,
+  type: "object",
+  required: ["version", "runs"],
+  additionalProperties: false,
   properties: {
-    $schema: { type: "string", format: "uri" }, version: { enum: ["2.1.0"] },
+    $schema: { type: "string", format: "uri" },
+    version: { enum: ["2.1.0"] },
     runs: {
-      type: "array", minItems: 0,
+      type: "array",
+      minItems: 0,
       items: {
-        type: "object", required: ["tool"], additionalProperties: false,
+        type: "object",
+        required: ["tool"],
+        additionalProperties: false,
         properties: {
           columnKind: { enum: ["utf16CodeUnits", "unicodeCodePoints"] },
           tool: {
-            type: "object", required: ["driver"], additionalProperties: false,
+            type: "object",
+            required: ["driver"],
+            additionalProperties: false,
             properties: {
               driver: {
-                type: "object", required: ["name"], additionalProperties: false,
+                type: "object",
+                required: ["name"],
+                additionalProperties: false,
                 properties: {
-                  name: { type: "string" }, version: { type: "string" },
+                  name: { type: "string" },
+                  version: { type: "string" },
                   rules: {
-                    type: "array", uniqueItems: true,
+                    type: "array",
+                    uniqueItems: true,
                     items: {
-                      type: "object", required: ["id"], additionalProperties: false,
-                      properties: { id: { type: "string" }, shortDescription: text, help: text, defaultConfiguration: { type: "object", properties: { enabled: { type: "boolean" }, level }, additionalProperties: false } },
+                      type: "object",
+                      required: ["id"],
+                      additionalProperties: false,
+                      properties: {
+                        id: { type: "string" },
+                        shortDescription: text,
+                        help: text,
+                        defaultConfiguration: {
+                          type: "object",
+                          properties: { enabled: { type: "boolean" }, level },
+                          additionalProperties: false,
+                        },
+                      },
                     },
                   },
                 },
@@ -40,30 +70,80 @@ const SCHEMA = {
           invocations: {
             type: "array",
             items: {
-              type: "object", required: ["executionSuccessful"], additionalProperties: false,
-              properties: { executionSuccessful: { type: "boolean" }, toolExecutionNotifications: { type: "array", items: { type: "object", required: ["message"], properties: { level, message: text }, additionalProperties: false } } },
+              type: "object",
+              required: ["executionSuccessful"],
+              additionalProperties: false,
+              properties: {
+                executionSuccessful: { type: "boolean" },
+                toolExecutionNotifications: {
+                  type: "array",
+                  items: {
+                    type: "object",
+                    required: ["message"],
+                    properties: { level, message: text },
+                    additionalProperties: false,
+                  },
+                },
+              },
             },
           },
           results: {
             type: "array",
             items: {
-              type: "object", required: ["message"], additionalProperties: false,
+              type: "object",
+              required: ["message"],
+              additionalProperties: false,
               properties: {
-                ruleId: { type: "string" }, ruleIndex: { type: "integer", minimum: -1 }, level, message: text,
-                suppressions: { type: "array", uniqueItems: true, items: { type: "object", required: ["kind"], properties: { kind: { enum: ["inSource", "external"] }, justification: { type: "string" } }, additionalProperties: false } },
+                ruleId: { type: "string" },
+                ruleIndex: { type: "integer", minimum: -1 },
+                level,
+                message: text,
+                suppressions: {
+                  type: "array",
+                  uniqueItems: true,
+                  items: {
+                    type: "object",
+                    required: ["kind"],
+                    properties: { kind: { enum: ["inSource", "external"] }, justification: { type: "string" } },
+                    additionalProperties: false,
+                  },
+                },
                 locations: {
                   type: "array",
                   items: {
-                    type: "object", additionalProperties: false,
+                    type: "object",
+                    additionalProperties: false,
                     properties: {
                       physicalLocation: {
-                        type: "object", required: ["artifactLocation"], additionalProperties: false,
+                        type: "object",
+                        required: ["artifactLocation"],
+                        additionalProperties: false,
                         properties: {
-                          artifactLocation: { type: "object", required: ["uri"], properties: { uri: { type: "string", pattern: "^[^\\s\\\\]+$" } }, additionalProperties: false },
-                          region: { type: "object", properties: { startLine: { type: "integer", minimum: 1 } }, additionalProperties: false },
+                          artifactLocation: {
+                            type: "object",
+                            required: ["uri"],
+                            properties: { uri: { type: "string", pattern: "^[^\\s\\\\]+$" } },
+                            additionalProperties: false,
+                          },
+                          region: {
+                            type: "object",
+                            properties: { startLine: { type: "integer", minimum: 1 } },
+                            additionalProperties: false,
+                          },
                         },
                       },
-                      logicalLocations: { type: "array", items: { type: "object", properties: { name: { type: "string" }, fullyQualifiedName: { type: "string" }, kind: { type: "string" } }, additionalProperties: false } },
+                      logicalLocations: {
+                        type: "array",
+                        items: {
+                          type: "object",
+                          properties: {
+                            name: { type: "string" },
+                            fullyQualifiedName: { type: "string" },
+                            kind: { type: "string" },
+                          },
+                          additionalProperties: false,
+                        },
+                      },
                     },
                   },
                 },
@@ -78,16 +158,28 @@ const SCHEMA = {
 interface Result {
   readonly ruleId: string;
   readonly suppressions?: unknown;
-  readonly locations: readonly [{ readonly physicalLocation?: { readonly artifactLocation: { readonly uri: string } } }];
+  readonly locations: readonly [
+    { readonly physicalLocation?: { readonly artifactLocation: { readonly uri: string } } },
+  ];
 }
 
 interface Run {
   readonly results: readonly Result[];
-  readonly tool: { readonly driver: { readonly rules: readonly { readonly id: string; readonly help: { readonly text: string }; readonly defaultConfiguration: object }[] } };
+  readonly tool: {
+    readonly driver: {
+      readonly rules: readonly {
+        readonly id: string;
+        readonly help: { readonly text: string };
+        readonly defaultConfiguration: object;
+      }[];
+    };
+  };
   readonly invocations: readonly object[];
 }
 
-const validate = new Ajv({ allErrors: true, formats: { uri: /^https?:/ } }).compile<{ readonly runs: readonly [Run] }>(SCHEMA);
+const validate = new Ajv({ allErrors: true, formats: { uri: /^https?:/ } }).compile<{ readonly runs: readonly [Run] }>(
+  SCHEMA,
+);
 
 const BAD = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
@@ -109,30 +201,46 @@ async function sarif(argv: readonly string[], stdin = ""): Promise<{ readonly st
   return { status, run: log.runs[0] };
 }
 
-test("each finding is a result with its place in the file and in the object", async (t) => {
+test("each finding is a result with its place in the file and the object", async (t) => {
   const dir = t.testdir({ "team a.yaml": BAD });
   const { status, run } = await sarif([dir]);
   t.equal(status, 1);
-  t.strictSame(run.results.find(({ ruleId }) => ruleId === "IRS-03"), {
-    ruleId: "IRS-03", ruleIndex: CATALOGUE.findIndex(({ id }) => id === "IRS-03"), level: "error",
-    message: { text: '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME. Fix: write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.' },
-    locations: [{
-      physicalLocation: { artifactLocation: { uri: pathToFileURL(path.join(dir, "team a.yaml")).href }, region: { startLine: 5 } },
-      logicalLocations: [{ name: "spec.arn", fullyQualifiedName: "IAMRoleSelector/team-a:spec.arn", kind: "member" }],
-    }],
-  });
+  t.strictSame(
+    run.results.find(({ ruleId }) => ruleId === "IRS-03"),
+    {
+      ruleId: "IRS-03",
+      ruleIndex: CATALOGUE.findIndex(({ id }) => id === "IRS-03"),
+      level: "error",
+      message: {
+        text: '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME. Fix: write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
+      },
+      locations: [
+        {
+          physicalLocation: {
+            artifactLocation: { uri: pathToFileURL(path.join(dir, "team a.yaml")).href },
+            region: { startLine: 5 },
+          },
+          logicalLocations: [
+            { name: "spec.arn", fullyQualifiedName: "IAMRoleSelector/team-a:spec.arn", kind: "member" },
+          ],
+        },
+      ],
+    },
+  );
 });
 
-test("relative paths stay relative, encoded; standard input has no file", async (t) => {
+test("relative paths stay relative and are encoded; standard input has no file", async (t) => {
   const dir = t.testdir({ "team a.yaml": BAD });
   const relative = path.relative(process.cwd(), dir);
-  const uris = (await sarif([`./${relative}`])).run.results.map(({ locations }) => locations[0].physicalLocation?.artifactLocation.uri);
+  const uris = (await sarif([`./${relative}`])).run.results.map(
+    ({ locations }) => locations[0].physicalLocation?.artifactLocation.uri,
+  );
   t.equal(uris[0], `${relative}/team%20a.yaml`);
   const { run } = await sarif(["-"], BAD);
   t.strictSame(Object.keys(run.results[0]?.locations[0] ?? {}), ["logicalLocations"]);
 });
 
-test("every check is a rule, with its help and its severity", async (t) => {
+test("every check is a rule with help and severity", async (t) => {
   const { status, run } = await sarif(["-"], BAD.replace("user/jane", "role/jane"));
   t.equal(status, 0);
   t.same(run.results, []);
@@ -140,23 +248,31 @@ test("every check is a rule, with its help and its severity", async (t) => {
   t.same(rules.map(({ id }) => id), CATALOGUE.map(({ id }) => id));
   for (const [i, { reason, fix, example, severity }] of CATALOGUE.entries()) {
     t.equal(rules[i]?.help.text, `${reason} Fix: ${fix}.\n\n${example}`);
-    t.same(rules[i]?.defaultConfiguration, severity === "off" ? { enabled: false } : { level: severity === "deny" ? "error" : "warning" });
+    t.same(
+      rules[i]?.defaultConfiguration,
+      severity === "off" ? { enabled: false } : { level: severity === "deny" ? "error" : "warning" },
+    );
   }
 });
 
-test("a waived finding is a suppressed warning, and others are not suppressed", async (t) => {
+test("only a waived finding is suppressed", async (t) => {
   const { status, run } = await sarif(["-"], WAIVED);
   t.equal(status, 0);
   const waived = run.results.find(({ ruleId }) => ruleId === "IRS-15");
-  t.match(waived, { level: "warning", suppressions: [{ kind: "inSource", justification: "the annotation ack-role-resolver.io/allow waives it" }] });
+  t.match(waived, {
+    level: "warning",
+    suppressions: [{ kind: "inSource", justification: "waived by the annotation ack-role-resolver.io/allow" }],
+  });
   t.equal((await sarif(["-"], BAD)).run.results[0]?.suppressions, undefined);
 });
 
-test("what could not be read is a notification, and the run was no success", async (t) => {
+test("an unreadable file is a notification of an unsuccessful run", async (t) => {
   const dir = t.testdir({ "a.yaml": BAD, "b.json": "{" });
   const { status, run } = await sarif([dir]);
   t.equal(status, 2);
-  t.match(run.invocations, [{ executionSuccessful: false, toolExecutionNotifications: [{ level: "error", message: { text: /b\.json:1: / } }] }]);
-  t.ok(run.results.length > 0, "the rest is judged");
+  t.match(run.invocations, [
+    { executionSuccessful: false, toolExecutionNotifications: [{ level: "error", message: { text: /b\.json:1: / } }] },
+  ]);
+  t.ok(run.results.length > 0, "the other files are checked");
   t.match((await sarif(["-"], BAD)).run.invocations, [{ executionSuccessful: true, toolExecutionNotifications: [] }]);
 });

@@ -12,7 +12,17 @@ metadata: {name: team-a}
 spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: [team-a]}}
 `;
 const FREE = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-const SIDECAR = ["sidecar", "--group", "s3.services.k8s.aws", "--token", "t", "--region", "eu-west-1", "--log-level", "error"];
+const SIDECAR = [
+  "sidecar",
+  "--group",
+  "s3.services.k8s.aws",
+  "--token",
+  "t",
+  "--region",
+  "eu-west-1",
+  "--log-level",
+  "error",
+];
 
 /** Returns a folder with a manifest and a serving pair of `certs make`. */
 async function folder(t: Test): Promise<string> {
@@ -23,7 +33,17 @@ async function folder(t: Test): Promise<string> {
 }
 
 function webhook(dir: string, ...flags: string[]): Promise<CommandResult> {
-  return runCommand(["webhook", "--from", path.join(dir, "a.yaml"), "--tls-dir", path.join(dir, "tls"), "--log-level", "error", ...FREE, ...flags]);
+  return runCommand([
+    "webhook",
+    "--from",
+    path.join(dir, "a.yaml"),
+    "--tls-dir",
+    path.join(dir, "tls"),
+    "--log-level",
+    "error",
+    ...FREE,
+    ...flags,
+  ]);
 }
 
 /** Returns a port that is in use. */
@@ -57,7 +77,7 @@ test("each server exits 2 and names the flag of a port that is in use", async (t
   const taken = `127.0.0.1:${await takenPort(t)}`;
   const sidecar = [...SIDECAR, "--from", dir, ...FREE];
   for (const flag of ["--listen", "--health-listen"]) {
-    const message = `ack-role-resolver: ${flag} ${taken}: the port is in use by another process; stop that process or give another address with ${flag}\n`;
+    const message = `ack-role-resolver: ${flag} ${taken}: the port is in use by another process; stop that process or set ${flag} to another address\n`;
     t.same(await webhook(dir, flag, taken), { status: 2, stdout: "", stderr: message });
     t.same(await runCommand([...sidecar, flag, taken]), { status: 2, stdout: "", stderr: message });
   }
@@ -87,15 +107,35 @@ test("the sidecar exits 2 if --listen is not a loopback address", async (t) => {
   const dir = await folder(t);
   const { status, stderr } = await runCommand([...SIDECAR, "--from", dir, "--listen", "0.0.0.0:0"]);
   t.equal(status, 2);
-  t.equal(stderr, "ack-role-resolver: --listen 0.0.0.0:0: the sidecar issues credentials and listens only on loopback; use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n");
+  t.equal(
+    stderr,
+    "ack-role-resolver: --listen 0.0.0.0:0: the sidecar issues credentials and listens only on loopback; use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n",
+  );
 });
 
 test("the sidecar reports every fault of its settings before it reads manifests", async (t) => {
-  const wrong = ["--from", "nowhere", "--kind", "B@d", "--listen", "0.0.0.0:0", "--health-listen", "127.0.0.1:70000", "--sts-endpoint", "http://sts.example"];
+  const wrong = [
+    "--from",
+    "nowhere",
+    "--kind",
+    "B@d",
+    "--listen",
+    "0.0.0.0:0",
+    "--health-listen",
+    "127.0.0.1:70000",
+    "--sts-endpoint",
+    "http://sts.example",
+  ];
   const { status, stdout, stderr } = await runCommand([...SIDECAR, ...wrong]);
   t.equal(status, 2);
   t.equal(stdout, "");
-  t.same(stderr.trim().split("\n").map((line) => line.split(/[: ]+/).slice(0, 2)), ["kind", "listen", "health-listen", "sts-endpoint"].map((flag) => ["ack-role-resolver", `--${flag}`]));
+  t.same(
+    stderr
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/[: ]+/).slice(0, 2)),
+    ["kind", "listen", "health-listen", "sts-endpoint"].map((flag) => ["ack-role-resolver", `--${flag}`]),
+  );
 });
 
 test("the webhook exits 2 if ACK-09 or NS-02 is on without --cluster", async (t) => {

@@ -1,4 +1,4 @@
-/** A small state: two teams, a malformed selector, a conflict and a resource that nobody selects. */
+/** A small state: two teams, a malformed selector, a conflict and a resource that no selector selects. */
 export const STATE = `apiVersion: v1
 kind: Namespace
 metadata: {name: team-a, labels: {tier: gold}}

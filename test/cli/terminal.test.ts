@@ -16,32 +16,32 @@ class Terminal extends Writable {
   }
 }
 
-test("short work says nothing; long work rewrites one line now and then, and takes it away", (t) => {
+test("shows progress after 1 s, at most every 100 ms, and erases it at the end", (t) => {
   const terminal = new Terminal(true);
   let nowMs = 0;
   const progress = new Progress(terminal, () => nowMs);
-  for (nowMs of [0, 500, 999]) progress.tell("early");
-  progress.end();
+  for (nowMs of [0, 500, 999]) progress.update("early");
+  progress.clear();
   t.equal(terminal.text, "");
   nowMs = 1000;
-  progress.tell("one");
+  progress.update("one");
   nowMs = 1050;
-  progress.tell("too soon");
+  progress.update("too soon");
   nowMs = 1100;
-  progress.tell("two");
-  progress.end();
-  progress.end();
+  progress.update("two");
+  progress.clear();
+  progress.clear();
   t.equal(terminal.text, "\r\u001B[Kone\r\u001B[Ktwo\r\u001B[K");
   t.end();
 });
 
-test("where nobody watches nothing is written", (t) => {
+test("shows no progress without a terminal", (t) => {
   const pipe = new Terminal(false);
   let nowMs = 0;
   const progress = new Progress(pipe, () => nowMs);
   nowMs = 5000;
-  progress.tell("one");
-  progress.end();
+  progress.update("one");
+  progress.clear();
   t.equal(pipe.text, "");
   t.end();
 });
@@ -58,9 +58,13 @@ metadata: {name: "b${escape}", namespace: "team-a${escape}", annotations: {servi
 ---
 `;
 
-test("nothing that stands in a manifest writes to the terminal, or makes a line of its own", async (t) => {
+test("escapes control characters and line breaks of manifests", async (t) => {
   for (const [argv, stdin] of [
-    [["lint", "-"], MANIFESTS], [["resolve", "-"], MANIFESTS], [["resolve", "-", "--explain"], MANIFESTS], [["resolve", "-"], MANIFESTS + MANIFESTS], [["audit", "-"], MANIFESTS],
+    [["lint", "-"], MANIFESTS],
+    [["resolve", "-"], MANIFESTS],
+    [["resolve", "-", "--explain"], MANIFESTS],
+    [["resolve", "-"], MANIFESTS + MANIFESTS],
+    [["audit", "-"], MANIFESTS],
     [["lint", "-"], `"${escape}": 1\n"${escape}": 2\n`],
   ] as const) {
     const { stdout, stderr } = await runCommand(argv, { stdin });

@@ -9,7 +9,7 @@ import { makePairs } from "../certs/pairs.ts";
 import { get, start } from "../sidecar/running-sidecar.ts";
 import { COMPANY, FakeSource } from "../webhook/webhook-under-test.ts";
 
-/** The names of ours that are exposed, also where there is no series yet. */
+/** Returns the names of the exposed metrics of this program, those without a series included. */
 async function exposed(healthAddress: string): Promise<string[]> {
   const { body } = await get(healthAddress, "/metrics");
   return [...body.matchAll(/^# TYPE (ack_role_resolver_\S+) /gm)].map(([, name = ""]) => name).toSorted();
@@ -22,33 +22,47 @@ test("a running sidecar exposes exactly what docs/metrics.md describes", async (
   t.same(await exposed(sidecar.healthAddress), names(describeMetrics().sidecar));
 });
 
-test("a running webhook does", async (t) => {
+test("a running webhook exposes exactly what docs/metrics.md describes", async (t) => {
   const [pair] = await makePairs();
   const tlsDir = t.testdir({});
   await storeCertificates(tlsDir, pair, { force: false });
-  const settings = readSettings("webhook", { cluster: true, tlsDir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" }, {});
-  const webhook = await runWebhook(settings, { source: new FakeSource(COMPANY), log: createLogger({ name: "webhook", level: "silent" }) });
+  const settings = readSettings(
+    "webhook",
+    { cluster: true, tlsDir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" },
+    {},
+  );
+  const webhook = await runWebhook(settings, {
+    source: new FakeSource(COMPANY),
+    log: createLogger({ name: "webhook", level: "silent" }),
+  });
   t.teardown(() => webhook.close());
   t.same(await exposed(webhook.healthAddress), names(describeMetrics().webhook));
 });
 
-test("the page has a row for each metric of either server", async (t) => {
+test("docs/metrics.md has a row for each metric of both servers", async (t) => {
   const page = await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8");
-  const rows = [...page.matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) \|/gm)].map(([, name]) => `ack_role_resolver_${name}`);
+  const rows = [...page.matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) \|/gm)].map(
+    ([, name]) => `ack_role_resolver_${name}`,
+  );
   const { webhook, sidecar } = describeMetrics();
   t.same(rows.toSorted(), [...new Set([...names(webhook), ...names(sidecar)])].toSorted());
 });
 
-test("the page is what the registries and their notes say now", async (t) => {
+test("docs/metrics.md is up to date", async (t) => {
   const page = await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8");
   t.ok(page.endsWith(`${metricLines().join("\n")}\n`));
 });
 
-test("the page names each code of STS's that refusals are counted by", async (t) => {
+test("docs/metrics.md lists each STS error code that the sidecar returns", async (t) => {
   const folder = new URL("../../sidecar/sts/", import.meta.url);
   const sources = await Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), "utf8")));
-  const codes = new Set(sources.flatMap((source) => [...source.matchAll(/new STSRefusal\(\s*"(\w+)"/g)].map(([, code]) => code)));
+  const codes = new Set(
+    sources.flatMap((source) => [...source.matchAll(/new STSErrorResponse\(\s*"(\w+)"/g)].map(([, code]) => code)),
+  );
   t.ok(codes.size > 5);
-  const row = (await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8")).split("\n").find((line) => line.includes("`sidecar_refusals_total` | counter")) ?? "";
+  const row =
+    (await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8"))
+      .split("\n")
+      .find((line) => line.includes("`sidecar_refusals_total` | counter")) ?? "";
   for (const code of codes) t.match(row, `\`${code}\``);
 });

@@ -9,21 +9,45 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 
-const namespace = (name: string, labels: object = {}): object => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
-const selector = (name: string, account: string, spec: object): object => ({
-  apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name }, spec: { arn: `arn:aws:iam::${account}:role/${name}`, ...spec },
+const namespace = (name: string, labels: object = {}): object => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name, labels },
 });
-const resource = (kind: string, group: string, where: { readonly namespace: string; readonly name: string; readonly labels?: object }): object => ({
-  apiVersion: `${group}.services.k8s.aws/v1alpha1`, kind, metadata: where, spec: { name: where.name },
+const selector = (name: string, account: string, spec: object): object => ({
+  apiVersion: "services.k8s.aws/v1alpha1",
+  kind: "IAMRoleSelector",
+  metadata: { name },
+  spec: { arn: `arn:aws:iam::${account}:role/${name}`, ...spec },
+});
+const resource = (
+  kind: string,
+  group: string,
+  where: { readonly namespace: string; readonly name: string; readonly labels?: object },
+): object => ({
+  apiVersion: `${group}.services.k8s.aws/v1alpha1`,
+  kind,
+  metadata: where,
+  spec: { name: where.name },
 });
 const gold = { namespaceSelector: { labelSelector: { matchLabels: { tier: "gold" } } } };
 
 const STATE: readonly object[] = [
-  namespace("team-a", { tier: "gold" }), namespace("team-b"), namespace("team-c"),
+  namespace("team-a", { tier: "gold" }),
+  namespace("team-b"),
+  namespace("team-c"),
   selector("gold", "111122223333", gold),
   selector("silver", "444455556666", { namespaceSelector: { labelSelector: { matchLabels: { tier: "silver" } } } }),
-  selector("queues", "444455556666", { namespaceSelector: { names: ["team-b"] }, resourceTypeSelector: [{ group: "sqs.services.k8s.aws", version: "v1alpha1", kind: "Queue" }] }),
-  { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "typo" }, spec: { arn: "arn:aws:iam:111122223333:role/typo", namespaceSelector: { names: ["team-c"] } } },
+  selector("queues", "444455556666", {
+    namespaceSelector: { names: ["team-b"] },
+    resourceTypeSelector: [{ group: "sqs.services.k8s.aws", version: "v1alpha1", kind: "Queue" }],
+  }),
+  {
+    apiVersion: "services.k8s.aws/v1alpha1",
+    kind: "IAMRoleSelector",
+    metadata: { name: "typo" },
+    spec: { arn: "arn:aws:iam:111122223333:role/typo", namespaceSelector: { names: ["team-c"] } },
+  },
   resource("Bucket", "s3", { namespace: "team-a", name: "b1", labels: { size: "xl" } }),
   resource("Queue", "sqs", { namespace: "team-b", name: "q1" }),
   resource("Table", "dynamodb", { namespace: "team-c", name: "t1" }),
@@ -32,11 +56,16 @@ const STATE: readonly object[] = [
 onCluster("the commands on a real API server", async (t, cluster) => {
   await cluster.installCRDs([iamRoleSelectorCRD("ack"), ...ACK_CRDS]);
   await apply(cluster, STATE);
-  await cluster.request("PATCH", `${BUCKETS}/b1/status`, { status: { ackResourceMetadata: { ownerAccountID: "111122223333", region: "eu-west-1" } } }, MERGE);
-  await t.test("audit tells what is wrong with what is stored", async (tt) => audits(tt, cluster));
-  await t.test("resolve explains, and answers for what is not there yet", async (tt) => explains(tt, cluster));
-  await t.test("what impact foretells is what comes to be", async (tt) => foretells(tt, cluster));
-  await t.test("an account that may not read is told what it lacks, and nothing else is printed", async (tt) => isForbidden(tt, cluster));
+  await cluster.request(
+    "PATCH",
+    `${BUCKETS}/b1/status`,
+    { status: { ackResourceMetadata: { ownerAccountID: "111122223333", region: "eu-west-1" } } },
+    MERGE,
+  );
+  await t.test("audit reports the problems of the stored objects", async (tt) => audits(tt, cluster));
+  await t.test("resolve explains a hypothetical resource", async (tt) => explains(tt, cluster));
+  await t.test("impact predicts what apply and delete change", async (tt) => predicts(tt, cluster));
+  await t.test("a user without permissions gets only the missing permission", async (tt) => isForbidden(tt, cluster));
 });
 
 async function apply(cluster: Cluster, objects: readonly object[], verb: "apply" | "delete" = "apply"): Promise<void> {
@@ -48,8 +77,12 @@ function list(objects: readonly object[]): string {
   return JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
 }
 
-/** As a process of its own, with pipes, as in CI. */
-async function run(cluster: Cluster, args: readonly string[], { input = "", context = "admin" } = {}): Promise<ProgramResult> {
+/** Runs a command as a child process with pipes, as in CI. */
+async function run(
+  cluster: Cluster,
+  args: readonly string[],
+  { input = "", context = "admin" } = {},
+): Promise<ProgramResult> {
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", context];
   return await runProgram(process.execPath, ["cli/main.ts", ...args, ...access], { cwd: ROOT, env: {}, input });
 }
@@ -59,9 +92,29 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   t.equal(code, 1);
   t.equal(stderr, "");
   t.match(JSON.parse(stdout), {
-    summary: { selectors: 4, resources: 3, malformed: 1, conflicts: 0, drift: 0, unexpectedAccounts: 2, onDefault: 1, selectingNothing: 1, staleAnnotations: 0, unannotated: 3 },
+    summary: {
+      selectors: 4,
+      resources: 3,
+      malformed: 1,
+      conflicts: 0,
+      drift: 0,
+      unexpectedAccounts: 2,
+      onDefault: 1,
+      selectingNothing: 1,
+      staleAnnotations: 0,
+      unannotated: 3,
+    },
     findings: [
-      { section: "malformed", file: null, line: null, kind: "IAMRoleSelector", name: "typo", path: "spec.arn", code: "IRS-02", severity: "deny" },
+      {
+        section: "malformed",
+        file: null,
+        line: null,
+        kind: "IAMRoleSelector",
+        name: "typo",
+        path: "spec.arn",
+        code: "IRS-02",
+        severity: "deny",
+      },
       { section: "unexpectedAccounts", name: "queues", path: "spec.arn", code: "AUD-04" },
       { section: "unexpectedAccounts", name: "silver", path: "spec.arn", code: "AUD-04" },
       { section: "onDefault", kind: "Table", name: "t1", namespace: "team-c", code: "AUD-05", severity: "warn" },
@@ -69,27 +122,40 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
     ],
   });
   const text = await run(cluster, ["audit"]);
-  t.match(text.stdout, /^\d+ objects: 4 selectors, 3 resources \(3 without our annotations\)\n1 {2}malformed selectors, which take no part\n/);
-  t.notMatch(text.stdout, "\u001b", "no colour and no progress in a pipe");
+  t.match(
+    text.stdout,
+    /^\d+ objects: 4 selectors, 3 resources \(3 without resolution annotations\)\n1 {2}malformed selectors \(not effective\)\n/,
+  );
+  t.notMatch(text.stdout, "\u001b", "no color and no progress in a pipe");
   t.notMatch(text.stderr, "\r");
 }
 
 async function explains(t: Test, cluster: Cluster): Promise<void> {
-  const { code, stdout, stderr } = await run(cluster, ["resolve", "--explain", "--kind", "Queue.sqs.services.k8s.aws", "-n", "team-a"]);
+  const { code, stdout, stderr } = await run(cluster, [
+    "resolve",
+    "--explain",
+    "--kind",
+    "Queue.sqs.services.k8s.aws",
+    "-n",
+    "team-a",
+  ]);
   t.equal(code, 1, stderr);
-  t.match(stdout, [
-    "Queue team-a: selected",
-    "  IAMRoleSelector gold selects it.",
-    "  gold: selects it",
-    "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector wants tier=gold, resource carries tier=gold",
-    "  queues: does not select it",
-    "    no  spec.namespaceSelector.names: selector wants namespace team-b, resource carries namespace team-a",
-    "    yes spec.resourceTypeSelector: selector wants Queue.v1alpha1.sqs.services.k8s.aws, resource carries Queue.v1alpha1.sqs.services.k8s.aws",
-    "  silver: does not select it",
-    "    no  spec.namespaceSelector.labelSelector.matchLabels[tier]: selector wants tier=silver, resource carries tier=gold",
-    "  typo: does not select it",
-    "    It is malformed and takes no part: IRS-02 spec.arn: ",
-  ].join("\n"));
+  t.match(
+    stdout,
+    [
+      "Queue team-a: selected",
+      "  IAMRoleSelector gold selects it.",
+      "  gold: selects the resource",
+      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector wants tier=gold, resource carries tier=gold",
+      "  queues: does not select the resource",
+      "    no  spec.namespaceSelector.names: selector wants namespace team-b, resource carries namespace team-a",
+      "    yes spec.resourceTypeSelector: selector wants Queue.v1alpha1.sqs.services.k8s.aws, resource carries Queue.v1alpha1.sqs.services.k8s.aws",
+      "  silver: does not select the resource",
+      "    no  spec.namespaceSelector.labelSelector.matchLabels[tier]: selector wants tier=silver, resource carries tier=gold",
+      "  typo: does not select the resource",
+      "    It is malformed and takes no part: IRS-02 spec.arn: ",
+    ].join("\n"),
+  );
 }
 
 interface Resolved {
@@ -100,7 +166,7 @@ interface Resolved {
   readonly selectors: readonly { readonly name: string }[];
 }
 
-interface Foretold {
+interface Prediction {
   readonly changes: readonly { readonly resource: object; readonly change: string; readonly after: Resolved | null }[];
 }
 
@@ -108,11 +174,11 @@ function resolutions(stdout: string): readonly Resolved[] {
   return JSON.parse(stdout);
 }
 
-function foretoldBy(stdout: string): Foretold {
+function predictionOf(stdout: string): Prediction {
   return JSON.parse(stdout);
 }
 
-/** By resource, what it resolves to; the versions of selectors, which nobody can foretell, aside. */
+/** Returns the resolution of each resource without the resource versions of selectors, which are unpredictable. */
 async function resolved(cluster: Cluster): Promise<Map<string, string>> {
   const { stdout, stderr } = await run(cluster, ["resolve", "-o", "json"]);
   if (stdout === "") throw new Error(stderr);
@@ -124,26 +190,62 @@ function described({ outcome, roleARN, accountID, selectors }: Resolved): string
   return JSON.stringify({ outcome, roleARN, accountID, selectors: selectors.map(({ name }) => name) });
 }
 
-const STEPS: readonly (readonly [what: string, verb: "apply" | "delete", objects: readonly object[], changes: readonly string[], code: number])[] = [
-  ["a label of a namespace that chooses another account", "apply", [namespace("team-a", { tier: "silver" })], ["account"], 1],
-  ["a label that a namespace loses", "apply", [namespace("team-a")], ["default"], 1],
-  ["the label again, and a second selector", "apply", [namespace("team-a", { tier: "gold" }), selector("xl", "111122223333", { resourceLabelSelector: { matchLabels: { size: "xl" } } })], ["conflict"], 1],
-  ["the resource's label goes, and so does the conflict", "apply", [resource("Bucket", "s3", { namespace: "team-a", name: "b1" })], ["selected"], 0],
-  ["a selector for what had none", "apply", [selector("mended", "111122223333", { namespaceSelector: { names: ["team-c"] } })], ["selected"], 0],
-  ["a malformed selector that goes", "delete", [selector("typo", "111122223333", {})], [], 0],
-  ["a selector that goes", "delete", [selector("gold", "111122223333", gold)], ["default"], 1],
-  ["a resource that comes", "apply", [resource("Topic", "sns", { namespace: "team-b", name: "new" })], ["added"], 0],
+const STEPS: readonly (readonly [
+  title: string,
+  verb: "apply" | "delete",
+  objects: readonly object[],
+  changes: readonly string[],
+  code: number,
+])[] = [
+  [
+    "a namespace label that leads to another account",
+    "apply",
+    [namespace("team-a", { tier: "silver" })],
+    ["account"],
+    1,
+  ],
+  ["a removed namespace label", "apply", [namespace("team-a")], ["default"], 1],
+  [
+    "the namespace label again, and a second selector",
+    "apply",
+    [
+      namespace("team-a", { tier: "gold" }),
+      selector("xl", "111122223333", { resourceLabelSelector: { matchLabels: { size: "xl" } } }),
+    ],
+    ["conflict"],
+    1,
+  ],
+  [
+    "a removed resource label that ends the conflict",
+    "apply",
+    [resource("Bucket", "s3", { namespace: "team-a", name: "b1" })],
+    ["selected"],
+    0,
+  ],
+  [
+    "a selector for an unselected resource",
+    "apply",
+    [selector("fixed", "111122223333", { namespaceSelector: { names: ["team-c"] } })],
+    ["selected"],
+    0,
+  ],
+  ["a deleted malformed selector", "delete", [selector("typo", "111122223333", {})], [], 0],
+  ["a deleted selector", "delete", [selector("gold", "111122223333", gold)], ["default"], 1],
+  ["a new resource", "apply", [resource("Topic", "sns", { namespace: "team-b", name: "new" })], ["added"], 0],
 ];
 
-async function foretells(t: Test, cluster: Cluster): Promise<void> {
-  for (const [what, verb, objects, changes, code] of STEPS) {
-    await t.test(what, async (tt) => {
+async function predicts(t: Test, cluster: Cluster): Promise<void> {
+  for (const [title, verb, objects, changes, code] of STEPS) {
+    await t.test(title, async (tt) => {
       const expected = await resolved(cluster);
-      const impact = await run(cluster, ["impact", "-", "-o", "json", ...(verb === "delete" ? ["--delete"] : [])], { input: list(objects) });
+      const impact = await run(cluster, ["impact", "-", "-o", "json", ...(verb === "delete" ? ["--delete"] : [])], {
+        input: list(objects),
+      });
       tt.equal(impact.code, code, impact.stderr);
-      const { changes: foretold } = foretoldBy(impact.stdout);
-      tt.same(foretold.map(({ change }) => change), changes);
-      for (const { resource: changed, after } of foretold) if (after !== null) expected.set(JSON.stringify(changed), described(after));
+      const { changes: predicted } = predictionOf(impact.stdout);
+      tt.same(predicted.map(({ change }) => change), changes);
+      for (const { resource: changed, after } of predicted)
+        if (after !== null) expected.set(JSON.stringify(changed), described(after));
       await apply(cluster, objects, verb);
       tt.same(await resolved(cluster), expected);
     });
@@ -155,6 +257,9 @@ async function isForbidden(t: Test, cluster: Cluster): Promise<void> {
     const { code, stdout, stderr } = await run(cluster, command, { context: "jane", input: list([namespace("x")]) });
     t.equal(code, 2, command.join(" "));
     t.equal(stdout, "");
-    t.match(stderr, /^ack-role-resolver: The cluster cannot be read: not allowed to list iamroleselectors\.services\.k8s\.aws in the whole cluster; /);
+    t.match(
+      stderr,
+      /^ack-role-resolver: The cluster cannot be read: not allowed to list iamroleselectors\.services\.k8s\.aws in the whole cluster; /,
+    );
   }
 }

@@ -22,7 +22,7 @@ kind: Bucket
 metadata: {name: b1, namespace: team-a}
 `;
 
-/** Local mode as a process, and the lines that it prints. */
+/** A process of local mode and its output. */
 class Local {
   readonly lines: string[] = [];
   readonly errors: string[] = [];
@@ -43,12 +43,14 @@ class Local {
     child.once("exit", () => this.#wake());
   }
 
-  /** The first line that matches, of those not looked at before. */
+  /** Waits for a line that matches, consumes the output up to it, and returns it. */
   async line(pattern: RegExp): Promise<string> {
     for (;;) {
       const at = this.lines.findIndex((line) => pattern.test(line));
       if (at >= 0) return this.lines.splice(0, at + 1).at(-1) ?? "";
-      if (this.#child.exitCode !== null) throw new Error(`ended without a line like ${String(pattern)}: ${this.errors.join("\n")}`);
+      if (this.#child.exitCode !== null) {
+        throw new Error(`exited without a line that matches ${String(pattern)}: ${this.errors.join("\n")}`);
+      }
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       await promise;
@@ -62,63 +64,86 @@ class Local {
   }
 }
 
-async function credentials(uri: string, tokenFile: string): Promise<{ readonly status: number; readonly body: unknown }> {
+async function credentials(
+  uri: string,
+  tokenFile: string,
+): Promise<{ readonly status: number; readonly body: unknown }> {
   const { status, body } = await get(uri, { authorization: await readFile(tokenFile, "utf8") });
   return { status, body: JSON.parse(body) };
 }
 
-test("it prints who gets which role, serves what it says it does, and follows changes", async (t) => {
+test("prints the role of each resource, serves credentials and health, and follows changes", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": BUCKET });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
-  t.equal(await local.line(/b1/), "team-a     Bucket/b1  selected  team-a     arn:aws:iam::111122223333:role/team-a  eu-west-1");
+  t.equal(
+    await local.line(/b1/),
+    "team-a     Bucket/b1  selected  team-a     arn:aws:iam::111122223333:role/team-a  eu-west-1",
+  );
   const [, webhookHealth = ""] = /metrics: (\S+)\)/.exec(await local.line(/^ {2}webhook /)) ?? [];
-  const [, tokenFile = "", sidecarHealth = ""] = /token: (\S+); health and metrics: (\S+)\)/.exec(await local.line(/^ {2}sidecar /)) ?? [];
+  const [, tokenFile = "", sidecarHealth = ""] =
+    /token: (\S+); health and metrics: (\S+)\)/.exec(await local.line(/^ {2}sidecar /)) ?? [];
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
-  t.match(await local.line(/AWS_ENDPOINT_URL_STS/), / AWS_REGION=eu-west-1 AWS_DEFAULT_REGION=eu-west-1$/, "botocore reads the latter alone");
-  await local.line(/Ctrl-C stops/);
+  t.match(
+    await local.line(/AWS_ENDPOINT_URL_STS/),
+    / AWS_REGION=eu-west-1 AWS_DEFAULT_REGION=eu-west-1$/,
+    "botocore reads only the latter",
+  );
+  await local.line(/Ctrl-C/);
 
   t.equal((await fetch(`${webhookHealth}/readyz`)).status, 200);
   t.match(await (await fetch(`${sidecarHealth}/metrics`)).text(), /^ack_role_resolver_/m);
-  const vended = await credentials(uri, tokenFile);
-  t.equal(vended.status, 200);
-  t.match(vended.body, { AccountId: "111122223333" });
+  const issued = await credentials(uri, tokenFile);
+  t.equal(issued.status, 200);
+  t.match(issued.body, { AccountId: "111122223333" });
 
   await writeFile(path.join(dir, "a.yaml"), SELECTOR.replace("[team-a]", "[team-b]"));
   t.match(await local.line(/b1/), /default/);
   t.equal((await credentials(uri, tokenFile)).status, 200, "the selector still grants its role by name");
   await writeFile(path.join(dir, "a.yaml"), "kind: [");
-  await local.line(/The manifests have turned bad; the last good ones stay in force: .*a\.yaml:1/);
+  await local.line(/The manifests are invalid, so the last valid ones are used: .*a\.yaml:1/);
 
   t.equal(await local.end("SIGTERM"), 0);
   t.strictSame(local.errors, []);
-  await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "its files are gone");
+  await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "its files are removed");
 });
 
-test("a lone selector is granted, and a group that comes later is told to need another start", async (t) => {
+test("grants a selector without resources, and asks for a restart if a group is added", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
   const [, tokenFile = ""] = /TOKEN_FILE=(\S+)/.exec(await local.line(/TOKEN_FILE=/)) ?? [];
-  await local.line(/Ctrl-C stops/);
+  await local.line(/Ctrl-C/);
   t.match(await credentials(uri, tokenFile), { status: 200, body: { AccountId: "111122223333" } });
   await writeFile(path.join(dir, "b.yaml"), BUCKET.replace("s3.", "sqs."));
-  t.equal(await local.line(/start anew/), "The sidecar grants for the groups that were there at its start; start anew for sqs.services.k8s.aws.");
+  t.equal(
+    await local.line(/Restart/),
+    "The sidecar does not serve groups added after its start. Restart to serve sqs.services.k8s.aws.",
+  );
 });
 
-test("with the maps of CARM it shows the role of a namespace, and commands that go by them", async (t) => {
-  const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, annotations: {services.k8s.aws/owner-account-id: "111122223333"}}\n';
-  const map = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ack-role-account-map, namespace: ack-system}\ndata: {"111122223333": "arn:aws:iam::111122223333:role/a"}\n';
-  const local = new Local(t, "--from", t.testdir({ "a.yaml": namespace, "b.yaml": map }), "--mode", "carm", ...FREE_PORTS);
+test("--mode carm prints the role of a namespace, and commands with --mode carm", async (t) => {
+  const namespace =
+    'apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, annotations: {services.k8s.aws/owner-account-id: "111122223333"}}\n';
+  const map =
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ack-role-account-map, namespace: ack-system}\ndata: {"111122223333": "arn:aws:iam::111122223333:role/a"}\n';
+  const local = new Local(
+    t,
+    "--from",
+    t.testdir({ "a.yaml": namespace, "b.yaml": map }),
+    "--mode",
+    "carm",
+    ...FREE_PORTS,
+  );
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
   t.match(uri, /\/v1\/credentials\/namespaces\/team-a$/);
   const [, tokenFile = ""] = /TOKEN_FILE=(\S+)/.exec(await local.line(/TOKEN_FILE=/)) ?? [];
   t.match(await local.line(/ lint /), / --mode carm$/);
   t.match(await local.line(/ resolve /), / --mode carm -o json$/);
-  await local.line(/Ctrl-C stops/);
+  await local.line(/Ctrl-C/);
   t.match(await credentials(uri, tokenFile), { status: 200, body: { AccountId: "111122223333" } });
 });
 
-test("bad manifests print every fault and exit 2", async (t) => {
+test("exits 2 with every fault of invalid manifests", async (t) => {
   const dir = t.testdir({ "a.yaml": "kind: [", "b.yaml": "x: 1\n" });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   t.equal(await local.end(), 2);
@@ -127,7 +152,7 @@ test("bad manifests print every fault and exit 2", async (t) => {
 });
 
 for (const listener of LISTENERS) {
-  test(`a port of ${listener} that is in use is named with its flag and exits 2`, async (t) => {
+  test(`exits 2 and names the flag if the port of ${listener} is in use`, async (t) => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     t.teardown(() => server.close());
@@ -136,19 +161,26 @@ for (const listener of LISTENERS) {
     const local = new Local(t, "--from", dir, ...FREE_PORTS, `--${listener}-listen`, `127.0.0.1:${port}`);
     t.equal(await local.end(), 2);
     t.strictSame(local.errors, [
-      `ack-role-resolver: --${listener}-listen 127.0.0.1:${port}: the port is in use by another process; stop that process or give another address with --${listener}-listen`,
+      `ack-role-resolver: --${listener}-listen 127.0.0.1:${port}: the port is in use by another process; stop that process or set --${listener}-listen to another address`,
     ]);
   });
 }
 
-test("in a folder without examples it runs on those of the package", async (t) => {
-  const child = spawn(process.execPath, [path.join(ROOT, "cli/main.ts"), "local", ...FREE_PORTS], { env: {}, cwd: t.testdir({}), stdio: ["ignore", "pipe", "inherit"] });
+test("uses the examples of the package in a folder without examples", async (t) => {
+  const child = spawn(process.execPath, [path.join(ROOT, "cli/main.ts"), "local", ...FREE_PORTS], {
+    env: {},
+    cwd: t.testdir({}),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   t.teardown(() => child.kill("SIGKILL"));
   const lines: string[] = [];
   for await (const line of createInterface(child.stdout)) {
     lines.push(line);
-    if (line.startsWith("Change a file under ")) break;
+    if (line.startsWith("Change a file in ")) break;
   }
   t.match(lines.find((line) => line.startsWith("storefront")), /Bucket\/invoices .* selected /);
-  t.equal(lines.at(-1), `Change a file under ${path.join(ROOT, "manifests/examples")} and the roles are printed anew. Ctrl-C stops.`);
+  t.equal(
+    lines.at(-1),
+    `Change a file in ${path.join(ROOT, "manifests/examples")} to see the roles change. Press Ctrl-C to stop.`,
+  );
 });

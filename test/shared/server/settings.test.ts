@@ -15,127 +15,227 @@ function faultsOf(command: Command, flags: Flags, environment: Environment = {})
   }
 }
 
-test("flags stand over the environment, which stands over defaults", (t) => {
+test("flags override the environment, which overrides defaults", (t) => {
   const environment = { ACK_ROLE_RESOLVER_REGION: "eu-west-1", ACK_ROLE_RESOLVER_MAX_STALENESS: "30s", UNRELATED: "x" };
   const settings = readSettings("sidecar", { ...SIDECAR, region: "us-east-1" }, environment);
-  t.match(settings, { region: "us-east-1", maxStaleness: 30_000, sessionName: "ack-role-resolver", listen: "127.0.0.1:9780", healthListen: "0.0.0.0:9781", unmatched: null, cluster: false });
-  t.equal(readSettings("webhook", { from: ["m"], tlsDir: "d" }, {}).listen, "0.0.0.0:9443", "a default of the command's own");
-  t.notOk("token" in readSettings("webhook", { from: ["m"], tlsDir: "d", token: "t" }, {}), "a setting of another command");
+  t.match(settings, {
+    region: "us-east-1",
+    maxStaleness: 30_000,
+    sessionName: "ack-role-resolver",
+    listen: "127.0.0.1:9780",
+    healthListen: "0.0.0.0:9781",
+    unmatched: null,
+    cluster: false,
+  });
+  t.equal(
+    readSettings("webhook", { from: ["m"], tlsDir: "d" }, {}).listen,
+    "0.0.0.0:9443",
+    "the default of the command",
+  );
+  t.notOk(
+    "token" in readSettings("webhook", { from: ["m"], tlsDir: "d", token: "t" }, {}),
+    "a setting of another command",
+  );
   t.equal(environmentName("--health-listen"), "ACK_ROLE_RESOLVER_HEALTH_LISTEN");
   t.end();
 });
 
-test("texts become what their setting is: booleans, lists and durations", (t) => {
-  const settings = readSettings("webhook", {}, {
-    ACK_ROLE_RESOLVER_CLUSTER: "true", ACK_ROLE_RESOLVER_TLS_DIR: "d", ACK_ROLE_RESOLVER_WAIVER_GROUPS: " a, b ,,", ACK_ROLE_RESOLVER_FROM: "", ACK_ROLE_RESOLVER_MAX_STALENESS: "2h",
-  });
+test("converts text to booleans, lists and durations", (t) => {
+  const settings = readSettings(
+    "webhook",
+    {},
+    {
+      ACK_ROLE_RESOLVER_CLUSTER: "true",
+      ACK_ROLE_RESOLVER_TLS_DIR: "d",
+      ACK_ROLE_RESOLVER_WAIVER_GROUPS: " a, b ,,",
+      ACK_ROLE_RESOLVER_FROM: "",
+      ACK_ROLE_RESOLVER_MAX_STALENESS: "2h",
+    },
+  );
   t.match(settings, { cluster: true, waiverGroups: ["a", "b"], from: [], maxStaleness: 7_200_000 });
-  for (const [text, ms] of [["500ms", 500], ["1s", 1000], ["5m", 300_000]] as const) t.equal(readSettings("sidecar", { ...SIDECAR, maxStaleness: text }, {}).maxStaleness, ms);
+  for (const [text, ms] of [
+    ["500ms", 500],
+    ["1s", 1000],
+    ["5m", 300_000],
+  ] as const)
+    t.equal(readSettings("sidecar", { ...SIDECAR, maxStaleness: text }, {}).maxStaleness, ms);
   t.equal(readSettings("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_CLUSTER: "false" }).cluster, false);
   t.end();
 });
 
-test("settings are frozen, lists too", (t) => {
+test("freezes settings and their lists", (t) => {
   const settings = readSettings("sidecar", SIDECAR, {});
   t.ok(Object.isFrozen(settings));
   for (const value of [settings.group, settings.kind, settings.check]) t.ok(Object.isFrozen(value));
   t.end();
 });
 
-test("every malformed setting is listed, with its flag and what is expected", (t) => {
-  t.same(faultsOf("webhook", {
-    from: ["ok", ""], tlsDir: "", region: "", listen: "9443", controllerAccount: "123", controllerRole: "role/x", runtime: "shipped", cluster: "yes", maxStaleness: "5",
-    check: ["IRS-03=warn", "IRS-99=off"], logLevel: "loud",
-  }).toSorted(), [
-    `--check (value 2): expected ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}`,
-    "--cluster: expected true or false",
-    "--controller-account: expected an account id of 12 digits",
-    "--controller-role: expected a role's ARN, such as arn:aws:iam::111122223333:role/ack",
-    "--from (value 2): expected a text that is not empty",
-    "--from, --cluster: give exactly one of them",
-    "--listen: expected HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780",
-    "--log-level: expected one of debug, info, warn, error",
-    "--max-staleness: expected a duration of 1ms or more, such as 5m, 30s or 500ms",
-    "--region: expected a region, such as eu-west-1",
-    "--runtime: expected one of ack, extended",
-    "--tls-dir: expected a text that is not empty",
-  ]);
+test("reports every malformed setting with its flag and the expected value", (t) => {
+  t.same(
+    faultsOf("webhook", {
+      from: ["ok", ""],
+      tlsDir: "",
+      region: "",
+      listen: "9443",
+      controllerAccount: "123",
+      controllerRole: "role/x",
+      runtime: "shipped",
+      cluster: "yes",
+      maxStaleness: "5",
+      check: ["IRS-03=warn", "IRS-99=off"],
+      logLevel: "loud",
+    }).toSorted(),
+    [
+      `--check (value 2): expected ID=deny, ID=warn or ID=off with one of ${[...CHECK_IDS].join(", ")}`,
+      "--cluster: expected true or false",
+      "--controller-account: expected an AWS account ID of 12 digits",
+      "--controller-role: expected the ARN of an IAM role, such as arn:aws:iam::111122223333:role/ack",
+      "--from (value 2): expected a non-empty value",
+      "--from, --cluster: exactly one is required",
+      "--listen: expected HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780",
+      "--log-level: expected one of debug, info, warn, error",
+      "--max-staleness: expected a duration of at least 1ms, such as 5m, 30s or 500ms",
+      "--region: expected an AWS region, such as eu-west-1",
+      "--runtime: expected one of ack, extended",
+      "--tls-dir: expected a non-empty value",
+    ],
+  );
   for (const maxStaleness of ["0s", "-1s", "1.5s", "1 s", "1d", "s", ""]) {
-    t.same(faultsOf("sidecar", { ...SIDECAR, maxStaleness }), ["--max-staleness: expected a duration of 1ms or more, such as 5m, 30s or 500ms"], maxStaleness);
+    t.same(
+      faultsOf("sidecar", { ...SIDECAR, maxStaleness }),
+      ["--max-staleness: expected a duration of at least 1ms, such as 5m, 30s or 500ms"],
+      maxStaleness,
+    );
   }
   t.end();
 });
 
-test("a variable of our name that is no setting is refused, with the one that was meant", (t) => {
-  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_REGOIN: "eu-west-1", ACK_ROLE_RESOLVER_XYZZY_PLUGH: "1", OTHER_REGOIN: "1" }), [
-    "ACK_ROLE_RESOLVER_REGOIN: there is no such setting; did you mean ACK_ROLE_RESOLVER_REGION?",
-    "ACK_ROLE_RESOLVER_XYZZY_PLUGH: there is no such setting; see --help for the flags that variables are named after",
-  ]);
-  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_TLS_DIR: "d" }), [], "a setting of another command may stand in a shared environment");
+test("rejects an unknown ACK_ROLE_RESOLVER_ variable and suggests a similar one", (t) => {
+  t.same(
+    faultsOf("sidecar", SIDECAR, {
+      ACK_ROLE_RESOLVER_REGOIN: "eu-west-1",
+      ACK_ROLE_RESOLVER_XYZZY_PLUGH: "1",
+      OTHER_REGOIN: "1",
+    }),
+    [
+      "ACK_ROLE_RESOLVER_REGOIN: unknown setting; did you mean ACK_ROLE_RESOLVER_REGION?",
+      "ACK_ROLE_RESOLVER_XYZZY_PLUGH: unknown setting; variables are named after flags, see --help",
+    ],
+  );
+  t.same(
+    faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_TLS_DIR: "d" }),
+    [],
+    "a shared environment may set other commands",
+  );
   t.end();
 });
 
-test("what Kubernetes injects for Services called like us is ignored", (t) => {
+test("ignores the variables that Kubernetes injects for a Service named ack-role-resolver", (t) => {
   const address = "tcp://10.0.0.1:443";
-  t.same(faultsOf("sidecar", SIDECAR, {
-    ACK_ROLE_RESOLVER_SERVICE_HOST: "10.0.0.1", ACK_ROLE_RESOLVER_SERVICE_PORT: "443", ACK_ROLE_RESOLVER_SERVICE_PORT_HTTPS: "443", ACK_ROLE_RESOLVER_PORT: address,
-    ACK_ROLE_RESOLVER_PORT_443_TCP: address, ACK_ROLE_RESOLVER_PORT_443_TCP_ADDR: "10.0.0.1", ACK_ROLE_RESOLVER_WEBHOOK_SERVICE_HOST: "10.0.0.1", ACK_ROLE_RESOLVER_WEBHOOK_PORT_443_TCP_PROTO: "tcp",
-  }), []);
-  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_SUPPORT: "1" }).length, 1, "a near miss");
+  t.same(
+    faultsOf("sidecar", SIDECAR, {
+      ACK_ROLE_RESOLVER_SERVICE_HOST: "10.0.0.1",
+      ACK_ROLE_RESOLVER_SERVICE_PORT: "443",
+      ACK_ROLE_RESOLVER_SERVICE_PORT_HTTPS: "443",
+      ACK_ROLE_RESOLVER_PORT: address,
+      ACK_ROLE_RESOLVER_PORT_443_TCP: address,
+      ACK_ROLE_RESOLVER_PORT_443_TCP_ADDR: "10.0.0.1",
+      ACK_ROLE_RESOLVER_WEBHOOK_SERVICE_HOST: "10.0.0.1",
+      ACK_ROLE_RESOLVER_WEBHOOK_PORT_443_TCP_PROTO: "tcp",
+    }),
+    [],
+  );
+  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_SUPPORT: "1" }).length, 1, "a similar name");
   t.end();
 });
 
-test("what one setting alone cannot say: what is missing, and what excludes what", (t) => {
-  const manifests = "no manifests: name files or folders, --from PATH, - for standard input, or --cluster";
-  const source = "--from, --cluster: give exactly one of them";
+test("reports missing settings and settings that exclude each other", (t) => {
+  const manifests = "no manifests: pass files or folders, - for standard input, or --cluster";
+  const source = "--from, --cluster: exactly one is required";
   t.same(faultsOf("lint", {}), [manifests]);
   t.same(faultsOf("resolve", {}), [manifests]);
   t.same(faultsOf("audit", {}), [manifests]);
-  for (const command of ["lint", "resolve", "audit"] as const) t.same(faultsOf(command, { from: ["m"], cluster: true }), [source], command);
-  t.same(faultsOf("impact", {}), [`${source}: the state that the manifests are applied to`]);
-  t.same(faultsOf("resolve", { from: ["m"], label: ["a=b"] }), ["--label: labels are those of a resource that is asked for; name its kind too, with --kind"]);
-  t.same(faultsOf("resolve", { from: ["m"], explain: true, mode: "carm" }), ["--explain: selectors decide nothing with --mode carm; the message of each resource says what the maps say"]);
-  t.same(faultsOf("webhook", {}), [source, "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one"]);
-  t.same(faultsOf("sidecar", {}), [source, "--group: required; the API group of the controller, such as s3.services.k8s.aws", "--token, --token-file: give exactly one of them"]);
-  t.same(faultsOf("sidecar", { ...SIDECAR, cluster: true, tokenFile: "f" }), [source, "--token, --token-file: give exactly one of them"]);
+  for (const command of ["lint", "resolve", "audit"] as const)
+    t.same(faultsOf(command, { from: ["m"], cluster: true }), [source], command);
+  t.same(faultsOf("impact", {}), [`${source}, as the state that the manifests are applied to`]);
+  t.same(faultsOf("resolve", { from: ["m"], label: ["a=b"] }), ["--label: requires --kind"]);
+  t.same(faultsOf("resolve", { from: ["m"], explain: true, mode: "carm" }), [
+    "--explain: not supported with --mode carm; the message of each resource in -o json explains its role",
+  ]);
+  t.same(faultsOf("webhook", {}), [
+    source,
+    "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`",
+  ]);
+  t.same(faultsOf("sidecar", {}), [
+    source,
+    "--group: required; the API group of the controller, such as s3.services.k8s.aws",
+    "--token, --token-file: exactly one is required",
+  ]);
+  t.same(faultsOf("sidecar", { ...SIDECAR, cluster: true, tokenFile: "f" }), [
+    source,
+    "--token, --token-file: exactly one is required",
+  ]);
   t.same(faultsOf("certs make", {}), [
-    "--dir: required; the folder to write the certificates to", "--host: required; the name that clients call, such as ack-role-resolver-webhook.ack-role-resolver.svc",
+    "--dir: required; the folder to write the certificates to",
+    "--host: required; the name that clients connect to, such as ack-role-resolver-webhook.ack-role-resolver.svc",
   ]);
   t.same([faultsOf("lint", { from: ["m"] }), faultsOf("sidecar", SIDECAR), faultsOf("local", {})], [[], [], []]);
   t.end();
 });
 
-test("a command may take other choices than the rest", (t) => {
+test("a command may have its own choices for a setting", (t) => {
   t.equal(readSettings("lint", { from: ["m"], output: "sarif" }, {}).output, "sarif");
   t.same(faultsOf("audit", { from: ["m"], output: "sarif" }), ["--output: expected one of text, json"]);
   t.same(faultsOf("lint", { from: ["m"], output: "xml" }), ["--output: expected one of text, json, sarif"]);
   t.end();
 });
 
-test("no fault shows a token", (t) => {
+test("no fault contains a token", (t) => {
   const faults = faultsOf("sidecar", { ...SIDECAR, token: "hush-hush", tokenFile: "f", region: "?" }).join("\n");
   t.match(faults, /--region/);
   t.notMatch(faults, /hush/);
   t.end();
 });
 
-test("a fault names what the value was given by: the variable, or the flag that stands over it", (t) => {
-  const environment = { ACK_ROLE_RESOLVER_UNMATCHED: "maybe", ACK_ROLE_RESOLVER_GROUP: "s3.services.k8s.aws,S3", ACK_ROLE_RESOLVER_REGION: "eu" };
+test("a fault names the variable, or the flag that overrides it", (t) => {
+  const environment = {
+    ACK_ROLE_RESOLVER_UNMATCHED: "maybe",
+    ACK_ROLE_RESOLVER_GROUP: "s3.services.k8s.aws,S3",
+    ACK_ROLE_RESOLVER_REGION: "eu",
+  };
   const flags: Flags = { from: ["m"], token: "t", region: "us" };
   t.same(faultsOf("sidecar", flags, environment).toSorted(), [
-    "--region: expected a region, such as eu-west-1",
+    "--region: expected an AWS region, such as eu-west-1",
     "ACK_ROLE_RESOLVER_GROUP (value 2): expected an API group, such as s3.services.k8s.aws",
     "ACK_ROLE_RESOLVER_UNMATCHED: expected one of base, deny",
   ]);
   t.end();
 });
 
-test("every namespace that a flag names has the form of a namespace's name", (t) => {
-  const expected = "expected a namespace's name: up to 63 lower-case letters, digits and '-', such as team-a";
-  t.same(faultsOf("sidecar", { ...SIDECAR, scopeNamespace: "Team_A", ackSystemNamespace: "-a", watchNamespace: ["ok", "a".repeat(64)] }).toSorted(), [
-    `--ack-system-namespace: ${expected}`, `--scope-namespace: ${expected}`, `--watch-namespace (value 2): ${expected}`,
-  ]);
+test("rejects an invalid namespace name in every namespace flag", (t) => {
+  const expected = "expected a namespace name of up to 63 lowercase letters, digits and '-', such as team-a";
+  t.same(
+    faultsOf("sidecar", {
+      ...SIDECAR,
+      scopeNamespace: "Team_A",
+      ackSystemNamespace: "-a",
+      watchNamespace: ["ok", "a".repeat(64)],
+    }).toSorted(),
+    [
+      `--ack-system-namespace: ${expected}`,
+      `--scope-namespace: ${expected}`,
+      `--watch-namespace (value 2): ${expected}`,
+    ],
+  );
   t.same(faultsOf("resolve", { from: ["m"], namespace: "team a" }), [`--namespace: ${expected}`]);
-  t.same(faultsOf("sidecar", { ...SIDECAR, scopeNamespace: "a".repeat(63), ackSystemNamespace: "0", watchNamespace: ["a-0"] }), []);
+  t.same(
+    faultsOf("sidecar", {
+      ...SIDECAR,
+      scopeNamespace: "a".repeat(63),
+      ackSystemNamespace: "0",
+      watchNamespace: ["a-0"],
+    }),
+    [],
+  );
   t.end();
 });
