@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import type { Grant } from "../shared/decisions/grants/grant.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -108,15 +109,17 @@ function observe(metrics: SidecarMetrics, reply: FastifyReply): void {
 /** Logs the rejection and sends the error: as XML on the STS paths, as JSON elsewhere. */
 function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): FastifyReply {
   const { request } = reply;
-  // fastify does not decorate the requests that it passes to frameworkErrors.
-  const { requested = null, grant = null } = request;
   const error = toKnownError(cause);
   const stsError = toSTSError(error);
   const isSTS = isSTSPath(request.raw.url ?? "");
-  const selectors = grant === null || grant.verdict === "base" ? [] : grant.selectors;
   const { code, message } = error;
-  const status = isSTS ? stsError.status : error.status;
-  rejections.record({ error: { code, status, message }, cause, path: routeOf(request), requested, selectors });
+  rejections.record({
+    error: { code, status: isSTS ? stsError.status : error.status, message },
+    cause,
+    path: routeOf(request),
+    requested: request.requested ?? null,
+    selectors: selectorsOf(request.grant),
+  });
   if (code === "ERR_REQUEST_METHOD") reply.header("allow", isSTS ? "POST" : "GET");
   return isSTS || !(error instanceof ResolverError) ? sendSTSError(reply, stsError) : sendError(reply, error);
 }
@@ -132,6 +135,10 @@ function toKnownError(error: unknown): ResolverError | STSErrorResponse {
   return status < 500 && error instanceof Error
     ? new ResolverError("ERR_REQUEST_MALFORMED", `The request is malformed: ${error.message}.`)
     : new ResolverError("ERR_INTERNAL", "The sidecar failed unexpectedly. See its log for details.");
+}
+
+function selectorsOf(grant: Grant | undefined): readonly string[] {
+  return grant === undefined || grant.verdict === "base" ? [] : grant.selectors;
 }
 
 function routeOf(request: FastifyRequest): string {

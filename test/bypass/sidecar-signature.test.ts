@@ -68,7 +68,11 @@ test("leaves the host, date or token header unsigned", async (t) => {
 });
 
 test("changes headers after signing", async (t) => {
-  t.equal(await attack.codeAfter(withHeaders({ host: "localhost:9780" })), "SignatureDoesNotMatch", "another valid host");
+  t.equal(
+    await attack.codeAfter(withHeaders({ host: "localhost:9780" })),
+    "SignatureDoesNotMatch",
+    "another valid host",
+  );
   t.equal(
     await attack.codeAfter(withHeaders({ "x-extra": "2" }), { headers: { "x-extra": "1" } }),
     "SignatureDoesNotMatch",

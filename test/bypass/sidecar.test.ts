@@ -119,7 +119,11 @@ test("sends a path traversal in a name or namespace", async (t) => {
     "selectors//team-a",
   ];
   for (const name of names) {
-    const status = await wire.statusOverTCP(t, `/v1/credentials/${name}`, { method: "GET", headers: HEADERS, payload: "" });
+    const status = await wire.statusOverTCP(t, `/v1/credentials/${name}`, {
+      method: "GET",
+      headers: HEADERS,
+      payload: "",
+    });
     t.ok([400, 404].includes(status), `${name}: ${status}`);
   }
 });

@@ -114,7 +114,7 @@ test("probes each granted role once, one at a time, and again only if the role o
   subject.probe.close();
 });
 
-test("logs a role that STS rejects once, with the fix, retries it every 10 minutes, and logs its recovery", async (t) => {
+test("logs a role that STS rejects once, retries it every 10 min, and logs its recovery", async (t) => {
   const subject = new Subject(["a"]);
   subject.faults.set("a", DENIED);
   subject.probe.start();

@@ -79,9 +79,11 @@ export const metadataAnswer: Answer = ({ method, path, headers }, n) => {
 /** The STS responses to AssumeRole and AssumeRoleWithWebIdentity, for any caller. */
 export const stsAnswer: Answer = ({ body }, n) => {
   const action = new URLSearchParams(body).get("Action") ?? "";
-  const session = `<AccessKeyId>ASIASTS${n}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>${EXPIRES}</Expiration>`;
+  const keys = `<AccessKeyId>ASIASTS${n}</AccessKeyId><SecretAccessKey>s</SecretAccessKey>`;
+  const token = `<SessionToken>t</SessionToken><Expiration>${EXPIRES}</Expiration>`;
+  const session = `<Credentials>${keys}${token}</Credentials>`;
   const user = "<Arn>arn:aws:sts::999999999999:assumed-role/ack/s</Arn><AssumedRoleId>AROA:s</AssumedRoleId>";
-  const result = `<${action}Result><Credentials>${session}</Credentials><AssumedRoleUser>${user}</AssumedRoleUser></${action}Result>`;
+  const result = `<${action}Result>${session}<AssumedRoleUser>${user}</AssumedRoleUser></${action}Result>`;
   return {
     status: 200,
     body: `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/">${result}</${action}Response>`,

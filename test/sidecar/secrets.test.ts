@@ -33,7 +33,8 @@ const OBJECTS = [
 /** Returns the faults of an STS that rejects with various codes and quotes the request. */
 function quoting(): NonNullable<Parameters<typeof start>[3]> {
   const ofBase = `token ${BASE.sessionToken}, key ${BASE.secretAccessKey}`;
-  const ofRole = `Value '${secret("external-id")}' at 'externalId', value '${secret("tag-value")}' at 'tags', ${ofBase}`;
+  const values = `Value '${secret("external-id")}' at 'externalId', value '${secret("tag-value")}' at 'tags'`;
+  const ofRole = `${values}, ${ofBase}`;
   const codes = ["ValidationError", "InternalFailure", "AccessDenied", "Throttling", "ExpiredToken"];
   let calls = 0;
   let proofs = 0;
@@ -54,9 +55,10 @@ async function raw(address: string, bytes: string): Promise<string> {
 
 function malformed(address: string): string[] {
   const body = secret("body");
-  const signed = `Authorization: AWS4-HMAC-SHA256 Credential=AKIA/${secret("signature")}\r\nX-Amz-Security-Token: ${secret("token")}`;
+  const authorization = `Authorization: AWS4-HMAC-SHA256 Credential=AKIA/${secret("signature")}`;
+  const signed = `${authorization}\r\nX-Amz-Security-Token: ${secret("token")}\r\nContent-Length: ${body.length}`;
   return [
-    `POST /sts HTTP/1.1\r\nHost: ${address}\r\n${signed}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `POST /sts HTTP/1.1\r\nHost: ${address}\r\n${signed}\r\nConnection: close\r\n\r\n${body}`,
     `${secret("no-http")}\r\n\r\n`,
     `GET /v1/credentials HTTP/1.1\r\nHost: ${address}\r\nAuthorization: ${secret("large").repeat(1_000)}\r\n\r\n`,
   ];

@@ -22,7 +22,7 @@ async function moveUntil(
   return false;
 }
 
-test("stays live, ready and serves cached roles in a 30 min STS outage, and refreshes within 45 s after it", async (t) => {
+test("stays ready and serves cached roles in a 30 min STS outage, and refreshes within 45 s after it", async (t) => {
   const clock = new FakeClock(Date.now());
   let isDown = false;
   const baseProvider = async (): Promise<SigningCredentials> => ({ ...BASE, expirationMs: clock.now() + 60 * MINUTE });

@@ -37,7 +37,7 @@ async function subject(t: Test): Promise<Subject> {
   };
 }
 
-test("flags connections over the served limit, resets those over the accepted limit, and reuses free slots", async (t) => {
+test("flags connections over the served limit, resets those over the accepted limit, and frees slots", async (t) => {
   const { open, request } = await subject(t);
   const [first, second, third] = [await open(), await open(), await open()];
   t.equal(await request(third).catch(() => ""), "", "reset");

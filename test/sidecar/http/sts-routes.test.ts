@@ -4,7 +4,17 @@ import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
 import { namespaceObject, selectorObject } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { BASE_IDENTITY, HEADERS, ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
-import { assumeBody, FORM, HOST, send, signed, type STSAnswer, type VendedKeys, WHO } from "../sts/signed-request.ts";
+import {
+  assumeBody,
+  elementOf,
+  FORM,
+  HOST,
+  send,
+  signed,
+  type STSAnswer,
+  type VendedKeys,
+  WHO,
+} from "../sts/signed-request.ts";
 
 const MINUTE = 60_000;
 
@@ -51,10 +61,8 @@ test("returns the caller identity from memory, on every STS path and for any reg
 test("returns the identity of a role session", async (t) => {
   const sidecar = new SidecarUnderTest();
   const answer = await post(sidecar, await keysOf(sidecar, "/v1/credentials/selectors/team-a"));
-  t.match(
-    answer.body,
-    /<Arn>arn:aws:sts::111111111111:assumed-role\/a\/session<\/Arn>\n {4}<UserId>AROAROLE:session<\/UserId>\n {4}<Account>111111111111</,
-  );
+  const elements = ["Arn", "UserId", "Account"].map((name) => elementOf(answer.body, name));
+  t.same(elements, ["arn:aws:sts::111111111111:assumed-role/a/session", "AROAROLE:session", "111111111111"]);
 });
 
 test("accepts only the form content type, with or without charset=utf-8", async (t) => {
@@ -124,7 +132,8 @@ test("rejects a missing action, an unknown action, and AssumeRoleWithWebIdentity
     status: 400,
     code: "InvalidAction",
     message:
-      "Could not find operation GetSessionToken for version 2011-06-15. Supported actions: AssumeRole, GetCallerIdentity.",
+      "Could not find operation GetSessionToken for version 2011-06-15. "
+      + "Supported actions: AssumeRole, GetCallerIdentity.",
   });
   t.match(await post(sidecar, keys, `Action=${"x".repeat(500)}`), {
     code: "InvalidAction",
