@@ -127,8 +127,7 @@ interface MetricDescription {
 /** An empty inventory: values are read only at a scrape. */
 const NO_INVENTORY = {
   status: { loaded: false, lastSyncMs: null, fault: null },
-  inventory: { selectors: new Map(), malformed: new Map(), groups: [], unlisted: () => new Map() },
-  onChange: () => () => {},
+  inventory: { selectors: { size: 0, malformed: new Map() }, kinds: { groups: [] }, unlisted: () => new Map() },
 };
 
 /** The metrics of each server, without those of prom-client. */
@@ -145,7 +144,7 @@ export function describeMetrics(): ServerMetrics {
 function webhookRegistry(): Registry {
   const registry = createRegistry({ component: "webhook" });
   registerInventoryMetrics(registry, NO_INVENTORY, () => 0);
-  registerKindMetrics(NO_INVENTORY, { registry, log: { warn: () => {} }, extraGroups: [] });
+  registerKindMetrics(registry, NO_INVENTORY, []);
   createWebhookMetrics(registry);
   return registry;
 }

@@ -3,7 +3,9 @@ import type { FastifyInstance } from "fastify";
 import { type Clock, type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
-import { boundAddress, formatListenAddress, type ListenAddress, listening } from "../shared/server/listen-address.ts";
+import {
+  boundAddress, formatListenAddress, type ListenAddress, startListening,
+} from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
 import { sidecarReadiness } from "../shared/server/readiness.ts";
@@ -92,7 +94,7 @@ async function openToken(
 }
 
 async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<ListenAddress> {
-  await listening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
+  await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
   return { host: address.host, port: boundAddress(app.server).port };
 }
 

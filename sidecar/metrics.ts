@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX } from "../shared/server/metrics.ts";
+import { Counter, Histogram, type Registry } from "prom-client";
+import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX, registerGauge, registerValue } from "../shared/server/metrics.ts";
 import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
 const PREFIX = `${METRIC_PREFIX}sidecar_`;
@@ -99,12 +99,9 @@ const CIRCUIT_STATES: readonly CircuitState[] = ["closed", "open", "half-open"];
 export function registerSidecarState(registry: Registry, state: SidecarState, nowMs: () => number): void {
   const secondsUntil = (expirationMs: number): number => Math.round((expirationMs - nowMs()) / 1000);
   const gauge = (name: string, help: string, read: () => number | null): void =>
-    registerGauge(registry, { name, help }, (metric) => {
-      const value = read();
-      if (value !== null) metric.set(value);
-    });
+    registerValue(registry, { name: `sidecar_${name}`, help }, read);
   const expiry = {
-    name: "credentials_expiry_seconds",
+    name: "sidecar_credentials_expiry_seconds",
     help: "Seconds until the cached session of a role expires. Of several sessions of one role, the first to expire.",
     labelNames: ["role"],
   };
@@ -113,7 +110,9 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
       metric.set({ role }, secondsUntil(expirationMs));
     }
   });
-  const circuit = { name: "circuit_state", help: "1 for the current state of the STS circuit.", labelNames: ["state"] };
+  const circuit = {
+    name: "sidecar_circuit_state", help: "1 for the current state of the STS circuit.", labelNames: ["state"],
+  };
   registerGauge(registry, circuit, (metric) => {
     for (const each of CIRCUIT_STATES) metric.set({ state: each }, Number(each === state.circuit));
   });
@@ -138,28 +137,6 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
   gauge("failing_roles", "Granted roles that the last --check IRS-27=warn probe could not assume.", () =>
     state.failingRoles,
   );
-}
-
-interface GaugeConfig {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: string[];
-}
-
-/** Registers a gauge that `read` sets at each scrape. A series that `read` does not set is absent. */
-function registerGauge(registry: Registry, { name, ...config }: GaugeConfig, read: (gauge: Gauge) => void): void {
-  const gauge = new Gauge({
-    ...config,
-    name: PREFIX + name,
-    registers: [],
-    collect(): void {
-      this.reset();
-      // Without labels, reset() leaves a 0.
-      if (config.labelNames === undefined) this.remove();
-      read(this);
-    },
-  });
-  registry.registerMetric(gauge);
 }
 
 function firstExpirations(sessions: ReturnType<SidecarState["expirations"]>): ReadonlyMap<string, number> {

@@ -9,7 +9,7 @@ import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { JsonObject, PatchOperation } from "../shared/decisions/kubernetes/json.ts";
 import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
-import { inSlices } from "../shared/server/slices.ts";
+import { runInSlices } from "../shared/server/slices.ts";
 import type { AdmissionRequest } from "./decode.ts";
 
 /** The longest time that one review blocks the event loop. */
@@ -74,7 +74,7 @@ export async function runChecksInSlices(
   { monotonicMs, remainingMs }: ReviewTime,
 ): Promise<CheckResult> {
   const options = { sliceMs: SLICE_MS, now: monotonicMs, pause: nextTurn, remainingMs };
-  return inSlices(runChecksPaced(input, settings), options);
+  return runInSlices(runChecksPaced(input, settings), options);
 }
 
 export function checkInputOf(request: AdmissionRequest, object: JsonObject, inventory: Inventory): CheckInput {

@@ -6,8 +6,10 @@ import { systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
 import { registerInventoryMetrics, registerKindMetrics } from "../shared/server/inventory-metrics.ts";
-import { boundAddress, formatListenAddress, listening, parseListenAddress } from "../shared/server/listen-address.ts";
-import type { Logger } from "../shared/server/logger.ts";
+import {
+  boundAddress, formatListenAddress, parseListenAddress, startListening,
+} from "../shared/server/listen-address.ts";
+import { type Logger, logUnknownGroups } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
 import { webhookReadiness } from "../shared/server/readiness.ts";
 import { Drain } from "../shared/server/stopping.ts";
@@ -50,7 +52,8 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const pair = await readServingPair(dir, now());
   const registry = createRegistry({ component: "webhook" });
   registerInventoryMetrics(registry, source, () => systemClock.now());
-  registerKindMetrics(source, { registry, log, extraGroups: settings.extraGroups });
+  registerKindMetrics(registry, source, settings.extraGroups);
+  logUnknownGroups(source, log, settings.extraGroups);
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
   const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() };
@@ -58,7 +61,7 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const certificate = new CertificateReload({ server: app.server, dir, pair, now, log, metrics });
   const closers = [async () => certificate.close(), () => app.close()];
   try {
-    await listening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
+    await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
     const health = await startHealthServer({
       listen: settings.healthListen,
       registry,

@@ -9,7 +9,7 @@ import { storeCertificates } from "../../certs/store.ts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { SETTINGS, type SettingsFor } from "../../shared/decisions/settings.ts";
 import { ManifestSource } from "../../shared/inventory/manifests/source.ts";
-import { listening, parseListenAddress } from "../../shared/server/listen-address.ts";
+import { parseListenAddress, startListening } from "../../shared/server/listen-address.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { Drain } from "../../shared/server/stopping.ts";
 import { runSidecar } from "../../sidecar/main.ts";
@@ -69,7 +69,7 @@ interface Parts {
 async function startAll(settings: Settings, { source, groups, folder, closers }: Parts): Promise<LocalAddresses> {
   const base = localIdentity(settings);
   const stsAddress = parseListenAddress(settings.stsListen, "--sts-listen");
-  const sts = await listening("--sts-listen", stsAddress, () =>
+  const sts = await startListening("--sts-listen", stsAddress, () =>
     startSTSEmulator({ ...stsAddress, baseCredentials: [base] }));
   closers.push(() => sts.close());
 

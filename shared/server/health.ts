@@ -1,30 +1,30 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
-import { boundAddress, formatListenAddress, listening, parseListenAddress } from "./listen-address.ts";
+import { boundAddress, formatListenAddress, parseListenAddress, startListening } from "./listen-address.ts";
 
-/** Whether a program can do its work now, and if not, why: one sentence a reason. */
+/** Whether a server is ready, with one sentence per reason if it is not. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
 }
 
 export interface HealthServerOptions {
-  /** `HOST:PORT`, the value of --health-listen; port 0 takes any free one. */
+  /** The value of --health-listen, `HOST:PORT`. Port 0 selects a free port. */
   readonly listen: string;
   readonly ready: () => Readiness;
-  /** Whether what is needed once has been had; from then on it is not asked any more. */
+  /** Returns whether startup is complete. Called until it first returns true. */
   readonly started: () => boolean;
   readonly registry: Registry;
 }
 
 export interface HealthServer {
-  /** `HOST:PORT` as it listens. */
+  /** `HOST:PORT` with the actual port. */
   readonly address: string;
   close(): Promise<void>;
 }
 
-interface Answer {
+interface Page {
   readonly status: number;
   readonly type: string;
   readonly body: string;
@@ -33,9 +33,9 @@ interface Answer {
 const FLAG = "--health-listen";
 
 /**
- * Serves plain HTTP apart from the program's own port: `/healthz` (alive: never tied to what the program waits for), `/startupz` (503
- * until the program has started, 200 ever after), `/readyz` (200, or 503 with a reason a line) and `/metrics` (Prometheus text).
- * Rejects with ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
+ * Serves health and metrics over plain HTTP on their own port: `/healthz` (200), `/startupz` (503 until startup is
+ * complete, then 200), `/readyz` (200, or 503 with one reason per line) and `/metrics` (Prometheus text). Rejects with
+ * ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const address = parseListenAddress(options.listen, FLAG);
@@ -43,28 +43,32 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 15_000 }, (request, response) => {
     void respond(request, response, probes);
   });
-  await listening(FLAG, address, async () => {
+  await startListening(FLAG, address, async () => {
     server.listen(address.port, address.host);
     await once(server, "listening");
   });
   return { address: formatListenAddress(boundAddress(server)), close: () => closeServer(server) };
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, options: HealthServerOptions): Promise<void> {
-  const answer = await answerTo(request, options);
-  const body = Buffer.from(answer.body);
-  response.writeHead(answer.status, { "content-type": answer.type, "content-length": body.length, "cache-control": "no-store" });
+async function respond(
+  request: IncomingMessage, response: ServerResponse, options: HealthServerOptions,
+): Promise<void> {
+  const page = await pageFor(request, options);
+  const body = Buffer.from(page.body);
+  response.writeHead(page.status, {
+    "content-type": page.type, "content-length": body.length, "cache-control": "no-store",
+  });
   response.end(request.method === "HEAD" ? undefined : body);
 }
 
-async function answerTo(request: IncomingMessage, options: HealthServerOptions): Promise<Answer> {
-  if (request.method !== "GET" && request.method !== "HEAD") return text(405, "only GET and HEAD are served here");
-  // Probes may carry a query (`/readyz?verbose`); nothing here reads one.
+async function pageFor(request: IncomingMessage, options: HealthServerOptions): Promise<Page> {
+  if (request.method !== "GET" && request.method !== "HEAD") return text(405, "only GET and HEAD are supported");
+  // A probe can send a query (`/readyz?verbose`), which is ignored.
   const [path = ""] = (request.url ?? "").split("?", 1);
   return await (PAGES[path] ?? notFound)(options);
 }
 
-const PAGES: Readonly<Record<string, (options: HealthServerOptions) => Answer | Promise<Answer>>> = {
+const PAGES: Readonly<Record<string, (options: HealthServerOptions) => Page | Promise<Page>>> = {
   "/healthz": () => text(200, "ok"),
   "/startupz": ({ started }) => (started() ? text(200, "ok") : text(503, "not started yet")),
   "/readyz": (options) => {
@@ -75,29 +79,29 @@ const PAGES: Readonly<Record<string, (options: HealthServerOptions) => Answer | 
     try {
       return { status: 200, type: registry.contentType, body: await registry.metrics() };
     } catch {
-      return text(500, "the metrics could not be collected");
+      return text(500, "metrics collection failed");
     }
   },
 };
 
-function notFound(): Answer {
-  return text(404, `only ${Object.keys(PAGES).join(", ")} are served here`);
+function notFound(): Page {
+  return text(404, `not found; the paths are ${Object.keys(PAGES).join(", ")}`);
 }
 
-/** Asked until it holds for the first time. */
-function latched(holds: () => boolean): () => boolean {
-  let held = false;
-  return () => (held ||= holds());
+/** Returns a function that calls `check` until it first returns true, and returns true from then on. */
+function latched(check: () => boolean): () => boolean {
+  let passed = false;
+  return () => (passed ||= check());
 }
 
-function text(status: number, body: string): Answer {
+function text(status: number, body: string): Page {
   return { status, type: "text/plain; charset=utf-8", body: `${body}\n` };
 }
 
 async function closeServer(server: Server): Promise<void> {
   const closed = once(server, "close");
   server.close();
-  // Scrapers keep connections open; there is nothing to wait for on them.
+  // Scrapers hold idle keep-alive connections.
   server.closeAllConnections();
   await closed;
 }

@@ -1,24 +1,27 @@
 import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
+import { unknownGroups } from "../decisions/kubernetes/ack-groups.ts";
 import type { InventorySource } from "../inventory/source.ts";
 
 export type { Logger } from "pino";
 
 export interface LoggerOptions {
-  /** The program: `webhook`, `sidecar`. */
+  /** The program: `webhook` or `sidecar`. */
   readonly name: string;
   readonly level?: Level | "silent";
-  /** Where the lines go; default standard error, since standard output is for data. */
+  /** Default: standard error, because standard output is for data. */
   readonly destination?: DestinationStream;
 }
 
 const STDERR = 2;
 
-// A second line of defence: no code passes a credential to a logger, and these names would be emptied if one did.
-const SECRET_FIELDS = ["authorization", "token", "secretAccessKey", "SecretAccessKey", "sessionToken", "SessionToken", "Token"];
+// Defense in depth: no code logs a credential, and these fields are redacted if one did.
+const SECRET_FIELDS = [
+  "authorization", "token", "secretAccessKey", "SecretAccessKey", "sessionToken", "SessionToken", "Token",
+];
 
 /**
- * A logger of JSON lines: ISO time, the level by name, a constant sentence in `msg`, everything that varies in fields.
- * Lines are written synchronously, so that the last ones before an exit are never lost.
+ * Returns a logger of JSON lines: ISO time, level name, a constant `msg`, and everything variable in other fields.
+ * Writes synchronously, so that the last lines before an exit are not lost.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { name, level = "info", destination = toFile({ dest: STDERR, sync: true }) } = options;
@@ -35,20 +38,49 @@ export function createLogger(options: LoggerOptions): Logger {
 }
 
 /**
- * Logs when the inventory is loaded, when its view stops being current, with the reason, and when it is current again; a line for each
- * change of state, however often a source tries. Returns what ends it.
+ * Logs when the inventory is loaded, becomes stale (with the fault) and becomes current again: one line per change of
+ * state, not per retry. Returns a function that stops the logging.
  */
 export function logInventory(source: InventorySource, log: Logger): () => void {
-  let loaded = false;
-  let current = true;
-  const look = (): void => {
-    const { status, inventory } = source;
-    if (status.loaded && !loaded) log.info({ selectors: inventory.selectors.size, malformed_selectors: inventory.malformed.size }, "inventory loaded");
-    else if (status.fault === null && !current) log.info("inventory is current again");
-    if (status.fault !== null && current) log.warn({ fault: status.fault }, status.loaded ? "inventory is not current; the last good view stays in force" : "inventory could not be read yet");
-    loaded = status.loaded;
-    current = status.fault === null;
+  let wasLoaded = false;
+  let wasCurrent = true;
+  const logChange = (): void => {
+    const { loaded, fault } = source.status;
+    const { selectors } = source.inventory;
+    if (loaded && !wasLoaded) {
+      log.info({ selectors: selectors.size, malformed_selectors: selectors.malformed.size }, "inventory loaded");
+    } else if (fault === null && !wasCurrent) {
+      log.info("inventory is current again");
+    }
+    if (fault !== null && wasCurrent) {
+      log.warn(
+        { fault },
+        loaded ? "inventory is stale; using the last valid inventory" : "inventory is not loaded yet",
+      );
+    }
+    wasLoaded = loaded;
+    wasCurrent = fault === null;
   };
-  look();
-  return source.onChange(look);
+  logChange();
+  return source.onChange(logChange);
+}
+
+interface GroupView {
+  readonly inventory: { readonly kinds: { readonly groups: Iterable<string> } };
+  onChange(listener: () => void): () => void;
+}
+
+const UNKNOWN_GROUP = "unknown ACK API group installed: its resources are not checked, and may be unreadable; "
+  + "render the manifests and start the webhook with --extra-groups set to the group, or upgrade";
+
+/** Logs each installed ACK group that is neither known to this release nor in `extraGroups`, once. */
+export function logUnknownGroups(source: GroupView, log: Pick<Logger, "warn">, extraGroups: readonly string[]): void {
+  const logged = new Set<string>();
+  source.onChange(() => {
+    for (const group of unknownGroups(source.inventory.kinds.groups, extraGroups)) {
+      if (logged.has(group)) continue;
+      logged.add(group);
+      log.warn({ group }, UNKNOWN_GROUP);
+    }
+  });
 }

@@ -3,8 +3,8 @@ import closeWithGrace from "close-with-grace";
 import type { Logger } from "./logger.ts";
 
 /**
- * Whether this process is on its way out. Servers answer with `Connection: close` from then on and readiness is off, so
- * that clients move to another replica before the listener goes.
+ * Whether this process is shutting down. If it is, servers answer with `Connection: close` and are unready, so that
+ * clients move to another replica before the listener closes.
  */
 export class Drain {
   #active = false;
@@ -21,31 +21,30 @@ export class Drain {
 export interface StopOptions {
   readonly log: Logger;
   readonly drain: Drain;
-  /** How long requests are still taken after the signal, in ms: the time that endpoints need to be taken out of service. */
+  /** How long the server accepts requests after the signal, in ms, until its endpoint is removed from the Service. */
   readonly drainMs: number;
-  /** How long `close` may take after that, in ms, before the process exits 1. Default 10 s. */
+  /** How long `close` may take after the drain, in ms; the process then exits 1. Default: 10 s. */
   readonly closeMs?: number;
-  /** Closes listeners and sources; answers what is in flight first. */
+  /** Answers the requests in flight, and closes listeners and sources. */
   readonly close: () => Promise<void>;
-  /** The timer of the drain; given in tests. */
+  /** Replaces the timer of the drain in tests. */
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** Turns readiness off, serves on for `drainMs`, then closes. Resolves when all is closed. */
+/** Makes the server unready, serves for another `drainMs`, then closes. */
 export async function drainAndClose(options: StopOptions): Promise<void> {
   const { log, drain, drainMs, close, wait = delay } = options;
   drain.begin();
-  log.info({ drain_ms: drainMs }, "stopping: not ready any more, still answering");
+  log.info({ drain_ms: drainMs }, "stopping: unready, still answering");
   if (drainMs > 0) await wait(drainMs);
   await close();
   log.info("stopped");
 }
 
 /**
- * Stops the program on SIGTERM: drains, closes, exits 0. On other signals, which a person sends from a terminal, it does so
- * without a drain. A second signal exits 1 at once. An error that nobody caught is logged, and the process closes without a
- * drain and exits 1, since its state is not to be trusted.
- * Returns what undoes the signal handlers.
+ * Stops the program on signals. SIGTERM drains, closes and exits 0; other signals, such as SIGINT from a terminal, skip
+ * the drain. A second signal exits 1 immediately. An uncaught error is logged, skips the drain and exits 1, because the
+ * state of the process is unknown. Returns a function that removes the signal handlers.
  */
 export function stopOnSignals(options: StopOptions): () => void {
   const { log, drainMs, closeMs = 10_000 } = options;
@@ -57,11 +56,11 @@ export function stopOnSignals(options: StopOptions): () => void {
   const handlers = closeWithGrace(
     {
       delay: drainMs + closeMs,
-      logger: { error: (fault: unknown) => log.error({ err: fault }, "stopping failed") },
+      logger: { error: (fault: unknown) => log.error({ err: fault }, "shutdown failed") },
       skip: ["beforeExit", "SIGUSR2"],
-      onSecondSignal: (signal) => log.warn({ signal }, "second signal; exiting at once"),
-      onSecondError: (err) => log.fatal({ err }, "unexpected error while stopping; exiting at once"),
-      onTimeout: (ms) => log.error({ timeout_ms: ms }, "stopping took too long; exiting"),
+      onSecondSignal: (signal) => log.warn({ signal }, "second signal; exiting immediately"),
+      onSecondError: (err) => log.fatal({ err }, "unexpected error during shutdown; exiting immediately"),
+      onTimeout: (ms) => log.error({ timeout_ms: ms }, "shutdown timed out; exiting"),
     },
     onSignal,
   );

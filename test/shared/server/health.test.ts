@@ -5,9 +5,9 @@ import { VERSION } from "../../../shared/server/version.ts";
 
 const ready: Readiness = { ready: true, reasons: [] };
 
-test("alive, started, ready and metrics are four questions", async (t) => {
+test("serves liveness, startup, readiness and metrics independently", async (t) => {
   let started = false;
-  let now: Readiness = { ready: false, reasons: ["the inventory is not loaded", "the certificate has expired"] };
+  let now: Readiness = { ready: false, reasons: ["the inventory is not loaded yet", "the certificate expired"] };
   const registry = createRegistry({ component: "webhook" });
   const health = await startHealthServer({ listen: "127.0.0.1:0", ready: () => now, started: () => started, registry });
   t.teardown(() => health.close());
@@ -16,37 +16,40 @@ test("alive, started, ready and metrics are four questions", async (t) => {
     return [response.status, await response.text()];
   };
 
-  t.same(await get("/healthz"), [200, "ok\n"], "alive while it is not ready");
-  t.same(await get("/readyz"), [503, "the inventory is not loaded\nthe certificate has expired\n"]);
+  t.same(await get("/healthz"), [200, "ok\n"], "alive while unready");
+  t.same(await get("/readyz"), [503, "the inventory is not loaded yet\nthe certificate expired\n"]);
   now = ready;
   t.same(await get("/readyz?verbose"), [200, "ok\n"]);
-  t.same(await get("/startupz"), [503, "not started yet\n"], "whether it is ready or not");
+  t.same(await get("/startupz"), [503, "not started yet\n"], "independent of readiness");
   started = true;
   t.same(await get("/startupz"), [200, "ok\n"]);
   started = false;
-  t.same(await get("/startupz"), [200, "ok\n"], "once is enough");
+  t.same(await get("/startupz"), [200, "ok\n"], "started stays true");
   const [status, metrics] = await get("/metrics");
   t.equal(status, 200);
-  t.match(metrics, `ack_role_resolver_build_info{component="webhook",version="${VERSION}",node="${process.version}"} 1`);
+  t.match(
+    metrics,
+    `ack_role_resolver_build_info{component="webhook",version="${VERSION}",node="${process.version}"} 1`,
+  );
   t.match(metrics, "nodejs_eventloop_lag_seconds");
   t.same(await get("/healthz", "HEAD"), [200, ""]);
-  t.same(await get("/healthz", "POST"), [405, "only GET and HEAD are served here\n"]);
+  t.same(await get("/healthz", "POST"), [405, "only GET and HEAD are supported\n"]);
   t.equal((await get("/__proto__"))[0], 404);
-  t.same(await get("/healthz/x"), [404, "only /healthz, /startupz, /readyz, /metrics are served here\n"]);
+  t.same(await get("/healthz/x"), [404, "not found; the paths are /healthz, /startupz, /readyz, /metrics\n"]);
 });
 
-test("metrics that cannot be collected are a 500, and the server goes on", async (t) => {
+test("answers 500 if the metrics cannot be collected, and keeps serving", async (t) => {
   const registry = createRegistry({ component: "webhook" });
   registry.metrics = () => Promise.reject(new Error("boom"));
   const health = await startHealthServer({ listen: "[::1]:0", ready: () => ready, started: () => true, registry });
   t.teardown(() => health.close());
   const metrics = await fetch(`http://${health.address}/metrics`);
   t.equal(metrics.status, 500);
-  t.equal(await metrics.text(), "the metrics could not be collected\n");
+  t.equal(await metrics.text(), "metrics collection failed\n");
   t.equal((await fetch(`http://${health.address}/healthz`)).status, 200);
 });
 
-test("a taken port names --health-listen", async (t) => {
+test("rejects a port in use with --health-listen", async (t) => {
   const registry = createRegistry({ component: "webhook" });
   const first = await startHealthServer({ listen: "127.0.0.1:0", ready: () => ready, started: () => true, registry });
   t.teardown(() => first.close());

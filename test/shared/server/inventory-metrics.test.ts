@@ -1,14 +1,18 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { registerInventoryMetrics } from "../../../shared/server/inventory-metrics.ts";
+import { registerInventoryMetrics, registerKindMetrics } from "../../../shared/server/inventory-metrics.ts";
 
-test("the gauges are read at each scrape; what was never loaded has no age", async (t) => {
+async function values(registry: Registry): Promise<string[]> {
+  return (await registry.metrics()).split("\n").filter((line) => line.startsWith("ack_"));
+}
+
+test("reads the inventory at each scrape, and has no age for an unloaded inventory", async (t) => {
   const registry = new Registry();
-  const inventory = { selectors: { size: 2 }, malformed: { size: 1 } };
-  const source = { inventory, status: { loaded: false, lastSyncMs: null as number | null, fault: "unreachable" as string | null } };
+  const inventory = { selectors: { size: 2, malformed: { size: 1 } } };
+  const status = { loaded: false, lastSyncMs: null as number | null, fault: "unreachable" as string | null };
+  const source = { inventory, status };
   registerInventoryMetrics(registry, source, () => 3_500);
-  const values = async (): Promise<string[]> => (await registry.metrics()).split("\n").filter((line) => line.startsWith("ack_"));
-  t.same(await values(), [
+  t.same(await values(registry), [
     "ack_role_resolver_inventory_loaded 0",
     "ack_role_resolver_inventory_faulty 1",
     "ack_role_resolver_inventory_selectors 2",
@@ -16,7 +20,7 @@ test("the gauges are read at each scrape; what was never loaded has no age", asy
   ]);
   source.status = { loaded: true, lastSyncMs: 1_000, fault: null };
   inventory.selectors.size = 3;
-  t.same(await values(), [
+  t.same(await values(registry), [
     "ack_role_resolver_inventory_loaded 1",
     "ack_role_resolver_inventory_faulty 0",
     "ack_role_resolver_inventory_age_seconds 2.5",
@@ -24,5 +28,17 @@ test("the gauges are read at each scrape; what was never loaded has no age", asy
     "ack_role_resolver_inventory_malformed_selectors 1",
   ]);
   source.status = { loaded: false, lastSyncMs: null, fault: null };
-  t.notMatch((await values()).join(), "age_seconds", "and none again");
+  t.notMatch((await values(registry)).join(), "age_seconds", "the age is absent again");
+});
+
+test("counts unknown groups, except --extra-groups, and unlisted kinds", async (t) => {
+  const registry = new Registry();
+  const groups = new Set(["s3.services.k8s.aws", "extra.services.k8s.aws", "services.k8s.aws"]);
+  const unlisted = { size: 0 };
+  const source = { inventory: { kinds: { groups }, unlisted: () => unlisted } };
+  registerKindMetrics(registry, source, ["extra.services.k8s.aws"]);
+  t.same(await values(registry), ["ack_role_resolver_unknown_ack_groups 0", "ack_role_resolver_unlisted_ack_kinds 0"]);
+  groups.add("new.services.k8s.aws");
+  unlisted.size = 2;
+  t.same(await values(registry), ["ack_role_resolver_unknown_ack_groups 1", "ack_role_resolver_unlisted_ack_kinds 2"]);
 });

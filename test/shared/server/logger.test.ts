@@ -4,19 +4,20 @@ import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { ManifestSource } from "../../../shared/inventory/manifests/source.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/inventory/source.ts";
-import { createLogger, type Logger, logInventory } from "../../../shared/server/logger.ts";
+import { createLogger, type Logger, logInventory, logUnknownGroups } from "../../../shared/server/logger.ts";
 
 function captured(): { readonly log: Logger; readonly lines: () => unknown[] } {
-  const written: string[] = [];
-  const log = createLogger({ name: "test", destination: { write: (line: string) => void written.push(line) } });
-  const lines = (): unknown[] => written.splice(0).map((line) => {
-    const read: unknown = JSON.parse(line);
-    return [stringAt(read, "level"), stringAt(read, "msg"), stringAt(read, "fault") ?? `${String(field(read, "selectors"))}/${String(field(read, "malformed_selectors"))}`];
+  const output: string[] = [];
+  const log = createLogger({ name: "test", destination: { write: (line: string) => void output.push(line) } });
+  const lines = (): unknown[] => output.splice(0).map((line) => {
+    const entry: unknown = JSON.parse(line);
+    const counts = `${String(field(entry, "selectors"))}/${String(field(entry, "malformed_selectors"))}`;
+    return [stringAt(entry, "level"), stringAt(entry, "msg"), stringAt(entry, "fault") ?? counts];
   });
   return { log, lines };
 }
 
-test("each change of state is one line, with its reason", async (t) => {
+test("logs each change of the inventory state once, with its fault", async (t) => {
   const listeners = new Listeners();
   let status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
   const source: InventorySource = {
@@ -26,28 +27,31 @@ test("each change of state is one line, with its reason", async (t) => {
     },
     start: async () => {}, stop: async () => {}, onChange: (listener) => listeners.add(listener),
   };
-  const become = (loaded: boolean, fault: string | null): void => {
+  const setStatus = (loaded: boolean, fault: string | null): void => {
     status = { loaded, lastSyncMs: null, fault };
     listeners.notify();
   };
   const { log, lines } = captured();
-  const end = logInventory(source, log);
-  t.same(lines(), [], "nothing is known yet");
-  become(false, "the API server is away");
-  become(false, "the API server is still away");
-  t.same(lines(), [["warn", "inventory could not be read yet", "the API server is away"]]);
-  become(true, null);
-  become(true, null);
+  const stop = logInventory(source, log);
+  t.same(lines(), [], "no state is known yet");
+  setStatus(false, "the API server is unreachable");
+  setStatus(false, "the API server is still unreachable");
+  t.same(lines(), [["warn", "inventory is not loaded yet", "the API server is unreachable"]]);
+  setStatus(true, null);
+  setStatus(true, null);
   t.same(lines(), [["info", "inventory loaded", "0/0"]]);
-  become(true, "gone");
-  become(true, null);
-  t.same(lines(), [["warn", "inventory is not current; the last good view stays in force", "gone"], ["info", "inventory is current again", "undefined/undefined"]]);
-  end();
-  become(true, "gone");
+  setStatus(true, "unreachable");
+  setStatus(true, null);
+  t.same(lines(), [
+    ["warn", "inventory is stale; using the last valid inventory", "unreachable"],
+    ["info", "inventory is current again", "undefined/undefined"],
+  ]);
+  stop();
+  setStatus(true, "unreachable");
   t.same(lines(), []);
 });
 
-test("a watched folder that turns bad is a line that names file, line and fault", async (t) => {
+test("logs the file, line and fault of a file that becomes invalid", async (t) => {
   const folder = t.testdir({});
   const source = new ManifestSource([folder], { runtime: "ack" });
   await source.start();
@@ -56,15 +60,15 @@ test("a watched folder that turns bad is a line that names file, line and fault"
   t.teardown(logInventory(source, log));
   t.same(lines(), [["info", "inventory loaded", "0/0"]]);
   await Promise.all([changed(source), writeFile(`${folder}/a.yaml`, "a: [")]);
-  t.match(lines(), [["warn", "inventory is not current; the last good view stays in force", /a\.yaml:1: not YAML: /]]);
+  t.match(lines(), [["warn", "inventory is stale; using the last valid inventory", /a\.yaml:1: invalid YAML: /]]);
   await Promise.all([changed(source), rm(`${folder}/a.yaml`)]);
   t.match(lines(), [["info", "inventory is current again"]]);
 });
 
 function changed(source: InventorySource): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const end = source.onChange(resolve);
-  return promise.finally(end);
+  const unsubscribe = source.onChange(resolve);
+  return promise.finally(unsubscribe);
 }
 
 function capture(): { readonly lines: string[]; write(line: string): void } {
@@ -72,7 +76,7 @@ function capture(): { readonly lines: string[]; write(line: string): void } {
   return { lines, write: (line) => void lines.push(line) };
 }
 
-test("a line is JSON: level by name, ISO time, the program's name, fields and a constant sentence", (t) => {
+test("writes JSON lines with the level name, ISO time, program name, fields and a constant msg", (t) => {
   const destination = capture();
   createLogger({ name: "webhook", destination }).info({ uid: "u-1" }, "review answered");
   const line: unknown = JSON.parse(destination.lines[0] ?? "");
@@ -81,7 +85,7 @@ test("a line is JSON: level by name, ISO time, the program's name, fields and a 
   t.end();
 });
 
-test("below the level nothing is written, at it something is", (t) => {
+test("writes only lines at or above the level", (t) => {
   const destination = capture();
   const log = createLogger({ name: "webhook", level: "warn", destination });
   log.info("quiet");
@@ -90,11 +94,33 @@ test("below the level nothing is written, at it something is", (t) => {
   t.end();
 });
 
-test("a credential that reaches the logger all the same is not written", (t) => {
+test("redacts credentials", (t) => {
   const destination = capture();
   const log = createLogger({ name: "sidecar", destination });
-  log.info({ authorization: "planted-1", headers: { authorization: "planted-2" }, session: { SecretAccessKey: "planted-3" } }, "x");
+  const session = { SecretAccessKey: "planted-3" };
+  log.info({ authorization: "planted-1", headers: { authorization: "planted-2" }, session }, "x");
   t.notMatch(destination.lines[0], "planted");
   t.match(destination.lines[0], "[redacted]");
+  t.end();
+});
+
+test("logs each unknown group once, except --extra-groups", (t) => {
+  const listeners = new Listeners();
+  const logged: unknown[] = [];
+  const groups = new Set(["s3.services.k8s.aws", "extra.services.k8s.aws", "services.k8s.aws"]);
+  const onChange = (listener: () => void): (() => void) => listeners.add(listener);
+  const source = { inventory: { kinds: { groups } }, onChange };
+  const log = { warn: (...line: unknown[]) => void logged.push(line) };
+  logUnknownGroups(source, log, ["extra.services.k8s.aws"]);
+  listeners.notify();
+  t.same(logged, []);
+  groups.add("new.services.k8s.aws");
+  listeners.notify();
+  listeners.notify();
+  t.same(logged, [[
+    { group: "new.services.k8s.aws" },
+    "unknown ACK API group installed: its resources are not checked, and may be unreadable; "
+      + "render the manifests and start the webhook with --extra-groups set to the group, or upgrade",
+  ]]);
   t.end();
 });

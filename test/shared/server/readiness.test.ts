@@ -1,6 +1,6 @@
 import { test } from "tap";
 import {
-  requireLoaded, type SidecarReadinessInput, sidecarReadiness, type WebhookReadinessInput, webhookReadiness,
+  requireLoaded, sidecarReadiness, type SidecarReadinessInput, webhookReadiness, type WebhookReadinessInput,
 } from "../../../shared/server/readiness.ts";
 
 const INVENTORY = {

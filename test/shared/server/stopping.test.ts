@@ -6,7 +6,7 @@ import { Drain, drainAndClose } from "../../../shared/server/stopping.ts";
 
 const log = createLogger({ name: "test", level: "silent" });
 
-test("readiness goes off first, then the drain is waited for, then everything closes", async (t) => {
+test("becomes unready, waits for the drain, and then closes", async (t) => {
   const drain = new Drain();
   const events: string[] = [];
   await drainAndClose({
@@ -19,21 +19,25 @@ test("readiness goes off first, then the drain is waited for, then everything cl
   t.same(events, ["waited 10000 ms, draining true", "closed"]);
 });
 
-test("no drain, no wait", async (t) => {
+test("does not wait without a drain", async (t) => {
   const drain = new Drain();
   t.equal(drain.active, false);
-  await drainAndClose({ log, drain, drainMs: 0, wait: () => Promise.resolve(t.fail("waited")), close: () => Promise.resolve() });
+  const wait = (): Promise<unknown> => Promise.resolve(t.fail("waited"));
+  await drainAndClose({ log, drain, drainMs: 0, wait, close: () => Promise.resolve() });
   t.equal(drain.active, true);
 });
 
-/** Runs a program with `body`; each line that it prints sends it the next of `signals`. */
-async function run(body: string, signals: readonly NodeJS.Signals[]): Promise<{ code: number | null; stderr: string }> {
+/** Runs a program with `body`. Sends it the next of `signals` after each line that it prints. */
+async function run(
+  body: string, signals: readonly NodeJS.Signals[],
+): Promise<{ readonly code: number | null; readonly stderr: string }> {
   const modules = new URL("../../../shared/server/", import.meta.url);
   const program = `
     import { createLogger } from ${JSON.stringify(new URL("logger.ts", modules).href)};
     import { Drain, stopOnSignals } from ${JSON.stringify(new URL("stopping.ts", modules).href)};
     const alive = setInterval(() => {}, 1000);
-    const options = { log: createLogger({ name: "test" }), drain: new Drain(), drainMs: 1, close: async () => clearInterval(alive) };
+    const close = async () => clearInterval(alive);
+    const options = { log: createLogger({ name: "test" }), drain: new Drain(), drainMs: 1, close };
     ${body}
     console.log("up");`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program]);
@@ -53,32 +57,35 @@ test("SIGTERM drains, closes and exits 0", async (t) => {
   t.match(stderr, "stopped");
 });
 
-test("SIGINT, which a terminal sends, does not drain", async (t) => {
+test("SIGINT skips the drain", async (t) => {
   const { code, stderr } = await run("stopOnSignals({ ...options, drainMs: 60000 });", ["SIGINT"]);
   t.equal(code, 0);
   t.match(stderr, /"drain_ms":0/);
 });
 
-test("a second signal exits 1 at once", async (t) => {
-  const never = `stopOnSignals({ ...options, wait: () => { console.log("draining"); return new Promise(() => {}); } });`;
+test("a second signal exits 1 immediately", async (t) => {
+  const never = `const wait = () => { console.log("draining"); return new Promise(() => {}); };
+    stopOnSignals({ ...options, wait });`;
   const { code, stderr } = await run(never, ["SIGTERM", "SIGTERM"]);
   t.equal(code, 1);
-  t.match(stderr, "second signal; exiting at once");
+  t.match(stderr, "second signal; exiting immediately");
 });
 
-test("a close that hangs is cut off with exit 1", async (t) => {
-  const { code, stderr } = await run("stopOnSignals({ ...options, closeMs: 20, close: () => new Promise(() => {}) });", ["SIGTERM"]);
+test("exits 1 if close takes too long", async (t) => {
+  const hanging = "stopOnSignals({ ...options, closeMs: 20, close: () => new Promise(() => {}) });";
+  const { code, stderr } = await run(hanging, ["SIGTERM"]);
   t.equal(code, 1);
-  t.match(stderr, /"timeout_ms":21.*stopping took too long/);
+  t.match(stderr, /"timeout_ms":21.*shutdown timed out/);
 });
 
-test("a close that fails is logged, exit 1", async (t) => {
-  const { code, stderr } = await run(`stopOnSignals({ ...options, close: () => Promise.reject(new Error("planted")) });`, ["SIGTERM"]);
+test("logs a failed close and exits 1", async (t) => {
+  const failing = `stopOnSignals({ ...options, close: () => Promise.reject(new Error("planted")) });`;
+  const { code, stderr } = await run(failing, ["SIGTERM"]);
   t.equal(code, 1);
-  t.match(stderr, /planted.*stopping failed/);
+  t.match(stderr, /planted.*shutdown failed/);
 });
 
-test("an uncaught error is logged, and the program closes without a drain and exits 1", async (t) => {
+test("logs an uncaught error, skips the drain, closes and exits 1", async (t) => {
   const { code, stderr } = await run(
     `stopOnSignals({ ...options, drainMs: 60000 }); setImmediate(() => { throw new Error("planted"); });`,
     ["SIGCONT"],
