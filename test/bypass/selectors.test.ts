@@ -77,7 +77,7 @@ test("denies a fault combined with a change of finalizers", async (t) => {
 test("denies a new fault next to a stored fault of the same check", async (t) => {
   const twice = (...names: string[]): JsonObject => selector({ ...GOOD, namespaceSelector: { names } });
   const update = { operation: "UPDATE", oldObject: twice("a", "a", "b") };
-  const message = /IRS-08 spec\.namespaceSelector\.names\[3\]: "b" is listed already/;
+  const message = /IRS-08 spec\.namespaceSelector\.names\[3\]: "b" is already listed/;
   await denied(t, twice("a", "a", "b", "b"), update, message);
   const moved = await post(t, twice("b", "a", "a"), update);
   t.equal(moved.allowed, true, "a stored fault at another position is not new");

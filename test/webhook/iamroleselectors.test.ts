@@ -172,7 +172,7 @@ test("validates a change of only the session annotations", async (t) => {
   const webhook = withObjects(TEAM_A, namespaceObject("team-a"), bucketObject());
   const denied = await post(webhook, update({ "ack-role-resolver.io/external-id": "planted id" }));
   const field = "metadata.annotations[ack-role-resolver.io/external-id]";
-  const causes = [{ field, message: /^IRS-42 the external ID has other characters/ }];
+  const causes = [{ field, message: /^IRS-42 the external ID contains characters other than letters, digits and / }];
   t.match(denied.response, { allowed: false, status: { details: { causes } } });
   t.notMatch(denied.text, "planted");
   t.strictSame((await post(webhook, update({ "ack-role-resolver.io/external-id": "id-1" }))).response, ALLOWED);

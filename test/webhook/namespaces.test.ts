@@ -82,7 +82,7 @@ test("reviews the access to selectors if NS-02 is on, and denies without an acce
   const on = { checkSeverities: new Map([["NS-02", "deny"] as const]) };
   const unknown = await post(webhookUnderTest(payments(), on), fixtureText("namespace-create"));
   t.match(objectAt(unknown, "status"), {
-    message: /^NS-02 metadata\.labels: whether the requester may use IAMRoleSelector shared, /,
+    message: /^NS-02 metadata\.labels: it is unknown whether the requester may use IAMRoleSelector shared, /,
   });
   const aliceMayUseShared: AccessReviewer = async ({ username }, selector) => (
     username === "alice@example.com" && selector === "shared" ? "allowed" : "denied"

@@ -13,16 +13,18 @@ const MAPS = `${NAMESPACES}/ack-system/configmaps`;
 const ACCOUNTS = `${MAPS}/ack-role-account-map`;
 const ACCOUNT = "111122223333";
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
-const CLEANER = { "impersonate-user": "system:serviceaccount:kube-system:namespace-controller" };
+const NAMESPACE_CONTROLLER = { "impersonate-user": "system:serviceaccount:kube-system:namespace-controller" };
 
 onCluster("the CARM ConfigMaps on a real API server", async (t, cluster) => {
   const webhook = await installWebhook(t, cluster, ["--mode", "carm"]);
-  await t.test("kubectl prints every fault of a map", async (tt) => printsFaults(tt, cluster));
-  await t.test("a namespace names a key that has a role", async (tt) => knowsKeys(tt, cluster));
-  await t.test("a key that is used stays, and so does the map", async (tt) => keepsWhatIsUsed(tt, cluster));
-  await t.test("the cluster itself deletes what it cleans up", async (tt) => letsCleanUp(tt, cluster));
-  await t.test("of no other ConfigMap is the webhook asked", async (tt) => ignoresOthers(tt, cluster, webhook));
-  await t.test("while the webhook is stopped every other ConfigMap is written and deleted, the maps are not", async (tt) => failsAsTold(tt, cluster, webhook));
+  await t.test("prints every fault of a map through kubectl", async (tt) => printsFaults(tt, cluster));
+  await t.test("denies a namespace that names a key without a role", async (tt) => deniesUnknownKey(tt, cluster));
+  await t.test("denies the removal of a key or map in use", async (tt) => deniesRemovalInUse(tt, cluster));
+  await t.test("allows the namespace controller to delete a map in use", async (tt) => allowsCleanup(tt, cluster));
+  await t.test("gets no review of any other ConfigMap", async (tt) => ignoresOthers(tt, cluster, webhook));
+  await t.test("while stopped, fails changes of the CARM maps and of no other ConfigMap", async (tt) =>
+    failsWhileStopped(tt, cluster, webhook),
+  );
 });
 
 function map(name: string, data: object, metadata: object = {}): object {
@@ -39,56 +41,109 @@ The ConfigMap "ack-role-account-map" is invalid:
 const ROLE = `arn:aws:iam::${ACCOUNT}:role/team-a`;
 
 async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
-  const faulty = { [ACCOUNT]: `arn:aws:iam::${ACCOUNT}:root`, "444455556666": "", s3: `${ACCOUNT}: ${ROLE}\n`, [`s4.${ACCOUNT}`]: ROLE };
-  const refused = await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(map("ack-role-account-map", faulty)) });
-  t.equal(refused.code, 1);
-  t.equal(refused.stderr, FAULTS);
-  const applied = await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(map("ack-role-account-map", { [ACCOUNT]: ROLE }, { labels: { carm: "yes" } })) });
+  const faulty = {
+    [ACCOUNT]: `arn:aws:iam::${ACCOUNT}:root`,
+    "444455556666": "",
+    s3: `${ACCOUNT}: ${ROLE}\n`,
+    [`s4.${ACCOUNT}`]: ROLE,
+  };
+  const denied = await cluster.kubectl(["apply", "-f", "-"], {
+    input: JSON.stringify(map("ack-role-account-map", faulty)),
+  });
+  t.equal(denied.code, 1);
+  t.equal(denied.stderr, FAULTS);
+  const applied = await cluster.kubectl(["apply", "-f", "-"], {
+    input: JSON.stringify(map("ack-role-account-map", { [ACCOUNT]: ROLE }, { labels: { carm: "yes" } })),
+  });
   t.strictSame(applied, { code: 0, stdout: "configmap/ack-role-account-map created\n", stderr: "" });
 }
 
 const UNKNOWN = `The Namespace "team-a" is invalid: metadata.annotations[services.k8s.aws/owner-account-id]: NS-03 ConfigMap ack-system/ack-role-account-map has no role under the key "777788889999". Add the key with its role's ARN to the map first, or correct the annotation.
 `;
 
-async function knowsKeys(t: Test, cluster: Cluster): Promise<void> {
+async function deniesUnknownKey(t: Test, cluster: Cluster): Promise<void> {
   await cluster.request("POST", NAMESPACES, { metadata: { name: "team-a" } });
-  const annotate = (id: string): readonly string[] => ["annotate", "namespace", "team-a", `services.k8s.aws/owner-account-id=${id}`];
-  t.ok(await until(async () => (await cluster.kubectl([...annotate("777788889999"), "--dry-run=server"])).stderr === UNKNOWN, EFFECT_LIMIT_MS), "the webhook knows the map");
-  const refused = await cluster.kubectl(annotate("777788889999"));
-  t.equal(refused.code, 1);
-  t.equal(refused.stderr, UNKNOWN);
+  const annotate = (id: string): readonly string[] => [
+    "annotate",
+    "namespace",
+    "team-a",
+    `services.k8s.aws/owner-account-id=${id}`,
+  ];
+  t.ok(
+    await until(
+      async () => (await cluster.kubectl([...annotate("777788889999"), "--dry-run=server"])).stderr === UNKNOWN,
+      EFFECT_LIMIT_MS,
+    ),
+    "the inventory has the map",
+  );
+  const denied = await cluster.kubectl(annotate("777788889999"));
+  t.equal(denied.code, 1);
+  t.equal(denied.stderr, UNKNOWN);
   t.equal((await cluster.kubectl(annotate(ACCOUNT))).stderr, "");
 }
 
-async function keepsWhatIsUsed(t: Test, cluster: Cluster): Promise<void> {
+async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
   const buckets = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
-  await cluster.request("POST", buckets, { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b1" }, spec: { name: "b1" } });
+  await cluster.request("POST", buckets, {
+    apiVersion: "s3.services.k8s.aws/v1alpha1",
+    kind: "Bucket",
+    metadata: { name: "b1" },
+    spec: { name: "b1" },
+  });
   const use = "is used by 1 namespace: team-a; 1 resource: Bucket team-a/b1.";
-  const remove = async (): Promise<ApiResponse> => cluster.request("PATCH", `${ACCOUNTS}?dryRun=All`, { data: { [ACCOUNT]: null } }, { headers: MERGE_PATCH });
-  t.ok(await until(async () => (stringAt((await remove()).body, "message") ?? "").includes(use), EFFECT_LIMIT_MS), "the webhook knows who uses it");
-  t.match(stringAt((await remove()).body, "message"), `CM-08 data[${ACCOUNT}]: the key leads to no role any more, and ${use}`);
-  const moved = await cluster.request("PATCH", ACCOUNTS, { data: { [ACCOUNT]: "arn:aws:iam::444455556666:role/b" } }, { headers: MERGE_PATCH });
+  const remove = async (): Promise<ApiResponse> =>
+    cluster.request("PATCH", `${ACCOUNTS}?dryRun=All`, { data: { [ACCOUNT]: null } }, { headers: MERGE_PATCH });
+  t.ok(
+    await until(async () => (stringAt((await remove()).body, "message") ?? "").includes(use), EFFECT_LIMIT_MS),
+    "the inventory has the users of the key",
+  );
+  t.match(
+    stringAt((await remove()).body, "message"),
+    `CM-08 data[${ACCOUNT}]: the key leads to no role any more, and ${use}`,
+  );
+  const moved = await cluster.request(
+    "PATCH",
+    ACCOUNTS,
+    { data: { [ACCOUNT]: "arn:aws:iam::444455556666:role/b" } },
+    { headers: MERGE_PATCH },
+  );
   t.equal(moved.status, 422);
-  const swapped = await cluster.kubectl(["-n", "ack-system", "patch", "configmap", "ack-role-account-map", "-p", JSON.stringify({ data: { [ACCOUNT]: `${ROLE}-2` } })]);
-  t.equal(swapped.stderr, `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Keep the old role until …\n`);
+  const swapped = await cluster.kubectl([
+    "-n",
+    "ack-system",
+    "patch",
+    "configmap",
+    "ack-role-account-map",
+    "-p",
+    JSON.stringify({ data: { [ACCOUNT]: `${ROLE}-2` } }),
+  ]);
+  t.equal(
+    swapped.stderr,
+    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Keep the old role until …\n`,
+  );
 
   const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);
   t.equal(deleted.code, 1);
-  t.equal(deleted.stderr, `The ConfigMap "ack-role-account-map" is invalid: metadata.name: CM-11 the map ${use} Keep the map until no namespace names an account or a team and the resources are gone.\n`);
+  t.equal(
+    deleted.stderr,
+    `The ConfigMap "ack-role-account-map" is invalid: metadata.name: CM-11 the map ${use} Keep the map until no namespace names an account or a team and the resources are gone.\n`,
+  );
   const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes`);
-  t.equal(collection.status, 422, "nor by a collection, whose request has no name");
+  t.equal(collection.status, 422, "nor by deleting a collection");
   t.equal((await cluster.request("GET", ACCOUNTS)).status, 200);
 }
 
-async function letsCleanUp(t: Test, cluster: Cluster): Promise<void> {
-  const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes&dryRun=All`, undefined, { headers: CLEANER });
+async function allowsCleanup(t: Test, cluster: Cluster): Promise<void> {
+  const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes&dryRun=All`, undefined, {
+    headers: NAMESPACE_CONTROLLER,
+  });
   t.equal(collection.status, 200, stringAt(collection.body, "message") ?? "");
 }
 
-/** Every way to write another ConfigMap: those of other names, and of the maps' names elsewhere. */
+/** Writes and deletes ConfigMaps with other names, and with the names of the maps in another namespace. */
 async function writeOthers(t: Test, cluster: Cluster): Promise<void> {
   const elsewhere = `${NAMESPACES}/team-a/configmaps`;
-  const steps: readonly (readonly [status: number, method: string, path: string, body?: object])[] = [
+  const requests: readonly (readonly [status: number, method: string, path: string, body?: object])[] = [
     [201, "POST", MAPS, { metadata: { name: "settings", labels: { other: "yes" } } }],
     [201, "POST", MAPS, { metadata: { generateName: "ack-role-account-map-", labels: { other: "yes" } } }],
     [200, "PATCH", `${MAPS}/settings`, { data: { a: "b" } }],
@@ -98,7 +153,7 @@ async function writeOthers(t: Test, cluster: Cluster): Promise<void> {
     [201, "POST", elsewhere, { metadata: { name: "ack-role-account-map" }, data: { a: "" } }],
     [200, "DELETE", `${elsewhere}/ack-role-account-map`],
   ];
-  for (const [status, method, path, body] of steps) {
+  for (const [status, method, path, body] of requests) {
     const response = await cluster.request(method, path, body, method === "PATCH" ? { headers: MERGE_PATCH } : {});
     t.equal(response.status, status, `${method} ${path}: ${stringAt(response.body, "message") ?? ""}`);
   }
@@ -107,18 +162,29 @@ async function writeOthers(t: Test, cluster: Cluster): Promise<void> {
 async function ignoresOthers(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
   const before = webhook.log.length;
   await writeOthers(t, cluster);
-  const asked = (): number => webhook.log.slice(before).filter((line) => field(line, "path") === "/validate/configmaps").length;
-  await cluster.request("PATCH", `${ACCOUNTS}?dryRun=All`, { metadata: { labels: { probe: "1" } } }, { headers: MERGE_PATCH });
-  t.ok(await until(async () => asked() > 0, EFFECT_LIMIT_MS), "of a map it is");
-  t.equal(asked(), 1);
+  const reviews = (): number =>
+    webhook.log.slice(before).filter((line) => field(line, "path") === "/validate/configmaps").length;
+  await cluster.request(
+    "PATCH",
+    `${ACCOUNTS}?dryRun=All`,
+    { metadata: { labels: { probe: "1" } } },
+    { headers: MERGE_PATCH },
+  );
+  t.ok(await until(async () => reviews() > 0, EFFECT_LIMIT_MS), "it gets the review of a map");
+  t.equal(reviews(), 1);
 }
 
-async function failsAsTold(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
   await webhook.stop("SIGKILL");
   await writeOthers(t, cluster);
-  const refused = await cluster.request("PATCH", ACCOUNTS, { metadata: { labels: { a: "b" } } }, { headers: MERGE_PATCH });
-  t.equal(refused.status, 500);
-  t.match(stringAt(refused.body, "message"), /failed calling webhook "configmaps\.validate\.ack-role-resolver\.io"/);
+  const denied = await cluster.request(
+    "PATCH",
+    ACCOUNTS,
+    { metadata: { labels: { a: "b" } } },
+    { headers: MERGE_PATCH },
+  );
+  t.equal(denied.status, 500);
+  t.match(stringAt(denied.body, "message"), /failed calling webhook "configmaps\.validate\.ack-role-resolver\.io"/);
   t.equal((await cluster.request("POST", MAPS, map("ack-role-team-map", {}))).status, 500);
   t.equal((await cluster.request("DELETE", ACCOUNTS)).status, 500);
 }

@@ -13,8 +13,8 @@ import { type ServerProcess, startServer } from "../server-process.ts";
 const EFFECT_LIMIT_MS = 15_000;
 
 /**
- * Installs all that `manifests all --url` prints, with the ACK kinds of the tests, and starts `webhook --cluster` as the
- * service account that the manifests grant rights to. Resolves once the API server asks it.
+ * Applies the output of `manifests all --url` and the ACK CRDs of the tests, and starts `webhook --cluster` as the
+ * service account of the manifests. Resolves when the API server calls the webhook.
  */
 export async function installWebhook(t: Test, cluster: Cluster, flags: readonly string[] = []): Promise<ServerProcess> {
   const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
@@ -22,7 +22,10 @@ export async function installWebhook(t: Test, cluster: Cluster, flags: readonly 
   const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
   await storeCertificates(dir, certificates, { force: false });
 
-  const options = { namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [] } as const;
+  const options = {
+    namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null,
+    caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [],
+  } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
   await apply(cluster, [...manifestObjects("rbac", options), ...manifestObjects("crds", options)]);
   await cluster.installCRDs(ACK_CRDS);
@@ -30,21 +33,24 @@ export async function installWebhook(t: Test, cluster: Cluster, flags: readonly 
   const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);
   t.teardown(() => webhook.stop("SIGKILL"));
   await apply(cluster, manifestObjects("webhooks", { ...options, url: `https://${webhook.address}` }));
-  await untilAsked(cluster);
+  await untilCalled(cluster);
   return webhook;
 }
 
 async function apply(cluster: Cluster, objects: readonly object[]): Promise<void> {
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
   const { code, stderr } = await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input });
-  if (code !== 0) throw new Error(`the manifests were not accepted: ${stderr}`);
+  if (code !== 0) throw new Error(`the API server rejected the manifests: ${stderr}`);
 }
 
-/** The API server reads new webhook configurations a moment after it stored them. */
-async function untilAsked(cluster: Cluster): Promise<void> {
-  const malformed = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "probe" }, spec: { arn: "x" } };
-  const asked = async (): Promise<boolean> => (await cluster.request("POST", `${SELECTORS}?dryRun=All`, malformed)).status === 422;
-  if (!(await until(asked, EFFECT_LIMIT_MS))) throw new Error("the API server does not ask the webhook");
+/** The API server applies new webhook configurations a moment after it stores them. */
+async function untilCalled(cluster: Cluster): Promise<void> {
+  const selector = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
+  const malformed = { ...selector, metadata: { name: "probe" }, spec: { arn: "x" } };
+  const called = async (): Promise<boolean> => (
+    (await cluster.request("POST", `${SELECTORS}?dryRun=All`, malformed)).status === 422
+  );
+  if (!(await until(called, EFFECT_LIMIT_MS))) throw new Error("the API server does not call the webhook");
 }
 
 export const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";

@@ -9,20 +9,42 @@ import { installWebhook, SELECTORS } from "./installed-webhook.ts";
 const EFFECT_LIMIT_MS = 10_000;
 const ROLE = "arn:aws:iam::111122223333:role/team-a";
 const MERGE_PATCH = { headers: { "content-type": "application/merge-patch+json" } };
-const FLAGS = ["--controller-service-accounts", "ack-system/ack-s3-controller", "--allowed-accounts", "111122223333", "--tenant-labels", "team"];
+const FLAGS = [
+  "--controller-service-accounts",
+  "ack-system/ack-s3-controller",
+  "--allowed-accounts",
+  "111122223333",
+  "--tenant-labels",
+  "team",
+];
 
 onCluster("the checks of a selector on a real API server", async (t, cluster) => {
   await installWebhook(t, cluster, FLAGS);
   await cluster.kubectl(["create", "namespace", "team-a"]);
-  await t.test("a controller may write no selector, whatever its ClusterRole says", async (tt) => refusesControllers(tt, cluster));
-  await t.test("kubectl shows what of a selector does not exist, and where it may not point", async (tt) => warnsOfTheCluster(tt, cluster));
-  await t.test("a change of an annotation alone is judged, and says no external ID", async (tt) => judgesAnnotations(tt, cluster));
-  await t.test("the apiVersion form is no loss, since it is rewritten", async (tt) => acceptsRewritten(tt, cluster));
+  await t.test("denies every write of a selector by an ACK controller with RBAC permission", async (tt) =>
+    deniesControllers(tt, cluster),
+  );
+  await t.test("prints missing objects and accounts that are not allowed through kubectl", async (tt) =>
+    printsUnknownObjects(tt, cluster),
+  );
+  await t.test("validates changes of only the annotations without printing the external ID", async (tt) =>
+    validatesAnnotations(tt, cluster),
+  );
+  await t.test("accepts the apiVersion form, which is rewritten", async (tt) => acceptsRewritten(tt, cluster));
   await t.test("with the CRD of ACK's charts", async (tt) => {
     await cluster.installCRDs([ACK_SELECTOR_CRD]);
-    tt.ok(await until(async () => (await apply(cluster, narrowed("probe"), "--validate=false", "--dry-run=server")).stderr.includes("IRS-16"), EFFECT_LIMIT_MS), "the webhook sees it");
-    await tt.test("what the API server dropped is refused with its path", async (ttt) => refusesWhatWasDropped(ttt, cluster));
-    await tt.test("a role cannot be changed by way of a selector without spec", async (ttt) => keepsTheRole(ttt, cluster));
+    tt.ok(
+      await until(
+        async () =>
+          (await apply(cluster, narrowed("probe"), "--validate=false", "--dry-run=server")).stderr.includes("IRS-16"),
+        EFFECT_LIMIT_MS,
+      ),
+      "the inventory has the CRD",
+    );
+    await tt.test("denies fields that the API server dropped, with their path", async (ttt) =>
+      deniesDroppedFields(ttt, cluster),
+    );
+    await tt.test("denies the removal of the role", async (ttt) => deniesRoleRemoval(ttt, cluster));
   });
 });
 
@@ -30,29 +52,60 @@ function selector(name: string, spec: object | undefined, annotations = {}): obj
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name, annotations }, spec };
 }
 
-async function apply(cluster: Cluster, object: object, ...flags: readonly string[]): Promise<Awaited<ReturnType<Cluster["kubectl"]>>> {
+async function apply(
+  cluster: Cluster,
+  object: object,
+  ...flags: readonly string[]
+): Promise<Awaited<ReturnType<Cluster["kubectl"]>>> {
   return await cluster.kubectl(["apply", ...flags, "-f", "-"], { input: JSON.stringify(object) });
 }
 
-async function refusesControllers(t: Test, cluster: Cluster): Promise<void> {
-  await cluster.kubectl(["create", "clusterrole", "ack-writer", "--verb=*", "--resource=iamroleselectors.services.k8s.aws"]);
-  await cluster.kubectl(["create", "clusterrolebinding", "ack-writer", "--clusterrole=ack-writer", "--serviceaccount=ack-system:ack-s3-controller"]);
+async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
+  await cluster.kubectl([
+    "create",
+    "clusterrole",
+    "ack-writer",
+    "--verb=*",
+    "--resource=iamroleselectors.services.k8s.aws",
+  ]);
+  await cluster.kubectl([
+    "create",
+    "clusterrolebinding",
+    "ack-writer",
+    "--clusterrole=ack-writer",
+    "--serviceaccount=ack-system:ack-s3-controller",
+  ]);
   const controller = { user: "controller" } as const;
-  const mine = selector("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, { "ack-role-resolver.io/allow": "IRS-24" });
-  const said = /IRS-24 spec: the requester "system:serviceaccount:ack-system:ack-s3-controller" is an ACK controller, and those only read selectors\./;
+  const mine = selector(
+    "mine",
+    { arn: ROLE, namespaceSelector: { names: ["team-a"] } },
+    { "ack-role-resolver.io/allow": "IRS-24" },
+  );
+  const denial =
+    /IRS-24 spec: the requester "system:serviceaccount:ack-system:ack-s3-controller" is an ACK controller, and those only read selectors\./;
   const created = await cluster.request("POST", SELECTORS, mine, controller);
   t.equal(created.status, 422);
-  t.match(stringAt(created.body, "message"), said);
-  t.equal((await cluster.request("POST", SELECTORS, mine)).status, 201, "an admin may");
-  const changed = await cluster.request("PATCH", `${SELECTORS}/mine`, { metadata: { labels: { a: "b" } } }, { ...MERGE_PATCH, ...controller });
+  t.match(stringAt(created.body, "message"), denial);
+  t.equal((await cluster.request("POST", SELECTORS, mine)).status, 201, "an administrator may");
+  const changed = await cluster.request(
+    "PATCH",
+    `${SELECTORS}/mine`,
+    { metadata: { labels: { a: "b" } } },
+    { ...MERGE_PATCH, ...controller },
+  );
   t.equal(changed.status, 422);
-  t.match(stringAt(changed.body, "message"), said, "a label is enough");
-  const finalized = await cluster.request("PATCH", `${SELECTORS}/mine`, { metadata: { finalizers: ["example.com/f"] } }, { ...MERGE_PATCH, ...controller });
+  t.match(stringAt(changed.body, "message"), denial, "a change of a label is a write");
+  const finalized = await cluster.request(
+    "PATCH",
+    `${SELECTORS}/mine`,
+    { metadata: { finalizers: ["example.com/f"] } },
+    { ...MERGE_PATCH, ...controller },
+  );
   t.equal(finalized.status, 200, "finalizers are bookkeeping");
   await cluster.request("PATCH", `${SELECTORS}/mine`, { metadata: { finalizers: null } }, MERGE_PATCH);
   const removed = await cluster.request("DELETE", `${SELECTORS}/mine`, undefined, controller);
   t.equal(removed.status, 422);
-  t.match(stringAt(removed.body, "message"), said);
+  t.match(stringAt(removed.body, "message"), denial);
   t.equal((await cluster.request("DELETE", `${SELECTORS}/mine`)).status, 200);
 }
 
@@ -62,68 +115,151 @@ Warning: IRS-22 spec: the selector selects no namespace and no resource that the
 Warning: IRS-25 spec.namespaceSelector.labelSelector.matchLabels[team]: tenants may set the label "team" on their namespaces. Se…
 `;
 
-async function warnsOfTheCluster(t: Test, cluster: Cluster): Promise<void> {
-  const unsure = { arn: ROLE, namespaceSelector: { names: ["team-z"], labelSelector: { matchLabels: { team: "z" } } }, resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "Bukcet" }] };
-  const warned = await apply(cluster, selector("unsure", unsure), "--dry-run=server");
+async function printsUnknownObjects(t: Test, cluster: Cluster): Promise<void> {
+  const unknown = {
+    arn: ROLE,
+    namespaceSelector: { names: ["team-z"], labelSelector: { matchLabels: { team: "z" } } },
+    resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "Bukcet" }],
+  };
+  const warned = await apply(cluster, selector("unknown", unknown), "--dry-run=server");
   t.equal(warned.code, 0);
   t.equal(warned.stderr, WARNED);
 
-  const elsewhere = await apply(cluster, selector("elsewhere", { arn: ROLE.replace("111122223333", "444455556666"), namespaceSelector: { names: ["team-a"] } }), "--dry-run=server");
+  const elsewhere = await apply(
+    cluster,
+    selector("elsewhere", {
+      arn: ROLE.replace("111122223333", "444455556666"),
+      namespaceSelector: { names: ["team-a"] },
+    }),
+    "--dry-run=server",
+  );
   t.equal(elsewhere.code, 1);
-  t.equal(elsewhere.stderr, 'The IAMRoleSelector "elsewhere" is invalid: spec.arn: IRS-04 account 444455556666 is not an allowed one: 111122223333. Write a role of one of the accounts that --allowed-accounts lists.\n');
+  t.equal(
+    elsewhere.stderr,
+    'The IAMRoleSelector "elsewhere" is invalid: spec.arn: IRS-04 account 444455556666 is not an allowed one: 111122223333. Write a role of one of the accounts that --allowed-accounts lists.\n',
+  );
 }
 
-async function judgesAnnotations(t: Test, cluster: Cluster): Promise<void> {
-  const annotate = (annotation: string): ReturnType<Cluster["kubectl"]> => cluster.kubectl(["annotate", "--overwrite", "iamroleselector", "assumed", `ack-role-resolver.io/${annotation}`]);
-  t.equal((await cluster.request("POST", SELECTORS, selector("assumed", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }))).status, 201);
-  const refused = await annotate("external-id=planted id");
-  t.equal(refused.code, 1);
-  t.match(refused.stderr, "metadata.annotations[ack-role-resolver.io/external-id]: IRS-42 the external ID has other characters than letters, digits and _+=,.@:/-. ");
-  t.notMatch(refused.stderr, "planted");
-  t.match((await annotate("duration-seconds=7200")).stderr, /^Warning: IRS-46b metadata\.annotations\[ack-role-resolver\.io\/duration-seconds\]: 7200 s is more/m);
+async function validatesAnnotations(t: Test, cluster: Cluster): Promise<void> {
+  const annotate = (annotation: string): ReturnType<Cluster["kubectl"]> =>
+    cluster.kubectl(["annotate", "--overwrite", "iamroleselector", "assumed", `ack-role-resolver.io/${annotation}`]);
+  t.equal(
+    (
+      await cluster.request(
+        "POST",
+        SELECTORS,
+        selector("assumed", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }),
+      )
+    ).status,
+    201,
+  );
+  const denied = await annotate("external-id=planted id");
+  t.equal(denied.code, 1);
+  t.match(
+    denied.stderr,
+    "metadata.annotations[ack-role-resolver.io/external-id]: IRS-42 the external ID contains characters other than letters, digits and _+=,.@:/-. ",
+  );
+  t.notMatch(denied.stderr, "planted");
+  t.match(
+    (await annotate("duration-seconds=7200")).stderr,
+    /^Warning: IRS-46b metadata\.annotations\[ack-role-resolver\.io\/duration-seconds\]: 7200 s is more/m,
+  );
   t.equal((await annotate("external-id=planted-id")).code, 0);
-  const other = await apply(cluster, selector("other", { arn: ROLE, namespaceSelector: { names: ["team-b"] } }), "--dry-run=server");
-  t.match(other.stderr, "metadata.annotations[ack-role-resolver.io/external-id]: IRS-40 external-id differs from that of assumed, which has the same role. ");
+  const other = await apply(
+    cluster,
+    selector("other", { arn: ROLE, namespaceSelector: { names: ["team-b"] } }),
+    "--dry-run=server",
+  );
+  t.match(
+    other.stderr,
+    "metadata.annotations[ack-role-resolver.io/external-id]: IRS-40 external-id differs from that of assumed, which has the same role. ",
+  );
   t.notMatch(other.stderr, "planted");
   t.equal((await cluster.request("DELETE", `${SELECTORS}/assumed`)).status, 200);
 }
 
 async function acceptsRewritten(t: Test, cluster: Cluster): Promise<void> {
-  const written = { arn: ROLE, namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" }] };
-  const applied = await apply(cluster, selector("rewritten", written));
+  const spec = {
+    arn: ROLE,
+    namespaceSelector: { names: ["team-a"] },
+    resourceTypeSelector: [{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" }],
+  };
+  const applied = await apply(cluster, selector("rewritten", spec));
   t.equal(applied.code, 0, applied.stderr);
-  t.equal((await apply(cluster, selector("rewritten", written))).code, 0, "and again, over what is stored");
+  t.equal((await apply(cluster, selector("rewritten", spec))).code, 0, "applying it again succeeds");
   t.equal((await cluster.request("DELETE", `${SELECTORS}/rewritten`)).status, 200);
 }
 
-/** Namespaces without a team, which the CRD of ACK's charts cannot say. */
+/** Selects namespaces without a team, which the CRD of ACK's charts cannot express. */
 function narrowed(name: string): object {
   const labelSelector = { matchLabels: {}, matchExpressions: [{ key: "team", operator: "DoesNotExist" }] };
-  return selector(name, { arn: ROLE, namespaceSelector: { names: [], labelSelector }, resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "" }] });
+  return selector(name, {
+    arn: ROLE,
+    namespaceSelector: { names: [], labelSelector },
+    resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "" }],
+  });
 }
 
-async function refusesWhatWasDropped(t: Test, cluster: Cluster): Promise<void> {
+async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
   const strict = await apply(cluster, narrowed("narrowed"));
-  t.match(strict.stderr, /strict decoding error: unknown field "spec\.namespaceSelector\.labelSelector\.matchExpressions"/, "kubectl's default asks the API server to refuse it itself");
+  t.match(
+    strict.stderr,
+    /strict decoding error: unknown field "spec\.namespaceSelector\.labelSelector\.matchExpressions"/,
+    "with kubectl's default, the API server rejects the field",
+  );
   const lenient = await apply(cluster, narrowed("narrowed"), "--validate=false");
   t.equal(lenient.code, 1);
-  t.match(lenient.stderr, 'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 the field was applied, but the cluster does not know it and dropped it. '
-    + "Say it with the fields that there are (kubectl explain iamroleselector.spec), or install the CRD of ack-role-resolver manifests crds.\n");
-  const typed = selector("typed", { arn: ROLE, namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ apiVersion: "s3.services.k8s.aws/v1alpha1", group: "", version: "", kind: "Bucket" }] });
-  t.match((await apply(cluster, typed, "--validate=false")).stderr, "spec.resourceTypeSelector[0].apiVersion: IRS-16 the field was applied", "before it could be rewritten");
+  t.match(
+    lenient.stderr,
+    'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 the field was applied, but the cluster does not know it and dropped it. ' +
+      "Say it with the fields that there are (kubectl explain iamroleselector.spec), or install the CRD of ack-role-resolver manifests crds.\n",
+  );
+  const typed = selector("typed", {
+    arn: ROLE,
+    namespaceSelector: { names: ["team-a"] },
+    resourceTypeSelector: [{ apiVersion: "s3.services.k8s.aws/v1alpha1", group: "", version: "", kind: "Bucket" }],
+  });
+  t.match(
+    (await apply(cluster, typed, "--validate=false")).stderr,
+    "spec.resourceTypeSelector[0].apiVersion: IRS-16 the field was applied",
+    "the entry is dropped before the rewrite",
+  );
   const known = selector("known", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
   t.equal((await apply(cluster, known, "--dry-run=server")).code, 0);
-  const waived = { ...narrowed("narrowed"), metadata: { name: "narrowed", annotations: { "ack-role-resolver.io/allow": "IRS-16" } } };
-  t.equal((await apply(cluster, waived, "--validate=false", "--dry-run=server")).code, 0, "an admin may waive it");
+  const waived = {
+    ...narrowed("narrowed"),
+    metadata: { name: "narrowed", annotations: { "ack-role-resolver.io/allow": "IRS-16" } },
+  };
+  t.equal(
+    (await apply(cluster, waived, "--validate=false", "--dry-run=server")).code,
+    0,
+    "an administrator may waive the check",
+  );
 }
 
-async function keepsTheRole(t: Test, cluster: Cluster): Promise<void> {
-  t.equal((await cluster.request("POST", SELECTORS, selector("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }))).status, 201);
+async function deniesRoleRemoval(t: Test, cluster: Cluster): Promise<void> {
+  t.equal(
+    (
+      await cluster.request(
+        "POST",
+        SELECTORS,
+        selector("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }),
+      )
+    ).status,
+    201,
+  );
   const changed = await cluster.request("PATCH", `${SELECTORS}/team-a`, { spec: { arn: `${ROLE}-2` } }, MERGE_PATCH);
-  t.match(stringAt(changed.body, "message"), /Value is immutable once set/, "the CRD itself refuses the straight way");
+  t.match(stringAt(changed.body, "message"), /Value is immutable once set/, "the CRD rejects the direct change");
   const removed = await cluster.request("PATCH", `${SELECTORS}/team-a`, { spec: null }, MERGE_PATCH);
   t.equal(removed.status, 422);
-  t.match(stringAt(removed.body, "message"), /^admission webhook .*IRS-07 spec\.arn: the role "arn:aws:iam::111122223333:role\/team-a" is removed\./s);
+  t.match(
+    stringAt(removed.body, "message"),
+    /^admission webhook .*IRS-07 spec\.arn: the role "arn:aws:iam::111122223333:role\/team-a" is removed\./s,
+  );
   const other = { spec: { arn: ROLE, namespaceSelector: { names: ["team-a", "team-b"] } } };
-  t.equal((await cluster.request("PATCH", `${SELECTORS}/team-a`, other, MERGE_PATCH)).status, 200, "the rest may be changed");
+  t.equal(
+    (await cluster.request("PATCH", `${SELECTORS}/team-a`, other, MERGE_PATCH)).status,
+    200,
+    "other fields can change",
+  );
 }

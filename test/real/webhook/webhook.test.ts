@@ -13,33 +13,43 @@ const EFFECT_LIMIT_MS = 5_000;
 const PREFIX = "ack-role-resolver.io/";
 
 onCluster("the webhook on a real API server", async (t, cluster) => {
-  // Labels and selectors move resources here, to see what becomes of their annotations; who may do that is another test's.
+  // Labels and selectors move resources in this test. The checks that deny such moves have their own tests.
   const webhook = await installWebhook(t, cluster, ["--check", "ACK-06=off", "--check", "IRS-17=warn"]);
   await cluster.kubectl(["create", "namespace", "team-a"]);
-  await t.test("every malformed selector is refused with path and fix, every good one is accepted", async (tt) => judgesSelectors(tt, cluster));
-  await t.test("kubectl prints denials and warnings for people", async (tt) => printsForPeople(tt, cluster));
-  await t.test("the apiVersion form is stored rewritten", async (tt) => rewrites(tt, cluster));
-  await t.test("a resource is annotated with the selector that resolves for it, whatever its own annotations say", async (tt) => annotates(tt, cluster));
-  await t.test("a second identical request changes nothing", async (tt) => changesNothingTwice(tt, cluster, webhook));
-  await t.test("keys that are special in JavaScript are data", async (tt) => takesAnyKey(tt, cluster));
-  await t.test("it reads no more than its role allows, and writes nothing", async (tt) => writesNothing(tt, cluster));
-  await t.test("while it is stopped selectors are refused and resources admitted", async (tt) => failsAsTold(tt, cluster, webhook));
+  await t.test("denies every malformed selector with path and fix, and accepts every valid one", async (tt) =>
+    validatesSelectors(tt, cluster),
+  );
+  await t.test("prints denials and warnings through kubectl", async (tt) => printsMessages(tt, cluster));
+  await t.test("rewrites the apiVersion form", async (tt) => rewrites(tt, cluster));
+  await t.test("annotates a resource with its resolution and overwrites forged annotations", async (tt) =>
+    annotates(tt, cluster),
+  );
+  await t.test("changes nothing at a second identical request", async (tt) =>
+    changesNothingTwice(tt, cluster, webhook),
+  );
+  await t.test("treats keys that are special in JavaScript as data", async (tt) => acceptsSpecialKeys(tt, cluster));
+  await t.test("has no permission to write selectors or to read Secrets", async (tt) =>
+    hasNoOtherPermission(tt, cluster),
+  );
+  await t.test("while stopped, fails changes of selectors and allows changes of resources", async (tt) =>
+    failsWhileStopped(tt, cluster, webhook),
+  );
 });
 
-/** A selector with a name of its own, so that one fixture's fate does not depend on another's. */
+/** Returns a selector. Each test uses its own name. */
 function selector(name: string, spec: object, metadata: object = {}): object {
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name, ...metadata }, spec };
 }
 
-async function judgesSelectors(t: Test, cluster: Cluster): Promise<void> {
+async function validatesSelectors(t: Test, cluster: Cluster): Promise<void> {
   for (const { name, object, expected } of selectorFixtures("malformed")) {
     const { status, body } = await cluster.request("POST", `${SELECTORS}?dryRun=All&${STRICT}`, object);
     const message = stringAt(body, "message") ?? "";
-    t.ok(status === 400 || status === 422, `${name}: refused, not ${status}`);
+    t.ok(status === 400 || status === 422, `${name}: rejected, not ${status}`);
     if (message.startsWith("admission webhook")) {
       t.ok(message.includes(`${expected?.code} ${expected?.path}: `), `${name}: ${message}`);
     } else {
-      // The API server's own schema comes before any validating webhook and names the path in its own words.
+      // The API server validates the schema before it calls the webhook, and prints its own message.
       t.match(message, /IAMRoleSelector|strict decoding error|name or generateName is required/, `${name}: ${message}`);
     }
   }
@@ -55,73 +65,139 @@ const DENIAL = `The IAMRoleSelector "team-a" is invalid:
 * spec.namespaceSelector.names[1]: IRS-09 "Team-B" is not the name of a namespace: a namespace name consists of lower-case letters, digits and '-', starting and ending with a letter or digit. Write the exact name of a namespace, or select namespaces by label with labelSelector.
 `;
 
-async function printsForPeople(t: Test, cluster: Cluster): Promise<void> {
-  const bad = selector("team-a", { arn: "arn:aws:iam::111122223333:user/jane", namespaceSelector: { names: ["team-a", "Team-B", "team-a"] } });
+async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
+  const bad = selector("team-a", {
+    arn: "arn:aws:iam::111122223333:user/jane",
+    namespaceSelector: { names: ["team-a", "Team-B", "team-a"] },
+  });
   const denied = await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(bad) });
   t.equal(denied.code, 1);
   t.equal(denied.stderr, DENIAL);
 
-  const broad = selector("buckets", { arn: "arn:aws:iam::111122223333:role/buckets", namespaceSelector: { names: [] }, resourceTypeSelector: [{ group: "sns.services.k8s.aws", version: "", kind: "" }] });
+  const broad = selector("buckets", {
+    arn: "arn:aws:iam::111122223333:role/buckets",
+    namespaceSelector: { names: [] },
+    resourceTypeSelector: [{ group: "sns.services.k8s.aws", version: "", kind: "" }],
+  });
   const warned = await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(broad) });
   t.equal(warned.code, 0);
-  t.equal(warned.stderr, "Warning: IRS-15b spec.namespaceSelector: the part is written but empty, so it holds for everything. Fill it, or leave it out.\n");
+  t.equal(
+    warned.stderr,
+    "Warning: IRS-15b spec.namespaceSelector: the part is written but empty, so it holds for everything. Fill it, or leave it out.\n",
+  );
   await cluster.kubectl(["delete", "iamroleselector", "buckets"]);
 }
 
 async function rewrites(t: Test, cluster: Cluster): Promise<void> {
-  const written = selector("queues", { arn: "arn:aws:iam::111122223333:role/queues", resourceTypeSelector: [{ apiVersion: "sqs.services.k8s.aws/v1alpha1", kind: "Queue" }] });
-  t.match(await cluster.request("POST", `${SELECTORS}?${STRICT}`, written), {
-    status: 201, body: { spec: { resourceTypeSelector: [{ group: "sqs.services.k8s.aws", version: "v1alpha1", kind: "Queue" }] } },
+  const submitted = selector("queues", {
+    arn: "arn:aws:iam::111122223333:role/queues",
+    resourceTypeSelector: [{ apiVersion: "sqs.services.k8s.aws/v1alpha1", kind: "Queue" }],
+  });
+  t.match(await cluster.request("POST", `${SELECTORS}?${STRICT}`, submitted), {
+    status: 201,
+    body: { spec: { resourceTypeSelector: [{ group: "sqs.services.k8s.aws", version: "v1alpha1", kind: "Queue" }] } },
   });
   await cluster.request("DELETE", `${SELECTORS}/queues`);
 }
 
-/** The annotations of ours after `change` was accepted. */
-function told(body: unknown): Readonly<Record<string, string>> {
+/** Returns the annotations of the webhook, without their prefix. */
+function resolutionOf(body: unknown): Readonly<Record<string, string>> {
   const annotations = stringMap(field(field(body, "metadata"), "annotations"));
-  return Object.fromEntries([...annotations].flatMap(([key, value]) => (key.startsWith(PREFIX) ? [[key.slice(PREFIX.length), value] as const] : [])));
+  return Object.fromEntries(
+    [...annotations].flatMap(([key, value]) =>
+      key.startsWith(PREFIX) ? [[key.slice(PREFIX.length), value] as const] : [],
+    ),
+  );
 }
 
+const BY_DEFAULT = {
+  outcome: "default",
+  reason: "No IAMRoleSelector selects it, so the controller's own role is used.",
+};
+
 async function annotates(t: Test, cluster: Cluster): Promise<void> {
-  const byDefault = { outcome: "default", reason: "No IAMRoleSelector selects it, so the controller's own role is used." };
-  const forged = { [`${PREFIX}outcome`]: "selected", [`${PREFIX}role-arn`]: "arn:aws:iam::999988887777:role/forged", "example.com/kept": "yes" };
+  const forged = {
+    [`${PREFIX}outcome`]: "selected",
+    [`${PREFIX}role-arn`]: "arn:aws:iam::999988887777:role/forged",
+    "example.com/kept": "yes",
+  };
   const created = await cluster.request("POST", BUCKETS, bucket("b1", { annotations: forged }));
   t.equal(created.status, 201);
-  t.strictSame(told(created.body), byDefault, "forged annotations are overwritten or removed");
+  t.strictSame(resolutionOf(created.body), BY_DEFAULT, "forged annotations are overwritten or removed");
   t.equal(field(field(field(created.body, "metadata"), "annotations"), "example.com/kept"), "yes");
 
-  const gold = selector("gold", { arn: "arn:aws:iam::111122223333:role/gold", namespaceSelector: { names: ["team-a"] }, resourceLabelSelector: { matchLabels: { tier: "gold" } } });
+  const gold = selector("gold", {
+    arn: "arn:aws:iam::111122223333:role/gold",
+    namespaceSelector: { names: ["team-a"] },
+    resourceLabelSelector: { matchLabels: { tier: "gold" } },
+  });
   const stored = await cluster.request("POST", SELECTORS, gold);
   t.equal(stored.status, 201);
   const selected = {
-    outcome: "selected", via: "selector", selector: "gold", "selector-resource-version": stringAt(stored.body, "metadata", "resourceVersion"),
-    "role-arn": "arn:aws:iam::111122223333:role/gold", reason: "IAMRoleSelector gold selects it.",
+    outcome: "selected",
+    via: "selector",
+    selector: "gold",
+    "selector-resource-version": stringAt(stored.body, "metadata", "resourceVersion"),
+    "role-arn": "arn:aws:iam::111122223333:role/gold",
+    reason: "IAMRoleSelector gold selects it.",
   };
-  t.strictSame(await relabelUntil(cluster, "b1", "gold", "selected"), selected, "re-annotated when its labels change");
+  t.strictSame(
+    await relabelUntil(cluster, "b1", "gold", "selected"),
+    selected,
+    "annotated again when its labels change",
+  );
+  await annotatesConflict(t, cluster);
+  t.strictSame(await relabelUntil(cluster, "b1", "silver", "default"), BY_DEFAULT);
+}
 
-  // An overlap that is not meant would be refused.
-  const meant = { annotations: { [`${PREFIX}replaces`]: "gold" } };
-  const overlap = selector("overlap", { arn: "arn:aws:iam::444455556666:role/overlap", namespaceSelector: { names: ["team-a"] }, resourceTypeSelector: [{ kind: "Bucket" }] }, meant);
+/** Overlaps selector gold, which selects bucket b1, for a while. */
+async function annotatesConflict(t: Test, cluster: Cluster): Promise<void> {
+  // An overlap without this annotation is denied.
+  const replacing = { annotations: { [`${PREFIX}replaces`]: "gold" } };
+  const overlap = selector(
+    "overlap",
+    {
+      arn: "arn:aws:iam::444455556666:role/overlap",
+      namespaceSelector: { names: ["team-a"] },
+      resourceTypeSelector: [{ kind: "Bucket" }],
+    },
+    replacing,
+  );
   t.equal((await cluster.request("POST", SELECTORS, overlap)).status, 201);
   t.strictSame(await relabelUntil(cluster, "b1", "gold", "conflict"), {
     outcome: "conflict", "conflicting-selectors": "gold,overlap",
     reason: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [gold, overlap]",
   });
   await cluster.request("DELETE", `${SELECTORS}/overlap`);
-  t.equal((await relabelUntil(cluster, "b1", "gold", "selected"))["selector"], "gold", "the conflict ends with its selector");
-  t.strictSame(await relabelUntil(cluster, "b1", "silver", "default"), byDefault);
+  t.equal(
+    (await relabelUntil(cluster, "b1", "gold", "selected"))["selector"],
+    "gold",
+    "deleting the selector ends the conflict",
+  );
 }
 
 function bucket(name: string, metadata: object = {}): object {
-  return { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name, namespace: "team-a", ...metadata }, spec: { name } };
+  return {
+    apiVersion: "s3.services.k8s.aws/v1alpha1",
+    kind: "Bucket",
+    metadata: { name, namespace: "team-a", ...metadata },
+    spec: { name },
+  };
 }
 
-/** Writes the label until the outcome is the expected one: the webhook hears of a selector a moment after it is stored. */
-async function relabelUntil(cluster: Cluster, name: string, tier: string, outcome: string): Promise<Readonly<Record<string, string>>> {
+/** Writes the label until the inventory is current and the outcome is the expected one. */
+async function relabelUntil(
+  cluster: Cluster,
+  name: string,
+  tier: string,
+  outcome: string,
+): Promise<Readonly<Record<string, string>>> {
   let annotations: Readonly<Record<string, string>> = {};
   const headers = { "content-type": "application/merge-patch+json" };
   await until(async () => {
-    annotations = told((await cluster.request("PATCH", `${BUCKETS}/${name}`, { metadata: { labels: { tier } } }, { headers })).body);
+    annotations = resolutionOf(
+      (await cluster.request("PATCH", `${BUCKETS}/${name}`, { metadata: { labels: { tier } } }, { headers })).body,
+    );
     return annotations["outcome"] === outcome;
   }, EFFECT_LIMIT_MS);
   return annotations;
@@ -132,28 +208,35 @@ async function changesNothingTwice(t: Test, cluster: Cluster, webhook: ServerPro
   const applied = await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input });
   t.equal(applied.code, 0, applied.stderr);
   const first = await cluster.request("GET", `${BUCKETS}/b2`);
-  const answers = webhook.log.length;
+  const linesBefore = webhook.log.length;
   t.equal((await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input })).code, 0);
   const second = await cluster.request("GET", `${BUCKETS}/b2`);
   t.equal(stringAt(second.body, "metadata", "resourceVersion"), stringAt(first.body, "metadata", "resourceVersion"));
-  const again = webhook.log.slice(answers).filter((line) => line["path"] === "/mutate/resources");
-  t.match(again, [{ answer: "allowed", outcome: "default" }], "asked again, no patch");
+  const again = webhook.log.slice(linesBefore).filter((line) => line["path"] === "/mutate/resources");
+  t.match(again, [{ answer: "allowed", outcome: "default" }], "a second review without a patch");
 }
 
-async function takesAnyKey(t: Test, cluster: Cluster): Promise<void> {
+async function acceptsSpecialKeys(t: Test, cluster: Cluster): Promise<void> {
   const spec = '{"__proto__": {"a": "1"}, "constructor": {"prototype": {"b": "2"}}}';
   const body = JSON.stringify(bucket("b3")).replace('"spec":{"name":"b3"}', `"spec":${spec}`);
   const { code, stderr } = await cluster.kubectl(["create", "-f", "-"], { input: body });
   t.equal(code, 0, stderr);
   const stored = await cluster.request("GET", `${BUCKETS}/b3`);
-  t.equal(told(stored.body)["outcome"], "default");
+  t.equal(resolutionOf(stored.body)["outcome"], "default");
   t.equal(JSON.stringify(field(stored.body, "spec")), JSON.stringify(JSON.parse(spec)));
 
-  const named = selector("keys", { arn: "arn:aws:iam::111122223333:role/keys", namespaceSelector: { names: ["team-a"], labelSelector: { matchLabels: { constructor: "x" } } } });
-  t.equal((await cluster.request("POST", `${SELECTORS}?dryRun=All`, named)).status, 201, "constructor is a label like any other");
+  const named = selector("keys", {
+    arn: "arn:aws:iam::111122223333:role/keys",
+    namespaceSelector: { names: ["team-a"], labelSelector: { matchLabels: { constructor: "x" } } },
+  });
+  t.equal(
+    (await cluster.request("POST", `${SELECTORS}?dryRun=All`, named)).status,
+    201,
+    "constructor is an ordinary label key",
+  );
 }
 
-async function writesNothing(t: Test, cluster: Cluster): Promise<void> {
+async function hasNoOtherPermission(t: Test, cluster: Cluster): Promise<void> {
   for (const verb of ["create", "update", "patch", "delete"]) {
     const { stdout } = await cluster.kubectl(["auth", "can-i", verb, "iamroleselectors"], { user: "webhook" });
     t.equal(stdout.trim(), "no", verb);
@@ -162,12 +245,12 @@ async function writesNothing(t: Test, cluster: Cluster): Promise<void> {
   t.equal(stdout.trim(), "no", "secrets");
 }
 
-async function failsAsTold(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
   await webhook.stop("SIGKILL");
-  const refused = await cluster.request("POST", SELECTORS, selector("late", { arn: "not-an-arn" }));
-  t.equal(refused.status, 500);
-  t.match(stringAt(refused.body, "message"), /failed calling webhook "iamroleselectors\.mutate\.ack-role-resolver\.io"/);
+  const failed = await cluster.request("POST", SELECTORS, selector("late", { arn: "not-an-arn" }));
+  t.equal(failed.status, 500);
+  t.match(stringAt(failed.body, "message"), /failed calling webhook "iamroleselectors\.mutate\.ack-role-resolver\.io"/);
   const admitted = await cluster.request("POST", BUCKETS, bucket("b4"));
   t.equal(admitted.status, 201);
-  t.strictSame(told(admitted.body), {});
+  t.strictSame(resolutionOf(admitted.body), {});
 }

@@ -1,0 +1,99 @@
+import type { Test } from "tap";
+import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import type { ApiResponse } from "../apiserver/api-request.ts";
+import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
+import { until } from "../apiserver/until.ts";
+import { SELECTORS } from "./installed-webhook.ts";
+
+const EFFECT_LIMIT_MS = 10_000;
+const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
+
+/** Returns the path of the buckets of a namespace, or of one bucket. */
+export function buckets(namespace: string, name?: string): string {
+  const path = `/apis/s3.services.k8s.aws/v1alpha1/namespaces/${namespace}/buckets`;
+  return name === undefined ? path : `${path}/${name}`;
+}
+
+export function bucket(name: string, metadata: object = {}, namespace = "team-a"): object {
+  return {
+    apiVersion: "s3.services.k8s.aws/v1alpha1",
+    kind: "Bucket",
+    metadata: { name, namespace, ...metadata },
+    spec: { name },
+  };
+}
+
+/** Selected by the selector gold. */
+export const GOLD = { labels: { tier: "gold" } };
+
+function selector(name: string, arn: string, matchLabels: object = { tier: name }): object {
+  const spec = { arn, namespaceSelector: { names: ["team-a"] }, resourceLabelSelector: { matchLabels } };
+  return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name }, spec };
+}
+
+/** Creates namespaces, the selectors gold, silver and late, and Jane, who may write buckets and use selector gold. */
+export async function createObjects(t: Test, cluster: Cluster): Promise<void> {
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+  const required = { "ack-role-resolver.io/selector-required": "true" };
+  const objects: readonly (readonly [path: string, object: object])[] = [
+    ...["team-a", "sandbox", "going"].map((name) => ["/api/v1/namespaces", { metadata: { name } }] as const),
+    ["/api/v1/namespaces", { metadata: { name: "strict", annotations: required } }],
+    [SELECTORS, selector("gold", "arn:aws:iam::111122223333:role/gold")],
+    [SELECTORS, selector("silver", "arn:aws:iam::444455556666:role/silver")],
+    [SELECTORS, selector("late", "arn:aws:iam::111122223333:role/late", { late: "yes" })],
+    [
+      `${rbac}/clusterroles`,
+      {
+        metadata: { name: "bucket-writer" },
+        rules: [
+          { apiGroups: ["s3.services.k8s.aws"], resources: ["buckets", "buckets/status"], verbs: ["*"] },
+          { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], resourceNames: ["gold"], verbs: ["use"] },
+        ],
+      },
+    ],
+    [
+      `${rbac}/clusterrolebindings`,
+      {
+        metadata: { name: "bucket-writer" },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "bucket-writer" },
+        subjects: [
+          { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "jane" },
+          { kind: "ServiceAccount", namespace: "ack-system", name: "ack-s3-controller" },
+        ],
+      },
+    ],
+  ];
+  for (const [path, object] of objects) {
+    const { status, body } = await cluster.request("POST", path, object);
+    t.equal(status, 201, stringAt(body, "message") ?? path);
+  }
+  const lateBucket = bucket("probe", { labels: { late: "yes" } });
+  const hasLate = async (): Promise<boolean> =>
+    warnings(await cluster.request("POST", `${buckets("team-a")}?dryRun=All`, lateBucket)).length === 0;
+  t.ok(await until(hasLate, EFFECT_LIMIT_MS), "the inventory has the last selector");
+}
+
+/** Returns the warnings of a response. The API server sends them as `299 - "TEXT"`. */
+export function warnings({ headers }: ApiResponse): string[] {
+  const sent = [headers["warning"] ?? []].flat().join(", ");
+  return Array.from(sent.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => text);
+}
+
+export async function patch(
+  cluster: Cluster,
+  path: string,
+  change: object,
+  options: RequestOptions = {},
+): Promise<ApiResponse> {
+  return await cluster.request("PATCH", path, change, { ...options, headers: MERGE_PATCH });
+}
+
+/** Creates a bucket that exists in an account of no selector. Returns its path. */
+export async function createForeignBucket(cluster: Cluster, name: string, namespace: string): Promise<string> {
+  const path = buckets(namespace, name);
+  await cluster.request("POST", buckets(namespace), bucket(name, {}, namespace));
+  await patch(cluster, `${path}/status`, {
+    status: { ackResourceMetadata: { arn: `arn:aws:s3:::${name}`, ownerAccountID: "111122223333" } },
+  });
+  return path;
+}
