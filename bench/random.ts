@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that look random and are the same for the same seed (mulberry32). */
+/** Returns a pseudo-random number generator for [0, 1) that repeats for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,11 +1,14 @@
-/** One number of a bench. A bench is a file of this folder that exports `run(): readonly Result[] | Promise<readonly Result[]>`. */
+/**
+ * One figure of a benchmark. A benchmark is a file of this folder that exports
+ * `run(): readonly Result[] | Promise<readonly Result[]>`.
+ */
 export interface Result {
   readonly name: string;
   readonly value: number;
-  readonly unit: "us" | "ms" | "x" | "MB" | "/s" | "callers" | "requests";
-  /** What is good enough; null where nothing is promised. */
+  readonly unit: "us" | "ms" | "x" | "MB" | "/s" | "requests";
+  /** Null if the figure has no target. */
   readonly target: number | null;
-  /** Which side of the target is good, where it is not what the unit says: at least for x and /s, at most for the rest. */
+  /** The direction of the target. Default: "at least" for x and /s, "at most" for other units. */
   readonly bound?: Bound;
 }
 
@@ -21,10 +24,11 @@ function boundOf({ unit, bound }: Result): Bound {
   return bound ?? (unit === "x" || unit === "/s" ? "at least" : "at most");
 }
 
-/** A line of the table that a person reads. */
+/** Returns a line of the printed table. */
 export function formatResult(result: Result): string {
   const { name, value, unit, target } = result;
   const digits = value < 10 ? 2 : 0;
-  const promise = target === null ? "" : `  (${boundOf(result)} ${target} ${unit}${isMissed(result) ? ": MISSED" : ""})`;
-  return `${value.toFixed(digits).padStart(9)} ${unit.padEnd(2)}  ${name}${promise}`;
+  const verdict = isMissed(result) ? ": MISSED" : "";
+  const note = target === null ? "" : `  (target: ${boundOf(result)} ${target} ${unit}${verdict})`;
+  return `${value.toFixed(digits).padStart(9)} ${unit.padEnd(2)}  ${name}${note}`;
 }

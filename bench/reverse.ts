@@ -21,7 +21,7 @@ const OWNER = "111122223333";
 const FLAGS = { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" } as const;
 const SETTINGS: DecisionSettings = decisionSettings(readSettings("webhook", FLAGS, {}));
 
-/** Two selectors for each namespace (one by name, one by team label, for different kinds), and 20 resources for each. */
+/** Two selectors for each namespace (one by name, one by team label, for different kinds) and 20 resources for each. */
 function buildCluster(): Inventory {
   const random = randomFrom(SEED);
   const objects: JsonObject[] = [];
@@ -43,7 +43,10 @@ function buildCluster(): Inventory {
     const tier = i % 100 === 0 ? "gold" : "none";
     objects.push({
       apiVersion: `${SERVICES[service] ?? ""}.services.k8s.aws/v1alpha1`, kind: KINDS[service],
-      metadata: { name: `r-${i}`, namespace: `ns-${i % NAMESPACES}`, labels: { tier, "app.kubernetes.io/name": `app-${i % 500}` } },
+      metadata: {
+        name: `r-${i}`, namespace: `ns-${i % NAMESPACES}`,
+        labels: { tier, "app.kubernetes.io/name": `app-${i % 500}` },
+      },
       status: { ackResourceMetadata: { ownerAccountID: OWNER, arn: `arn:aws:s3:::r-${i}`, region: "eu-west-1" } },
     });
   }
@@ -77,6 +80,11 @@ const ALL: readonly Change[] = [
   { name: "deleted for all namespaces", object: selector("all", OTHER_KINDS), operation: "DELETE" },
 ];
 
+interface SlicedRun {
+  readonly wholeMs: number;
+  readonly sliceMs: number;
+}
+
 const ROUNDS = 200;
 
 function input(inventory: Inventory, { object, operation }: Change): Parameters<typeof runChecksPaced>[0] {
@@ -94,11 +102,11 @@ function percentile(inventory: Inventory, change: Change): number {
 }
 
 /**
- * Returns the time of a change in slices (median of several rounds) and its longest slice (fastest round), in ms. A long
- * slice of the code itself appears in every round. A slice that another process interrupted does not.
+ * Returns the time of a change in slices (median of several rounds) and its longest slice (fastest round), in ms. A
+ * long slice of the code itself appears in every round. A slice that another process interrupted does not.
  */
-async function sliced(inventory: Inventory, change: Change): Promise<{ readonly wholeMs: number; readonly sliceMs: number }> {
-  const rounds: { wholeMs: number; sliceMs: number }[] = [];
+async function sliced(inventory: Inventory, change: Change): Promise<SlicedRun> {
+  const rounds: SlicedRun[] = [];
   for (let round = 0; round < 21; round++) {
     const start = performance.now();
     let began = start;
@@ -128,7 +136,7 @@ function scanMs(inventory: Inventory): number {
   return performance.now() - start;
 }
 
-/** Checks of selector changes with 10,000 selectors, 5,000 namespaces and 100,000 resources, of which 1% or all are affected. */
+/** Checks of selector changes with 10,000 selectors, 5,000 namespaces and 100,000 resources. 1% or all are affected. */
 export async function run(): Promise<readonly Result[]> {
   const inventory = buildCluster();
   scanMs(inventory);

@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
-import { NAMESPACE_COUNT, RESOURCE_KINDS, RESOURCES_A_KIND, SELECTOR_COUNT } from "./size.ts";
+import { NAMESPACE_COUNT, RESOURCE_KINDS, RESOURCES_PER_KIND, SELECTOR_COUNT } from "./size.ts";
 
-/** A fake API server in a process of its own: it lists a large cluster in pages, answers watches with silence, and prints its port. */
+/**
+ * A fake API server in a separate process: lists a large cluster in pages, sends no watch events and prints its port.
+ */
 
-const BYTES_AN_OBJECT = 4096;
+const BYTES_PER_OBJECT = 4096;
 const GROUPS = ACK_GROUPS.slice(0, RESOURCE_KINDS);
 
 interface Collection {
@@ -17,20 +19,27 @@ const COLLECTIONS: ReadonlyMap<string, Collection> = new Map([
   ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", { count: SELECTOR_COUNT, object: selector }],
   ["/api/v1/namespaces", { count: NAMESPACE_COUNT, object: namespace }],
   ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { count: RESOURCE_KINDS, object: definition }],
-  ...GROUPS.map((group): [string, Collection] => [`/apis/${group}/v1alpha1/things`, { count: RESOURCES_A_KIND, object: resource }]),
+  ...GROUPS.map((group): [string, Collection] => [
+    `/apis/${group}/v1alpha1/things`, { count: RESOURCES_PER_KIND, object: resource },
+  ]),
 ]);
 
 function metadata(name: string, i: number, more: object = {}): object {
-  return { name, uid: `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`, resourceVersion: String(1_000_000 + i), generation: 1, creationTimestamp: "2026-01-01T00:00:00Z", ...more };
+  return {
+    name, uid: `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`, resourceVersion: String(1_000_000 + i),
+    generation: 1, creationTimestamp: "2026-01-01T00:00:00Z", ...more,
+  };
 }
 
 function selector(i: number): object {
-  const spec = { arn: `arn:aws:iam::${String(100_000_000_000 + i)}:role/ack-team-${i}`, namespaceSelector: { names: [`namespace-${i % NAMESPACE_COUNT}`] } };
-  return { metadata: metadata(`team-${i}`, i), spec };
+  const arn = `arn:aws:iam::${String(100_000_000_000 + i)}:role/ack-team-${i}`;
+  const namespaceSelector = { names: [`namespace-${i % NAMESPACE_COUNT}`] };
+  return { metadata: metadata(`team-${i}`, i), spec: { arn, namespaceSelector } };
 }
 
 function namespace(i: number): object {
-  return { metadata: metadata(`namespace-${i}`, i, { labels: { "kubernetes.io/metadata.name": `namespace-${i}`, "team": `team-${i % 500}`, "env": "prod" } }), status: { phase: "Active" } };
+  const labels = { "kubernetes.io/metadata.name": `namespace-${i}`, "team": `team-${i % 500}`, "env": "prod" };
+  return { metadata: metadata(`namespace-${i}`, i, { labels }), status: { phase: "Active" } };
 }
 
 function definition(i: number): object {
@@ -43,7 +52,7 @@ function definition(i: number): object {
   };
 }
 
-/** As a controller and this webhook leave it. */
+/** A resource as the controller and the webhook leave it. */
 function resource(i: number): object {
   const account = String(100_000_000_000 + (i % SELECTOR_COUNT));
   const annotations = {
@@ -55,23 +64,34 @@ function resource(i: number): object {
     "ack-role-resolver.io/role-arn": `arn:aws:iam::${account}:role/ack-team-${i % SELECTOR_COUNT}`,
     "ack-role-resolver.io/reason": `IAMRoleSelector team-${i % SELECTOR_COUNT} selects it.`,
   };
-  const labels = { "app.kubernetes.io/name": "shop", "app.kubernetes.io/instance": `shop-${i % 1000}`, "app.kubernetes.io/managed-by": "Helm", "team": `team-${i % 500}` };
+  const labels = {
+    "app.kubernetes.io/name": "shop", "app.kubernetes.io/instance": `shop-${i % 1000}`,
+    "app.kubernetes.io/managed-by": "Helm", "team": `team-${i % 500}`,
+  };
   return {
     metadata: metadata(`thing-${i}`, i, { namespace: `namespace-${i % NAMESPACE_COUNT}`, labels, annotations }),
     spec: { name: `thing-${i}`, tags: [{ key: "team", value: `team-${i % 500}` }] },
     status: {
-      ackResourceMetadata: { arn: `arn:aws:service:eu-west-1:${account}:thing/${i}`, ownerAccountID: account, region: "eu-west-1" },
-      conditions: [{ type: "ACK.ResourceSynced", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z", message: "Resource synced successfully", reason: "" }],
+      ackResourceMetadata: {
+        arn: `arn:aws:service:eu-west-1:${account}:thing/${i}`, ownerAccountID: account, region: "eu-west-1",
+      },
+      conditions: [{
+        type: "ACK.ResourceSynced", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z",
+        message: "Resource synced successfully", reason: "",
+      }],
     },
   };
 }
 
-/** Filled up with what is the bulk of most objects and read by nobody, the fields that each manager set. */
+/** Pads the object with managedFields, which are the largest and unused part of most objects. */
 function filled(object: object): string {
   const text = JSON.stringify(object);
   let filling = "";
-  for (let i = 0; text.length + filling.length < BYTES_AN_OBJECT - 100; i++) filling += `"f:field${i}":{"f:name":{},"f:value":{}},`;
-  const managedFields = `"managedFields":[{"manager":"controller","operation":"Update","fieldsV1":{${filling}"f:last":{}}}]`;
+  for (let i = 0; text.length + filling.length < BYTES_PER_OBJECT - 100; i++) {
+    filling += `"f:field${i}":{"f:name":{},"f:value":{}},`;
+  }
+  const fields = `{${filling}"f:last":{}}`;
+  const managedFields = `"managedFields":[{"manager":"controller","operation":"Update","fieldsV1":${fields}}]`;
   return text.replace('{"metadata":{', `{"metadata":{${managedFields},`);
 }
 
@@ -80,7 +100,8 @@ function answerList(response: ServerResponse, { count, object }: Collection, que
   const to = Math.min(count, from + Number(query.get("limit")));
   const items = Array.from({ length: to - from }, (_, i) => filled(object(from + i)));
   const more = to < count ? `,"continue":"${to}"` : "";
-  response.end(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"2000000"${more}},"items":[${items.join(",")}]}`);
+  const listMetadata = `{"resourceVersion":"2000000"${more}}`;
+  response.end(`{"kind":"List","apiVersion":"v1","metadata":${listMetadata},"items":[${items.join(",")}]}`);
 }
 
 const server = createServer((request, response) => {

@@ -1,23 +1,25 @@
 import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { bodyText, httpKubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
-import { RESOURCE_KINDS, RESOURCES_A_KIND, SELECTOR_COUNT } from "./size.ts";
+import { RESOURCE_KINDS, RESOURCES_PER_KIND, SELECTOR_COUNT } from "./size.ts";
 
 /**
- * Reads the fake API server's cluster in a process of its own, and prints what it took as JSON: `hold` as a source does, `parse` page by
- * page to objects that are let go, `read` to bytes alone.
+ * Reads the cluster of the fake API server and prints time and memory as JSON. Modes: `sync` fills an inventory,
+ * `parse` parses and discards each page, `read` only reads the bytes.
  */
 
 const [mode = "", port = ""] = process.argv.slice(2);
 const api = httpKubernetesAPI(() => Promise.resolve({ server: `http://127.0.0.1:${port}`, options: {} }));
 
-async function hold(): Promise<void> {
+async function sync(): Promise<void> {
   const source = new ClusterSource({ runtime: "ack", api, resources: { extraGroups: [] } });
   const start = performance.now();
   await source.start();
   const { inventory } = source;
-  if (inventory.resources.size !== RESOURCE_KINDS * RESOURCES_A_KIND || inventory.selectors.size !== SELECTOR_COUNT) throw new Error("not everything is held");
-  tell(start);
+  const isComplete =
+    inventory.resources.size === RESOURCE_KINDS * RESOURCES_PER_KIND && inventory.selectors.size === SELECTOR_COUNT;
+  if (!isComplete) throw new Error("the inventory is incomplete");
+  report(start);
   await source.stop();
 }
 
@@ -25,19 +27,22 @@ async function readAll(isParsed: boolean): Promise<void> {
   const start = performance.now();
   const definitions = await readCollection("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", true);
   const groups = definitions.map((item) => stringAt(item, "spec", "group") ?? "");
-  const paths = ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", "/api/v1/namespaces", ...groups.map((group) => `/apis/${group}/v1alpha1/things`)];
-  // oxlint-disable-next-line no-await-in-loop -- page after page, as a list is
+  const paths = [
+    "/apis/services.k8s.aws/v1alpha1/iamroleselectors", "/api/v1/namespaces",
+    ...groups.map((group) => `/apis/${group}/v1alpha1/things`),
+  ];
+  // oxlint-disable-next-line no-await-in-loop -- one page at a time, as in a real list
   for (const path of paths) await readCollection(path, isParsed);
-  tell(start);
+  report(start);
 }
 
 async function readCollection(path: string, isParsed: boolean): Promise<unknown[]> {
   let items: unknown[] = [];
   let query = "";
   do {
-    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    // oxlint-disable-next-line no-await-in-loop -- each page names the next one
     const response = await api.request({ path: `${path}?limit=500${query}`, signal: new AbortController().signal });
-    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    // oxlint-disable-next-line no-await-in-loop -- each page names the next one
     const text = await bodyText(response);
     const page: unknown = isParsed ? JSON.parse(text) : null;
     const listed = field(page, "items");
@@ -48,11 +53,11 @@ async function readCollection(path: string, isParsed: boolean): Promise<unknown[
   return items;
 }
 
-function tell(start: number): void {
+function report(start: number): void {
   const { maxRSS } = process.resourceUsage();
-  const told = { ms: performance.now() - start, peakMB: maxRSS / 1024 };
-  process.stdout.write(`${JSON.stringify(told)}\n`);
+  const cost = { ms: performance.now() - start, peakMB: maxRSS / 1024 };
+  process.stdout.write(`${JSON.stringify(cost)}\n`);
 }
 
-if (mode === "hold") await hold();
+if (mode === "sync") await sync();
 else await readAll(mode === "parse");

@@ -1,12 +1,14 @@
-/** What a server of these answers costs at the least: node:http and nothing else. Prints its port. */
+/** The minimal cost of these responses: node:http without a framework. Prints its port. */
 import { createServer } from "node:http";
 
 const BODY = Buffer.from(JSON.stringify({
-  AccessKeyId: "ASIA0000000000000000", SecretAccessKey: "s".repeat(40), Token: "t".repeat(400), AccountId: "111122223333", Expiration: "2026-08-01T12:00:00Z",
+  AccessKeyId: "ASIA0000000000000000", SecretAccessKey: "s".repeat(40), Token: "t".repeat(400),
+  AccountId: "111122223333", Expiration: "2026-08-01T12:00:00Z",
 }));
 
 const server = createServer((_request, response) => {
-  response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store", "content-length": BODY.length }).end(BODY);
+  const headers = { "content-type": "application/json", "cache-control": "no-store", "content-length": BODY.length };
+  response.writeHead(200, headers).end(BODY);
 });
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();

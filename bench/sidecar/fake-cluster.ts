@@ -10,10 +10,10 @@ export interface FakeCluster {
   close(): void;
 }
 
-/** As many as there are namespaces. */
+/** Also the number of namespaces. */
 const SELECTORS = 10;
 
-/** An API server that lists a few selectors, over TLS as a real one, and where nothing ever changes. Writes a kubeconfig into `folder`. */
+/** Starts an API server over TLS that lists a few selectors and never changes. Writes a kubeconfig into `folder`. */
 export async function startFakeCluster(folder: string): Promise<FakeCluster> {
   const numbers = Array.from({ length: SELECTORS }, (_, i) => i);
   const collections = new Map<string, readonly object[]>([
@@ -21,7 +21,9 @@ export async function startFakeCluster(folder: string): Promise<FakeCluster> {
       metadata: { name: `s-${i}`, uid: `s-${i}`, resourceVersion: "1" },
       spec: { arn: `arn:aws:iam::111122223333:role/team-${i}`, namespaceSelector: { names: [`team-${i}`] } },
     }))],
-    ["/api/v1/namespaces", numbers.map((i) => ({ metadata: { name: `team-${i}`, uid: `team-${i}`, resourceVersion: "1" } }))],
+    ["/api/v1/namespaces", numbers.map((i) => ({
+      metadata: { name: `team-${i}`, uid: `team-${i}`, resourceVersion: "1" },
+    }))],
     ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", []],
   ]);
   const { ca, cert, key } = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
@@ -35,10 +37,14 @@ export async function startFakeCluster(folder: string): Promise<FakeCluster> {
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const kubeconfig = path.join(folder, "kubeconfig");
-  const cluster = { server: `https://127.0.0.1:${boundAddress(server).port}`, "certificate-authority-data": Buffer.from(ca).toString("base64") };
+  const cluster = {
+    "server": `https://127.0.0.1:${boundAddress(server).port}`,
+    "certificate-authority-data": Buffer.from(ca).toString("base64"),
+  };
   await writeFile(kubeconfig, JSON.stringify({
-    apiVersion: "v1", kind: "Config", "current-context": "c", contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
-    clusters: [{ name: "c", cluster }], users: [{ name: "u", user: { token: "t" } }],
+    "apiVersion": "v1", "kind": "Config", "current-context": "c",
+    "contexts": [{ name: "c", context: { cluster: "c", user: "u" } }],
+    "clusters": [{ name: "c", cluster }], "users": [{ name: "u", user: { token: "t" } }],
   }));
   return { kubeconfig, close: () => { server.close(); server.closeAllConnections(); } };
 }

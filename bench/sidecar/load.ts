@@ -5,11 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface LoadOptions {
   readonly port: number;
   readonly token: string;
-  /** Asked for in turn. */
+  /** Requested in turn. */
   readonly paths: readonly string[];
   readonly connections: number;
   readonly requests: number;
-  /** Null: each connection asks again as soon as it is answered. */
+  /** Null: each connection sends its next request as soon as it receives a response. */
   readonly ratePerSecond: number | null;
 }
 
@@ -17,15 +17,17 @@ export interface LoadResult {
   readonly perSecond: number;
   /** Ascending. */
   readonly latenciesMs: Float64Array;
-  /** Answers by status. */
+  /** Number of responses by status. */
   readonly statuses: ReadonlyMap<number, number>;
 }
 
 /**
- * Asks over kept connections. Bare sockets, since a client of node:http takes as much of the machine as the server that is measured.
- * At a rate, who is answered late is late for the next as well: latencies count from when a request was due.
+ * Sends requests over persistent connections. It uses bare sockets, because a node:http client takes as much processor
+ * time as the measured server. At a fixed rate, a late response delays the next request of its connection, so latencies
+ * count from when a request was due.
  */
-export async function load({ port, token, paths, connections, requests, ratePerSecond }: LoadOptions): Promise<LoadResult> {
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const { port, token, paths, connections, requests, ratePerSecond } = options;
   const latenciesMs = new Float64Array(requests);
   const statuses = new Map<number, number>();
   const startMs = performance.now();
@@ -35,37 +37,38 @@ export async function load({ port, token, paths, connections, requests, ratePerS
     for (let i = next++; i < requests; i = next++) {
       const dueMs = ratePerSecond === null ? null : startMs + (i * 1000) / ratePerSecond;
       // oxlint-disable-next-line no-await-in-loop -- one request after another
-      const fromMs = await awaitTurn(dueMs);
+      const fromMs = await awaitDue(dueMs);
       // oxlint-disable-next-line no-await-in-loop -- one request after another
-      const status = await connection.ask(paths[i % paths.length] ?? "", token, port);
+      const status = await connection.request(paths[i % paths.length] ?? "", token, port);
       latenciesMs[i] = performance.now() - fromMs;
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
     connection.close();
   };
   await Promise.all(Array.from({ length: connections }, client));
-  return { perSecond: (requests * 1000) / (performance.now() - startMs), latenciesMs: latenciesMs.toSorted(), statuses };
+  const perSecond = (requests * 1000) / (performance.now() - startMs);
+  return { perSecond, latenciesMs: latenciesMs.toSorted(), statuses };
 }
 
-/** When the request is to count from: a timer wakes late by its own grain, which is no fault of the server; a late answer before this one is. */
-async function awaitTurn(dueMs: number | null): Promise<number> {
+/** Returns when the request starts to count. A late timer is not the server's fault. A late previous response is. */
+async function awaitDue(dueMs: number | null): Promise<number> {
   if (dueMs !== null && dueMs <= performance.now()) return dueMs;
   if (dueMs !== null) await sleep(dueMs - performance.now());
   return performance.now();
 }
 
-/** One kept connection, one request at a time. */
+/** A persistent connection with one request at a time. */
 class Connection {
   readonly #socket: Socket;
   #received = "";
-  #answered: PromiseWithResolvers<number> | null = null;
+  #response: PromiseWithResolvers<number> | null = null;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.setNoDelay(true).setEncoding("latin1");
-    socket.on("data", (text: string) => this.#take(text));
-    socket.on("close", () => this.#answered?.reject(new Error("the server closed the connection")));
-    socket.on("error", (error) => this.#answered?.reject(error));
+    socket.on("data", (text: string) => this.#receive(text));
+    socket.on("close", () => this.#response?.reject(new Error("the server closed the connection")));
+    socket.on("error", (error) => this.#response?.reject(error));
   }
 
   static async open(port: number): Promise<Connection> {
@@ -74,18 +77,19 @@ class Connection {
     return new Connection(socket);
   }
 
-  /** Resolves to the status once the whole answer has come. */
-  ask(path: string, token: string, port: number): Promise<number> {
-    this.#answered = Promise.withResolvers<number>();
-    this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: ${token}\r\nAccept: application/json\r\n\r\n`);
-    return this.#answered.promise;
+  /** Resolves to the status when the response is complete. */
+  request(path: string, token: string, port: number): Promise<number> {
+    this.#response = Promise.withResolvers<number>();
+    const headers = `Host: 127.0.0.1:${port}\r\nAuthorization: ${token}\r\nAccept: application/json\r\n`;
+    this.#socket.write(`GET ${path} HTTP/1.1\r\n${headers}\r\n`);
+    return this.#response.promise;
   }
 
   close(): void {
     this.#socket.destroy();
   }
 
-  #take(text: string): void {
+  #receive(text: string): void {
     this.#received += text;
     const head = this.#received.indexOf("\r\n\r\n");
     if (head < 0) return;
@@ -93,7 +97,7 @@ class Connection {
     if (this.#received.length < head + 4 + length) return;
     const status = Number(this.#received.slice(9, 12));
     this.#received = "";
-    this.#answered?.resolve(status);
+    this.#response?.resolve(status);
   }
 }
 

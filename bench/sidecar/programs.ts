@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Program {
   readonly process: ChildProcess;
   /** On 127.0.0.1. */
   readonly port: number;
-  /** From its start until it was ready. */
+  /** From the start of the process until it was ready. */
   readonly readyMs: number;
 }
 
@@ -22,37 +22,42 @@ const READY_LIMIT_MS = 20_000;
 export async function startBareServer(file: string): Promise<Program> {
   const startMs = performance.now();
   const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
-  for await (const line of createInterface(child.stdout)) return { process: child, port: Number(line), readyMs: performance.now() - startMs };
-  throw new Error("the bare server ended before it listened");
+  for await (const line of createInterface(child.stdout)) {
+    return { process: child, port: Number(line), readyMs: performance.now() - startMs };
+  }
+  throw new Error("the bare server exited before it listened");
 }
 
-/** Starts the built sidecar and waits until /readyz says so. */
-export async function startSidecar(command: string, flags: readonly string[], environment: Readonly<Record<string, string>>): Promise<Program> {
+/** Starts the built sidecar and waits until /readyz returns 200. */
+export async function startSidecar(
+  command: string, flags: readonly string[], environment: Readonly<Record<string, string>>,
+): Promise<Program> {
   const startMs = performance.now();
-  const argv = [command, "sidecar", "--group", "s3.services.k8s.aws", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", ...flags];
+  const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+  const argv = [command, "sidecar", "--group", "s3.services.k8s.aws", ...listen, ...flags];
   const child = spawn(process.execPath, argv, { env: environment, stdio: ["ignore", "inherit", "pipe"] });
   const lines: string[] = [];
   for await (const line of createInterface(child.stderr)) {
     lines.push(line);
-    const said: unknown = JSON.parse(line);
-    const [address, healthAddress] = [stringAt(said, "address"), stringAt(said, "health_address")];
+    const entry: unknown = JSON.parse(line);
+    const [address, healthAddress] = [stringAt(entry, "address"), stringAt(entry, "health_address")];
     if (address === null || healthAddress === null) continue;
-    // What it still logs is read by nobody, and must not fill the pipe.
+    // Drains the remaining log, so that the pipe does not fill up.
     child.stderr.resume();
     await isReady(`http://${healthAddress}/readyz`, startMs);
     return { process: child, port: Number(address.split(":").at(-1)), readyMs: performance.now() - startMs };
   }
-  throw new Error(`the sidecar ended before it listened: ${lines.join("\n")}`);
+  throw new Error(`the sidecar exited before it listened: ${lines.join("\\n")}`);
 }
 
 async function isReady(url: string, startMs: number): Promise<void> {
   while (performance.now() - startMs < READY_LIMIT_MS) {
-    // oxlint-disable-next-line no-await-in-loop -- asked until it is ready
+    // oxlint-disable-next-line no-await-in-loop -- polls until it is ready
     if ((await statusOf(url)) === 200) return;
-    // oxlint-disable-next-line no-await-in-loop -- asked until it is ready
+    // oxlint-disable-next-line no-await-in-loop -- polls until it is ready
     await sleep(2);
   }
-  throw new Error(`${url} was not 200 within ${READY_LIMIT_MS / 1000} s`);
+  throw new Error(`${url} did not return 200 within ${READY_LIMIT_MS / 1000} s`);
 }
 
 function statusOf(url: string): Promise<number> {
@@ -69,24 +74,24 @@ export async function stop({ process: child }: Pick<Program, "process">): Promis
   if (child.exitCode === null && child.signalCode === null) await once(child, "close");
 }
 
-/** Memory of a process, as Linux counts it. */
+/** Returns the resident memory of a process. Linux only. */
 export async function residentMB({ process: child }: Program): Promise<number> {
   const status = await readFile(`/proc/${child.pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** Processor time that a process has taken so far, in ms, as Linux counts it in ticks of 10. */
+/** Returns the processor time of a process so far, in ms. Linux only, in ticks of 10 ms. */
 export async function processorMs({ process: child }: Program): Promise<number> {
   const [, fields = ""] = (await readFile(`/proc/${child.pid}/stat`, "utf8")).split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);
   return ((user ?? 0) + (system ?? 0)) * 10;
 }
 
-/** How long a program takes that ends by itself with status 0, in ms. */
+/** Returns the run time of a program in ms. Rejects unless it exits with status 0. */
 export async function runTimeMs(argv: readonly string[]): Promise<number> {
   const startMs = performance.now();
   const child = spawn(process.execPath, argv, { stdio: ["ignore", "ignore", "inherit"] });
   const status: unknown = (await once(child, "close"))[0];
-  if (status !== 0) throw new Error(`${argv.join(" ")} ended with ${String(status)}`);
+  if (status !== 0) throw new Error(`${argv.join(" ")} exited with ${String(status)}`);
   return performance.now() - startMs;
 }
