@@ -1,4 +1,5 @@
-import { type Audit, type AuditFinding, auditObjects, type Section, SECTIONS } from "../shared/decisions/audit.ts";
+import { type Audit, type AuditFinding, auditObjects } from "../shared/decisions/audit.ts";
+import { type Section, SECTIONS } from "../shared/decisions/checks/audit-checks.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";

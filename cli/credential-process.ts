@@ -60,7 +60,7 @@ async function readResponse(response: IncomingMessage): Promise<SidecarResponse>
 
 type Settings = SettingsFor<"credential-process">;
 
-export interface CredentialProcessPorts {
+interface CredentialProcessPorts {
   readonly clock: Clock;
   readonly send: SendRequest;
 }

@@ -7,7 +7,7 @@ interface HelpByCommand {
 }
 
 /** The help of each flag: a phrase without a full stop. */
-export const FLAG_HELP: Readonly<Record<SettingName, string | HelpByCommand>> = {
+const FLAG_HELP: Readonly<Record<SettingName, string | HelpByCommand>> = {
   from: {
     general: "read manifests from a file, a folder or - (standard input)",
     commands: { impact: "read the current state from a manifest file, a folder or - (standard input)" },

@@ -11,7 +11,7 @@ import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { STDIN } from "../shared/inventory/manifests/files.ts";
 import { identityKey, identityOf } from "../shared/inventory/manifests/identity.ts";
-import { type ProposedState, stateWith, stateWithout } from "../shared/inventory/manifests/proposed-state.ts";
+import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/inventory/manifests/proposed-state.ts";
 import type { Manifest } from "../shared/inventory/manifests/reader.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
@@ -53,7 +53,7 @@ function checkPaths(paths: readonly string[], { from, delete: isDelete }: Settin
 
 function propose({ objects, origin }: State, manifests: readonly JsonObject[], isDelete: boolean): ProposedState {
   const stored = objects.map(({ object }) => object);
-  return isDelete ? stateWithout(stored, manifests) : stateWith(stored, manifests, origin);
+  return isDelete ? stateAfterDelete(stored, manifests) : stateAfterApply(stored, manifests, origin);
 }
 
 /** Returns what the webhook would report for each manifest if it alone were applied or deleted. */

@@ -48,7 +48,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
     ...faultySelectorLines(inventory),
   ]);
   const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
-  return inventory.faulty.size > 0 || hasUndecided ? EXIT.findings : EXIT.fine;
+  return inventory.selectors.faulty.size > 0 || hasUndecided ? EXIT.findings : EXIT.fine;
 }
 
 /** Returns the resources of --kind if given, otherwise every ACK resource of the state. */
@@ -83,7 +83,7 @@ export function resourceName(query: ResourceQuery): ResourceName {
 function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inventory): string[] {
   const kinds = new Map(resolved.map(({ resource }) => [`${resource.kind}.${objectMeta(resource).group}`, resource]));
   return [...kinds].flatMap(([kind, resource]) => {
-    const versions = inventory.kindVersions(objectMeta(resource).group, resource.kind);
+    const versions = inventory.kinds.versions(objectMeta(resource).group, resource.kind);
     if (versions === null || versions.served.length < 2) return [];
     const { served, storage } = versions;
     return [`warning: ${kind} is served as ${served.join(", ")}; selectors match the stored version, ${storage}`];
@@ -91,7 +91,7 @@ function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inven
 }
 
 function namespaceWarnings(namespace: string, inventory: Inventory): string[] {
-  if (inventory.hasNamespace(namespace) || !inventory.readsNamespaceLabels) return [];
+  if (inventory.namespaces.has(namespace) || !inventory.selectors.readsNamespaceLabels) return [];
   return [`warning: Namespace ${namespace} does not exist; selectors see only its label ${NAME_LABEL}`];
 }
 
@@ -135,16 +135,16 @@ function selectorLines({ selector, selects, malformed, parts, message }: Selecto
   const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
   const head = `  ${printable(selector)}: ${verdict}`;
   if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
-  const answer = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
-  return [head, ...parts.map((part) => `    ${answer(part.holds)} ${partText(part)}`)];
+  const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
+  return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
 }
 
 /** Returns the selectors that are malformed or that the webhook would deny, with their faults and fixes. */
 export function faultySelectorLines(inventory: Inventory): string[] {
-  const sorted = [...inventory.faulty].toSorted(([a], [b]) => compareText(a, b));
+  const sorted = [...inventory.selectors.faulty].toSorted(([a], [b]) => compareText(a, b));
   return sorted.flatMap(([name, { faults }]) => {
-    const effect = inventory.malformed.has(name)
-      ? "is malformed and not effective"
+    const effect = inventory.selectors.malformed.has(name)
+      ? "is malformed, so controllers ignore it"
       : "is effective, but the sidecar grants nothing on it and the webhook would deny it";
     const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
     const lines = denied.map(({ check, fault }) =>

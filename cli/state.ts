@@ -7,13 +7,13 @@ import { compareText } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { readManifestPaths } from "../shared/inventory/manifests/files.ts";
 import {
-  formatInputFault, type InputFault, type Manifest, type ManifestReading,
+  formatInputFault, type InputFault, type Manifest, type ManifestResult,
 } from "../shared/inventory/manifests/reader.ts";
 import { type IO, writeLines } from "./io.ts";
 import { Progress } from "./terminal.ts";
 
 /** Reads manifests from files, folders and standard input. */
-export async function readInput(paths: readonly string[], io: IO): Promise<ManifestReading> {
+export async function readInput(paths: readonly string[], io: IO): Promise<ManifestResult> {
   return await readManifestPaths(paths, () => text(io.stdin));
 }
 

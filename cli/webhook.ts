@@ -1,4 +1,4 @@
-import { asksAccess } from "../shared/decisions/checks/access.ts";
+import { needsAccessReviews } from "../shared/decisions/checks/access.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
@@ -30,7 +30,7 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
 async function openAccessReviews(
   settings: SettingsFor<"webhook">, log: Logger,
 ): Promise<{ readonly reviewAccess?: AccessReviewer }> {
-  if (!asksAccess(decisionSettings(settings))) return {};
+  if (!needsAccessReviews(decisionSettings(settings))) return {};
   if (!settings.cluster) {
     throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09 and NS-02 require --cluster");
   }

@@ -95,8 +95,8 @@ export function unservedGroupLines(source: ManifestSource, served: readonly stri
 }
 
 /** Returns the path of an example role: that of a namespace with CARM, otherwise that of a selector. */
-function examplePath({ selectors, carmNamespaces }: Inventory, { mode }: Settings): string {
-  if (mode === "carm") return `namespaces/${[...carmNamespaces].toSorted()[0] ?? "NAMESPACE"}`;
+function examplePath({ selectors, namespaces }: Inventory, { mode }: Settings): string {
+  if (mode === "carm") return `namespaces/${[...namespaces.usingCARM].toSorted()[0] ?? "NAMESPACE"}`;
   const [name] = [...selectors.values()].filter(({ grantable }) => grantable).map((one) => one.name).toSorted();
   return `selectors/${name ?? "NAME"}`;
 }

@@ -39,22 +39,22 @@ const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annota
 Malformed selectors (not effective)
 -:22: deny IRS-02 IAMRoleSelector team-b spec.arn
     "arn:aws:iam:444455556666:role/team-b" is not an ARN: it has fewer than six parts separated by ':'
-    fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
+    fix: use the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
 
 Resources in conflict
 -:31: deny AUD-01 Queue team-a/q1 metadata.name
-    2 IAMRoleSelectors select it: queues, team-a
-    fix: narrow or delete all of them but one; \`resolve --explain\` says why each selects it
+    2 IAMRoleSelectors select the resource: queues, team-a
+    fix: narrow or delete all selectors but one; \`resolve --explain\` shows why each selects the resource
 
 Resources on the controller's own role
 -:38: warn AUD-05 Bucket team-b/b1 metadata.name
-    nothing gives it a role, so the controller's own is used
-    fix: select it, or put this check off with --check AUD-05=off where the controller's own role is meant
+    no selector or map sets a role, so the controller's own role is used
+    fix: let a selector select the resource. If the controller's own role is intended, set --check AUD-05=off
 
 Resources with stale annotations
 -:33: warn AUD-07 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
-    ack-role-resolver.io/conflicting-selectors is "queues,old" and should be "queues,team-a"; ack-role-resolver.io/reason is absent and should be "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
-    fix: write the object once more, as with \`kubectl annotate --overwrite\`, so that the webhook annotates it anew
+    ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; ack-role-resolver.io/reason is absent but should be "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
+    fix: write the object again, for example with \`kubectl annotate --overwrite\`: the webhook then updates the annotations
 `;
 
 test("text shows the counts, then each section with findings; stderr lists the skipped checks", async (t) => {
@@ -98,8 +98,8 @@ test("JSON contains the counts, and findings in the format of lint with their se
     path: "metadata.name",
     code: "AUD-01",
     severity: "deny",
-    message: "2 IAMRoleSelectors select it: queues, team-a",
-    fix: "narrow or delete all of them but one; `resolve --explain` says why each selects it",
+    message: "2 IAMRoleSelectors select the resource: queues, team-a",
+    fix: "narrow or delete all selectors but one; `resolve --explain` shows why each selects the resource",
     waivable: false,
     waived: false,
   });

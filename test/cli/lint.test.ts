@@ -61,11 +61,11 @@ test("runs a check if the input or a flag meets its requirements", async (t) => 
   t.equal(status, 1);
   t.match(
     stdout,
-    "-:5: deny IRS-04 IAMRoleSelector team-a spec.arn\n    account 111122223333 is not an allowed one: 444455556666\n",
+    "-:5: deny IRS-04 IAMRoleSelector team-a spec.arn\n    account 111122223333 is not one of the allowed accounts: 444455556666\n",
   );
   t.match(
     stdout,
-    '-:7: warn IRS-10 IAMRoleSelector team-a spec.namespaceSelector.names[0]\n    there is no namespace "team-a"\n',
+    '-:7: warn IRS-10 IAMRoleSelector team-a spec.namespaceSelector.names[0]\n    namespace "team-a" does not exist\n',
   );
   t.strictSame(await notAppliedTo(NAMESPACES.replace("Namespace", "Secret")), [], "a kind without checks");
 });
@@ -105,7 +105,7 @@ test("JSON contains the file, line and path of each finding, sorted, and exits 1
           severity: "deny",
           message:
             '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME',
-          fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
+          fix: "use the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
           waivable: false,
           waived: false,
         },
@@ -119,8 +119,8 @@ test("JSON contains the file, line and path of each finding, sorted, and exits 1
           code: "IRS-09",
           severity: "deny",
           message:
-            "\"Team-A\" is not the name of a namespace: a namespace name consists of lower-case letters, digits and '-', starting and ending with a letter or digit",
-          fix: "write the exact name of a namespace, or select namespaces by label with labelSelector",
+            "\"Team-A\" is not a valid namespace name: a namespace name consists of lower-case letters, digits and '-', starting and ending with a letter or digit",
+          fix: "use the exact name of a namespace, or select namespaces by label with labelSelector",
           waivable: false,
           waived: false,
         },
@@ -142,7 +142,7 @@ test("text shows the place, severity, path, message and fix", async (t) => {
   t.equal(stdout, [
     "-:5: deny IRS-15 IAMRoleSelector everything spec",
     "    the selector selects every resource in every namespace",
-    "    fix: restrict it with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
+    "    fix: restrict the selector with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
     "1 checked, 1 denied, 0 warned",
     "",
   ].join("\n"));

@@ -21,7 +21,7 @@ test("exits 2 with one error line if standard output cannot be written", { skip:
   t.equal(stderr, `ack-role-resolver: ${message}\n`);
 });
 
-test("keeps its exit status if the reader closes standard output or standard error", async (t) => {
+test("does not change its exit status if the reader closes standard output or standard error", async (t) => {
   const lint = spawn(process.execPath, [MAIN, "lint", ...MISSING_FILES], {
     env: {},
     stdio: ["ignore", "pipe", "pipe"],

@@ -23,12 +23,12 @@ test("--explain lists the parts of every selector and whether each holds", async
       "Queue team-a/q1: conflict",
       "  Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]",
       "  queues: selects the resource",
-      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector wants tier=gold, resource carries tier=gold",
-      "    yes spec.resourceTypeSelector: selector wants any kind of sqs.services.k8s.aws, resource carries Queue.v1alpha1.sqs.services.k8s.aws",
+      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector requires tier=gold, resource has tier=gold",
+      "    yes spec.resourceTypeSelector: selector requires any kind of sqs.services.k8s.aws, resource has Queue.v1alpha1.sqs.services.k8s.aws",
       "  team-a: selects the resource",
-      "    yes spec.namespaceSelector.names: selector wants namespace team-a, resource carries namespace team-a",
+      "    yes spec.namespaceSelector.names: selector requires namespace team-a, resource has namespace team-a",
       "  team-b: does not select the resource",
-      "    It is malformed and takes no part: IRS-02 spec.arn: \"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
+      "    It is malformed, so controllers ignore it: IRS-02 spec.arn: \"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
     ].join("\n"),
   );
   t.match(
@@ -48,7 +48,7 @@ test("JSON contains explanations only with --explain", async (t) => {
     parts: [
       { path: "spec.namespaceSelector.names", wants: "namespace team-a", carries: "namespace team-a", holds: true },
     ],
-    message: "It selects the resource: every part holds.",
+    message: "It selects the resource: every condition matches.",
   });
   t.equal(
     parsed((await runCommand(["resolve", "-", "-o", "json"], { stdin: STATE })).stdout)[0]?.explanation,
@@ -92,7 +92,7 @@ test("--kind resolves a hypothetical resource instead of those in the input", as
   );
 });
 
-test("--label and the version in --kind take part in resolution", async (t) => {
+test("resolution uses --label and the version in --kind", async (t) => {
   const stdin = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
 metadata: {name: gold}

@@ -91,8 +91,8 @@ test("ignores a malformed selector, reports it on stderr and exits 1", async (t)
   t.equal(
     stderr,
     [
-      "IAMRoleSelector team-a is malformed and not effective:",
-      '  IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. Write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
+      "IAMRoleSelector team-a is malformed, so controllers ignore it:",
+      '  IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. Use the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
       "",
     ].join("\n"),
   );
@@ -163,5 +163,5 @@ test("treats each selector with generateName as a separate selector", async (t) 
   ]);
   const malformed = await runCommand(["resolve", "-"], { stdin: generated("{arn: x}") + good + bucket("team-a") });
   t.equal(malformed.status, 1);
-  t.match(malformed.stderr, /^IAMRoleSelector team-a-00001 is malformed and not effective:\n/);
+  t.match(malformed.stderr, /^IAMRoleSelector team-a-00001 is malformed, so controllers ignore it:\n/);
 });

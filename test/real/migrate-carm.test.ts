@@ -49,7 +49,7 @@ onCluster("migrating a real cluster from CARM", async (t, cluster) => {
   t.same(
     roles(await json(t, ["resolve", ...access])),
     rolesBefore,
-    "with the stored selectors every resource keeps its role",
+    "with the stored selectors every resource has the same role",
   );
   await t.test("the webhook annotates each resource with its CARM role", async (tt) =>
     annotatesRoles(tt, cluster, { objects, rolesBefore }));

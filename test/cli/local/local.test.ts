@@ -107,7 +107,7 @@ test("prints the role of each resource, serves credentials and health, and follo
   await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "its files are removed");
 });
 
-test("grants a selector without resources, and asks for a restart if a group is added", async (t) => {
+test("grants a selector without resources, and requests a restart if a group is added", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];

@@ -41,7 +41,7 @@ test("each command of a setting exists, and each default is valid", (t) => {
 });
 
 test("decisionSettings returns the last severity of each check, and no waiver users offline", (t) => {
-  const given = {
+  const input = {
     mode: "selectors",
     runtime: "extended",
     region: "eu-west-1",
@@ -58,7 +58,7 @@ test("decisionSettings returns the last severity of each check, and no waiver us
     watchSelectors: "a",
     check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"],
   } as const;
-  t.same(decisionSettings(given), {
+  t.same(decisionSettings(input), {
     mode: "selectors",
     runtime: "extended",
     region: "eu-west-1",
@@ -81,7 +81,7 @@ test("decisionSettings returns the last severity of each check, and no waiver us
     waiverUsers: [],
     waiverGroups: [],
   });
-  t.match(decisionSettings({ ...given, waiverUsers: ["u"], waiverGroups: ["g"] }), {
+  t.match(decisionSettings({ ...input, waiverUsers: ["u"], waiverGroups: ["g"] }), {
     waiverUsers: ["u"],
     waiverGroups: ["g"],
   });
