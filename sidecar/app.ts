@@ -19,7 +19,7 @@ import type { SidecarOptions } from "./options.ts";
 import { STSErrorResponse } from "./sts/response.ts";
 import type { TokenCheck } from "./token.ts";
 
-export interface SidecarPorts extends STSRoutePorts {
+interface SidecarPorts extends STSRoutePorts {
   readonly token: TokenCheck;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;

@@ -8,7 +8,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import { UpstreamSTSError } from "./sts-upstream/errors.ts";
 
-export interface AssumeRoleProbePorts {
+interface AssumeRoleProbePorts {
   readonly source: Pick<InventorySource, "status" | "onChange"> & {
     readonly inventory: Pick<Inventory, "selectors">;
   };

@@ -20,7 +20,7 @@ import { createSTS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
 /** The parts that the sidecar's server uses. */
-export interface Services {
+interface Services {
   readonly metrics: SidecarMetrics;
   readonly base: BaseIdentity;
   readonly sessions: CredentialCache;
@@ -28,7 +28,7 @@ export interface Services {
   close(): void;
 }
 
-export interface ServicePorts {
+interface ServicePorts {
   /** The grant options of the IRS-27 probe. */
   readonly options: RoleQuery;
   readonly log: Logger;

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** The most connections served. Requests on further connections get a 503. */
   readonly served: number;
   /** The most connections accepted. Further ones are reset, which protects the file descriptors of the process. */
@@ -11,7 +11,7 @@ export interface ConnectionLimits {
 /**
  * Limits the connections of `server`. At the limit, a new connection replaces the one that has been idle for longest: a
  * controller keeps two for each kind, region and role, and uses them once in 15 minutes (aws-controllers-k8s/runtime,
- * pkg/runtime/config.go). Returns a function that tells if a connection arrived while all others were busy. Its
+ * pkg/runtime/config.go). Returns a function that reports if a connection arrived while all others were busy. Its
  * requests get a 503, which SDKs retry; they treat a reset as a network failure.
  */
 export function limitConnections(server: Server, { served, accepted }: ConnectionLimits): (socket: Socket) => boolean {

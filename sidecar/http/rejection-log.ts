@@ -17,7 +17,7 @@ export interface Rejection {
   readonly selectors: readonly string[];
 }
 
-export interface RejectionLogPorts {
+interface RejectionLogPorts {
   readonly log: Pick<Logger, "warn" | "error">;
   readonly clock: Pick<Clock, "now">;
   readonly metrics: Pick<SidecarMetrics, "rejections" | "authFailures">;
@@ -51,7 +51,7 @@ interface Entry {
 interface Occurrence {
   readonly nowMs: number;
   readonly reason: string;
-  /** Whether the entry stands for all rejections with its code and path. */
+  /** Whether the entry represents all rejections with its code and path. */
   readonly isShared: boolean;
 }
 

@@ -23,7 +23,7 @@ export function isSTSPath(url: string): boolean {
   return STS_PATHS.includes(end < 0 ? url : url.slice(0, end));
 }
 
-export interface RequestCheckPorts {
+interface RequestCheckPorts {
   readonly listen: ListenAddress;
   readonly token: TokenCheck;
 }

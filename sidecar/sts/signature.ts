@@ -5,7 +5,7 @@ import { SignatureV4 } from "@smithy/signature-v4";
 import { STSErrorResponse } from "./response.ts";
 
 /** A generated key in the format of temporary STS credentials. */
-export interface TemporaryKeys {
+interface TemporaryKeys {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
   readonly sessionToken: string;
@@ -32,7 +32,7 @@ export interface Signer {
 }
 
 /** The valid keys and the time of the verification. */
-export interface Verification<S extends Signer> {
+interface Verification<S extends Signer> {
   readonly find: (accessKeyID: string) => S | undefined;
   readonly nowMs: number;
   /** The accepted clock skew of the signer. */

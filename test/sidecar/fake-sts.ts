@@ -8,7 +8,7 @@ export const HOUR = 3_600_000;
 export const MINUTE = 60_000;
 export const SECOND = 1_000;
 
-export type Behaviour = "grants" | "is empty" | "is short" | "denies" | "finds it invalid" | "throttles" | "hangs";
+export type Behavior = "grants" | "is empty" | "is short" | "denies" | "finds it invalid" | "throttles" | "hangs";
 
 export const DENIED = new UpstreamSTSError("STS returned AccessDenied for AssumeRole", {
   stsCode: "AccessDenied",
@@ -23,13 +23,13 @@ export const THROTTLED = new ResolverError(
   "STS returned Throttling for AssumeRole: Rate exceeded",
 );
 
-/** What sessions are wanted on where that never changes. */
-const BASIS = {};
+/** The `grantedBy` of sessions whose grant never changes. */
+const GRANTED_BY = {};
 
-/** An STS on a clock, whose own clock nobody sets: what it is asked when, and what it answers after `latencyMs`. */
+/** An STS on a fake clock. It records calls and responds after `latencyMs`. Its own clock is never set. */
 export class FakeSTS {
   readonly calls: { readonly key: string; readonly atMs: number }[] = [];
-  behaviour: Behaviour = "grants";
+  behavior: Behavior = "grants";
   latencyMs = 0;
   lifeMs = HOUR;
   inFlight = 0;
@@ -44,7 +44,7 @@ export class FakeSTS {
     this.#startMs = clock.now() - clock.steady();
   }
 
-  lookup(key: string, grantedBy: object = BASIS): Lookup {
+  lookup(key: string, grantedBy: object = GRANTED_BY): Lookup {
     return { key, grantedBy, load: this.load(key) };
   }
 
@@ -61,7 +61,7 @@ export class FakeSTS {
     };
   }
 
-  /** How long these live in truth. */
+  /** Returns the true remaining lifetime. */
   leftMs({ accessKeyID }: Credentials): number {
     return (this.#ends.get(accessKeyID) ?? 0) - this.#clock.steady();
   }
@@ -70,29 +70,29 @@ export class FakeSTS {
     return this.calls.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).length;
   }
 
-  /** The most calls in any time of that length that begins with a call. */
+  /** Returns the most calls in any period of `ms` that starts with a call. */
   mostCallsWithin(ms: number): number {
     return Math.max(0, ...this.calls.map(({ atMs }) => this.callsBetween(atMs, atMs + ms)));
   }
 
   async #answer(signal: AbortSignal): Promise<Credentials> {
-    const behaviour = this.behaviour;
-    const askedMs = this.#clock.now();
-    if (behaviour === "hangs")
+    const behavior = this.behavior;
+    const requestedMs = this.#clock.now();
+    if (behavior === "hangs")
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(THROTTLED)));
     if (this.latencyMs > 0) await new Promise<void>((resolve) => this.#clock.schedule(this.latencyMs, resolve));
-    if (behaviour === "denies") throw DENIED;
-    if (behaviour === "finds it invalid") throw INVALID;
-    if (behaviour === "throttles") throw THROTTLED;
-    const session = this.#session(behaviour === "is short" ? 59_999 : this.lifeMs, askedMs);
-    return behaviour === "is empty" ? { ...session, secretAccessKey: "" } : session;
+    if (behavior === "denies") throw DENIED;
+    if (behavior === "finds it invalid") throw INVALID;
+    if (behavior === "throttles") throw THROTTLED;
+    const session = this.#session(behavior === "is short" ? 59_999 : this.lifeMs, requestedMs);
+    return behavior === "is empty" ? { ...session, secretAccessKey: "" } : session;
   }
 
-  #session(lifeMs: number, askedMs: number): Credentials {
+  #session(lifeMs: number, requestedMs: number): Credentials {
     const accessKeyID = `ASIA${this.#ends.size + 1}`;
     this.#ends.set(accessKeyID, this.#clock.steady() + lifeMs);
-    // As the client of STS has it: by STS's clock, and no later than was asked for by the local one.
-    const expirationMs = Math.min(this.#startMs + this.#clock.steady() + lifeMs, askedMs + lifeMs);
+    // Like the STS client: the expiration by the STS clock, but not after the requested end by the local clock.
+    const expirationMs = Math.min(this.#startMs + this.#clock.steady() + lifeMs, requestedMs + lifeMs);
     return {
       accessKeyID, secretAccessKey: "secret", sessionToken: "token", accountID: "111122223333", expirationMs,
       arn: "arn:aws:sts::111122223333:assumed-role/a/session", userID: "AROAA:session",

@@ -75,7 +75,7 @@ export class SidecarUnderTest {
       () => this.clock.now(),
     );
     const base = this.#baseIdentity(setup);
-    const vending = new Issuer(options, {
+    const issuer = new Issuer(options, {
       base, sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
       identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
@@ -89,7 +89,7 @@ export class SidecarUnderTest {
     };
     this.app = buildSidecar(options, {
       source,
-      issuer: vending,
+      issuer,
       metrics,
       log,
       issued: this.issued,

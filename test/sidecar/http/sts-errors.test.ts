@@ -44,7 +44,7 @@ test("translates each error code to its equivalent in STS", (t) => {
   for (const code of Object.keys(cases).filter((name): name is keyof typeof cases => name in cases))
     t.equal(describe(new ResolverError(code, "")), cases[code], code);
   t.equal(
-    describe(new UpstreamSTSError("said", { stsCode: "RegionDisabledException", stsStatus: 403 })),
+    describe(new UpstreamSTSError("message", { stsCode: "RegionDisabledException", stsStatus: 403 })),
     "403 RegionDisabledException",
     "an upstream error is unchanged",
   );
