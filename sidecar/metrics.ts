@@ -22,7 +22,7 @@ export interface SidecarMetrics {
   readonly authFailures: Counter<"kind">;
   readonly tokenReloads: Counter<"result">;
   readonly accountRejections: Counter;
-  /** `result` is `ok`, `refused` or `skipped`: the sidecar did not reach STS. */
+  /** `result` is `ok`, `refused` by STS, or `skipped`: STS was unavailable, or the sidecar denied the role itself. */
   readonly roleProbes: Counter<"result">;
 }
 
@@ -35,10 +35,10 @@ const STS_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 
 export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   const registers = [registry];
-  const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
+  const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers });
   const metrics: SidecarMetrics = {
-    requests: counter("requests", "Responses by path and HTTP status.", "path", "code"),
+    requests: counter("requests", "Responses by path and HTTP status.", ["path", "code"]),
     requestDuration: new Histogram({
       name: `${PREFIX}request_duration_seconds`,
       help: "Time from the request headers to the response.",
@@ -49,9 +49,9 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     cacheLookups: counter(
       "cache_lookups",
       "Lookups of role sessions by result: hit, miss, or stale if the refresh of the session failed.",
-      "result",
+      ["result"],
     ),
-    stsCalls: counter("sts_calls", "STS calls by action and outcome.", "action", "code"),
+    stsCalls: counter("sts_calls", "STS calls by action and outcome.", ["action", "code"]),
     stsCallDuration: new Histogram({
       name: `${PREFIX}sts_call_duration_seconds`,
       help: "Time until STS responded or the call timed out.",
@@ -59,11 +59,11 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
       buckets: STS_BUCKETS_SECONDS,
       registers,
     }),
-    rejections: counter("refusals", "Error responses by error code.", "code"),
-    authFailures: counter("auth_failures", "Requests with an invalid token, signature or Host header.", "kind"),
-    tokenReloads: counter("token_reloads", "Reloads of a changed --token-file: ok, or failed.", "result"),
-    accountRejections: counter("account_refusals", "Roles denied because they are not in the pinned account."),
-    roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27=warn by result.", "result"),
+    rejections: counter("refusals", "Error responses by error code.", ["code"]),
+    authFailures: counter("auth_failures", "Requests with an invalid token, signature or Host header.", ["kind"]),
+    tokenReloads: counter("token_reloads", "Reloads of a changed --token-file: ok, or failed.", ["result"]),
+    accountRejections: counter("account_refusals", "Roles denied because they are not in the pinned account.", []),
+    roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27=warn by result.", ["result"]),
   };
   initializeAlertedSeries(metrics);
   return metrics;
