@@ -7,31 +7,38 @@ import { objectMeta } from "../kubernetes/object-meta.ts";
 import { selectingSelectors } from "../resolution/resolve.ts";
 import type { CheckEntry } from "./check.ts";
 import { stateOf } from "./namespaces/change.ts";
-import { NS_02, selectorsGained } from "./namespaces/labels.ts";
+import { newSelectors, NS_02 } from "./namespaces/labels.ts";
 import { ACK_09 } from "./resources/selection.ts";
 
-/** The checks that ask who may `use` a selector. Each is off unless it is set, since the answers cost a call to the API server. */
-const ASKING: readonly CheckEntry[] = [ACK_09, NS_02];
+/** The checks that need access reviews. Each is off by default, because a review costs one call to the API server. */
+const ACCESS_CHECKS: readonly CheckEntry[] = [ACK_09, NS_02];
 
-/** Whether access reviews are to be asked at all. */
-export function asksAccess(settings: Pick<DecisionSettings, "checkSeverities">): boolean {
-  return ASKING.some((check) => isCheckEnabled(check, settings));
+/** Returns whether any check that needs access reviews is enabled. */
+export function needsAccessReviews(settings: Pick<DecisionSettings, "checkSeverities">): boolean {
+  return ACCESS_CHECKS.some((check) => isCheckEnabled(check, settings));
 }
 
-/** Whether they are to be asked for this check. */
-export function isCheckEnabled({ id, severity }: CheckEntry, { checkSeverities }: Pick<DecisionSettings, "checkSeverities">): boolean {
+/** Returns whether the severity of the check is not "off". */
+export function isCheckEnabled(
+  { id, severity }: CheckEntry, { checkSeverities }: Pick<DecisionSettings, "checkSeverities">,
+): boolean {
   return (checkSeverities.get(id) ?? severity) !== "off";
 }
 
-/** The selectors of which it matters whether the requester may use them, for an ACK resource that is to be so: the one that selects it. */
-export function selectorsInQuestion(object: JsonObject, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">): readonly string[] {
+/** Returns the selectors to review for an ACK resource: the only one that selects it, or none. */
+export function selectorsToReview(
+  object: JsonObject, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
+): readonly string[] {
   if (mode !== "selectors" || !isACKGroup(objectMeta(object).group)) return [];
   const selecting = selectingSelectors(inventory, queryOf(object, "default"));
   return selecting.length === 1 ? selecting.map(({ name }) => name) : [];
 }
 
-/** The same for a Namespace: those that come to select something in it. */
-export function selectorsGainedBy(object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">): readonly string[] {
+/** Returns the selectors to review for a change of a Namespace: those that newly select the namespace. */
+export function newSelectorsToReview(
+  object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
+): readonly string[] {
   if (mode !== "selectors") return [];
-  return selectorsGained({ inventory, name: objectMeta(object).name, state: stateOf(object), stored: old === null ? null : stateOf(old) });
+  const stored = old === null ? null : stateOf(old);
+  return newSelectors({ inventory, name: objectMeta(object).name, state: stateOf(object), stored });
 }

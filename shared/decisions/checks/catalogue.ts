@@ -4,14 +4,14 @@ import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
 import { ACK_34, IRS_34 } from "./kind-deletion.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
-import { SELECTOR_CHANGE_CHECKS } from "./selectors/list.ts";
+import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 
-/** All of them, in the order of the documents. */
+/** Every check, in the order of docs/checks.md. */
 export const CATALOGUE: readonly CheckEntry[] = [
   ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_34, ...RESOURCE_CHECKS, ACK_34, ...NAMESPACE_CHECKS,
   ...CONFIG_MAP_CHECKS, ...AUDIT_CHECKS,
 ];
 
-/** Every id that `--check` and the waiver annotation may name. */
+/** Every id that `--check` and the annotation `ack-role-resolver.io/allow` accept. */
 export const CHECK_IDS: ReadonlySet<string> = new Set(CATALOGUE.map((check) => check.id));

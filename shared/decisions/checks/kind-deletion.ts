@@ -3,40 +3,49 @@ import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import { compareText, countOf, listOf } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
-import { accountOf } from "../resolution/change-set.ts";
+import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "../resolution/change-set.ts";
 import { selectingSelectors } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { CheckContext } from "./change.ts";
 import type { Check, Fault, ScanningCheck } from "./check.ts";
-import { ENOUGH, placeOf } from "./message-lists.ts";
+import { resourceInAccount, SCAN_LIMIT } from "./message-lists.ts";
 
-/** A CustomResourceDefinition that is to be deleted: every object of its kind goes with it, and no webhook is asked of them. */
+/**
+ * The deletion of a CustomResourceDefinition. The API server deletes every object of the kind with it, and calls no
+ * webhook for these objects.
+ */
 export interface KindDeletion extends CheckContext {
   readonly group: string;
   readonly kind: string;
 }
 
 const PATH = ["spec", "names", "kind"] as const;
-const RESOURCES_BETWEEN_PAUSES = 100;
 
 export const IRS_34: ScanningCheck<KindDeletion> = {
   id: "IRS-34",
   severity: "deny",
   waivable: true,
-  reason: "The API server deletes every IAMRoleSelector with its definition and asks no webhook, and all that they select falls to the controller's own role.",
-  fix: "delete the IAMRoleSelectors first, each of which is let go when nothing needs it",
-  example: "kubectl delete crd iamroleselectors.services.k8s.aws # and team-a/b1 is selected",
+  reason: "The API server deletes every IAMRoleSelector with its CustomResourceDefinition and calls no webhook. "
+    + "Controllers then use their own role for every resource that was selected.",
+  fix: "first delete the IAMRoleSelectors one by one; the webhook allows each deletion that no resource depends on",
+  example: "kubectl delete crd iamroleselectors.services.k8s.aws # while an IAMRoleSelector selects Bucket team-a/b1",
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *scan({ group, kind, inventory, settings }: KindDeletion): Paced<readonly Fault[]> {
     if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND) return [];
-    const selectors = inventory.selectors.size + inventory.malformed.size;
+    const selectors = inventory.selectors.size + inventory.selectors.malformed.size;
     // In mode carm no selector selects anything.
-    const selected = settings.mode === "carm" ? [] : yield* places(inventory, inventory.resources.all(), (_, selecting) => selecting.length > 0);
-    const lost = `${countOf(selectors, SELECTOR_KIND)} would be deleted with it`;
-    if (selected.length > 0) return [{ path: PATH, message: `${lost}, and ${countOf(selected.length, "resource", ENOUGH)} fall to the controller's own role and account: ${listOf(selected, selected.length, ENOUGH)}` }];
-    return selectors === 0 ? [] : [{ path: PATH, message: `${lost}, though nothing is selected now`, severity: "warn" }];
+    const selected = settings.mode === "carm"
+      ? []
+      : yield* listMatches(inventory, inventory.resources.all(), (_, selecting) => selecting.length > 0);
+    const deleted = `${countOf(selectors, SELECTOR_KIND)} would be deleted with the CustomResourceDefinition`;
+    if (selected.length > 0) {
+      const message = `${deleted}, and the controller's own role and account would apply to ${countAndList(selected)}`;
+      return [{ path: PATH, message }];
+    }
+    if (selectors === 0) return [];
+    return [{ path: PATH, message: `${deleted}, but no resource is selected now`, severity: "warn" }];
   },
 };
 
@@ -44,33 +53,42 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   id: "ACK-34",
   severity: "deny",
   waivable: true,
-  reason: "The API server deletes every resource with its definition and asks no webhook, and what each one's deletion policy says is done in AWS.",
-  fix: "delete the resources first, or annotate them with services.k8s.aws/deletion-policy: retain and have one who may waive allow it",
-  example: "kubectl delete crd buckets.s3.services.k8s.aws # and team-a/b1 is there",
+  reason: "The API server deletes every resource of the kind with its CustomResourceDefinition and calls no webhook. "
+    + "Controllers then apply the deletion policy of each resource in AWS.",
+  fix: "delete the resources first. To keep them in AWS, annotate each with services.k8s.aws/deletion-policy: retain, "
+    + "and ask a waiver user to allow the deletion",
+  example: "kubectl delete crd buckets.s3.services.k8s.aws # while Bucket team-a/b1 exists",
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *scan({ group, kind, inventory }: KindDeletion): Paced<readonly Fault[]> {
     if (!isACKGroup(group)) return [];
-    const there = yield* places(inventory, inventory.resources.ofGroup(group), (resource) => resource.kind === kind);
-    if (there.length === 0) return [];
-    return [{ path: PATH, message: `${countOf(there.length, "resource", ENOUGH)} would be deleted with it: ${listOf(there, there.length, ENOUGH)}` }];
+    const resources = inventory.resources.ofGroup(group);
+    const deleted = yield* listMatches(inventory, resources, (resource) => resource.kind === kind);
+    if (deleted.length === 0) return [];
+    const message = `the deletion of the CustomResourceDefinition also deletes ${countAndList(deleted)}`;
+    return [{ path: PATH, message }];
   },
 };
 
 export const KIND_DELETION_CHECKS: readonly Check<KindDeletion>[] = [IRS_34, ACK_34];
 
-/** Returns the first resources that count, as messages name them, sorted. */
-function* places(
+/** Returns the first resources that match, sorted and as text: `Bucket team-a/b1 in account 111122223333`. */
+function* listMatches(
   inventory: Inventory,
   resources: Iterable<ACKResource>,
-  counts: (resource: ACKResource, selecting: readonly EffectiveSelector[]) => boolean,
+  matches: (resource: ACKResource, selecting: readonly EffectiveSelector[]) => boolean,
 ): Paced<string[]> {
   const found: string[] = [];
   yield* paced(Array.from(resources), RESOURCES_BETWEEN_PAUSES, (resource) => {
     const selecting = selectingSelectors(inventory, resource);
-    if (counts(resource, selecting)) found.push(placeOf(resource, accountOf({ resource, before: selecting })));
-    return found.length < ENOUGH;
+    if (!matches(resource, selecting)) return true;
+    found.push(resourceInAccount(resource, accountOfResource({ resource, before: selecting })));
+    return found.length < SCAN_LIMIT;
   });
   return found.toSorted(compareText);
+}
+
+function countAndList(resources: readonly string[]): string {
+  return `${countOf(resources.length, "resource", SCAN_LIMIT)}: ${listOf(resources, resources.length, SCAN_LIMIT)}`;
 }

@@ -1,19 +1,20 @@
 import { TEAM_MAP } from "../../annotation-keys.ts";
 import { quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { type ConfigMapChange, isRead } from "./change.ts";
+import { type ConfigMapChange, isReadByControllers } from "./change.ts";
 
 export const CM_07: QuickCheck<ConfigMapChange> = {
   id: "CM-07",
   severity: "warn",
   waivable: false,
-  reason: "Each controller reads the maps of its own namespace alone.",
-  fix: "put the map into the controllers' namespace, or name that with --ack-system-namespace",
+  reason: "Each controller reads only the maps in its own namespace.",
+  fix: "move the map to the controllers' namespace, or set --ack-system-namespace to the namespace of the map",
   example: "metadata: {name: ack-role-account-map, namespace: default}",
   *find(change): Iterable<Fault> {
+    if (isReadByControllers(change)) return;
     const { namespace, settings } = change;
-    if (isRead(change)) return;
-    yield { path: ["metadata", "namespace"], message: `controllers read the map in namespace ${settings.ackSystemNamespace}, not in ${quote(namespace)}` };
+    const message = `controllers read the map in namespace ${settings.ackSystemNamespace}, not in ${quote(namespace)}`;
+    yield { path: ["metadata", "namespace"], message };
   },
 };
 
@@ -21,9 +22,10 @@ export const CM_07B: QuickCheck<ConfigMapChange> = {
   id: "CM-07b",
   severity: "warn",
   waivable: false,
-  reason: "Controllers of several namespaces read a copy each; where the copies differ, so do the roles that they use.",
-  fix: "give every copy the same entries",
-  example: "data: {} # of ack-role-account-map in ack-system, where the one in ack-s3 has an entry",
+  reason: "Controllers in several namespaces each read their own copy of the map. "
+    + "If the copies differ, the controllers use different roles.",
+  fix: "write the same entries to every copy",
+  example: "data: {} # of ack-role-account-map in ack-system, while the copy in ack-s3 has an entry",
   requires: ["config maps"],
   *find({ data, inventory, name, namespace }): Iterable<Fault> {
     for (const other of inventory.namespacesOfConfigMap(name)) {
@@ -42,13 +44,13 @@ export const CM_09: QuickCheck<ConfigMapChange> = {
   id: "CM-09",
   severity: "warn",
   waivable: false,
-  reason: "While IAMRoleSelectors decide, controllers do not read the maps of CARM.",
-  fix: "write an IAMRoleSelector instead; ack-role-resolver migrate carm makes one for each entry",
+  reason: "In mode selectors, controllers do not read the CARM maps: IAMRoleSelectors set the role.",
+  fix: "write an IAMRoleSelector instead; ack-role-resolver migrate carm generates one for each entry",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/a'} # with --mode selectors",
   ofChange: true,
   *find({ data, settings, stored }): Iterable<Fault> {
     if (settings.mode === "carm" || sameEntries(stored, data)) return;
-    yield { path: ["data"], message: "the map has no effect, since IAMRoleSelectors decide" };
+    yield { path: ["data"], message: "the map has no effect, because IAMRoleSelectors set the role" };
   },
 };
 
@@ -56,11 +58,12 @@ export const CM_12: QuickCheck<ConfigMapChange> = {
   id: "CM-12",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read the team map only with their feature gate TeamLevelCARM.",
-  fix: "have the controllers run with TeamLevelCARM, and say so with --team-level-carm",
+  reason: "Controllers read the team map only with the feature gate TeamLevelCARM.",
+  fix: "enable the feature gate TeamLevelCARM on the controllers and set --team-level-carm",
   example: "metadata: {name: ack-role-team-map} # with --mode carm alone",
   *find({ name, settings }): Iterable<Fault> {
     if (name !== TEAM_MAP || settings.mode !== "carm" || settings.teamLevelCARM) return;
-    yield { path: ["metadata", "name"], message: "the team map is ignored, since --team-level-carm is not on" };
+    const message = "controllers ignore the team map, because --team-level-carm is off";
+    yield { path: ["metadata", "name"], message };
   },
 };

@@ -1,26 +1,29 @@
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { printable } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
-import { type ConfigMapChange, isRead, keyPath } from "./change.ts";
-import { lossesOf } from "./losses.ts";
+import { affectedKeys } from "./affected-keys.ts";
+import { type ConfigMapChange, dataPath, isReadByControllers } from "./change.ts";
 
 export const CM_08: ScanningCheck<ConfigMapChange> = {
   id: "CM-08",
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers stop every resource under a key that is gone, and every one that exists in another account than its role's, for ever.",
-  fix: "keep the key's account until the resources are gone, or first let the namespaces name another key whose role is in the same account",
+  reason: "Controllers never reconcile a resource whose key was removed, "
+    + "or a resource that exists in a different account from its role.",
+  fix: "keep the account of the key until the resources are deleted, "
+    + "or first change the namespaces to another key whose role is in the same account",
   example: "data: {} # was {'111122223333': 'arn:aws:iam::111122223333:role/a'}, and a namespace names 111122223333",
   requires: ["namespaces", "resources"],
   on: ["UPDATE"],
   ofChange: true,
   *scan(change) {
-    if (!isRead(change)) return [];
-    const losses = yield* lossesOf(change);
-    return Array.from(losses.entries(), ({ loss: { from, key, to }, users }) => {
-      const what = to === null ? "leads to no role any more" : `leads from account ${from} to account ${to}`;
-      return { path: keyPath(key), message: printable(`the key ${what}, and is used by ${users.describe(losses.enough)}`) };
+    if (!isReadByControllers(change)) return [];
+    const affected = yield* affectedKeys(change);
+    return Array.from(affected.groups(), ({ change: { from, key, to }, users }) => {
+      const effect = to === null ? "loses its role" : `moves from account ${from} to account ${to}`;
+      const message = printable(`the key ${effect}, but is used by ${users.list(affected.isFull)}`);
+      return { path: dataPath(key), message };
     });
   },
 };
@@ -29,18 +32,18 @@ export const CM_10: QuickCheck<ConfigMapChange> = {
   id: "CM-10",
   severity: "warn",
   waivable: false,
-  reason: "Controllers notice a change of the map only when they next look at a resource, 10 hours later at the latest.",
+  reason: "Controllers apply a change of the map when they next reconcile a resource, at most 10 hours later.",
   fix: "keep the old role until then, or restart the controllers",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/b'} # was role/a",
   on: ["UPDATE"],
   ofChange: true,
   *find(change): Iterable<Fault> {
-    if (change.settings.mode !== "carm" || !isRead(change)) return;
+    if (change.settings.mode !== "carm" || !isReadByControllers(change)) return;
     for (const [key, role] of change.data) {
       const before = change.stored.get(key) ?? "";
       const account = accountOfARN(before);
       if (before === role || account === null || account !== accountOfARN(role)) continue;
-      yield { path: keyPath(key), message: "controllers may use the old role until their next resync or restart" };
+      yield { path: dataPath(key), message: "controllers may use the old role until their next resync or restart" };
     }
   },
 };
@@ -50,15 +53,15 @@ export const CM_11: ScanningCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Without the map controllers stop every resource whose role it holds.",
-  fix: "keep the map until no namespace names an account or a team and the resources are gone",
+  reason: "Without the map, controllers do not reconcile any resource whose role it contains.",
+  fix: "keep the map until no namespace names an account or a team and the resources are deleted",
   example: "kubectl -n ack-system delete configmap ack-role-account-map # while a namespace names an account",
   requires: ["namespaces", "resources"],
   on: ["DELETE"],
   *scan(change) {
-    if (!isRead(change)) return [];
-    const losses = yield* lossesOf(change);
-    if (losses.all.size === 0) return [];
-    return [{ path: ["metadata", "name"], message: printable(`the map is used by ${losses.all.describe(losses.enough)}`) }];
+    if (!isReadByControllers(change)) return [];
+    const { allUsers, isFull } = yield* affectedKeys(change);
+    if (allUsers.size === 0) return [];
+    return [{ path: ["metadata", "name"], message: printable(`the map is used by ${allUsers.list(isFull)}`) }];
   },
 };

@@ -1,26 +1,44 @@
 import { ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP } from "../../annotation-keys.ts";
-import { IGNORED_NAMESPACES, teamOf } from "../../carm/annotations.ts";
+import { IGNORED_NAMESPACES, teamOf } from "../../carm/maps.ts";
 import type { DecisionSettings } from "../../context.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { annotated, type NamespaceChange } from "./change.ts";
+import { annotationOf, type NamespaceChange } from "./change.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
+const ENTRY_FIX = "add the key with the role's ARN to the ConfigMap first, or correct the annotation";
 
-/** The account key that decides in the namespace, "" where none does: a team that is read decides alone. */
-function decidingOwner({ name, settings, state }: NamespaceChange): string {
-  const read = !IGNORED_NAMESPACES.has(name) && (!settings.teamLevelCARM || teamOf(state.annotations, settings) === "");
-  return read ? annotated(state, OWNER_ACCOUNT_ANNOTATION) : "";
+export const NS_03: QuickCheck<NamespaceChange> = {
+  id: "NS-03",
+  severity: "deny",
+  waivable: true,
+  deniesInCARM: true,
+  reason: "Controllers look up the role of the namespace's resources under this key of ack-role-account-map. "
+    + "Without an entry they do not reconcile these resources.",
+  fix: ENTRY_FIX,
+  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
+  requires: ["config maps"],
+  *find(change): Iterable<Fault> {
+    const owner = effectiveOwner(change);
+    const message = owner === "" ? null : missingRole(change, ACCOUNT_MAP, owner);
+    if (message !== null) yield { path: OWNER_PATH, message };
+  },
+};
+
+/** Returns the key of the account map that controllers look up; "" if they ignore the namespace or read its team. */
+function effectiveOwner({ name, settings, state }: NamespaceChange): string {
+  const readsTeam = settings.teamLevelCARM && teamOf(state.annotations, settings) !== "";
+  return IGNORED_NAMESPACES.has(name) || readsTeam ? "" : annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
 }
 
-/** Why the map has no role for the namespace, or null where it has one, be it for some services only. */
-function missing({ inventory, settings }: NamespaceChange, map: string, key: string): string | null {
-  const where = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
+/** Returns why the map has no role for the key; null if it has one, even if only for some services. */
+function missingRole({ inventory, settings }: NamespaceChange, map: string, key: string): string | null {
+  const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
   const data = inventory.configMap(settings.ackSystemNamespace, map);
-  if (data === null) return `${where} is not there, so ${quote(key)} has no role`;
-  return hasRole(data, key, settings) ? null : `${where} has no role under the key ${quote(key)}`;
+  if (data === null) return `${configMap} does not exist, so key ${quote(key)} has no role`;
+  return hasRole(data, key, settings) ? null : `${configMap} has no role for key ${quote(key)}`;
 }
 
 function hasRole(data: ReadonlyMap<string, string>, key: string, { serviceLevelCARM }: DecisionSettings): boolean {
@@ -28,35 +46,17 @@ function hasRole(data: ReadonlyMap<string, string>, key: string, { serviceLevelC
   return serviceLevelCARM && [...data].some(([other, role]) => other.endsWith(`.${key}`) && role !== "");
 }
 
-const FIX_ENTRY = "add the key with its role's ARN to the map first, or correct the annotation";
-
-export const NS_03: QuickCheck<NamespaceChange> = {
-  id: "NS-03",
-  severity: "deny",
-  waivable: true,
-  deniesInCARM: true,
-  reason: "Controllers look up the role of the namespace's resources under this key of ack-role-account-map; without an entry each of them is stopped.",
-  fix: FIX_ENTRY,
-  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
-  requires: ["config maps"],
-  *find(change): Iterable<Fault> {
-    const owner = decidingOwner(change);
-    const message = owner === "" ? null : missing(change, ACCOUNT_MAP, owner);
-    if (message !== null) yield { path: OWNER_PATH, message };
-  },
-};
-
 export const NS_03B: QuickCheck<NamespaceChange> = {
   id: "NS-03b",
   severity: "warn",
   waivable: false,
-  reason: "A key of the account map may be any text, so a mistyped account id is looked up as it stands.",
-  fix: "write the 12 digits of the account, in quotes",
+  reason: "A key of the account map may be any text, so controllers look up a mistyped account id as it is.",
+  fix: "write the 12 digits of the account id, in quotes",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: 1111-2222-3333}}",
   *find({ state }): Iterable<Fault> {
-    const owner = annotated(state, OWNER_ACCOUNT_ANNOTATION);
+    const owner = annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
     if (!/^[\s-]*[0-9][0-9\s-]*$/.test(owner) || /^[0-9]{12}$/.test(owner)) return;
-    yield { path: OWNER_PATH, message: `${quote(owner)} looks like an account id, which has 12 digits and nothing else` };
+    yield { path: OWNER_PATH, message: `${quote(owner)} looks like an account id, but is not exactly 12 digits` };
   },
 };
 
@@ -64,14 +64,19 @@ export const NS_05: QuickCheck<NamespaceChange> = {
   id: "NS-05",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read team-id only with their feature gate TeamLevelCARM, and with it a team decides alone, with no fall-back to the account.",
-  fix: "keep the one annotation that the controllers are to read",
+  reason: "Controllers read team-id only with the feature gate TeamLevelCARM. "
+    + "With the gate, the team alone decides, and controllers do not fall back to the account.",
+  fix: "keep only the annotation that the controllers are to read",
   example: "metadata: {annotations: {services.k8s.aws/team-id: a, services.k8s.aws/owner-account-id: '111122223333'}}",
   *find({ settings, state }): Iterable<Fault> {
     const team = teamOf(state.annotations, settings);
     if (settings.mode !== "carm" || team === "") return;
-    if (!settings.teamLevelCARM) yield { path: TEAM_PATH, message: "the team is ignored, since --team-level-carm is not on" };
-    else if (annotated(state, OWNER_ACCOUNT_ANNOTATION) !== "") yield { path: OWNER_PATH, message: `the account is ignored, since the namespace has a team too, ${quote(team)}` };
+    if (!settings.teamLevelCARM) {
+      yield { path: TEAM_PATH, message: "controllers ignore the team, because --team-level-carm is off" };
+    } else if (annotationOf(state, OWNER_ACCOUNT_ANNOTATION) !== "") {
+      const message = `controllers ignore the account, because the namespace also has the team ${quote(team)}`;
+      yield { path: OWNER_PATH, message };
+    }
   },
 };
 
@@ -80,46 +85,54 @@ export const NS_05B: QuickCheck<NamespaceChange> = {
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers look up the role of the namespace's resources under this key of ack-role-team-map; without an entry each of them is stopped, with no fall-back to the account.",
-  fix: FIX_ENTRY,
+  reason: "Controllers look up the role of the namespace's resources under this key of ack-role-team-map. "
+    + "Without an entry they do not reconcile these resources, and do not fall back to the account.",
+  fix: ENTRY_FIX,
   example: "metadata: {annotations: {services.k8s.aws/team-id: payments}} # the map has no such key",
   requires: ["config maps"],
   *find(change): Iterable<Fault> {
     const { name, settings, state } = change;
     const team = teamOf(state.annotations, settings);
-    const read = settings.teamLevelCARM && team !== "" && !IGNORED_NAMESPACES.has(name);
-    const message = read ? missing(change, TEAM_MAP, team) : null;
+    const isRead = settings.teamLevelCARM && team !== "" && !IGNORED_NAMESPACES.has(name);
+    const message = isRead ? missingRole(change, TEAM_MAP, team) : null;
     if (message !== null) yield { path: TEAM_PATH, message };
   },
 };
-
-/** The annotations by which a namespace asks for CARM, as they stand in it. */
-function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
-  for (const key of [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION]) if (annotated(state, key) !== "") yield annotationPath(key);
-}
 
 export const NS_06: QuickCheck<NamespaceChange> = {
   id: "NS-06",
   severity: "warn",
   waivable: false,
-  reason: "While IAMRoleSelectors decide, controllers do not read the annotations of CARM.",
-  fix: "write an IAMRoleSelector for the namespace, and remove the annotation once nothing runs with CARM",
+  reason: "In mode selectors, controllers do not read the CARM annotations: IAMRoleSelectors set the role.",
+  fix: "create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # with --mode selectors",
   *find(change): Iterable<Fault> {
     if (change.settings.mode === "carm") return;
-    for (const path of carmPaths(change)) yield { path, message: "the annotation has no effect, since IAMRoleSelectors decide" };
+    for (const path of carmPaths(change)) {
+      yield { path, message: "the annotation has no effect, because IAMRoleSelectors set the role" };
+    }
   },
 };
+
+/** Yields the path of each CARM annotation that the namespace has. */
+function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
+  for (const key of [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION]) {
+    if (annotationOf(state, key) !== "") yield annotationPath(key);
+  }
+}
 
 export const NS_11: QuickCheck<NamespaceChange> = {
   id: "NS-11",
   severity: "warn",
   waivable: false,
-  reason: "Controllers do not read the annotations of CARM on kube-system, kube-public and kube-node-lease, and manage what is there with their own role.",
+  reason: "Controllers ignore the CARM annotations of kube-system, kube-public and kube-node-lease. "
+    + "They manage the resources there with their own role.",
   fix: "move the resources to another namespace, or use an IAMRoleSelector",
   example: "kubectl annotate namespace kube-system services.k8s.aws/team-id=platform",
   *find(change): Iterable<Fault> {
     if (!IGNORED_NAMESPACES.has(change.name)) return;
-    for (const path of carmPaths(change)) yield { path, message: `controllers ignore the annotation on ${change.name}` };
+    for (const path of carmPaths(change)) {
+      yield { path, message: `controllers ignore this annotation on namespace ${change.name}` };
+    }
   },
 };

@@ -1,4 +1,4 @@
-import type { AccessAnswers } from "../../context.ts";
+import type { AccessBySelector } from "../../context.ts";
 import type { JsonObject } from "../../kubernetes/json.ts";
 import type { Labels } from "../../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../../kubernetes/names.ts";
@@ -6,33 +6,38 @@ import { objectMeta } from "../../kubernetes/object-meta.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 
 export interface NamespaceState {
-  /** With the label that every namespace carries. */
+  /** Includes the label `kubernetes.io/metadata.name`, which every namespace has. */
   readonly labels: Labels;
   readonly annotations: ReadonlyMap<string, string>;
 }
 
-/** A step of a Namespace, from the stored one to the new one. */
+/** A change of a Namespace, from the stored Namespace to the new one. */
 export interface NamespaceChange extends CheckContext {
   readonly name: string;
-  /** The namespace as it is to be; at DELETE as it was. */
+  /** The namespace after the change; at DELETE the deleted namespace. */
   readonly state: NamespaceState;
-  /** What was stored before, null at CREATE. */
+  /** The namespace before the change; null at CREATE. */
   readonly stored: NamespaceState | null;
-  readonly access: AccessAnswers | null;
+  readonly access: AccessBySelector | null;
 }
 
-export function namespaceChange(input: Pick<CheckInput, "object" | "old" | "access">, context: CheckContext): NamespaceChange {
+/** Returns the subject of the checks of Namespaces. */
+export function namespaceChange(
+  input: Pick<CheckInput, "object" | "old" | "access">, context: CheckContext,
+): NamespaceChange {
   const { access = null, object, old } = input;
   const stored = context.operation === "DELETE" ? object : old;
-  return { ...context, access, name: objectMeta(object).name, state: stateOf(object), stored: stored === null ? null : stateOf(stored) };
+  const before = stored === null ? null : stateOf(stored);
+  return { ...context, access, name: objectMeta(object).name, state: stateOf(object), stored: before };
 }
 
+/** Returns the labels and annotations of a Namespace. */
 export function stateOf(object: JsonObject): NamespaceState {
   const { name, labels, annotations } = objectMeta(object);
   return { labels: new Map([...labels, [NAME_LABEL, name]]), annotations };
 }
 
-/** The annotation's value, "" where it is absent: controllers take both as one. */
-export function annotated({ annotations }: NamespaceState, key: string): string {
+/** Returns the value of the annotation, "" if it is missing: controllers treat both alike. */
+export function annotationOf({ annotations }: NamespaceState, key: string): string {
   return annotations.get(key) ?? "";
 }

@@ -4,8 +4,8 @@ import { isRegion, partitionOfRegion } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { tellOf } from "../message-lists.ts";
-import { annotated, type NamespaceChange, type NamespaceState } from "./change.ts";
+import { listResources } from "../message-lists.ts";
+import { annotationOf, type NamespaceChange, type NamespaceState } from "./change.ts";
 
 const PATH = annotationPath(DEFAULT_REGION_ANNOTATION);
 
@@ -13,16 +13,18 @@ export const NS_07: QuickCheck<NamespaceChange> = {
   id: "NS-07",
   severity: "deny",
   waivable: false,
-  reason: "Controllers take any text for a region, and every call for the namespace's resources then fails.",
-  fix: "write a region of the controllers' partition, such as eu-west-1",
+  reason: "Controllers accept any text as a region, and every AWS call for the namespace's resources then fails.",
+  fix: "set a region of the controllers' partition, such as eu-west-1",
   example: "metadata: {annotations: {services.k8s.aws/default-region: Frankfurt}}",
   *find({ settings, state }): Iterable<Fault> {
-    const region = annotated(state, DEFAULT_REGION_ANNOTATION);
+    const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
     if (region === "") return;
     if (!isRegion(region)) {
       yield { path: PATH, message: `${quote(region)} is not a region` };
     } else if (settings.region !== null && partitionOfRegion(region) !== partitionOfRegion(settings.region)) {
-      yield { path: PATH, message: `${region} is in partition ${partitionOfRegion(region)}, and the controllers are in ${partitionOfRegion(settings.region)}` };
+      const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
+      const expected = `the controllers are in partition ${partitionOfRegion(settings.region)}`;
+      yield { path: PATH, message: `${found}, but ${expected}` };
     }
   },
 };
@@ -31,31 +33,37 @@ export const NS_07B: QuickCheck<NamespaceChange> = {
   id: "NS-07b",
   severity: "warn",
   waivable: false,
-  reason: "A resource stays in the region that it was made in: where another one is wanted, controllers stop at it for ever, without a condition.",
-  fix: "keep the default, or annotate these resources with services.k8s.aws/region first",
-  example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} # was us-east-1, where a Bucket is",
+  reason: "A resource stays in the region in which it was created. "
+    + "If its desired region changes, controllers never reconcile it, and set no condition on it.",
+  fix: "keep the default region, or first annotate these resources with services.k8s.aws/region",
+  example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} "
+    + "# was us-east-1, where a Bucket exists",
   requires: ["resources"],
   on: ["UPDATE"],
   ofChange: true,
   *find({ inventory, name, settings, stored, state }): Iterable<Fault> {
-    const wanted = defaultOf(state, settings.region);
-    if (stored === null || wanted === defaultOf(stored, settings.region)) return;
-    const before = defaultOf(stored, settings.region);
-    const drifting = [...inventory.resources.inNamespace(name)].filter((resource) => takesDefault(resource) && resource.status.region !== wanted);
-    const newly = drifting.filter(({ status }) => before === null || status.region === before);
-    if (newly.length === 0) return;
-    const change = wanted === null ? "the namespace has no default region any more, which is that" : `the default region becomes ${quote(wanted)}, other than that`;
-    yield { path: PATH, message: tellOf(newly, (count) => `${change} of ${count}`) };
+    const after = defaultRegionOf(state, settings.region);
+    if (stored === null || after === defaultRegionOf(stored, settings.region)) return;
+    const before = defaultRegionOf(stored, settings.region);
+    const affected = [...inventory.resources.inNamespace(name)].filter((resource) => (
+      usesDefaultRegion(resource) && resource.status.region !== after
+      && (before === null || resource.status.region === before)
+    ));
+    if (affected.length === 0) return;
+    const effect = after === null
+      ? "the namespace no longer sets a default region, which is the region"
+      : `the default region becomes ${quote(after)}, which is not the region`;
+    yield { path: PATH, message: listResources(affected, (count) => `${effect} of ${count}`) };
   },
 };
 
-/** The region of what says none itself; null where only the controllers know theirs. */
-function defaultOf(state: NamespaceState, ofControllers: string | null): string | null {
-  const region = annotated(state, DEFAULT_REGION_ANNOTATION);
-  return region === "" ? ofControllers : region;
+/** Returns the region of resources that set no region; null if neither the namespace nor `--region` sets one. */
+function defaultRegionOf(state: NamespaceState, controllerRegion: string | null): string | null {
+  const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
+  return region === "" ? controllerRegion : region;
 }
 
-/** Whether it exists, and says nothing of a region itself. */
-function takesDefault({ annotations, status }: ACKResource): boolean {
+/** Whether the resource exists in AWS and sets no region itself. */
+function usesDefaultRegion({ annotations, status }: ACKResource): boolean {
   return status.region !== null && (annotations.get(REGION_ANNOTATION) ?? "") === "";
 }

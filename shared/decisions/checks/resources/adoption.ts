@@ -10,21 +10,26 @@ import { RESOLUTION, type ResourceChange } from "./change.ts";
 const POLICIES = ["adopt", "adopt-or-create"] as const;
 const POLICY_PATH = annotationPath(ADOPTION_POLICY_ANNOTATION);
 const FIELDS_PATH = annotationPath(ADOPTION_FIELDS_ANNOTATION);
-const FIELDS_FIX = `write what identifies the AWS resource as a JSON object of strings, such as '{"name": "my-bucket"}'`;
+const FIELDS_FIX = `set a JSON object of strings that identifies the AWS resource, such as '{"name": "my-bucket"}'`;
 
 export const ACK_12: QuickCheck<ResourceChange> = {
   id: "ACK-12",
   severity: "deny",
   waivable: false,
-  reason: "An adoption that cannot be read ends in a terminal error, after the object was accepted.",
-  fix: `write ${POLICIES.join(" or ")}`,
+  reason: "With an invalid adoption policy or invalid adoption fields, "
+    + "the controller sets a terminal error on the resource after the API server accepted it.",
+  fix: `set ${POLICIES.join(" or ")}`,
   example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt-only}}`,
   *find({ resource: { annotations } }): Iterable<Fault> {
     const policy = annotations.get(ADOPTION_POLICY_ANNOTATION);
     const fields = annotations.get(ADOPTION_FIELDS_ANNOTATION);
-    if (policy !== undefined && !isPolicy(policy)) yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...meant(policy) };
-    if (policy === "adopt" && (fields ?? "") === "") yield { path: FIELDS_PATH, message: "adopt needs the fields that identify the AWS resource", fix: FIELDS_FIX };
-    else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);
+    if (policy !== undefined && !isPolicy(policy)) {
+      yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...suggestedFix(policy) };
+    }
+    if (policy === "adopt" && (fields ?? "") === "") {
+      const message = "the policy adopt requires the fields that identify the AWS resource";
+      yield { path: FIELDS_PATH, message, fix: FIELDS_FIX };
+    } else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);
   },
 };
 
@@ -32,22 +37,23 @@ function isPolicy(text: string): boolean {
   return POLICIES.some((policy) => policy === text);
 }
 
-function meant(policy: string): { readonly fix?: string } {
+function suggestedFix(policy: string): { readonly fix?: string } {
   const known = policy === "adopt-only" ? "adopt" : closest(policy, POLICIES);
-  return known === null ? {} : { fix: `write ${known}, if that was meant; the policies are ${POLICIES.join(" and ")}` };
+  return known === null ? {} : { fix: `set ${known} if you meant that; the policies are ${POLICIES.join(" and ")}` };
 }
 
 function* fieldsFaults(text: string): Iterable<Fault> {
-  const fields = parsedFields(text);
+  const fields = parseFields(text);
   if (fields === null) yield { path: FIELDS_PATH, message: `${quote(text)} is not a JSON object`, fix: FIELDS_FIX };
   else {
     for (const [key, value] of Object.entries(fields)) {
-      if (typeof value !== "string") yield { path: FIELDS_PATH, message: `the value of ${quote(key)} is not a string`, fix: FIELDS_FIX };
+      if (typeof value === "string") continue;
+      yield { path: FIELDS_PATH, message: `the value of ${quote(key)} is not a string`, fix: FIELDS_FIX };
     }
   }
 }
 
-function parsedFields(text: string): JsonObject | null {
+function parseFields(text: string): JsonObject | null {
   const value = parseJSON(text);
   return isJsonObject(value) ? value : null;
 }
@@ -56,15 +62,20 @@ export const ACK_17: QuickCheck<ResourceChange> = {
   id: "ACK-17",
   severity: "deny",
   waivable: true,
-  reason: "The role of another account cannot adopt the AWS resource, and with adopt-or-create makes another one in its own.",
-  fix: "put it where a selector of the AWS resource's account selects it",
-  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, ${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} # with a role in 111122223333`,
+  reason: "A role in a different account cannot adopt the AWS resource. "
+    + "With adopt-or-create, the controller creates a second resource in the account of the role.",
+  fix: "move the resource to a namespace, or label it, "
+    + "so that a selector with a role in the AWS resource's account selects it",
+  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, `
+    + `${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} `
+    + "# with a role in 111122223333",
   requires: RESOLUTION,
   *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
     if (!annotations.has(ADOPTION_POLICY_ANNOTATION) || accountID === null) return;
-    const arn = stringAt(parsedFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");
+    const arn = stringAt(parseFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");
     const owner = arn === null ? null : accountOfARN(arn);
     if (arn === null || owner === null || owner === accountID) return;
-    yield { path: FIELDS_PATH, message: `${quote(arn)} is of account ${quote(owner)}, and its role of ${quote(accountID)}` };
+    const message = `${quote(arn)} is in account ${quote(owner)}, but the role is in account ${quote(accountID)}`;
+    yield { path: FIELDS_PATH, message };
   },
 };

@@ -1,7 +1,8 @@
 import {
   ACK_PREFIX, ADOPTED_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy,
-  NAMESPACE_ANNOTATIONS, READ_ONLY_ANNOTATION, RESOLUTION_KEYS, RESOURCE_ANNOTATIONS,
+  NAMESPACE_ANNOTATIONS, READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOURCE_ANNOTATIONS,
 } from "../../annotation-keys.ts";
+import { isRegion, parseARN, partitionOfRegion } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import { resolutionAnnotations } from "../../resolution/annotations.ts";
@@ -13,19 +14,42 @@ export const ACK_02: QuickCheck<ResourceChange> = {
   id: "ACK-02",
   severity: "warn",
   waivable: false,
-  reason: "The annotations that tell a resource's role are the webhook's to write: a value of another's could pretend that a role was resolved.",
-  fix: "leave it out: the webhook writes what holds",
+  reason: "Only the webhook writes the annotations that report a resource's role. "
+    + "A value from a user could claim a role that was never resolved.",
+  fix: "remove the annotation; the webhook sets the resolved value",
   example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
   requires: RESOLUTION,
   *find({ resource, resolution }): Iterable<Fault> {
-    const truth = resolutionAnnotations(resolution);
+    const resolved = resolutionAnnotations(resolution);
     for (const key of RESOLUTION_KEYS) {
       const value = resource.annotations.get(key);
-      if (value === undefined || value === truth.get(key)) continue;
-      const expected = truth.get(key);
-      const holds = expected === undefined ? "nothing is to be said there" : `${quote(expected)} holds`;
-      // Whatever severity is set for the check: an object is never refused for these.
-      yield { path: annotationPath(key), message: `${quote(value)} is not what was resolved: ${holds}`, severity: "warn" };
+      const expected = resolved.get(key);
+      if (value === undefined || value === expected) continue;
+      const expectedText = expected === undefined ? "no value" : quote(expected);
+      const message = `${quote(value)} is not the resolved value: expected ${expectedText}`;
+      // The check only warns, even with --check ACK-02=deny: the webhook replaces the value.
+      yield { path: annotationPath(key), message, severity: "warn" };
+    }
+  },
+};
+
+export const ACK_10: QuickCheck<ResourceChange> = {
+  id: "ACK-10",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers accept any text as a region, and every AWS call then fails. "
+    + "A role cannot be used in a region of another partition.",
+  fix: "set a region of the role's partition, such as eu-west-1, or remove the annotation",
+  example: `metadata: {annotations: {${REGION_ANNOTATION}: Frankfurt}}`,
+  *find({ resource, resolution }): Iterable<Fault> {
+    const path = annotationPath(REGION_ANNOTATION);
+    const region = resource.annotations.get(REGION_ANNOTATION);
+    if (region === undefined) return;
+    const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
+    if (!isRegion(region)) yield { path, message: `${quote(region)} is not a region` };
+    else if (partition !== null && partitionOfRegion(region) !== partition) {
+      const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
+      yield { path, message: `${found}, but the role is in partition ${quote(partition)}` };
     }
   },
 };
@@ -34,13 +58,15 @@ export const ACK_11: QuickCheck<ResourceChange> = {
   id: "ACK-11",
   severity: "deny",
   waivable: false,
-  reason: "Any policy but delete reads as retain, so a typo leaves the resource in AWS for good, and its costs.",
-  fix: "write delete or retain, in lower case",
+  reason: "Controllers treat every policy except delete as retain. "
+    + "A misspelled policy leaves the AWS resource and its costs behind.",
+  fix: "set delete or retain, in lower case",
   example: `metadata: {annotations: {${DELETION_POLICY_ANNOTATION}: Delete}}`,
   *find({ resource }): Iterable<Fault> {
     const policy = resource.annotations.get(DELETION_POLICY_ANNOTATION);
     if (policy === undefined || policy === DELETION_POLICY_DELETE || policy === DELETION_POLICY_RETAIN) return;
-    yield { path: annotationPath(DELETION_POLICY_ANNOTATION), message: `${quote(policy)} is neither delete nor retain, and reads as retain` };
+    const message = `${quote(policy)} is neither delete nor retain, so controllers treat it as retain`;
+    yield { path: annotationPath(DELETION_POLICY_ANNOTATION), message };
   },
 };
 
@@ -48,13 +74,15 @@ export const ACK_13: QuickCheck<ResourceChange> = {
   id: "ACK-13",
   severity: "warn",
   waivable: false,
-  reason: "Only true, in any case, switches these on: yes, 1 and the like read as false.",
-  fix: 'write "true" or "false"',
+  reason: "Controllers treat every value except true, in any case, as false. This includes yes and 1.",
+  fix: 'set "true" or "false"',
   example: `metadata: {annotations: {${READ_ONLY_ANNOTATION}: 'yes'}}`,
   *find({ resource }): Iterable<Fault> {
     for (const key of [ADOPTED_ANNOTATION, READ_ONLY_ANNOTATION]) {
       const value = resource.annotations.get(key);
-      if (value !== undefined && !/^(true|false)$/i.test(value)) yield { path: annotationPath(key), message: `${quote(value)} reads as false` };
+      if (value === undefined || /^(true|false)$/i.test(value)) continue;
+      const message = `${quote(value)} is neither "true" nor "false", so controllers treat it as false`;
+      yield { path: annotationPath(key), message };
     }
   },
 };
@@ -63,17 +91,20 @@ export const ACK_14: QuickCheck<ResourceChange> = {
   id: "ACK-14",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read these of the namespace alone, so on a resource they choose no account, team, endpoint or region.",
-  fix: "annotate the namespace with it, or leave it out",
+  reason: "Controllers read these annotations on namespaces only. "
+    + "On a resource they set no account, team, endpoint or region.",
+  fix: "move the annotation to the namespace, or remove it",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}}",
   *find({ resource }): Iterable<Fault> {
     for (const key of resource.annotations.keys()) {
-      if (isOfNamespaces(key)) yield { path: annotationPath(key), message: "controllers read it of a namespace and ignore it on a resource" };
+      if (!isNamespaceAnnotation(key)) continue;
+      const message = "controllers read this annotation on namespaces only, and ignore it on a resource";
+      yield { path: annotationPath(key), message };
     }
   },
 };
 
-function isOfNamespaces(key: string): boolean {
+function isNamespaceAnnotation(key: string): boolean {
   return NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key);
 }
 
@@ -81,39 +112,41 @@ export const ACK_15: QuickCheck<ResourceChange> = {
   id: "ACK-15",
   severity: "warn",
   waivable: false,
-  reason: "Controllers ignore an annotation that they do not know, so a typo does nothing.",
-  fix: "leave it out",
+  reason: "Controllers ignore unknown annotations, so a misspelled annotation has no effect.",
+  fix: "remove the annotation",
   example: "metadata: {annotations: {services.k8s.aws/deletion-polcy: retain}}",
   *find({ resource }): Iterable<Fault> {
     for (const key of resource.annotations.keys()) {
       if (!key.startsWith(ACK_PREFIX) || RESOURCE_ANNOTATIONS.has(key) || NAMESPACE_ANNOTATIONS.has(key)) continue;
-      yield { path: annotationPath(key), message: "controllers know no such annotation", ...meant(key) };
+      yield { path: annotationPath(key), message: "controllers do not know this annotation", ...suggestedFix(key) };
     }
   },
 };
 
-/** The prefix is long and always right, so what comes after it decides. */
-function meant(key: string): { readonly fix?: string } {
+/** Compares only the names after the prefix, because the long common prefix would make all keys similar. */
+function suggestedFix(key: string): { readonly fix?: string } {
   const names = Array.from(RESOURCE_ANNOTATIONS, (known) => known.slice(ACK_PREFIX.length));
   const name = closest(key.slice(ACK_PREFIX.length), names);
-  return name === null ? {} : { fix: `write ${ACK_PREFIX}${name}, if that was meant, or leave it out` };
+  return name === null ? {} : { fix: `set ${ACK_PREFIX}${name} if you meant that, or remove the annotation` };
 }
 
-/** A path as the annotation lists them; list positions and quoting are not known there. */
+/** A path as the annotation lists it. The annotation supports neither list positions nor quotes. */
 const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
 
 export const ACK_20: QuickCheck<ResourceChange> = {
   id: "ACK-20",
   severity: "warn",
   waivable: false,
-  reason: "With the feature gate IgnoreFieldDrift a path that cannot be read stops the resource or does nothing; without the gate the annotation does nothing.",
-  fix: "list paths of the spec as its YAML has them, separated by commas: spec.tags, spec.scaling.size",
+  reason: "With the feature gate IgnoreFieldDrift, an invalid path stops the reconciliation of "
+    + "the resource or has no effect. Without the gate the annotation has no effect.",
+  fix: "list paths of spec fields as in the YAML, separated by commas: spec.tags, spec.scaling.size",
   example: `metadata: {annotations: {${IGNORE_FIELD_DRIFT_ANNOTATION}: 'spec.tags[0], tags'}}`,
   *find({ resource }): Iterable<Fault> {
-    const listed = (resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION) ?? "").split(",").map((path) => path.trim());
-    for (const path of listed) {
+    const paths = (resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION) ?? "").split(",").map((path) => path.trim());
+    for (const path of paths) {
       if (path === "" || SPEC_PATH.test(path)) continue;
-      yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message: `${quote(path)} is not the path of a field of the spec` };
+      const message = `${quote(path)} is not the path of a spec field`;
+      yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
     }
   },
 };

@@ -1,4 +1,4 @@
-import type { AccessAnswers } from "../../context.ts";
+import type { AccessBySelector } from "../../context.ts";
 import { type ACKResource, resourceOf } from "../../kubernetes/ack-resource.ts";
 import { field, type JsonObject } from "../../kubernetes/json.ts";
 import { type Resolution, resolve } from "../../resolution/resolve.ts";
@@ -12,18 +12,20 @@ export interface ResolvedResource {
   readonly resolution: Resolution;
 }
 
-/** A change of an ACK resource, from the stored resource to the new one. At DELETE it describes the deleted resource. */
+/** A change of an ACK resource, from the stored resource to the new one. At DELETE it has the deleted resource. */
 export interface ResourceChange extends CheckContext, ResolvedResource {
   /** The resource before the change; null at CREATE and DELETE. */
   readonly stored: ResolvedResource | null;
-  readonly access: AccessAnswers | null;
+  readonly access: AccessBySelector | null;
 }
 
-/** What resolving a role requires. */
+/** What a check requires to resolve the role. */
 export const RESOLUTION: readonly Requirement[] = ["selectors and namespaces"];
 
-/** As `RESOLUTION`, and the account of the controller's own role. */
-export const RESOLUTION_OF_ALL: readonly Requirement[] = [...RESOLUTION, "--controller-account or --controller-role"];
+/** The same, and the account of the controller's own role. */
+export const RESOLUTION_AND_CONTROLLER_ACCOUNT: readonly Requirement[] = [
+  ...RESOLUTION, "--controller-account or --controller-role",
+];
 
 /** Returns the subject of the checks of ACK resources. The new and the old resource are resolved once each. */
 export function resourceChange(input: CheckInput, context: CheckContext): ResourceChange {
@@ -38,10 +40,15 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
 }
 
 /**
- * Returns the status after the change. A created resource has none. At UPDATE the API server keeps the stored status whatever the
- * request contains, since every ACK kind has a status subresource. A manifest describes the object with its status.
+ * Returns the status after the change. A created resource has none. At UPDATE the API server ignores the status in the
+ * request, because every ACK kind has a status subresource. A manifest describes the object with its status.
  */
 function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckContext): unknown {
   if (old !== null) return field(old, "status");
   return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
+}
+
+/** Returns the message of the resolution without its full stop, as check messages are written. */
+export function resolutionClause({ message }: Pick<Resolution, "message">): string {
+  return message.replace(/\.$/, "");
 }

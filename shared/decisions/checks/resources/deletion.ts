@@ -3,10 +3,8 @@ import { annotationPath } from "../../kubernetes/field-path.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN, deletionPolicyOf } from "../../resolution/deletion-policy.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { accountDrift, fallBack } from "./account.ts";
-import { RESOLUTION, RESOLUTION_OF_ALL, type ResourceChange } from "./change.ts";
-import { regionDrift } from "./region.ts";
-import { clause } from "./selection.ts";
+import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange } from "./change.ts";
+import { accountDriftFaults, controllerRoleFaults, regionDriftFaults } from "./drift.ts";
 
 const METADATA = ["metadata"] as const;
 
@@ -14,14 +12,18 @@ export const ACK_30: QuickCheck<ResourceChange> = {
   id: "ACK-30",
   severity: "deny",
   waivable: true,
-  reason: "The controller would delete with its own role: it leaves the resource behind in its account, or deletes one of the same name in the controller's.",
-  fix: "have a selector of its account select it first, or annotate it with services.k8s.aws/deletion-policy: retain to leave it in AWS",
-  example: "kubectl delete of a Bucket of account 111122223333 after its IAMRoleSelector",
-  requires: RESOLUTION_OF_ALL,
+  reason: "Without a selector the controller deletes with its own role. "
+    + "It leaves the resource behind in its account, "
+    + "or deletes a resource of the same name in the controller's account.",
+  fix: "first let a selector with a role in the resource's account select it. "
+    + "To leave the resource in AWS instead, annotate it with services.k8s.aws/deletion-policy: retain",
+  example: "kubectl delete of a Bucket in account 111122223333, after its IAMRoleSelector was deleted",
+  requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["DELETE"],
   *find(change): Iterable<Fault> {
-    // With any other policy no call to AWS is made.
-    if (deletionPolicyOf(change.inventory, change.resource) === DELETION_POLICY_DELETE) yield* fallBack(change, "would look for it there and leave it behind");
+    // With any other policy the controller makes no AWS call.
+    if (deletionPolicyOf(change.inventory, change.resource) !== DELETION_POLICY_DELETE) return;
+    yield* controllerRoleFaults(change, (account) => `would look for it in account ${account} and leave it behind`);
   },
 };
 
@@ -29,8 +31,9 @@ export const ACK_31: QuickCheck<ResourceChange> = {
   id: "ACK-31",
   severity: "warn",
   waivable: false,
-  reason: "A controller that stops at a resource does not finish its deletion either: the finalizer stays, and nothing on the resource says why.",
-  fix: "mend that first; until then the deletion hangs",
+  reason: "A controller that does not reconcile a resource does not finish its deletion either. "
+    + "The finalizer stays, and no condition on the resource reports the cause.",
+  fix: "fix this first; the deletion hangs until then",
   example: "kubectl delete of a Bucket that two IAMRoleSelectors select",
   requires: RESOLUTION,
   on: ["DELETE"],
@@ -38,9 +41,12 @@ export const ACK_31: QuickCheck<ResourceChange> = {
     const { resolution } = change;
     if (resolution.outcome === "conflict") {
       const names = listOf(resolution.selectors.map(({ name }) => name));
-      yield { path: METADATA, message: `it will hang until one selector alone selects it, of ${names}`, fix: "narrow or delete all selectors but one" };
-    } else if (resolution.outcome === "refused") yield { path: METADATA, message: `it will hang until its role is told: ${clause(resolution)}` };
-    else yield* regionDrift(change);
+      const message = `the deletion will hang until only one of these IAMRoleSelectors selects the resource: ${names}`;
+      yield { path: METADATA, message, fix: "narrow or delete all selectors but one" };
+    } else if (resolution.outcome === "refused") {
+      const message = `the deletion will hang until a role resolves: ${resolutionClause(resolution)}`;
+      yield { path: METADATA, message };
+    } else yield* regionDriftFaults(change);
   },
 };
 
@@ -48,28 +54,29 @@ export const ACK_32: QuickCheck<ResourceChange> = {
   id: "ACK-32",
   severity: "deny",
   waivable: true,
-  reason: "A controller refuses to work on a resource with a role of another account, so its finalizer would stay for ever.",
-  fix: "have a selector of its account select it first",
-  example: "kubectl delete of a Bucket of account 111122223333 whose IAMRoleSelector now names a role in 444455556666",
+  reason: "Controllers never reconcile a resource with a role in a different account, so its finalizer would stay.",
+  fix: "first let a selector with a role in the resource's account select it",
+  example: "kubectl delete of a Bucket in account 111122223333 whose IAMRoleSelector now names a role in 444455556666",
   requires: RESOLUTION,
   on: ["DELETE"],
-  find: (change) => accountDrift(change, "so the deletion would hang for ever"),
+  find: (change) => accountDriftFaults(change, "so the deletion would never finish"),
 };
 
 export const ACK_33: QuickCheck<ResourceChange> = {
   id: "ACK-33",
   severity: "warn",
   waivable: false,
-  reason: "With any policy but delete the resource stays in AWS, and nothing manages it any more.",
-  fix: "set the policy to delete first, if the AWS resource is to go too",
+  reason: "With any policy except delete, the resource stays in AWS and no controller manages it.",
+  fix: "set the policy to delete first if the AWS resource is to be deleted too",
   example: `kubectl delete of a Bucket with ${DELETION_POLICY_ANNOTATION}: retain`,
   on: ["DELETE"],
   *find({ inventory, resource }): Iterable<Fault> {
     const policy = deletionPolicyOf(inventory, resource);
     if (policy === DELETION_POLICY_DELETE) return;
-    const isOwn = resource.annotations.has(DELETION_POLICY_ANNOTATION);
-    const read = policy === DELETION_POLICY_RETAIN ? "is retain" : `${quote(policy)} reads as retain`;
-    const path = isOwn ? annotationPath(DELETION_POLICY_ANNOTATION) : METADATA;
-    yield { path, message: `the deletion policy ${isOwn ? "" : "of its namespace "}${read}, so it stays in AWS` };
+    const isOnResource = resource.annotations.has(DELETION_POLICY_ANNOTATION);
+    const path = isOnResource ? annotationPath(DELETION_POLICY_ANNOTATION) : METADATA;
+    const source = isOnResource ? "" : "of the namespace ";
+    const effect = policy === DELETION_POLICY_RETAIN ? "is retain" : `${quote(policy)} is treated as retain`;
+    yield { path, message: `the deletion policy ${source}${effect}, so the resource stays in AWS` };
   },
 };

@@ -1,60 +1,63 @@
 import { SELECTOR_REQUIRED_ANNOTATION } from "../../annotation-keys.ts";
-import { labelsSatisfy } from "../../kubernetes/label-selector.ts";
+import { satisfies } from "../../kubernetes/label-selector.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { RESOLUTION, type ResolvedResource, type ResourceChange } from "./change.ts";
+import { RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange } from "./change.ts";
 
 const METADATA = ["metadata"] as const;
+const LABELS = ["metadata", "labels"] as const;
 
 export const ACK_03: QuickCheck<ResourceChange> = {
   id: "ACK-03",
   severity: "warn",
   waivable: true,
-  reason: "A controller stops at a new resource that has no one role: two selectors select it, or the CARM maps refuse it. After a conflict nothing on the resource says so.",
+  reason: "Controllers do not reconcile a new resource that has no unique role: two selectors select it, "
+    + "or the CARM maps contain no role for it. In a conflict, no condition on the resource reports this.",
   fix: "narrow or delete all selectors but one, or change the labels of the resource",
   example: "a Bucket in a namespace that two IAMRoleSelectors name",
   requires: RESOLUTION,
   on: ["CREATE"],
-  find: stopped,
+  find: noRoleFaults,
 };
 
 export const ACK_04: QuickCheck<ResourceChange> = {
   id: "ACK-04",
   severity: "warn",
   waivable: true,
-  reason: "A controller stops at a changed resource that has no one role. A change is let through all the same, since it may be the one that heals.",
+  reason: "Controllers do not reconcile a changed resource that has no unique role. "
+    + "The check only warns, because the change may be the one that resolves the conflict.",
   fix: "narrow or delete all selectors but one, or change the labels of the resource",
-  example: "a new label on a Bucket, by which a second IAMRoleSelector selects it",
+  example: "a new label on a Bucket that makes a second IAMRoleSelector select it",
   requires: RESOLUTION,
   on: ["UPDATE"],
-  find: stopped,
+  find: noRoleFaults,
 };
 
-function* stopped({ resolution }: ResourceChange): Iterable<Fault> {
-  if (resolution.outcome === "conflict") {
-    const names = listOf(resolution.selectors.map(({ name }) => name));
-    yield { path: METADATA, message: `${resolution.selectors.length} IAMRoleSelectors select it, and controllers stop there: ${names}` };
-  } else if (resolution.outcome === "refused") {
-    yield { path: METADATA, message: clause(resolution), fix: "mend the CARM map, or what the namespace names" };
+function* noRoleFaults({ resolution }: ResourceChange): Iterable<Fault> {
+  const { outcome, selectors } = resolution;
+  if (outcome === "conflict") {
+    const names = listOf(selectors.map(({ name }) => name));
+    const conflict = `${selectors.length} IAMRoleSelectors select the resource`;
+    yield { path: METADATA, message: `${conflict}, so controllers do not reconcile it: ${names}` };
+  } else if (outcome === "refused") {
+    const fix = "correct the CARM map, or the account or team annotation of the namespace";
+    yield { path: METADATA, message: resolutionClause(resolution), fix };
   }
-}
-
-/** What was resolved, without its full stop. */
-export function clause({ message }: Resolution): string {
-  return message.replace(/\.$/, "");
 }
 
 export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",
   severity: "warn",
   waivable: false,
-  reason: "A resource that nothing selects is made in the controller's own account, with the controller's own role.",
-  fix: "label it or its namespace so that a selector selects it, unless it belongs into the controller's own account",
+  reason: "Controllers create a resource that no selector selects in their own account, with their own role.",
+  fix: "label the resource or its namespace so that a selector selects it, "
+    + "unless it belongs in the controller's own account",
   example: "a Bucket in a namespace that no IAMRoleSelector selects",
   requires: RESOLUTION,
   *find(change): Iterable<Fault> {
-    if (change.resolution.outcome === "default" && !requiresSelector(change)) yield { path: METADATA, message: clause(change.resolution) };
+    if (change.resolution.outcome !== "default" || requiresSelector(change)) return;
+    yield { path: METADATA, message: resolutionClause(change.resolution) };
   },
 };
 
@@ -62,27 +65,31 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
   id: "ACK-05b",
   severity: "deny",
   waivable: false,
-  reason: `The namespace's annotation \`${SELECTOR_REQUIRED_ANNOTATION}: "true"\` says that none of its resources is for the controller's own account.`,
-  fix: "label it so that a selector selects it, or have a selector made that does",
-  example: `metadata: {name: team-a, annotations: {${SELECTOR_REQUIRED_ANNOTATION}: "true"}} # the Namespace of a Bucket that no IAMRoleSelector selects`,
+  reason: `The namespace annotation \`${SELECTOR_REQUIRED_ANNOTATION}: "true"\` `
+    + "requires a selector for every resource. No resource of the namespace may use the controller's own account.",
+  fix: "label the resource so that a selector selects it, or create a selector that selects it",
+  example: `metadata: {name: team-a, annotations: {${SELECTOR_REQUIRED_ANNOTATION}: "true"}} `
+    + "# the Namespace of a Bucket that no IAMRoleSelector selects",
   requires: RESOLUTION,
   *find(change): Iterable<Fault> {
     if (change.resolution.outcome !== "default" || !requiresSelector(change)) return;
-    yield { path: METADATA, message: `namespace ${change.resource.namespace} requires a selector for each of its resources, and the controller's own role would be used` };
+    const { namespace } = change.resource;
+    const message = `namespace ${namespace} requires a selector, but the resource would use the controller's own role`;
+    yield { path: METADATA, message };
   },
 };
 
 function requiresSelector({ inventory, resource }: ResourceChange): boolean {
-  return inventory.namespaceAnnotations(resource.namespace).get(SELECTOR_REQUIRED_ANNOTATION) === "true";
+  return inventory.namespaces.annotationsOf(resource.namespace).get(SELECTOR_REQUIRED_ANNOTATION) === "true";
 }
 
 export const ACK_06: QuickCheck<ResourceChange> = {
   id: "ACK-06",
   severity: "deny",
   waivable: false,
-  reason: "Whoever may label a resource could otherwise choose the role that it is managed with.",
-  fix: "keep the labels that selectors read; who looks after the selectors moves resources",
-  example: "tier: gold for tier: silver on a Bucket, where an IAMRoleSelector selects each",
+  reason: "Otherwise anyone who can label a resource could choose the role that manages it.",
+  fix: "keep the labels that selectors match, or ask the owner of the selectors to move the resource",
+  example: "tier: gold instead of tier: silver on a Bucket, with an IAMRoleSelector for each label",
   requires: RESOLUTION,
   on: ["UPDATE"],
   ofChange: true,
@@ -91,30 +98,33 @@ export const ACK_06: QuickCheck<ResourceChange> = {
     if (stored === null || after === null || rolesBefore(stored).every((role) => role === after)) return;
     const [selector] = resolution.selectors;
     if (selector !== undefined && access?.get(selector.name) === "allowed") return;
-    const message = `these labels move it from ${described(stored.resolution, stored.resolution.roleARN ?? "")} to ${described(resolution, after)}`;
-    const path = ["metadata", "labels"] as const;
-    yield selector === undefined || access === null
-      ? { path, message }
-      : { path, message, fix: `keep the labels that selectors read, or be granted the verb use on IAMRoleSelector ${selector.name}` };
+    const from = roleText(stored.resolution, stored.resolution.roleARN ?? "");
+    const message = `the new labels move the resource from ${from} to ${roleText(resolution, after)}`;
+    if (selector === undefined || access === null) yield { path: LABELS, message };
+    else {
+      const fix = `keep the labels that selectors match, or request the verb use on IAMRoleSelector ${selector.name}`;
+      yield { path: LABELS, message, fix };
+    }
   },
 };
 
-/** "" is the controller's own where that is not known; null where there is no one role. */
+/** Returns the only role; "" for the controller's own role if its ARN is unknown, null if there is no unique role. */
 function roleOf({ outcome, roleARN }: Resolution): string | null {
   return outcome === "selected" || outcome === "default" ? (roleARN ?? "") : null;
 }
 
 /**
- * The roles that a resource may have been managed with. A step into a conflict is only warned of (ACK-04), so the step out of it
- * counts for what exists in AWS; else the two together would move a resource to any role.
+ * Returns the roles that may have managed the stored resource. A change into a conflict only warns (ACK-04). For a
+ * resource that exists in AWS, the change out of it therefore counts. Otherwise both changes could move it to any role.
  */
 function rolesBefore({ resource, resolution }: ResolvedResource): readonly string[] {
-  if (resolution.outcome === "conflict") return resource.created ? resolution.selectors.map(({ roleARN }) => roleARN) : [];
-  return [resolution.roleARN ?? ""];
+  const { outcome, roleARN, selectors } = resolution;
+  if (outcome !== "conflict") return [roleARN ?? ""];
+  return resource.created ? selectors.map((selector) => selector.roleARN) : [];
 }
 
-function described({ outcome, selectors }: Resolution, role: string): string {
-  if (outcome === "conflict") return `a conflict of ${listOf(selectors.map(({ name }) => name))}`;
+function roleText({ outcome, selectors }: Resolution, role: string): string {
+  if (outcome === "conflict") return `a conflict between ${listOf(selectors.map(({ name }) => name))}`;
   return outcome === "default" ? "the controller's own role" : `the role ${quote(role)}`;
 }
 
@@ -122,18 +132,24 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   id: "ACK-09",
   severity: "off",
   waivable: false,
-  reason: "Whoever may write a resource may have the controller act with the role of its selector. With this check only who is granted the verb `use` on the selector may.",
-  fix: "grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, resourceNames and verbs use",
-  example: "a Bucket of a user without the verb use on the IAMRoleSelector that selects it",
+  reason: "Anyone who can write a resource can make the controller act with the role of its selector. "
+    + "With this check the requester needs the verb `use` on the selector.",
+  fix: "grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, "
+    + "resourceNames and verbs use",
+  example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
   requires: [...RESOLUTION, "access reviews"],
   *find({ resolution, access }): Iterable<Fault> {
     const [selector] = resolution.outcome === "selected" ? resolution.selectors : [];
     if (selector === undefined) return;
     const answer = access?.get(selector.name) ?? "unknown";
-    if (answer === "denied") yield { path: METADATA, message: `the requester may not use IAMRoleSelector ${selector.name}, which selects it` };
+    if (answer === "denied") {
+      const message = `the requester may not use IAMRoleSelector ${selector.name}, which selects the resource`;
+      yield { path: METADATA, message };
+    }
     if (answer === "unknown") {
-      const message = `whether the requester may use IAMRoleSelector ${selector.name}, which selects it, could not be found out`;
-      yield { path: METADATA, message, fix: "try again in a moment; the webhook's log says why the access review failed" };
+      const selecting = `IAMRoleSelector ${selector.name}, which selects the resource`;
+      const message = `it is unknown whether the requester may use ${selecting}`;
+      yield { path: METADATA, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
     }
   },
 };
@@ -142,13 +158,14 @@ export const ACK_19: QuickCheck<ResourceChange> = {
   id: "ACK-19",
   severity: "warn",
   waivable: false,
-  reason: "No controller looks at a resource outside the namespaces that they are told to watch.",
-  fix: "put it into a namespace that is watched, or have this one watched too",
+  reason: "Controllers ignore resources outside the namespaces that they watch.",
+  fix: "move the resource to a watched namespace, or let the controllers watch this namespace",
   example: "a Bucket in team-b, with --watch-namespace team-a",
   requires: ["--watch-namespace"],
   *find({ resource, settings }): Iterable<Fault> {
     if (settings.watchNamespaces.includes(resource.namespace)) return;
-    yield { path: ["metadata", "namespace"], message: `the controllers do not watch namespace ${resource.namespace}, so nobody manages it` };
+    const message = `controllers do not watch namespace ${resource.namespace}, so no controller manages the resource`;
+    yield { path: ["metadata", "namespace"], message };
   },
 };
 
@@ -156,12 +173,13 @@ export const ACK_19B: QuickCheck<ResourceChange> = {
   id: "ACK-19b",
   severity: "warn",
   waivable: false,
-  reason: "No controller looks at a resource without the labels that they are told to watch.",
-  fix: "label it so that it is watched, or have such resources watched too",
+  reason: "Controllers ignore resources without the labels that they watch.",
+  fix: "add the labels that the controllers watch, or let the controllers watch these labels",
   example: "a Bucket without the label managed, with --watch-selectors managed",
   requires: ["--watch-selectors"],
   *find({ resource, settings: { watchSelector } }): Iterable<Fault> {
-    if (watchSelector === null || labelsSatisfy(resource.labels, watchSelector)) return;
-    yield { path: ["metadata", "labels"], message: "the controllers do not watch resources with these labels, so nobody manages it" };
+    if (watchSelector === null || satisfies(resource.labels, watchSelector)) return;
+    const message = "controllers do not watch resources with these labels, so no controller manages the resource";
+    yield { path: LABELS, message };
   },
 };

@@ -1,0 +1,149 @@
+import { ACCOUNT_MAP } from "../../annotation-keys.ts";
+import { carmAnnotations, lookUpEntry, type MapEntry, mapEntryOf, serviceOf } from "../../carm/maps.ts";
+import type { ACKResource } from "../../kubernetes/ack-resource.ts";
+import { accountOfARN } from "../../kubernetes/arn.ts";
+import { type Paced, paced } from "../../paced.ts";
+import { RESOURCES_BETWEEN_PAUSES } from "../../resolution/change-set.ts";
+import { listNamespaces, listResources, SCAN_LIMIT } from "../message-lists.ts";
+import type { ConfigMapChange } from "./change.ts";
+import { parseKey } from "./entries.ts";
+
+/** How the account that a key leads to changes. */
+interface KeyChange {
+  readonly key: string;
+  readonly from: string;
+  /** Null if the key no longer leads to a role. */
+  readonly to: string | null;
+}
+
+/** A namespace that names a key, or a resource whose role the key sets. */
+type KeyUser = { readonly namespace: string } | { readonly resource: ACKResource };
+
+interface KeyGroup {
+  readonly change: KeyChange;
+  readonly users: KeyUsers;
+}
+
+class KeyUsers {
+  readonly #namespaces: string[] = [];
+  readonly #resources: ACKResource[] = [];
+
+  add(user: KeyUser): void {
+    if ("namespace" in user) this.#namespaces.push(user.namespace);
+    else this.#resources.push(user.resource);
+  }
+
+  get size(): number {
+    return this.#namespaces.length + this.#resources.length;
+  }
+
+  /** Returns `1 namespace: team-a; 1 resource: Bucket team-a/b1`. `isPartial` if the scan stopped early. */
+  list(isPartial: boolean): string {
+    const parts: string[] = [];
+    if (this.#namespaces.length > 0) parts.push(listNamespaces(this.#namespaces, isPartial));
+    if (this.#resources.length > 0) parts.push(listResources(this.#resources, (count) => count, isPartial));
+    return parts.join("; ");
+  }
+}
+
+/** The keys whose account changes, with their users. */
+class AffectedKeys {
+  readonly #groups = new Map<string, KeyGroup>();
+  /** The users of all keys. */
+  readonly allUsers = new KeyUsers();
+
+  add(change: KeyChange, user: KeyUser): void {
+    const id = JSON.stringify(change);
+    const group = this.#groups.get(id) ?? { change, users: new KeyUsers() };
+    this.#groups.set(id, group);
+    group.users.add(user);
+    this.allUsers.add(user);
+  }
+
+  /** Whether the scan can stop. */
+  get isFull(): boolean {
+    return this.allUsers.size >= SCAN_LIMIT;
+  }
+
+  groups(): Iterable<KeyGroup> {
+    return this.#groups.values();
+  }
+}
+
+/** Returns the users of the keys that the change removes from a map or moves to another account. */
+export function* affectedKeys(change: ConfigMapChange): Paced<AffectedKeys> {
+  const affected = new AffectedKeys();
+  yield* paced(candidates(change, changedIDs(change)), RESOURCES_BETWEEN_PAUSES, ({ entry, group, user }) => {
+    const keyChange = entry === null ? null : keyChangeOf(change, entry, group);
+    if (keyChange !== null) affected.add(keyChange, user);
+    return !affected.isFull;
+  });
+  return affected;
+}
+
+/** Returns the ids whose lookup reads a key with a changed value. */
+function changedIDs({ data, settings, stored }: ConfigMapChange): ReadonlySet<string> {
+  const keys = [...stored].flatMap(([key, value]) => (data.get(key) === value ? [] : [key]));
+  return new Set(settings.serviceLevelCARM ? [...keys, ...keys.map((key) => parseKey(key).id)] : keys);
+}
+
+/** A possible user of a changed key. */
+interface Candidate {
+  /** Null if the user reads another map or none of the ids. */
+  readonly entry: MapEntry | null;
+  /** The API group of the resource. "" for a namespace, which may contain resources of any service. */
+  readonly group: string;
+  readonly user: KeyUser;
+}
+
+function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterable<Candidate> {
+  const { inventory } = change;
+  // Copied, because the inventory may change during a pause.
+  const namespaces = [...inventory.namespaces.usingCARM];
+  for (const namespace of namespaces) {
+    const entry = entryOf(change, ids, namespace, NOT_CREATED);
+    yield { entry, group: "", user: { namespace } };
+    if (entry === null) continue;
+    const resources = [...inventory.resources.inNamespace(namespace)];
+    for (const resource of resources) yield { entry, group: resource.group, user: { resource } };
+  }
+  if (change.name !== ACCOUNT_MAP) return;
+  for (const id of ids) {
+    const resources = [...inventory.resources.ofAccount(id)];
+    for (const resource of resources) {
+      // The first loop visits the resources of namespaces that name an account or a team.
+      const isVisited = entryOf(change, null, resource.namespace, NOT_CREATED) !== null;
+      const entry = isVisited ? null : entryOf(change, ids, resource.namespace, resource);
+      yield { entry, group: resource.group, user: { resource } };
+    }
+  }
+}
+
+/** The status of a resource that does not exist in AWS: no account of its own decides. */
+const NOT_CREATED: Pick<ACKResource, "status"> = { status: { ownerAccountID: null, region: null } };
+
+/** Returns the entry that CARM looks up; null if it is not in this map under one of `ids`. Null `ids` accept any. */
+function entryOf(
+  { inventory, name, settings }: ConfigMapChange,
+  ids: ReadonlySet<string> | null,
+  namespace: string,
+  resource: Pick<ACKResource, "status">,
+): MapEntry | null {
+  const annotations = carmAnnotations(namespace, inventory.namespaces.annotationsOf(namespace));
+  const entry = mapEntryOf(annotations, resource, settings);
+  if (entry === null || ids === null) return entry;
+  return entry.map === name && ids.has(entry.key) ? entry : null;
+}
+
+function keyChangeOf({ data, settings, stored }: ConfigMapChange, entry: MapEntry, group: string): KeyChange | null {
+  const from = accountOf(lookUpEntry(stored, group, entry, settings).roleARN);
+  const to = accountOf(lookUpEntry(data, group, entry, settings).roleARN);
+  if (from === null || from === to) return null;
+  const serviceKey = `${serviceOf(group)}.${entry.key}`;
+  const readsServiceKey = settings.serviceLevelCARM && (stored.get(serviceKey) ?? "") !== "";
+  return { key: readsServiceKey ? serviceKey : entry.key, from, to };
+}
+
+function accountOf(roleARN: string | null): string | null {
+  return roleARN === null ? null : accountOfARN(roleARN);
+}

@@ -1,0 +1,119 @@
+import { REGION_ANNOTATION } from "../../annotation-keys.ts";
+import { annotationPath } from "../../kubernetes/field-path.ts";
+import { quote } from "../../kubernetes/text.ts";
+import { desiredRegion } from "../../resolution/region.ts";
+import type { Outcome } from "../../resolution/resolve.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, type ResourceChange } from "./change.ts";
+
+const LABELS = ["metadata", "labels"] as const;
+const REGION = annotationPath(REGION_ANNOTATION);
+
+export const ACK_07: QuickCheck<ResourceChange> = {
+  id: "ACK-07",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers never reconcile a resource whose role is in a different account from the resource. "
+    + "They set no condition on it.",
+  fix: "keep the labels that select a role in the resource's account. "
+    + "To move the resource to another account, delete it and create it again there",
+  example: "a label on a Bucket in account 111122223333 that makes an "
+    + "IAMRoleSelector for account 444455556666 select it",
+  requires: RESOLUTION,
+  on: ["UPDATE"],
+  *find(change): Iterable<Fault> {
+    if (change.resource.created) yield* accountDriftFaults(change, "so controllers never reconcile it");
+  },
+};
+
+export const ACK_08: QuickCheck<ResourceChange> = {
+  id: "ACK-08",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers do not stop at a resource of another account that no selector selects. "
+    + "They use their own role, and create the resource again in their own account or abandon it.",
+  fix: "keep the labels that let a selector with a role in the resource's account select it",
+  example: "a Bucket in account 111122223333 without the label that its IAMRoleSelector matches",
+  requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
+  on: ["UPDATE"],
+  find: (change) => (
+    controllerRoleFaults(change, (account) => `would create it again in account ${account} with its own role`)
+  ),
+};
+
+export const ACK_18: QuickCheck<ResourceChange> = {
+  id: "ACK-18",
+  severity: "warn",
+  waivable: false,
+  reason: "The status records the account of the first attempt, even if the attempt created nothing. "
+    + "Controllers then reject a role in any other account.",
+  fix: "delete the object and create it again, or clear status.ackResourceMetadata",
+  example: "status: {ackResourceMetadata: {ownerAccountID: '111122223333'}} # no arn, and a role in 444455556666",
+  requires: RESOLUTION,
+  *find(change): Iterable<Fault> {
+    const drift = change.resource.created ? null : accountDriftOf(change, "selected");
+    if (drift === null) return;
+    const message = `the status records account ${drift.recorded} from a failed attempt, but the role is in account `
+      + drift.resolved;
+    yield { path: LABELS, message };
+  },
+};
+
+/** Yields a fault if the selected role is in a different account from the resource. */
+export function* accountDriftFaults(change: ResourceChange, consequence: string): Iterable<Fault> {
+  const drift = accountDriftOf(change, "selected");
+  if (drift === null) return;
+  const { recorded, resolved } = drift;
+  const message = `the resource is in account ${recorded} but its role is in account ${resolved}, ${consequence}`;
+  yield { path: LABELS, message };
+}
+
+/**
+ * Yields a fault if the controller's own role resolves and is in a different account from the resource. `action`
+ * describes what the controller would do.
+ */
+export function* controllerRoleFaults(change: ResourceChange, action: (account: string) => string): Iterable<Fault> {
+  const drift = accountDriftOf(change, "default");
+  if (drift === null) return;
+  const message = `the resource is in account ${drift.recorded}, but the controller ${action(drift.resolved)}`;
+  yield { path: LABELS, message };
+}
+
+/** Two account ids, quoted. */
+interface AccountDrift {
+  /** The account in the status of the resource. */
+  readonly recorded: string;
+  /** The account of the role. */
+  readonly resolved: string;
+}
+
+/** Returns the accounts if they differ for a resource with this outcome; null if they are equal or unknown. */
+function accountDriftOf({ resource, resolution }: ResourceChange, expected: Outcome): AccountDrift | null {
+  const { ownerAccountID } = resource.status;
+  const { outcome, accountID } = resolution;
+  if (outcome !== expected || ownerAccountID === null || accountID === null) return null;
+  if (accountID === ownerAccountID) return null;
+  return { recorded: quote(ownerAccountID), resolved: quote(accountID) };
+}
+
+export const ACK_10B: QuickCheck<ResourceChange> = {
+  id: "ACK-10b",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers never reconcile a resource whose desired region differs from the region in which it exists. "
+    + "They set no condition on it.",
+  fix: "keep the region in which the resource exists. "
+    + "To move the resource to another region, delete it and create it again there",
+  example: `metadata: {annotations: {${REGION_ANNOTATION}: eu-west-1}} # on a Bucket that exists in us-east-1`,
+  on: ["UPDATE"],
+  find: regionDriftFaults,
+};
+
+/** Yields a fault if the desired region is not the region in which the resource exists. */
+export function* regionDriftFaults({ inventory, resource, settings }: ResourceChange): Iterable<Fault> {
+  const { region } = resource.status;
+  const desired = desiredRegion(inventory, resource, settings);
+  if (region === null || desired === null || region === desired.value) return;
+  const expected = `its desired region is ${quote(desired.value)} (set by the ${desired.from})`;
+  yield { path: REGION, message: `the resource exists in region ${quote(region)}, but ${expected}` };
+}
