@@ -197,7 +197,7 @@ test("denies two selectors of one role with different external IDs and never pri
   };
   const webhook = withObjects(shared("a", "planted"));
   const { response, text } = await post(webhook, reviewOf(shared("b", "planted-too")));
-  const message = /^IRS-40 the selector has the same role as a but a different external-id\./;
+  const message = /^IRS-40 the selector has the same role as a, but a different external-id\./;
   const causes = [{ field: "metadata.annotations[ack-role-resolver.io/external-id]", message }];
   t.match(response, { allowed: false, status: { details: { causes } } });
   t.notMatch(text, "planted");

@@ -66,11 +66,11 @@ async function fill(cluster: Cluster): Promise<void> {
   }
 }
 
-const FAULTS = `Warning: NS-06 metadata.annotations[services.k8s.aws/team-id]: the annotation has no effect, since IAMRoleSelectors decide. Writ…
+const FAULTS = `Warning: NS-06 metadata.annotations[services.k8s.aws/team-id]: the annotation has no effect, because IAMRoleSelectors set the ro…
 The Namespace "sandbox" is invalid: 
-* metadata.annotations[services.k8s.aws/default-region]: NS-07 cn-north-1 is in partition aws-cn, and the controllers are in aws. Write a region of the controllers' partition, such as eu-west-1.
-* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint is reached by http, not https, so anyone on the way reads what is sent. Write https://HOST or https://HOST:PORT, without credentials or a query.
-* metadata.annotations[s3.services.k8s.aws/deletion-policy]: NS-09 "Delete" is no deletion policy, and is taken for retain. Write delete or retain.
+* metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.
+* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so its requests can be read on the network. Set https://HOST or https://HOST:PORT, without credentials or a query.
+* metadata.annotations[s3.services.k8s.aws/deletion-policy]: NS-09 "Delete" is not a deletion policy, so controllers treat it as retain. Set delete or retain.
 `;
 
 async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
@@ -95,7 +95,7 @@ async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
   });
 }
 
-const MOVED = `The Namespace "payments" is invalid: metadata.labels: NS-01 the new labels move 2 resources from account 111122223333 to account 444455556666: Bucket payments/archive and Bucket payments/ledger. Keep the labels that select these resources, or change the selectors first so that each resource keeps its account.
+const MOVED = `The Namespace "payments" is invalid: metadata.labels: NS-01 the new labels move 2 resources from account 111122223333 to account 444455556666: Bucket payments/archive and Bucket payments/ledger. Keep the labels that select these resources, or first change the selectors so that each resource stays in its account.
 `;
 
 async function deniesMoves(t: Test, cluster: Cluster): Promise<void> {
@@ -111,7 +111,7 @@ async function deniesMoves(t: Test, cluster: Cluster): Promise<void> {
   const dropped = await cluster.kubectl(["label", "namespace", "payments", "env-"]);
   t.match(
     dropped.stderr,
-    /NS-01 the new labels leave 2 resources of account 111122223333 to the controllers' own role: /,
+    /NS-01 the new labels leave 2 resources of account 111122223333 with the controllers' own role: /,
   );
   t.equal(
     (await cluster.kubectl(["label", "namespace", "payments", "cost=7"])).stderr,
@@ -129,8 +129,8 @@ async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
   t.equal(labelled.code, 0);
   t.equal(
     labelled.stderr,
-    `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Write a region of the control…
-Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint is reached by http, not https, so anyone on the…
+    `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Set a region of the controlle…
+Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so its requests can be re…
 `,
   );
   const worse = await cluster.kubectl([
@@ -141,7 +141,7 @@ Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint
     `${ACK}endpoint-url=http://root:secret@minio.legacy.svc:9000`,
   ]);
   t.equal(worse.code, 1);
-  t.match(worse.stderr, /NS-08 the endpoint holds credentials/);
+  t.match(worse.stderr, /NS-08 the endpoint contains credentials/);
   t.notMatch(worse.stderr, "secret");
   t.equal(
     (
@@ -189,7 +189,7 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
   t.equal(deleted.code, 0);
   t.equal(
     deleted.stderr,
-    "Warning: NS-13 metadata.name: with the namespace go 2 resources: Bucket payments/archive and Bucket payments/ledger. Leave the n…\n",
+    "Warning: NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: Bucket payments/archive and Bucket payment…\n",
   );
 
   // The test acts as the namespace controller, and as the ACK controller that removes its finalizer.

@@ -63,8 +63,8 @@ async function allowsOrdinaryChanges(t: Test, cluster: Cluster): Promise<void> {
 }
 
 const DENIAL = `The Bucket "b1" is invalid: 
-* metadata.annotations[services.k8s.aws/region]: ACK-10 "Frankfurt" is not a region. Write a region of the role's partition, such as eu-west-1, or leave the annotation out.
-* metadata.annotations[services.k8s.aws/deletion-policy]: ACK-11 "Delete" is neither delete nor retain, and reads as retain. Write delete or retain, in lower case.
+* metadata.annotations[services.k8s.aws/region]: ACK-10 "Frankfurt" is not a region. Set a region of the role's partition, such as eu-west-1, or remove the annotation.
+* metadata.annotations[services.k8s.aws/deletion-policy]: ACK-11 "Delete" is neither delete nor retain, so controllers treat it as retain. Set delete or retain, in lower case.
 `;
 
 async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
@@ -80,7 +80,7 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(conflict.code, 0);
   t.equal(
     conflict.stderr,
-    "Warning: ACK-03 metadata: 2 IAMRoleSelectors select it, and controllers stop there: gold and late. Narrow or delete all selector…\n",
+    "Warning: ACK-03 metadata: 2 IAMRoleSelectors select the resource, so controllers do not reconcile it: gold and late. Narrow or d…\n",
   );
   const resolved = await apply(bucket("b2", { labels: { tier: "gold" } }));
   t.equal(resolved.stderr, "", "labels can resolve the conflict of a resource that does not exist in AWS yet");
@@ -89,8 +89,8 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(typo.code, 0);
   t.equal(
     typo.stderr,
-    `Warning: ACK-05 metadata: No IAMRoleSelector selects it, so the controller's own role is used. Label it or its namespace so that…
-Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controllers know no such annotation. Write services.k8s.a…
+    `Warning: ACK-05 metadata: No IAMRoleSelector selects it, so the controller's own role is used. Label the resource or its namespa…
+Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controllers do not know this annotation. Set services.k8s…
 `,
   );
   const forged = await apply(
@@ -109,7 +109,7 @@ Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controlle
   t.equal(strict.code, 1);
   t.equal(
     strict.stderr,
-    `The Bucket "b5" is invalid: metadata: ACK-05b namespace strict requires a selector for each of its resources, and the controller's own role would be used. Label it so that a selector selects it, or have a selector made that does.\n`,
+    `The Bucket "b5" is invalid: metadata: ACK-05b namespace strict requires a selector, but the resource would use the controller's own role. Label the resource so that a selector selects it, or create a selector that selects it.\n`,
   );
 }
 
@@ -143,7 +143,7 @@ async function reviewsAccess(t: Test, cluster: Cluster): Promise<void> {
   t.equal(denied.status, 422);
   t.match(
     stringAt(denied.body, "message"),
-    /ACK-09 metadata: the requester may not use IAMRoleSelector silver, which selects it/,
+    /ACK-09 metadata: the requester may not use IAMRoleSelector silver, which selects the resource/,
   );
 
   const relabelled = await patch(
@@ -155,7 +155,7 @@ async function reviewsAccess(t: Test, cluster: Cluster): Promise<void> {
   t.equal(relabelled.status, 422);
   t.match(
     stringAt(relabelled.body, "message"),
-    /ACK-06 metadata\.labels: these labels move it from the role "arn:aws:iam::111122223333:role\/gold" to the role "arn:aws:iam::444455556666:role\/silver"/,
+    /ACK-06 metadata\.labels: the new labels move the resource from the role "arn:aws:iam::111122223333:role\/gold" to the role "arn:aws:iam::444455556666:role\/silver"/,
   );
   const unlabelled = await patch(cluster, buckets("team-a", "used"), { metadata: { labels: { tier: null } } }, JANE);
   t.match(stringAt(unlabelled.body, "message"), /ACK-06 .* to the controller's own role/);
@@ -215,7 +215,7 @@ async function allowsBookkeeping(t: Test, cluster: Cluster, webhook: ServerProce
   );
   t.match(
     stringAt(region.body, "message"),
-    /ACK-10b .*: it exists in region "eu-west-1", and "us-east-1" is wanted \(by the resource\)/,
+    /ACK-10b .*: the resource exists in region "eu-west-1", but its desired region is "us-east-1" \(set by the resource\)/,
   );
   const claimed = await patch(
     cluster,
@@ -237,7 +237,7 @@ async function deniesDeletions(t: Test, cluster: Cluster): Promise<void> {
   t.equal(denied.code, 1);
   t.match(
     denied.stderr,
-    /ACK-30 it is of account "111122223333", and the controller's own role, of account "777788889999", would look for it there and leave it behind\. /,
+    /ACK-30 the resource is in account "111122223333", but the controller would look for it in account "777788889999" and leave it behind\. /,
   );
   const collection = await cluster.request("DELETE", buckets("sandbox"));
   t.equal(collection.status, 422, "nor by deleting the collection");
@@ -273,7 +273,7 @@ async function allowsDeletionInTerminating(t: Test, cluster: Cluster): Promise<v
 async function deniesKindDeletion(t: Test, cluster: Cluster): Promise<void> {
   const denied = await cluster.kubectl(["delete", "crd", "buckets.s3.services.k8s.aws"]);
   t.equal(denied.code, 1);
-  t.match(denied.stderr, /ACK-34 .*would be deleted with it: Bucket /);
+  t.match(denied.stderr, /ACK-34 .* also deletes 5 resources: Bucket /);
   t.equal(
     (await cluster.kubectl(["delete", "crd", "topics.sns.services.k8s.aws"])).code,
     0,

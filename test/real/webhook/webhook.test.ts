@@ -60,9 +60,9 @@ async function validatesSelectors(t: Test, cluster: Cluster): Promise<void> {
 }
 
 const DENIAL = `The IAMRoleSelector "team-a" is invalid: 
-* spec.arn: IRS-03 "arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
-* spec.namespaceSelector.names[2]: IRS-08 "team-a" is listed already. List each namespace once, or leave names out to select every namespace.
-* spec.namespaceSelector.names[1]: IRS-09 "Team-B" is not the name of a namespace: a namespace name consists of lower-case letters, digits and '-', starting and ending with a letter or digit. Write the exact name of a namespace, or select namespaces by label with labelSelector.
+* spec.arn: IRS-03 "arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
+* spec.namespaceSelector.names[2]: IRS-08 "team-a" is already listed. List each namespace once, or remove names to select every namespace.
+* spec.namespaceSelector.names[1]: IRS-09 "Team-B" is not a valid namespace name: a namespace name must consist of lower-case letters, digits and '-', and start and end with a letter or digit. Use the exact name of a namespace, or select namespaces by label with labelSelector.
 `;
 
 async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
@@ -83,7 +83,7 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(warned.code, 0);
   t.equal(
     warned.stderr,
-    "Warning: IRS-15b spec.namespaceSelector: the part is written but empty, so it holds for everything. Fill it, or leave it out.\n",
+    "Warning: IRS-15b spec.namespaceSelector: the field is empty, so it matches everything. Set the field or remove it.\n",
   );
   await cluster.kubectl(["delete", "iamroleselector", "buckets"]);
 }
