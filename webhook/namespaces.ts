@@ -1,5 +1,5 @@
-import { IGNORED_NAMESPACES } from "../shared/decisions/carm/annotations.ts";
-import { isCheckEnabled, selectorsGainedBy } from "../shared/decisions/checks/access.ts";
+import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
+import { isCheckEnabled, newSelectorsToReview } from "../shared/decisions/checks/access.ts";
 import { NS_02 } from "../shared/decisions/checks/namespaces/labels.ts";
 import type { AccessBySelector } from "../shared/decisions/context.ts";
 import { isClusterCleanup } from "../shared/decisions/exemptions.ts";
@@ -39,6 +39,6 @@ async function accessToGained(
 ): Promise<AccessBySelector | null> {
   if (!isCheckEnabled(NS_02, settings) || operation === "DELETE") return null;
   if (reviewAccess === null) return new Map();
-  const selectors = selectorsGainedBy(namespace, oldObject, source.inventory, settings);
+  const selectors = newSelectorsToReview(namespace, oldObject, source.inventory, settings);
   return await reviewAll(reviewAccess, requester, selectors);
 }

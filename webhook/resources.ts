@@ -1,5 +1,5 @@
 import { RESOLUTION_KEYS } from "../shared/decisions/annotation-keys.ts";
-import { isCheckEnabled, selectorsInQuestion } from "../shared/decisions/checks/access.ts";
+import { isCheckEnabled, selectorsToReview } from "../shared/decisions/checks/access.ts";
 import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
 import type { AccessBySelector, DecisionSettings } from "../shared/decisions/context.ts";
 import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
@@ -135,5 +135,5 @@ async function accessToSelector(
 ): Promise<AccessBySelector | null> {
   if (!isCheckEnabled(ACK_09, settings) || operation === "DELETE") return null;
   if (reviewAccess === null) return new Map();
-  return await reviewAll(reviewAccess, requester, selectorsInQuestion(object, source.inventory, settings));
+  return await reviewAll(reviewAccess, requester, selectorsToReview(object, source.inventory, settings));
 }

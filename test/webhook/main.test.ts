@@ -190,7 +190,8 @@ test("rejects unusable settings with an ERR_CONFIG_* error and leaves no listene
   const port = String(boundAddress(taken).port);
   await t.rejects(start({ listen: `127.0.0.1:${port}` }), {
     code: "ERR_CONFIG_PORT_IN_USE",
-    message: `--listen 127.0.0.1:${port}: the port is in use by another process; stop that process or set --listen to another address`,
+    message: `--listen 127.0.0.1:${port}: the port is in use by another process; `
+      + "stop that process or set --listen to another address",
   });
   await t.rejects(start({ healthListen: `127.0.0.1:${port}` }), {
     code: "ERR_CONFIG_PORT_IN_USE",

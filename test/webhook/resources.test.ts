@@ -94,7 +94,7 @@ test("takes the drift of a resource from its stored status, not from the submitt
     return objectAt(added, "value")["ack-role-resolver.io/reason"];
   };
   const plain = "IAMRoleSelector team-a selects it.";
-  const drift = `${plain} Drift: it exists in account 444455556666, and the role is in 111122223333.`;
+  const drift = `${plain} Drift: it exists in account 444455556666, but its role is in account 111122223333.`;
   const withStatus = { ...BUCKET, status };
   t.equal(await reasonOf(reviewOf(withStatus)), plain, "submitted at create");
   t.equal(
