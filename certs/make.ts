@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import forge from "node-forge";
 import { ResolverError } from "../shared/decisions/errors.ts";
 
-/** PEM texts: the authority's certificate for a `caBundle`, and the serving pair. */
+/** PEM texts: the CA certificate for a `caBundle`, and the serving certificate with its key. */
 export interface Certificates {
   readonly ca: string;
   readonly cert: string;
@@ -12,9 +12,9 @@ export interface Certificates {
 }
 
 export interface CertificateRequest {
-  /** DNS names and IP addresses that clients call the server by. */
+  /** The DNS names and IP addresses of the server. */
   readonly hosts: readonly string[];
-  /** Validity of both certificates, from `now`. Default 365. */
+  /** The validity of both certificates from `now`, in days. Default: 365. */
   readonly days?: number;
   readonly now: Date;
 }
@@ -27,24 +27,26 @@ interface KeyPair {
 
 const DEFAULT_DAYS = 365;
 const DAY_MS = 86_400_000;
-/** Certificates are valid a little before they are made, for clients whose clock is behind. */
+/** How long before `now` certificates become valid, for clients whose clock is slow. */
 const CLOCK_SKEW_MS = 300_000;
 const SERIAL_BYTES = 16;
-/** RFC 1123 labels, with a wildcard as the first one if any. */
+/** RFC 1123 labels. The first one can be a wildcard. */
 const DNS_NAME = /^(?=.{1,253}$)(\*\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i;
 // RFC 5280 4.2.1.6: the GeneralName choices.
 const DNS_CHOICE = 2;
 const IP_CHOICE = 7;
 
 /**
- * Makes an authority of its own and a serving certificate that it signs. The authority's key is not kept, so nothing else
- * can ever be signed by it. Throws ERR_CONFIG_INVALID naming every host that is neither a DNS name nor an IP address.
+ * Creates a CA certificate and a serving certificate signed by it. Discards the CA key, so that the CA can never sign
+ * another certificate. Rejects with ERR_CONFIG_INVALID, which lists every host that is neither a DNS name nor an IP
+ * address.
  */
 export async function makeCertificates(request: CertificateRequest): Promise<Certificates> {
   const { hosts, days = DEFAULT_DAYS, now } = request;
   checkRequest(hosts, days);
-  const validity = { notBefore: new Date(now.getTime() - CLOCK_SKEW_MS), notAfter: new Date(now.getTime() + days * DAY_MS) };
-  const [authority, server] = await Promise.all([makeKeys(), makeKeys()]);
+  const notBefore = new Date(now.getTime() - CLOCK_SKEW_MS);
+  const validity = { notBefore, notAfter: new Date(now.getTime() + days * DAY_MS) };
+  const [authority, server] = await Promise.all([generateKeys(), generateKeys()]);
   const caName = [{ name: "commonName", value: "ack-role-resolver CA" }];
   const ca = blankCertificate(authority, validity);
   ca.setSubject(caName);
@@ -55,7 +57,7 @@ export async function makeCertificates(request: CertificateRequest): Promise<Cer
     { name: "subjectKeyIdentifier" },
   ]);
   const cert = blankCertificate(server, validity);
-  // Clients read the names alone (RFC 6125, 6.4.4); a subject has room for 64 characters only.
+  // Clients ignore the subject (RFC 6125, 6.4.4), which is limited to 64 characters.
   cert.setSubject([{ name: "commonName", value: "ack-role-resolver" }]);
   cert.setIssuer(caName);
   cert.setExtensions([
@@ -65,32 +67,41 @@ export async function makeCertificates(request: CertificateRequest): Promise<Cer
     { name: "subjectAltName", altNames: hosts.map(altName) },
     { name: "authorityKeyIdentifier", keyIdentifier: ca.generateSubjectKeyIdentifier().getBytes() },
   ]);
-  return { ca: signed(ca, authority), cert: signed(cert, authority), key: server.pem };
+  return { ca: sign(ca, authority), cert: sign(cert, authority), key: server.pem };
 }
 
 function checkRequest(hosts: readonly string[], days: number): void {
   const faults = hosts
     .filter((host) => isIP(host) === 0 && !DNS_NAME.test(host))
     .map((host) => `--host ${JSON.stringify(host)}: expected a DNS name such as webhook.example.com, or an IP address`);
-  if (hosts.length === 0) faults.push("--host: at least one name or address that clients call the server by is needed");
+  if (hosts.length === 0) faults.push("--host: expected at least one DNS name or IP address of the server");
   if (!Number.isInteger(days) || days < 1) faults.push(`--days ${days}: expected a whole number of days, 1 or more`);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
 }
 
-/** Natively, off the event loop: node-forge's own generator takes seconds. */
-async function makeKeys(): Promise<KeyPair> {
+/** Generates keys with node:crypto, off the event loop: node-forge takes seconds. */
+async function generateKeys(): Promise<KeyPair> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", {
     modulusLength: 2048,
     publicKeyEncoding: { type: "spki", format: "pem" },
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
   });
-  return { publicKey: forge.pki.publicKeyFromPem(publicKey), privateKey: forge.pki.privateKeyFromPem(privateKey), pem: privateKey };
+  return {
+    publicKey: forge.pki.publicKeyFromPem(publicKey),
+    privateKey: forge.pki.privateKeyFromPem(privateKey),
+    pem: privateKey,
+  };
 }
 
-function blankCertificate(keys: KeyPair, validity: { readonly notBefore: Date; readonly notAfter: Date }): forge.pki.Certificate {
+interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+function blankCertificate(keys: KeyPair, validity: Validity): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys.publicKey;
-  // A leading 01 keeps the number positive and of a constant length.
+  // A leading 01 makes the number positive and its length constant.
   certificate.serialNumber = `01${randomBytes(SERIAL_BYTES - 1).toString("hex")}`;
   certificate.validity.notBefore = validity.notBefore;
   certificate.validity.notAfter = validity.notAfter;
@@ -101,7 +112,7 @@ function altName(host: string): { readonly type: number; readonly value?: string
   return isIP(host) === 0 ? { type: DNS_CHOICE, value: host } : { type: IP_CHOICE, ip: host };
 }
 
-function signed(certificate: forge.pki.Certificate, authority: KeyPair): string {
+function sign(certificate: forge.pki.Certificate, authority: KeyPair): string {
   certificate.sign(authority.privateKey, forge.md.sha256.create());
   return forge.pki.certificateToPem(certificate).replaceAll("\r\n", "\n");
 }

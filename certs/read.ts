@@ -4,26 +4,35 @@ import { join } from "node:path";
 import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
 import { CERTIFICATE_FILES } from "./store.ts";
 
-/** A certificate (with its chain) and its key, known to fit each other and to be valid when they were read. */
+/** A certificate with its chain, and its private key. They match, and were valid when they were read. */
 export interface ServingPair {
   readonly cert: string;
   readonly key: string;
   readonly notAfter: Date;
 }
 
-const MAKE_ONE = "`ack-role-resolver certs make --dir DIR --host NAME` makes a pair";
+const CREATE_FIX = "create a pair with `ack-role-resolver certs make --dir DIR --host NAME`";
 
 /**
- * Reads `tls.crt` and `tls.key` in `dir` and checks that they can serve at `now`. Throws a ResolverError that names the
- * file and the fix: ERR_CONFIG_TLS_MISSING, ERR_CONFIG_TLS_INVALID, ERR_CONFIG_TLS_MISMATCH.
+ * Reads `tls.crt` and `tls.key` in `dir` and checks that they can be served at `now`. Rejects with
+ * ERR_CONFIG_TLS_MISSING, ERR_CONFIG_TLS_INVALID or ERR_CONFIG_TLS_MISMATCH, with the file and the fix.
  */
 export async function readServingPair(dir: string, now: Date): Promise<ServingPair> {
   const certFile = join(dir, CERTIFICATE_FILES.cert);
   const keyFile = join(dir, CERTIFICATE_FILES.key);
   const [cert, key] = await readBoth(certFile, keyFile);
   const faults: string[] = [];
-  const certificate = parsed(() => new X509Certificate(cert), faults, `${certFile}: not a PEM certificate; ${MAKE_ONE}`);
-  const privateKey = parsed(() => createPrivateKey(key), faults, `${keyFile}: not a PEM private key without a passphrase; ${MAKE_ONE}`);
+  const parse = <T>(read: () => T, file: string, expected: string): T | null => {
+    try {
+      return read();
+    } catch {
+      // OpenSSL's message names neither the file nor the expected content, and could contain the key.
+      faults.push(`${file}: not a ${expected}; ${CREATE_FIX}`);
+      return null;
+    }
+  };
+  const certificate = parse(() => new X509Certificate(cert), certFile, "PEM certificate");
+  const privateKey = parse(() => createPrivateKey(key), keyFile, "PEM private key without a passphrase");
   if (certificate !== null) faults.push(...dateFaults(certificate, certFile, now));
   if (certificate === null || privateKey === null || faults.length > 0) throw fault("ERR_CONFIG_TLS_INVALID", faults);
   checkMatch(certificate, privateKey, { certFile, keyFile });
@@ -34,38 +43,32 @@ async function readBoth(certFile: string, keyFile: string): Promise<readonly [st
   const [cert, key] = await Promise.allSettled([readFile(certFile, "utf8"), readFile(keyFile, "utf8")]);
   if (cert.status === "fulfilled" && key.status === "fulfilled") return [cert.value, key.value];
   const faults = [[certFile, cert] as const, [keyFile, key] as const].flatMap(([file, result]) =>
-    result.status === "rejected" ? [`${file}: ${unreadable(result.reason)}; ${MAKE_ONE}`] : [],
+    result.status === "rejected" ? [`${file}: ${unreadable(result.reason)}; ${CREATE_FIX}`] : [],
   );
   throw fault("ERR_CONFIG_TLS_MISSING", faults);
 }
 
 function unreadable(reason: unknown): string {
   const code = reason instanceof Error && "code" in reason ? reason.code : "";
-  if (code === "ENOENT") return "there is no such file";
-  return code === "EACCES" ? "this user may not read it" : "cannot be read";
-}
-
-function parsed<T extends X509Certificate | KeyObject>(parse: () => T, faults: string[], message: string): T | null {
-  try {
-    return parse();
-  } catch {
-    // OpenSSL's own message names neither the file nor what was expected, and could quote the key.
-    faults.push(message);
-    return null;
-  }
+  if (code === "ENOENT") return "no such file";
+  return code === "EACCES" ? "permission denied" : "cannot be read";
 }
 
 function dateFaults({ validFromDate, validToDate }: X509Certificate, file: string, now: Date): string[] {
-  if (now >= validToDate) return [`${file}: expired at ${validToDate.toISOString()}; ${MAKE_ONE}`];
+  if (now >= validToDate) return [`${file}: expired at ${validToDate.toISOString()}; ${CREATE_FIX}`];
   if (now >= validFromDate) return [];
   return [`${file}: not valid before ${validFromDate.toISOString()}; check this machine's clock`];
 }
 
-function checkMatch(certificate: X509Certificate, privateKey: KeyObject, files: { certFile: string; keyFile: string }): void {
+interface PairFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+function checkMatch(certificate: X509Certificate, privateKey: KeyObject, { certFile, keyFile }: PairFiles): void {
   if (certificate.checkPrivateKey(privateKey)) return;
-  throw fault("ERR_CONFIG_TLS_MISMATCH", [
-    `${files.keyFile}: not the private key of the certificate in ${files.certFile}; put both files of one pair there, or ${MAKE_ONE}`,
-  ]);
+  const problem = `${keyFile}: not the private key of the certificate in ${certFile}`;
+  throw fault("ERR_CONFIG_TLS_MISMATCH", [`${problem}; store both files of one pair, or ${CREATE_FIX}`]);
 }
 
 function fault(code: ErrorCode, faults: readonly string[]): ResolverError {

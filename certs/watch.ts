@@ -3,22 +3,22 @@ import { readServingPair, type ServingPair } from "./read.ts";
 
 export interface CertificateWatchOptions {
   readonly dir: string;
-  /** The pair that is served already. */
+  /** The pair that is already served. */
   readonly current: ServingPair;
   readonly now: () => Date;
-  /** Called with each new good pair. May throw, which counts as a fault of the pair. */
+  /** Called with each new valid pair. If it throws, the error is a fault of the pair. */
   readonly onPair: (pair: ServingPair) => void;
-  /** Called once for each new fault; the pair before it stays in use. */
+  /** Called once for each new fault. The current pair remains in use. */
   readonly onFault: (fault: Error) => void;
 }
 
 const POLL_MS = 10_000;
-/** A pair is two files: reading a moment after an event finds both written, and raises no false alarm between them. */
+/** The delay from an event to the read, so that both files of a pair are written. */
 const SETTLE_MS = 200;
 
 /**
- * Watches a folder of certificates by events and by polling, since either alone misses changes: a kubelet swaps a
- * projected Secret by its `..data` symlink, and some file systems send no events.
+ * Watches a certificate folder with file events and by polling, because either alone misses changes: a kubelet swaps a
+ * projected Secret by its `..data` symbolic link, and some file systems send no events.
  */
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
@@ -40,13 +40,13 @@ export class CertificateWatch {
       this.#watcher = watch(this.#options.dir, { persistent: false }, () => this.#settle());
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
-      // Out of inotify watches, or none on this file system: polling goes on.
+      // No inotify watch is available, or the file system has no events. Polling continues.
     }
   }
 
-  /** Reads the folder now. Checks run one after another, so that an older reading never overtakes a newer one. */
+  /** Reads the folder now. Checks are sequential, so that an older result cannot replace a newer one. */
   check(): Promise<void> {
-    this.#checking = this.#checking.then(() => this.#readAndPass());
+    this.#checking = this.#checking.then(() => this.#reload());
     return this.#checking;
   }
 
@@ -60,7 +60,7 @@ export class CertificateWatch {
     this.#settling = setTimeout(() => void this.check(), SETTLE_MS).unref();
   }
 
-  async #readAndPass(): Promise<void> {
+  async #reload(): Promise<void> {
     const { dir, now, onPair, onFault } = this.#options;
     try {
       const pair = await readServingPair(dir, now());

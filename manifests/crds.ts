@@ -6,7 +6,7 @@ import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/ki
 import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/decisions/selectors/schema.ts";
 import { labelsOf } from "./naming.ts";
 
-/** A rule in CEL that the API server applies to a value of the schema that carries it. */
+/** A CEL rule of a schema. The API server applies it to each value of that schema. */
 export interface ValidationRule {
   readonly rule: string;
   readonly message: string;
@@ -14,7 +14,7 @@ export interface ValidationRule {
   readonly reason: "FieldValueInvalid" | "FieldValueForbidden";
 }
 
-/** A structural schema as a CustomResourceDefinition carries it. */
+/** A structural schema in a CustomResourceDefinition. */
 export interface CRDSchema extends Omit<StructuralSchema, "properties" | "additionalProperties" | "items"> {
   readonly nullable?: boolean;
   readonly properties?: Readonly<Record<string, CRDSchema>>;
@@ -26,41 +26,48 @@ export interface CRDSchema extends Omit<StructuralSchema, "properties" | "additi
 type Overlay = Pick<CRDSchema, "nullable" | "x-kubernetes-validations">;
 
 /**
- * A role once set stays. The rule stands on the object, not on the field, where a transition rule is skipped when the field
- * or all of `spec` is taken away, so that a first update could remove the role and a second one set another.
+ * A role cannot change once it is set. The rule is on the object, because a transition rule on the field is skipped
+ * when the field or `spec` is removed: a first update could then remove the role, and a second one set another.
  */
 const ROLE_STAYS: ValidationRule = {
-  rule: "!has(oldSelf.spec) || !has(oldSelf.spec.arn) || (has(self.spec) && has(self.spec.arn) && self.spec.arn == oldSelf.spec.arn)",
+  rule: "!has(oldSelf.spec) || !has(oldSelf.spec.arn) || "
+    + "(has(self.spec) && has(self.spec.arn) && self.spec.arn == oldSelf.spec.arn)",
   fieldPath: ".spec.arn",
   reason: "FieldValueInvalid",
-  message: "the role of an IAMRoleSelector cannot be changed or removed, since resources that exist in its account would be left behind there. "
-    + "Create a selector of another name for the new role, and delete this one when nothing needs it.",
+  message: "the role of an IAMRoleSelector cannot be changed or removed: resources that exist in its account would be "
+    + "orphaned. Create a selector with another name for the new role, and delete this one when no resource needs it.",
 };
 
 const NO_API_VERSION: ValidationRule = {
   rule: "!has(self.apiVersion)",
   fieldPath: ".apiVersion",
   reason: "FieldValueForbidden",
-  message: `${IRS_12.id} apiVersion is not stored, since controllers do not read it. Instead of apiVersion: s3.services.k8s.aws/v1alpha1 `
-    + "write group: s3.services.k8s.aws and version: v1alpha1. The webhook's /mutate/iamroleselectors rewrites GROUP/VERSION by itself, "
-    + "where neither group nor version stands beside it: if it did not, see that it is installed.",
+  message: `${IRS_12.id} apiVersion is not stored, because controllers do not read it. `
+    + "Write group: s3.services.k8s.aws and version: v1alpha1 instead of apiVersion: s3.services.k8s.aws/v1alpha1. "
+    + "The webhook path /mutate/iamroleselectors rewrites an apiVersion without group and version: "
+    + "if it did not, check that it is installed.",
 };
 
 const NO_EXPRESSIONS: ValidationRule = {
   rule: "self.size() == 0",
   reason: "FieldValueForbidden",
-  message: `${IRS_35.id} shipped ACK controllers drop matchExpressions and would select more than is written. Say the same with matchLabels, `
-    + "or install the CRD of ack-role-resolver manifests crds --runtime extended if no shipped controller reads this selector.",
+  message: `${IRS_35.id} shipped ACK controllers drop matchExpressions and would select more than intended. `
+    + "Use matchLabels. If no shipped controller reads this selector, "
+    + "install the CRD of ack-role-resolver manifests crds --runtime extended instead.",
 };
 
-/** As much of a CustomResourceDefinition as ours has. */
+interface SelectorNames extends Readonly<Record<"kind" | "listKind" | "plural" | "singular", string>> {
+  readonly categories: readonly string[];
+}
+
+/** The fields of the CustomResourceDefinition that this project sets. */
 export interface SelectorCRD {
   readonly apiVersion: "apiextensions.k8s.io/v1";
   readonly kind: "CustomResourceDefinition";
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
   readonly spec: {
     readonly group: string;
-    readonly names: Readonly<Record<"kind" | "listKind" | "plural" | "singular", string>> & { readonly categories: readonly string[] };
+    readonly names: SelectorNames;
     readonly scope: "Cluster";
     readonly versions: readonly SelectorVersion[];
   };
@@ -72,23 +79,23 @@ export interface SelectorVersion {
   readonly storage: boolean;
   readonly schema: { readonly openAPIV3Schema: CRDSchema };
   readonly subresources: { readonly status: object };
-  readonly additionalPrinterColumns: readonly { readonly name: string; readonly type: string; readonly jsonPath: string }[];
+  readonly additionalPrinterColumns: readonly Readonly<Record<"name" | "type" | "jsonPath", string>>[];
 }
 
 /**
- * `team:` without a value is null in YAML. The API server drops nulls before any webhook sees them, which would turn a label that
- * must match into none: so null is let in to be seen, and refused.
+ * `team:` without a value is null in YAML. The API server drops nulls before a webhook sees them, so that the selector
+ * would select more than intended. The schema therefore allows null, and this rule rejects it.
  */
 const NO_NULL_LABEL: Overlay = {
   "x-kubernetes-validations": [{
     rule: "self.all(key, dyn(self[key]) != null)",
     reason: "FieldValueInvalid",
-    message: `${IRS_00.id} a label has no value, only null, and would be dropped, so that more is selected than is written. `
-      + 'Write the value after the colon, or "" for the empty one.',
+    message: `${IRS_00.id} a label value is null and would be dropped, so that more is selected than intended. `
+      + 'Write the value after the colon, or "" for an empty value.',
   }],
 };
 
-/** What is laid over the schema of `spec`, by place: `.name` a field, `[]` the elements of a list, `{}` the values of a map. */
+/** Additions to the schema of `spec` by path: `.name` is a field, `[]` list elements, `{}` map values. */
 const ALWAYS: Readonly<Record<string, Overlay>> = {
   ".resourceTypeSelector[]": { "x-kubernetes-validations": [NO_API_VERSION] },
   ".namespaceSelector.labelSelector.matchLabels": NO_NULL_LABEL,
@@ -106,9 +113,11 @@ const OVERLAYS: Readonly<Record<Runtime, Readonly<Record<string, Overlay>>>> = {
   extended: ALWAYS,
 };
 
-function overlaid(schema: StructuralSchema, overlays: Readonly<Record<string, Overlay>>, path = ""): CRDSchema {
+function withOverlays(
+  schema: StructuralSchema, overlays: Readonly<Record<string, Overlay>>, path = "",
+): CRDSchema {
   const { properties, additionalProperties, items, ...rest } = schema;
-  const at = (child: StructuralSchema, step: string): CRDSchema => overlaid(child, overlays, `${path}${step}`);
+  const at = (child: StructuralSchema, step: string): CRDSchema => withOverlays(child, overlays, `${path}${step}`);
   return {
     ...rest,
     ...(properties === undefined ? {} : { properties: mapValues(properties, (child, name) => at(child, `.${name}`)) }),
@@ -123,8 +132,8 @@ function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A, ke
 }
 
 /**
- * The CustomResourceDefinition of IAMRoleSelector: types alone and nothing required, so that one answer of the webhook can
- * name every fault. What the rules refuse must not be stored even while no webhook runs, since controllers would not see it.
+ * Returns the CustomResourceDefinition of IAMRoleSelector. Its schema has types only and requires no field, so that one
+ * response of the webhook reports every fault. The rules reject what must not be stored even without the webhook.
  */
 export function iamRoleSelectorCRD(runtime: Runtime): SelectorCRD {
   const singular = SELECTOR_KIND.toLowerCase();
@@ -147,7 +156,7 @@ function version(runtime: Runtime): SelectorVersion {
     name: "v1alpha1",
     served: true,
     storage: true,
-    schema: { openAPIV3Schema: wholeSchema(runtime) },
+    schema: { openAPIV3Schema: objectSchema(runtime) },
     subresources: { status: {} },
     additionalPrinterColumns: [
       { name: "Role ARN", type: "string", jsonPath: ".spec.arn" },
@@ -156,16 +165,16 @@ function version(runtime: Runtime): SelectorVersion {
   };
 }
 
-function wholeSchema(runtime: Runtime): CRDSchema {
+function objectSchema(runtime: Runtime): CRDSchema {
   return {
     type: "object",
-    description: "The IAM role that ACK controllers manage the selected resources with.",
+    description: "The IAM role with which ACK controllers manage the selected resources.",
     properties: {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: overlaid(SELECTOR_SPEC_SCHEMA, OVERLAYS[runtime]),
-      status: { type: "object", description: "Nothing writes it; it is there because the controllers' own definition has it." },
+      spec: withOverlays(SELECTOR_SPEC_SCHEMA, OVERLAYS[runtime]),
+      status: { type: "object", description: "Unused. The CustomResourceDefinition of ACK has this field." },
     },
     "x-kubernetes-validations": [ROLE_STAYS],
   };

@@ -1,5 +1,6 @@
 import type {
-  V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding, V1ServiceAccount,
+  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding,
+  V1ServiceAccount,
 } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
 import { knownGroups } from "../shared/decisions/kubernetes/ack-groups.ts";
@@ -9,10 +10,10 @@ import { ACCESS_REVIEWS_ROLE, labelsOf, MAPS_ROLE, READER_ROLE, RESOURCES_ROLE, 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
-/** Nothing is ever written, and no Secret is read. */
+/** Read-only. No role includes Secrets. */
 const READ = ["get", "list", "watch"];
 
-/** What every inventory is made of, a sidecar's too. */
+/** The kinds of every inventory, including a sidecar's. */
 const INVENTORY: readonly V1PolicyRule[] = [
   { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: READ },
   { apiGroups: [""], resources: ["namespaces"], verbs: READ },
@@ -33,14 +34,15 @@ export function readerRole(): V1ClusterRole {
 }
 
 /**
- * The AWS resources of every service. RBAC has no pattern for groups, so each is named; their kinds are not, since a controller's next
- * release brings kinds that nobody knows today (docs/decisions/0007-rights-to-read-resources.md).
+ * Returns the role to read the resources of every ACK group. RBAC has no wildcard for part of a group, so each group is
+ * listed. Kinds are not listed, because new controller releases add kinds
+ * (docs/decisions/0007-rights-to-read-resources.md).
  */
 export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
   return clusterRole(RESOURCES_ROLE, [{ apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: READ }]);
 }
 
-/** The two CARM maps. A list or watch by `metadata.name` is allowed by that name alone. */
+/** Returns the role to read the two CARM maps. resourceNames also allows a list or watch by `metadata.name`. */
 export function mapsRole(ackSystemNamespace: string): V1Role {
   return {
     apiVersion: RBAC_VERSION,
@@ -50,9 +52,10 @@ export function mapsRole(ackSystemNamespace: string): V1Role {
   };
 }
 
-/** To ask who may `use` a selector, which is all that the right to make access reviews gives. */
+/** Returns the role to create SubjectAccessReviews, with which the webhook checks the verb `use` on selectors. */
 export function accessReviewsRole(): V1ClusterRole {
-  return clusterRole(ACCESS_REVIEWS_ROLE, [{ apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] }]);
+  const rule = { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] };
+  return clusterRole(ACCESS_REVIEWS_ROLE, [rule]);
 }
 
 export function accessReviewsBinding(namespace: string): V1ClusterRoleBinding {
@@ -78,7 +81,8 @@ export function mapsBinding(namespace: string, ackSystemNamespace: string): V1Ro
 }
 
 function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1ClusterRole {
-  return { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata: { name, labels: labelsOf("webhook") }, rules: [...rules] };
+  const metadata = { name, labels: labelsOf("webhook") };
+  return { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata, rules: [...rules] };
 }
 
 function clusterBinding(name: string, role: string, namespace: string): V1ClusterRoleBinding {
@@ -91,6 +95,6 @@ function clusterBinding(name: string, role: string, namespace: string): V1Cluste
   };
 }
 
-function webhookAccount(namespace: string): { readonly kind: string; readonly name: string; readonly namespace: string } {
+function webhookAccount(namespace: string): RbacV1Subject {
   return { kind: "ServiceAccount", name: WEBHOOK.serviceAccount, namespace };
 }

@@ -15,9 +15,9 @@ export const MANIFEST_PARTS = ["crds", "rbac", "webhooks", "all"] as const;
 export type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
 export interface ManifestOptions extends WebhookOptions {
-  /** Which selectors the CRD may store: those that shipped controllers understand, or all that is documented. */
+  /** Whether the CRD stores only selectors that shipped controllers support, or every documented one. */
   readonly runtime: Runtime;
-  /** Whether the webhook is to ask who may `use` a selector, as `--check ACK-09=deny` has it do. */
+  /** Whether the webhook may create SubjectAccessReviews, which `--check ACK-09=deny` needs. */
   readonly accessReviews: boolean;
 }
 
@@ -25,12 +25,12 @@ export function isManifestPart(text: string): text is ManifestPart {
   return (MANIFEST_PARTS as readonly string[]).includes(text);
 }
 
-/** The install manifests as multi-document YAML. Throws ERR_CONFIG_INVALID, naming every option that cannot be. */
+/** Returns the install manifests as multi-document YAML. Throws ERR_CONFIG_INVALID with every invalid option. */
 export function renderManifests(part: ManifestPart, options: ManifestOptions): string {
   return renderYAML(manifestObjects(part, options));
 }
 
-/** The objects themselves, in an order in which they can be applied: webhooks last, since they hold up writes once they are there. */
+/** Returns the objects in the order to apply them. Webhooks are last, because they intercept later writes. */
 export function manifestObjects(part: ManifestPart, options: ManifestOptions): readonly object[] {
   const faults = optionFaults(options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
@@ -50,13 +50,18 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 
 function optionFaults({ namespace, ackSystemNamespace, extraGroups }: ManifestOptions): string[] {
   const named = { "--namespace": namespace, "--ack-system-namespace": ackSystemNamespace };
-  const ofNamespace = Object.entries(named).flatMap(([flag, name]) => namespaceNameFaults(name).map((fault) => `${flag} ${quote(name)}: ${fault}`));
+  const ofNamespace = Object.entries(named).flatMap(([flag, name]) => (
+    namespaceNameFaults(name).map((fault) => `${flag} ${quote(name)}: ${fault}`)
+  ));
   const ofGroups = extraGroups.filter((group) => !isACKGroup(group))
-    .map((group) => `--extra-groups ${quote(group)}: no ACK group; expected one that ends in .services.k8s.aws`);
+    .map((group) => `--extra-groups ${quote(group)}: not an ACK group; expected a name that ends in .services.k8s.aws`);
   return [...ofNamespace, ...ofGroups];
 }
 
-/** Written so that readers of YAML 1.1, kubectl among them, and of 1.2 read the same: what either could take for another type is quoted. */
+/**
+ * Returns YAML that parsers of YAML 1.1 (such as kubectl) and 1.2 read alike. Quotes strings that look like other
+ * types.
+ */
 export function renderYAML(objects: readonly object[]): string {
   const options = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
   return objects.map((object) => `---\n${stringify(object, options)}`).join("");

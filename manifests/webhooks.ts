@@ -9,30 +9,36 @@ import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { labelsOf, WEBHOOK } from "./naming.ts";
 
-/** How the API server reaches the webhook, and for which objects. */
+/** How the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {
-  /** The namespace of the Service; its own objects, like kube-system's, are never held up. */
+  /** The namespace of the Service. Like kube-system, it is exempt from the resource webhooks. */
   readonly namespace: string;
-  /** `https://HOST:PORT` of a webhook outside the cluster, in place of the Service; null for the Service. */
+  /** `https://HOST:PORT` of a webhook outside the cluster; null for the Service. */
   readonly url: string | null;
-  /** Where the CARM maps are. It has to be there: it holds the controllers, so it is not made here. */
+  /** The existing namespace of the controllers and the CARM maps. The manifests do not create it. */
   readonly ackSystemNamespace: string;
-  /** PEM of the CAs that its certificate is believed by; null when something else puts them in. */
+  /** PEM certificates of the CAs that the API server trusts; null if another tool injects them. */
   readonly caBundle: string | null;
-  /** ACK groups beside the known ones. */
+  /** ACK groups besides the known ones. */
   readonly extraGroups: readonly string[];
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
 
-/** The longest that a write of anybody may wait for us: the decisions take well under a millisecond. */
+/** Limits how long the webhook delays a write. A decision takes under a millisecond. */
 const TIMEOUT_SECONDS = 3;
 
 const CREATE_AND_UPDATE = ["CREATE", "UPDATE"];
 const EVERY_WRITE = [...CREATE_AND_UPDATE, "DELETE"];
 
 function selectors(operations: string[]): V1RuleWithOperations {
-  return { apiGroups: [SELECTOR_GROUP], apiVersions: ["v1alpha1"], resources: ["iamroleselectors"], operations, scope: "Cluster" };
+  return {
+    apiGroups: [SELECTOR_GROUP],
+    apiVersions: ["v1alpha1"],
+    resources: ["iamroleselectors"],
+    operations,
+    scope: "Cluster",
+  };
 }
 
 const DEFINITIONS: V1RuleWithOperations = {
@@ -44,9 +50,8 @@ const DEFINITIONS: V1RuleWithOperations = {
 };
 
 /**
- * An object on its way out only waits for its finalizers, and must not wait for us besides: the server skips it too, but can
- * only while it runs. It cannot fail, which under `Ignore` would skip the webhook unseen: at CREATE there is no old object, and
- * a stored one has metadata.
+ * An object that is being deleted waits only for its finalizers, and must not depend on the webhook. The condition
+ * cannot fail, which would skip the webhook under `Ignore`: CREATE has no old object, and a stored object has metadata.
  */
 const NOT_BEING_DELETED = {
   name: "not-being-deleted",
@@ -54,31 +59,34 @@ const NOT_BEING_DELETED = {
 };
 
 /**
- * No other definition waits for us. By the old object and not by `request.name`, which is empty where a collection is deleted;
- * what is stored has a name, so it cannot fail either.
+ * Matches the definition of IAMRoleSelector only. Reads the old object, because `request.name` is empty when a
+ * collection is deleted. The condition cannot fail: a stored object has a name.
  */
 const IS_DEFINITION_OF_SELECTORS = {
   name: "is-definition-of-selectors",
   expression: `oldObject != null && oldObject.metadata.name == "iamroleselectors.${SELECTOR_GROUP}"`,
 };
 
-/** Only those of ACK resources wait for us; what is stored has a group, so it cannot fail either. */
+/** Matches the definitions of ACK resources only. The condition cannot fail: a stored definition has a group. */
 const IS_DEFINITION_OF_RESOURCES = {
   name: "is-definition-of-resources",
   expression: `oldObject != null && oldObject.spec.group.endsWith(".${SELECTOR_GROUP}")`,
 };
 
 /**
- * No other ConfigMap waits for us. The only condition, and one that cannot fail, since under `Fail` a failure would hold up them all.
- * By the objects and not by `request.name`, which is absent where the name is generated or a collection is deleted.
+ * Matches the CARM maps only. It is the only condition and cannot fail: under `Fail`, a failed condition would reject
+ * every ConfigMap. Reads the objects, because `request.name` is absent for a generated name or a deleted collection.
  */
 const IS_CARM_MAP = {
   name: "is-carm-map",
-  expression: `[object, oldObject].exists(one, one != null && has(one.metadata.name) && one.metadata.name in ["${ACCOUNT_MAP}", "${TEAM_MAP}"])`,
+  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
+    + `one.metadata.name in ["${ACCOUNT_MAP}", "${TEAM_MAP}"])`,
 };
 
-/** What each of our webhooks has in common. */
-function webhook(path: string, failurePolicy: "Fail" | "Ignore", options: WebhookOptions): Omit<V1ValidatingWebhook, "rules"> {
+/** Returns the settings that all webhooks share. */
+function webhook(
+  path: string, failurePolicy: "Fail" | "Ignore", options: WebhookOptions,
+): Omit<V1ValidatingWebhook, "rules"> {
   return {
     // /mutate/resources -> resources.mutate.ack-role-resolver.io
     name: [...path.split("/").slice(1).toReversed(), WEBHOOK.domain].join("."),
@@ -103,17 +111,18 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
   const ofSelectors: V1MutatingWebhook = {
     ...webhook("/mutate/iamroleselectors", "Fail", options),
     rules: [selectors(CREATE_AND_UPDATE)],
-    // Another webhook may change the object after us: look again then.
+    // Runs again if another webhook changes the object afterwards.
     reinvocationPolicy: "IfNeeded",
   };
   const resources: V1MutatingWebhook = {
     ...webhook("/mutate/resources", "Ignore", options),
     rules: [ackResources(options.extraGroups, CREATE_AND_UPDATE)],
-    namespaceSelector: otherNamespaces(options),
+    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
     reinvocationPolicy: "IfNeeded",
   };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
-  return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks: [ofSelectors, resources] };
+  const webhooks = [ofSelectors, resources];
+  return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks };
 }
 
 export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhookConfiguration {
@@ -121,7 +130,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     ...webhook("/validate/iamroleselectors", "Fail", options),
     rules: [selectors(EVERY_WRITE)],
   };
-  // A webhook of its own, since its condition holds for all rules of one.
+  // A separate webhook, because a match condition applies to all rules of a webhook.
   const definition: V1ValidatingWebhook = {
     ...webhook("/validate/iamroleselectors", "Fail", options),
     name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
@@ -131,7 +140,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   const resources: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
     rules: [ackResources(options.extraGroups, EVERY_WRITE)],
-    namespaceSelector: otherNamespaces(options),
+    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
   };
   const definitions: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
@@ -144,30 +153,38 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }
 
-/** The cluster's own namespaces and ours are left alone: who could not write those could not mend anything. */
+/** Exempts the system namespaces and the webhook's own, so that a faulty webhook cannot block its repair. */
 function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/namespaces", "Ignore", options),
-    rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: EVERY_WRITE, scope: "Cluster" }],
-    namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: [...new Set([...IGNORED_NAMESPACES, options.namespace])] }] },
+    rules: [
+      { apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: EVERY_WRITE, scope: "Cluster" },
+    ],
+    namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, options.namespace])]),
   };
 }
 
 function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/configmaps", "Fail", options),
-    rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: EVERY_WRITE, scope: "Namespaced" }],
-    namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.ackSystemNamespace] }] },
+    rules: [
+      { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: EVERY_WRITE, scope: "Namespaced" },
+    ],
+    namespaceSelector: {
+      matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.ackSystemNamespace] }],
+    },
     matchConditions: [IS_CARM_MAP],
   };
 }
 
-/** All but kube-system and our own. */
-function otherNamespaces({ namespace }: WebhookOptions): V1LabelSelector {
-  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: ["kube-system", namespace] }] };
+function exceptNamespaces(values: string[]): V1LabelSelector {
+  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values }] };
 }
 
-/** A rule takes whole names of groups or `*`, no suffix. `*` of the resources leaves subresources out, status among them. */
+/**
+ * Lists complete group names, because a rule cannot match a suffix. The resource `*` excludes subresources such as
+ * status.
+ */
 function ackResources(extraGroups: readonly string[], operations: string[]): V1RuleWithOperations {
   return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations, scope: "Namespaced" };
 }

@@ -7,32 +7,34 @@ import { boundAddress } from "../../shared/server/listen-address.ts";
 
 const now = new Date("2026-03-01T12:00:00Z");
 
-test("the serving certificate names every host, is signed by the authority and fits its key", async (t) => {
-  const { ca, cert, key } = await makeCertificates({ hosts: ["webhook.ack.svc", "*.example.com", "127.0.0.1", "::1"], days: 7, now });
+test("creates a serving certificate for every host, signed by the CA, with a matching key", async (t) => {
+  const hosts = ["webhook.ack.svc", "*.example.com", "127.0.0.1", "::1"];
+  const { ca, cert, key } = await makeCertificates({ hosts, days: 7, now });
   const authority = new X509Certificate(ca);
   const certificate = new X509Certificate(cert);
-  t.equal(certificate.subjectAltName, "DNS:webhook.ack.svc, DNS:*.example.com, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1");
+  const addresses = "IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1";
+  t.equal(certificate.subjectAltName, `DNS:webhook.ack.svc, DNS:*.example.com, ${addresses}`);
   t.equal(certificate.validToDate.toISOString(), "2026-03-08T12:00:00.000Z");
   t.equal(certificate.validFromDate.toISOString(), "2026-03-01T11:55:00.000Z");
   t.equal(certificate.ca, false);
   t.equal(authority.ca, true);
-  t.same(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1"], "serverAuth and nothing else");
+  t.same(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1"], "serverAuth only");
   t.ok(certificate.verify(authority.publicKey));
   t.ok(certificate.checkIssued(authority));
   t.ok(certificate.checkPrivateKey(createPrivateKey(key)));
-  t.notOk(authority.checkPrivateKey(createPrivateKey(key)), "the authority's key is not the serving key");
+  t.notOk(authority.checkPrivateKey(createPrivateKey(key)), "the CA and the serving certificate have different keys");
   t.equal(createPrivateKey(key).asymmetricKeyDetails?.modulusLength, 2048);
 });
 
-test("two runs share nothing", async (t) => {
+test("creates different keys and serial numbers in each run", async (t) => {
   const [a, b] = await Promise.all([makeCertificates({ hosts: ["a"], now }), makeCertificates({ hosts: ["a"], now })]);
   t.not(a.key, b.key);
   t.not(new X509Certificate(a.cert).serialNumber, new X509Certificate(b.cert).serialNumber);
-  t.equal(new X509Certificate(a.cert).validToDate.toISOString(), "2027-03-01T12:00:00.000Z", "365 days unless said");
+  t.equal(new X509Certificate(a.cert).validToDate.toISOString(), "2027-03-01T12:00:00.000Z", "the default is 365 days");
   t.notOk(new X509Certificate(a.cert).verify(new X509Certificate(b.ca).publicKey));
 });
 
-test("a TLS client that trusts the authority alone accepts the names in it and no other", async (t) => {
+test("a TLS client that trusts the CA accepts only the names in the certificate", async (t) => {
   const { ca, cert, key } = await makeCertificates({ hosts: ["localhost", "127.0.0.1"], now: new Date() });
   const server = createServer({ cert, key }, (socket) => socket.end()).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -48,7 +50,7 @@ test("a TLS client that trusts the authority alone accepts the names in it and n
   await t.rejects(handshake("other.example.com"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
 });
 
-test("every bad host is named at once", async (t) => {
+test("rejects every invalid host in one error", async (t) => {
   await t.rejects(makeCertificates({ hosts: ["fine", "not fine", "a..b", "-x", ""], days: 0, now }), {
     code: "ERR_CONFIG_INVALID",
     message: [
@@ -60,6 +62,6 @@ test("every bad host is named at once", async (t) => {
     ].join("\n"),
   });
   await t.rejects(makeCertificates({ hosts: [], now }), {
-    message: "--host: at least one name or address that clients call the server by is needed",
+    message: "--host: expected at least one DNS name or IP address of the server",
   });
 });

@@ -5,9 +5,9 @@ import { makePairs } from "./pairs.ts";
 
 const [pair, other] = await makePairs();
 const now = new Date();
-const hint = "`ack-role-resolver certs make --dir DIR --host NAME` makes a pair";
+const fix = "create a pair with `ack-role-resolver certs make --dir DIR --host NAME`";
 
-test("a good pair is read with the end of its validity", async (t) => {
+test("reads a valid pair with its expiry", async (t) => {
   const dir = t.testdir({ "tls.crt": pair.cert, "tls.key": pair.key });
   const read = await readServingPair(dir, now);
   t.equal(read.cert, pair.cert);
@@ -15,48 +15,50 @@ test("a good pair is read with the end of its validity", async (t) => {
   t.ok(Math.abs(read.notAfter.getTime() - now.getTime() - 30 * 86_400_000) < 60_000);
 });
 
-test("files that are absent are all named", async (t) => {
+test("rejects missing files, and names each of them", async (t) => {
   const dir = t.testdir({});
   await t.rejects(readServingPair(dir, now), {
     code: "ERR_CONFIG_TLS_MISSING",
-    message: `${join(dir, "tls.crt")}: there is no such file; ${hint}\n${join(dir, "tls.key")}: there is no such file; ${hint}`,
+    message: `${join(dir, "tls.crt")}: no such file; ${fix}\n${join(dir, "tls.key")}: no such file; ${fix}`,
   });
   const half = t.testdir({ "tls.crt": pair.cert, "tls.key": {} });
   await t.rejects(readServingPair(half, now), {
     code: "ERR_CONFIG_TLS_MISSING",
-    message: `${join(half, "tls.key")}: cannot be read; ${hint}`,
+    message: `${join(half, "tls.key")}: cannot be read; ${fix}`,
   });
 });
 
-test("a key of another pair is a mismatch", async (t) => {
+test("rejects the key of another pair", async (t) => {
   const dir = t.testdir({ "tls.crt": pair.cert, "tls.key": other.key });
   await t.rejects(readServingPair(dir, now), {
     code: "ERR_CONFIG_TLS_MISMATCH",
     message:
       `${join(dir, "tls.key")}: not the private key of the certificate in ${join(dir, "tls.crt")}; ` +
-      `put both files of one pair there, or ${hint}`,
+      `store both files of one pair, or ${fix}`,
   });
 });
 
-test("what is not PEM is named, file by file, and never quoted", async (t) => {
+test("rejects each file that is not PEM, without quoting its content", async (t) => {
   const dir = t.testdir({ "tls.crt": "planted-secret", "tls.key": "planted-secret" });
   const error = await readServingPair(dir, now).catch((fault: unknown) => fault);
   t.match(error, {
     code: "ERR_CONFIG_TLS_INVALID",
     message:
-      `${join(dir, "tls.crt")}: not a PEM certificate; ${hint}\n` +
-      `${join(dir, "tls.key")}: not a PEM private key without a passphrase; ${hint}`,
+      `${join(dir, "tls.crt")}: not a PEM certificate; ${fix}\n` +
+      `${join(dir, "tls.key")}: not a PEM private key without a passphrase; ${fix}`,
   });
   t.notMatch(String(error), "planted-secret");
 });
 
-test("outside its validity a pair does not serve; a second inside it does", async (t) => {
+test("rejects a pair outside its validity, and accepts it one second before its expiry", async (t) => {
   const dir = t.testdir({ "tls.crt": pair.cert, "tls.key": pair.key });
   const { notAfter } = await readServingPair(dir, now);
   t.ok(await readServingPair(dir, new Date(notAfter.getTime() - 1000)));
   await t.rejects(readServingPair(dir, notAfter), {
     code: "ERR_CONFIG_TLS_INVALID",
-    message: `${join(dir, "tls.crt")}: expired at ${notAfter.toISOString()}; ${hint}`,
+    message: `${join(dir, "tls.crt")}: expired at ${notAfter.toISOString()}; ${fix}`,
   });
-  await t.rejects(readServingPair(dir, new Date(0)), { code: "ERR_CONFIG_TLS_INVALID", message: /not valid before .*; check this machine's clock$/ });
+  await t.rejects(readServingPair(dir, new Date(0)), {
+    code: "ERR_CONFIG_TLS_INVALID", message: /not valid before .*; check this machine's clock$/,
+  });
 });

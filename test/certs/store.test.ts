@@ -8,32 +8,34 @@ const second = { ca: "ca 2", cert: "cert 2", key: "key 2" };
 
 async function contents(dir: string): Promise<Record<string, string>> {
   const names = (await readdir(dir)).toSorted();
-  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readFile(join(dir, name), "utf8")] as const)));
+  const read = async (name: string): Promise<[string, string]> => [name, await readFile(join(dir, name), "utf8")];
+  return Object.fromEntries(await Promise.all(names.map(read)));
 }
 
-test("three files, the key for its owner alone, and nothing left beside them", async (t) => {
+test("writes three files, the key readable by its owner only, and no other file", async (t) => {
   const dir = join(t.testdir(), "made", "for", "it");
-  t.same(await storeCertificates(dir, first, { force: false }), [join(dir, "ca.crt"), join(dir, "tls.crt"), join(dir, "tls.key")]);
+  const paths = [join(dir, "ca.crt"), join(dir, "tls.crt"), join(dir, "tls.key")];
+  t.same(await storeCertificates(dir, first, { force: false }), paths);
   t.same(await contents(dir), { "ca.crt": "ca 1", "tls.crt": "cert 1", "tls.key": "key 1" });
   t.equal((await stat(join(dir, "tls.key"))).mode & 0o777, 0o600);
   t.equal((await stat(join(dir, "tls.crt"))).mode & 0o777, 0o644);
 });
 
-test("what is there is kept and named, unless forced", async (t) => {
+test("rejects existing files without force, and replaces them with it", async (t) => {
   const dir = t.testdir({ "tls.key": "old key", "ca.crt": "old ca", "other.txt": "stays" });
   await t.rejects(storeCertificates(dir, second, { force: false }), {
     code: "ERR_CONFIG_TLS_EXISTS",
     message:
-      `${join(dir, "ca.crt")}, ${join(dir, "tls.key")}: already there and would be overwritten; ` +
-      "give another --dir, or --force to replace the certificates",
+      `${join(dir, "ca.crt")}, ${join(dir, "tls.key")}: already exists; ` +
+      "set --dir to another folder, or replace the certificates with --force",
   });
   t.same(await contents(dir), { "ca.crt": "old ca", "other.txt": "stays", "tls.key": "old key" });
   await storeCertificates(dir, second, { force: true });
   t.same(await contents(dir), { "ca.crt": "ca 2", "other.txt": "stays", "tls.crt": "cert 2", "tls.key": "key 2" });
-  t.equal((await stat(join(dir, "tls.key"))).mode & 0o777, 0o600, "whatever the mode was before");
+  t.equal((await stat(join(dir, "tls.key"))).mode & 0o777, 0o600, "the mode is reset");
 });
 
-test("a write that fails leaves no temporary file with a key", async (t) => {
+test("removes its temporary files after a failed write", async (t) => {
   const dir = t.testdir({ "tls.key": {} });
   await t.rejects(storeCertificates(dir, second, { force: true }), { code: "EISDIR" });
   t.notMatch((await readdir(dir)).join(), ".tmp");

@@ -34,13 +34,13 @@ async function watched(dir: string, onPair?: (pair: ServingPair) => void): Promi
   return { watch, pairs, faults, seen };
 }
 
-/** A watch never keeps a process alive; a server does, and here this. */
+/** Keeps the test process alive, which a CertificateWatch does not. */
 function keepAlive(): () => void {
   const timer = setInterval(() => {}, 60_000);
   return () => clearInterval(timer);
 }
 
-test("new files are passed on by an event, once", async (t) => {
+test("passes a new pair on once after a file event", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   const { watch, pairs, faults, seen } = await watched(dir);
@@ -55,7 +55,7 @@ test("new files are passed on by an event, once", async (t) => {
   t.same(faults, []);
 });
 
-test("a projected Secret that swaps its ..data link is seen", async (t) => {
+test("detects a projected Secret that swaps its ..data link", async (t) => {
   const dir = t.testdir({});
   const generation = async (name: string, pair: typeof first): Promise<void> => {
     await mkdir(join(dir, name));
@@ -76,7 +76,7 @@ test("a projected Secret that swaps its ..data link is seen", async (t) => {
   t.same(pairs.map(({ key }) => key), [second.key]);
 });
 
-test("a bad pair is a fault, said once, and the next good one is taken", async (t) => {
+test("reports an invalid pair once, and passes the next valid pair on", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   const { watch, pairs, faults } = await watched(dir);
@@ -94,12 +94,12 @@ test("a bad pair is a fault, said once, and the next good one is taken", async (
   t.same(pairs.map(({ cert }) => cert), [second.cert]);
 });
 
-test("a pair that the server does not take is a fault, and is tried again", async (t) => {
+test("reports a pair that the server rejects, and retries it", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
-  let refusals = 1;
+  let rejections = 1;
   const { watch, pairs, faults } = await watched(dir, () => {
-    if (refusals-- > 0) throw new Error("planted");
+    if (rejections-- > 0) throw new Error("planted");
   });
   await storeCertificates(dir, second, { force: true });
   await watch.check();
@@ -109,7 +109,7 @@ test("a pair that the server does not take is a fault, and is tried again", asyn
   t.equal(pairs.length, 1);
 });
 
-test("a folder that is gone does not stop the watch from starting", async (t) => {
+test("starts without the folder", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   const { watch, faults } = await watched(dir);

@@ -8,27 +8,32 @@ function schemaOf(runtime: Runtime): CRDSchema {
   return version?.schema.openAPIV3Schema ?? { type: "object" };
 }
 
-/** Every schema below `schema` with its place, as `spec.resourceTypeSelector[].group`. */
-function* places(schema: CRDSchema, place = ""): Iterable<readonly [place: string, schema: CRDSchema]> {
-  yield [place, schema];
-  for (const [name, child] of Object.entries(schema.properties ?? {})) yield* places(child, place === "" ? name : `${place}.${name}`);
-  if (schema.items !== undefined) yield* places(schema.items, `${place}[]`);
-  if (schema.additionalProperties !== undefined) yield* places(schema.additionalProperties, `${place}{}`);
+/** Yields `schema` and every schema in it with its path, such as `spec.resourceTypeSelector[].group`. */
+function* schemas(schema: CRDSchema, path = ""): Iterable<readonly [path: string, schema: CRDSchema]> {
+  yield [path, schema];
+  for (const [name, child] of Object.entries(schema.properties ?? {})) {
+    yield* schemas(child, path === "" ? name : `${path}.${name}`);
+  }
+  if (schema.items !== undefined) yield* schemas(schema.items, `${path}[]`);
+  if (schema.additionalProperties !== undefined) yield* schemas(schema.additionalProperties, `${path}{}`);
 }
 
 function rules(runtime: Runtime): Record<string, string> {
-  const found = [...places(schemaOf(runtime))].flatMap(([place, schema]) => (schema["x-kubernetes-validations"] ?? []).map(({ rule }) => [place, rule] as const));
+  const found = [...schemas(schemaOf(runtime))].flatMap(([path, schema]) => (
+    (schema["x-kubernetes-validations"] ?? []).map(({ rule }) => [path, rule] as const)
+  ));
   return Object.fromEntries(found);
 }
 
 const ALWAYS = {
-  "": "!has(oldSelf.spec) || !has(oldSelf.spec.arn) || (has(self.spec) && has(self.spec.arn) && self.spec.arn == oldSelf.spec.arn)",
+  "": "!has(oldSelf.spec) || !has(oldSelf.spec.arn) || "
+    + "(has(self.spec) && has(self.spec.arn) && self.spec.arn == oldSelf.spec.arn)",
   "spec.namespaceSelector.labelSelector.matchLabels": "self.all(key, dyn(self[key]) != null)",
   "spec.resourceTypeSelector[]": "!has(self.apiVersion)",
   "spec.resourceLabelSelector.matchLabels": "self.all(key, dyn(self[key]) != null)",
 };
 
-test("the rules stand where what they refuse is, matchExpressions only for shipped controllers", (t) => {
+test("has rules on the rejected fields, and rejects matchExpressions for shipped controllers only", (t) => {
   t.same(rules("extended"), ALWAYS);
   t.same(rules("ack"), {
     ...ALWAYS,
@@ -38,28 +43,32 @@ test("the rules stand where what they refuse is, matchExpressions only for shipp
   t.end();
 });
 
-test("the rules and null labels aside, the types are those that the checks go by", (t) => {
-  t.same(typesAlone(schemaOf("ack").properties?.["spec"]), SELECTOR_SPEC_SCHEMA);
+test("has the types of the checks, apart from rules and null labels", (t) => {
+  t.same(typesOf(schemaOf("ack").properties?.["spec"]), SELECTOR_SPEC_SCHEMA);
   t.end();
 });
 
-function typesAlone(schema: CRDSchema | undefined): StructuralSchema | undefined {
-  return JSON.parse(JSON.stringify(schema), (key, value: unknown) => (key === "x-kubernetes-validations" || key === "nullable" ? undefined : value));
+function typesOf(schema: CRDSchema | undefined): StructuralSchema | undefined {
+  const isAddition = (key: string): boolean => key === "x-kubernetes-validations" || key === "nullable";
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) => (isAddition(key) ? undefined : value));
 }
 
-test("nothing is required, defaulted, or kept unknown", (t) => {
+test("has no required fields, defaults or unknown fields", (t) => {
   const text = JSON.stringify(iamRoleSelectorCRD("ack"));
   for (const word of ['"required"', '"default"', "x-kubernetes-preserve-unknown-fields"]) t.notMatch(text, word);
   t.end();
 });
 
-test("it is the resource that ACK's controllers watch", (t) => {
+test("defines the resource that ACK's controllers watch", (t) => {
   const { metadata, spec } = iamRoleSelectorCRD("ack");
   t.equal(metadata.name, "iamroleselectors.services.k8s.aws");
   t.match(spec, {
     group: "services.k8s.aws",
     scope: "Cluster",
-    names: { kind: "IAMRoleSelector", listKind: "IAMRoleSelectorList", plural: "iamroleselectors", singular: "iamroleselector", categories: ["ack"] },
+    names: {
+      kind: "IAMRoleSelector", listKind: "IAMRoleSelectorList", plural: "iamroleselectors", singular: "iamroleselector",
+      categories: ["ack"],
+    },
     versions: [{ name: "v1alpha1", served: true, storage: true, subresources: { status: {} } }],
   });
   t.end();

@@ -15,10 +15,10 @@ import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 
 const FOLDER = path.join(import.meta.dirname, "../../manifests/examples");
 
-/** The objects of the folder, each text edited first. */
+/** Returns the objects of the examples. `edit` changes each text first. */
 function examples(edit: (text: string) => string = (text) => text): readonly JsonObject[] {
-  const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".yaml")).toSorted();
-  return files.flatMap((file) => {
+  const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" });
+  return files.filter((file) => file.endsWith(".yaml")).toSorted().flatMap((file) => {
     const { manifests, faults } = readManifests(edit(readFileSync(path.join(FOLDER, file), "utf8")), file);
     if (faults.length > 0) throw new Error(JSON.stringify(faults));
     return manifests.map(({ object }) => object);
@@ -28,14 +28,18 @@ function examples(edit: (text: string) => string = (text) => text): readonly Jso
 function resolved(objects: readonly JsonObject[]): Record<string, string> {
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   inventory.apply(objects.map((object) => ({ type: "put", object })));
-  const queries = objects.filter((object) => isACKGroup(objectMeta(object).group)).map((object) => queryOf(object, "default"));
+  const resources = objects.filter((object) => isACKGroup(objectMeta(object).group));
+  const queries = resources.map((object) => queryOf(object, "default"));
   return Object.fromEntries(queries.map((query) => {
     const { outcome, selectors } = resolve(inventory, query, SETTINGS_BY_DEFAULT);
-    return [`${query.namespace} ${query.kind} ${query.name}`, [outcome, ...selectors.map(({ name }) => name)].join(" ")];
+    return [
+      `${query.namespace} ${query.kind} ${query.name}`,
+      [outcome, ...selectors.map(({ name }) => name)].join(" "),
+    ];
   }));
 }
 
-test("each outcome is there to be seen", (t) => {
+test("the examples show each outcome", (t) => {
   t.same(resolved(examples()), {
     "analytics Bucket lake": "selected analytics",
     "analytics-ingest Queue clickstream": "default",
@@ -51,26 +55,30 @@ test("each outcome is there to be seen", (t) => {
   t.end();
 });
 
-test("one selector is malformed, and nothing else is wrong", (t) => {
-  const findings = examples().flatMap((object) => runChecks({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings
-    .map((finding) => `${objectMeta(object).name}: ${findingLine(finding)}`));
+test("the examples have one malformed selector and no other finding", (t) => {
+  const findings = examples().flatMap((object) =>
+    runChecks({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings.map(
+      (finding) => `${objectMeta(object).name}: ${findingLine(finding)}`,
+    ),
+  );
   t.same(findings, [
-    'analytics-ingest: IRS-02 spec.arn: "arn:aws:iam:444455556666:role/ack/analytics-ingest" is not an ARN: it has fewer than six parts '
-      + "separated by ':'. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
+    'analytics-ingest: IRS-02 spec.arn: "arn:aws:iam:444455556666:role/ack/analytics-ingest" is not an ARN: ' +
+      "it has fewer than six parts separated by ':'. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
   ]);
   t.end();
 });
 
-test("with that ARN mended its queue is selected", (t) => {
-  const mended = examples((text) => text.replace("iam:444455556666", "iam::444455556666"));
-  t.equal(resolved(mended)["analytics-ingest Queue clickstream"], "selected analytics-ingest");
+test("the corrected ARN selects the queue", (t) => {
+  const corrected = examples((text) => text.replace("iam:444455556666", "iam::444455556666"));
+  t.equal(resolved(corrected)["analytics-ingest Queue clickstream"], "selected analytics-ingest");
   t.end();
 });
 
-test("there are two accounts, and one selector that the webhook rewrites", (t) => {
+test("the examples have two accounts, and one selector that the webhook rewrites", (t) => {
   const selectors = examples().filter(isSelector);
   const accounts = new Set(JSON.stringify(selectors).match(/\d{12}/g));
   t.same([...accounts].toSorted(), ["111122223333", "444455556666"]);
-  t.same(selectors.filter((selector) => rewriteTypeEntries(selector).length > 0).map((selector) => objectMeta(selector).name), ["storefront"]);
+  const rewritten = selectors.filter((selector) => rewriteTypeEntries(selector).length > 0);
+  t.same(rewritten.map((selector) => objectMeta(selector).name), ["storefront"]);
   t.end();
 });

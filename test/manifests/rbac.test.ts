@@ -7,7 +7,7 @@ import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
 
 const verbs = ["get", "list", "watch"];
 
-test("an inventory is read, and nothing else", (t) => {
+test("the reader role allows reading the inventory only", (t) => {
   t.same(readerRole().rules, [
     { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs },
     { apiGroups: [""], resources: ["namespaces"], verbs },
@@ -17,31 +17,37 @@ test("an inventory is read, and nothing else", (t) => {
   t.end();
 });
 
-test("every kind of the services' groups is read, and of no other group", (t) => {
+test("the resources role allows reading every kind of the ACK groups only", (t) => {
   t.same(resourcesRole([]).rules, [{ apiGroups: ACK_GROUPS, resources: ["*"], verbs }]);
   const [rule] = resourcesRole(["zzz.services.k8s.aws", "s3.services.k8s.aws"]).rules ?? [];
   t.same(rule?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
-  for (const group of rule?.apiGroups ?? []) t.match(group, /^[a-z0-9]+\.services\.k8s\.aws$/, "no wildcard, and not the group of the selectors");
+  for (const group of rule?.apiGroups ?? []) {
+    t.match(group, /^[a-z0-9]+\.services\.k8s\.aws$/, "no wildcard, and not the group of the selectors");
+  }
   t.end();
 });
 
-test("of ConfigMaps the two CARM maps are read", (t) => {
+test("the maps role allows reading the two CARM maps only", (t) => {
   t.match(mapsRole("ack"), {
     metadata: { namespace: "ack" },
-    rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["ack-role-account-map", "ack-role-team-map"], verbs }],
+    rules: [{
+      apiGroups: [""], resources: ["configmaps"], resourceNames: ["ack-role-account-map", "ack-role-team-map"], verbs,
+    }],
   });
   t.equal(mapsRole("ack").rules?.length, 1);
   t.end();
 });
 
-test("who may use a selector is asked, and nothing else is", (t) => {
-  t.same(accessReviewsRole().rules, [{ apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] }]);
+test("the access reviews role allows creating SubjectAccessReviews only", (t) => {
+  t.same(accessReviewsRole().rules, [
+    { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+  ]);
   t.same(accessReviewsBinding("platform").subjects, readerBinding("platform").subjects);
   t.equal(accessReviewsBinding("platform").roleRef.name, accessReviewsRole().metadata?.name);
   t.end();
 });
 
-test("the roles are bound to the service account in the namespace of the install", (t) => {
+test("the roles are bound to the webhook's service account", (t) => {
   const account = serviceAccount("platform").metadata;
   const { roleRef, subjects } = readerBinding("platform");
   t.match(account, { name: "ack-role-resolver-webhook", namespace: installNamespace("platform").metadata?.name });

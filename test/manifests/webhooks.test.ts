@@ -5,7 +5,9 @@ import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
-const OPTIONS: WebhookOptions = { namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: [] };
+const OPTIONS: WebhookOptions = {
+  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: [],
+};
 
 type Configured = V1MutatingWebhook | V1ValidatingWebhook;
 
@@ -16,39 +18,45 @@ function configured(options: Partial<WebhookOptions> = {}): Configured[] {
 
 function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Configured {
   const found = configured(options).find((webhook) => webhook.name === `${name}.ack-role-resolver.io`);
-  if (found === undefined) throw new Error(`${t.name}: there is no webhook ${name}`);
+  if (found === undefined) throw new Error(`${t.name}: no webhook ${name}`);
   return found;
 }
 
-test("the paths are exactly those that the webhook serves", async (t) => {
+test("calls exactly the paths that the webhook serves", async (t) => {
   const { json } = await webhookUnderTest().post("/no/such/path", {});
-  const [, served] = (stringAt(json, "message") ?? "").split("the paths are ");
+  const [, served = ""] = (stringAt(json, "message") ?? "").split("The paths are ");
   const called = new Set(configured().map(({ clientConfig }) => clientConfig.service?.path ?? ""));
-  t.same(served?.split(", ").toSorted(), [...called].toSorted());
+  t.same(served.replace(/\.$/, "").split(", ").toSorted(), [...called].toSorted());
 });
 
-const NOT_BEING_DELETED = { name: "not-being-deleted", expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)" };
+const NOT_BEING_DELETED = {
+  name: "not-being-deleted", expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)",
+};
+const EVERY_WRITE = ["CREATE", "UPDATE", "DELETE"];
 const IS_CARM_MAP = {
   name: "is-carm-map",
-  expression: '[object, oldObject].exists(one, one != null && has(one.metadata.name) && one.metadata.name in ["ack-role-account-map", "ack-role-team-map"])',
+  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
+    + 'one.metadata.name in ["ack-role-account-map", "ack-role-team-map"])',
 };
 
-test("every webhook is short, free of side effects, of v1, and skips what is being deleted", (t) => {
+test("every webhook has a short timeout, no side effects and v1, and skips objects that are being deleted", (t) => {
   t.equal(configured().length, 8);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
-    t.ok(webhook.timeoutSeconds !== undefined && webhook.timeoutSeconds >= 1 && webhook.timeoutSeconds <= 3, "timeoutSeconds is 1 to 3");
-    t.same(webhook.matchConditions?.[0], webhook.name.startsWith("configmaps.") ? IS_CARM_MAP : NOT_BEING_DELETED);
+    const { timeoutSeconds = 10 } = webhook;
+    t.ok(timeoutSeconds >= 1 && timeoutSeconds <= 3, "timeoutSeconds is 1 to 3");
+    const condition = webhook.name.startsWith("configmaps.") ? IS_CARM_MAP : NOT_BEING_DELETED;
+    t.same(webhook.matchConditions?.[0], condition);
     for (const rule of webhook.rules ?? []) {
-      t.notOk(rule.apiGroups?.includes("*"), "no rule holds for every group");
-      t.notOk(rule.resources?.some((resource) => resource.includes("/")), "no rule holds for a subresource");
+      t.notOk(rule.apiGroups?.includes("*"), "no rule matches every group");
+      t.notOk(rule.resources?.some((resource) => resource.includes("/")), "no rule matches a subresource");
     }
   }
   t.end();
 });
 
-test("selectors and CARM maps are refused while the webhook is down, resources and namespaces are not held up", (t) => {
+test("without the webhook the API server rejects selectors and CARM maps, and admits resources and namespaces", (t) => {
   const policies = configured().map(({ name, failurePolicy }) => [name, failurePolicy]);
   t.same(policies, [
     ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
@@ -63,8 +71,10 @@ test("selectors and CARM maps are refused while the webhook is down, resources a
   t.end();
 });
 
-test("what mutates is asked of creates and updates, what validates of deletes too", (t) => {
-  const operations = configured().map(({ name, rules }) => [name.replace(/\.ack-role-resolver\.io$/, ""), rules?.map((rule) => rule.operations?.join())]);
+test("mutating webhooks match creates and updates, validating webhooks also deletes", (t) => {
+  const operations = configured().map(({ name, rules }) => (
+    [name.replace(/\.ack-role-resolver\.io$/, ""), rules?.map((rule) => rule.operations?.join())]
+  ));
   t.same(operations, [
     ["iamroleselectors.mutate", ["CREATE,UPDATE"]],
     ["resources.mutate", ["CREATE,UPDATE"]],
@@ -78,58 +88,80 @@ test("what mutates is asked of creates and updates, what validates of deletes to
   t.end();
 });
 
-test("of namespaces the cluster's own and ours are left alone", (t) => {
+test("exempts the system namespaces and the webhook's namespace", (t) => {
   const { rules, namespaceSelector } = named(t, "namespaces.validate", { namespace: "platform" });
-  t.same(rules, [{ apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: ["CREATE", "UPDATE", "DELETE"], scope: "Cluster" }]);
+  t.same(rules, [
+    { apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: EVERY_WRITE, scope: "Cluster" },
+  ]);
   t.same(namespaceSelector, {
-    matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "kube-public", "kube-node-lease", "platform"] }],
+    matchExpressions: [{
+      key: "kubernetes.io/metadata.name", operator: "NotIn",
+      values: ["kube-system", "kube-public", "kube-node-lease", "platform"],
+    }],
   });
   t.end();
 });
 
-test("of ConfigMaps only the two CARM maps of the controllers' namespace wait for us, by one condition that cannot fail", (t) => {
+test("matches only the two CARM maps of the controllers' namespace, by one condition that cannot fail", (t) => {
   const { rules, namespaceSelector, matchConditions } = named(t, "configmaps.validate", { ackSystemNamespace: "ack" });
-  t.same(rules, [{ apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["CREATE", "UPDATE", "DELETE"], scope: "Namespaced" }]);
-  t.same(namespaceSelector, { matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["ack"] }] });
+  t.same(rules, [
+    { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: EVERY_WRITE, scope: "Namespaced" },
+  ]);
+  t.same(namespaceSelector, {
+    matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["ack"] }],
+  });
   t.same(matchConditions, [IS_CARM_MAP]);
   t.end();
 });
 
-test("of the other definitions those of ACK resources are judged, and held up by nobody's absence", (t) => {
+test("validates deletes of the definitions of ACK resources", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.resources.validate");
-  t.match(rules, [{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], operations: ["DELETE"] }]);
+  t.match(rules, [
+    { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], operations: ["DELETE"] },
+  ]);
   t.same(matchConditions?.slice(1), [
-    { name: "is-definition-of-resources", expression: 'oldObject != null && oldObject.spec.group.endsWith(".services.k8s.aws")' },
+    {
+      name: "is-definition-of-resources",
+      expression: 'oldObject != null && oldObject.spec.group.endsWith(".services.k8s.aws")',
+    },
   ]);
   t.equal(clientConfig.service?.path, "/validate/resources");
   t.end();
 });
 
-test("of all definitions only that of selectors has to wait for us, by a condition that cannot fail", (t) => {
+test("matches the definition of selectors by a condition that cannot fail", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.iamroleselectors.validate");
-  t.same(rules, [{ apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], resources: ["customresourcedefinitions"], operations: ["DELETE"], scope: "Cluster" }]);
+  t.same(rules, [{
+    apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], resources: ["customresourcedefinitions"],
+    operations: ["DELETE"], scope: "Cluster",
+  }]);
   t.same(matchConditions?.slice(1), [
-    { name: "is-definition-of-selectors", expression: 'oldObject != null && oldObject.metadata.name == "iamroleselectors.services.k8s.aws"' },
+    {
+      name: "is-definition-of-selectors",
+      expression: 'oldObject != null && oldObject.metadata.name == "iamroleselectors.services.k8s.aws"',
+    },
   ]);
   t.equal(clientConfig.service?.path, "/validate/iamroleselectors");
   t.end();
 });
 
-test("what mutates is asked again when another webhook changed the object after it", (t) => {
+test("mutating webhooks run again after another webhook changes the object", (t) => {
   const policies = (mutatingWebhooks(OPTIONS).webhooks ?? []).map(({ reinvocationPolicy }) => reinvocationPolicy);
   t.same(policies, ["IfNeeded", "IfNeeded"]);
   t.end();
 });
 
-test("selectors are the one resource of the group without a service", (t) => {
+test("the selector webhooks match iamroleselectors only", (t) => {
   for (const name of ["iamroleselectors.mutate", "iamroleselectors.validate"]) {
-    t.match(named(t, name).rules, [{ apiGroups: ["services.k8s.aws"], apiVersions: ["v1alpha1"], resources: ["iamroleselectors"], scope: "Cluster" }]);
-    t.equal(named(t, name).namespaceSelector, undefined, "it would not hold for a cluster-scoped object");
+    t.match(named(t, name).rules, [
+      { apiGroups: ["services.k8s.aws"], apiVersions: ["v1alpha1"], resources: ["iamroleselectors"], scope: "Cluster" },
+    ]);
+    t.equal(named(t, name).namespaceSelector, undefined, "selectors are cluster-scoped");
   }
   t.end();
 });
 
-test("resources are those of every ACK group by its whole name, but for two namespaces", (t) => {
+test("the resource webhooks match every ACK group by name, except in two namespaces", (t) => {
   const webhook = named(t, "resources.mutate", { namespace: "platform" });
   t.match(webhook.rules, [{ apiVersions: ["*"], resources: ["*"], scope: "Namespaced" }]);
   t.same(webhook.rules?.[0]?.apiGroups, ACK_GROUPS);
@@ -139,19 +171,21 @@ test("resources are those of every ACK group by its whole name, but for two name
   t.end();
 });
 
-test("groups that this release does not know are added, each once", (t) => {
-  const groups = named(t, "resources.mutate", { extraGroups: ["zzz.services.k8s.aws", "s3.services.k8s.aws"] }).rules?.[0]?.apiGroups;
-  t.same(groups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
+test("adds unknown groups of --extra-groups once", (t) => {
+  const { rules } = named(t, "resources.mutate", { extraGroups: ["zzz.services.k8s.aws", "s3.services.k8s.aws"] });
+  t.same(rules?.[0]?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
   t.end();
 });
 
-test("they call the Service, or with a URL that address, by the CA that is given", (t) => {
+test("the webhooks call the Service, or the URL with its CA bundle", (t) => {
   const path = "/mutate/resources";
   t.same(named(t, "resources.mutate", { namespace: "platform" }).clientConfig, {
     service: { namespace: "platform", name: "ack-role-resolver-webhook", path, port: 443 },
   });
   for (const url of ["https://127.0.0.1:9443", "https://127.0.0.1:9443/"]) {
-    t.same(named(t, "resources.mutate", { url, caBundle: "PEM\n" }).clientConfig, { url: `https://127.0.0.1:9443${path}`, caBundle: "UEVNCg==" });
+    t.same(named(t, "resources.mutate", { url, caBundle: "PEM\n" }).clientConfig, {
+      url: `https://127.0.0.1:9443${path}`, caBundle: "UEVNCg==",
+    });
   }
   t.end();
 });
