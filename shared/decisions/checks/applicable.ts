@@ -13,8 +13,8 @@ import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { resourceChange } from "./resources/change.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
+import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { selectorChange } from "./selectors/change.ts";
-import { SELECTOR_CHANGE_CHECKS } from "./selectors/list.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 
 /** Returns whether any check applies to objects of this kind. */

@@ -1,58 +1,60 @@
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
-import { compareText, countOf, listOf } from "../kubernetes/text.ts";
-import { accountOf, resourceName, type Transition } from "../resolution/change-set.ts";
+import { compareText, countOf, listOf, sortedListOf } from "../kubernetes/text.ts";
+import { accountOfResource, resourceName, type Transition } from "../resolution/change-set.ts";
 
-/** What denies looks no further: nobody reads on, and more than "at least 20" would change nothing. */
-export const ENOUGH = 20;
+/** A check that denies stops its scan after this many resources. Its message then says "at least 20". */
+export const SCAN_LIMIT = 20;
 
-/** `Bucket team-a/b1 in account 111122223333`; without the account where nobody knows it. */
-export function placeOf(resource: ACKResource, account: string | null): string {
+/** The resources that a change affects in one way. */
+export interface Hits {
+  /** How many the scan has found. */
+  readonly found: number;
+  /** The first of them, at most `SCAN_LIMIT`. */
+  readonly first: readonly Transition[];
+}
+
+interface HitsText {
+  readonly noun: string;
+  /** What happens to the resources, as the verb phrase after the count. */
+  readonly effect: string;
+  /** Default: the resource and its account before the change. */
+  readonly itemOf?: (transition: Transition) => string;
+  /** The count at which the scan stopped. Default: `SCAN_LIMIT`. */
+  readonly limit?: number;
+}
+
+/** Returns `2 resources EFFECT: Bucket team-a/b1 in account 111122223333 and Bucket team-a/b2`, sorted. */
+export function listHits(
+  { found, first }: Hits, { noun, effect, itemOf = itemBefore, limit = SCAN_LIMIT }: HitsText,
+): string {
+  return `${countOf(found, noun, limit)} ${effect}: ${listOf(first.map(itemOf).toSorted(compareText), found, limit)}`;
+}
+
+function itemBefore(transition: Transition): string {
+  return resourceInAccount(transition.resource, accountOfResource(transition));
+}
+
+/** Returns `Bucket team-a/b1 in account 111122223333`, or `Bucket team-a/b1` if the account is unknown. */
+export function resourceInAccount(resource: ACKResource, account: string | null): string {
   return account === null ? resourceName(resource) : `${resourceName(resource)} in account ${account}`;
 }
 
-export interface Description {
-  readonly noun: string;
-  readonly what: string;
-  readonly place?: (transition: Transition) => string;
-  /** Default: as many as stop a denial. */
-  readonly enough?: number;
-}
-
 /**
- * `2 resources WHAT: Bucket team-a/b1 in account 111122223333 and Bucket team-a/b2`, as they are before the step: by name, so that
- * the same change is told in the same words whatever order they were found in.
+ * Returns the sentence for the count, then the resources: `the change stops 2 resources: Bucket team-a/b1 and ...`.
+ * With `isPartial`, because a scan stopped early, the count is "at least 2 resources".
  */
-export function describe({ found, first }: { readonly found: number; readonly first: readonly Transition[] }, { noun, what, place = placeBefore, enough = ENOUGH }: Description): string {
-  return `${countOf(found, noun, enough)} ${what}: ${listOf(first.map(place).toSorted(compareText), found, enough)}`;
+export function listResources(
+  resources: readonly ACKResource[], sentenceFor: (count: string) => string, isPartial = false,
+): string {
+  const sentence = sentenceFor(countText(resources.length, "resource", isPartial));
+  return `${sentence}: ${sortedListOf(resources.map(resourceName))}`;
 }
 
-function placeBefore(transition: Transition): string {
-  return placeOf(transition.resource, accountOf(transition));
+/** Returns `2 namespaces: team-a and team-b`. `isPartial` as above. */
+export function listNamespaces(names: readonly string[], isPartial: boolean): string {
+  return `${countText(names.length, "namespace", isPartial)}: ${sortedListOf(names)}`;
 }
 
-/** After so many resources a look may be put off: well under a millisecond's work. */
-export const RESOURCES_BETWEEN_PAUSES = 100;
-
-/** A sentence about how many resources, and then which: `the change stops 2 resources: Bucket team-a/b1 and Bucket team-a/b2`. */
-export function tellOf(resources: readonly ACKResource[], sentence: (count: string) => string, ended = false): string {
-  return `${sentence(amount(resources.length, "resource", ended))}: ${namesOf(resources.map(resourceName))}`;
-}
-
-/** `2 resources: Bucket team-a/b1 and Bucket team-a/b2`. */
-export function namedResources(resources: readonly ACKResource[], ended = false): string {
-  return tellOf(resources, (count) => count, ended);
-}
-
-/** The same of namespaces. */
-export function namedNamespaces(names: readonly string[], ended = false): string {
-  return `${amount(names.length, "namespace", ended)}: ${namesOf(names)}`;
-}
-
-/** `at least` so many where the look ended there. */
-function amount(number: number, noun: string, ended: boolean): string {
-  return `${ended ? "at least " : ""}${countOf(number, noun)}`;
-}
-
-function namesOf(names: readonly string[]): string {
-  return listOf(names.toSorted(compareText));
+function countText(number: number, noun: string, isPartial: boolean): string {
+  return isPartial ? `at least ${countOf(number, noun)}` : countOf(number, noun);
 }

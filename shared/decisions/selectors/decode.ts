@@ -5,7 +5,7 @@ import type { Origin, Runtime } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
-import { compile, type EffectiveSelector } from "./effective.ts";
+import { compileSpec, type EffectiveSelector } from "./effective.ts";
 import { readSelectorSpec, type SelectorSpec } from "./iamroleselector.ts";
 import { readExtras } from "./session-annotations.ts";
 
@@ -28,31 +28,35 @@ export function decodeSelector(
   const spec = readSelectorSpec(object);
   const faults = selectorFaults({ object, spec, ...context });
   const { arn, name } = spec;
-  if (arn === null || isMalformed(faults, context.runtime)) return { object, spec, effective: null, name, roleARN: arn ?? "", faults };
-  const annotations = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable: isGrantable(faults) };
-  return { object, spec, effective: { ...compile({ ...spec, arn }, context), ...annotations }, name, roleARN: arn, faults };
+  if (arn === null || isMalformed(faults, context.runtime)) {
+    return { object, spec, effective: null, name, roleARN: arn ?? "", faults };
+  }
+  const compiled = compileSpec({ ...spec, arn }, context);
+  const annotated = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable: isGrantable(faults) };
+  return { object, spec, effective: { ...compiled, ...annotated }, name, roleARN: arn, faults };
 }
 
+/** Returns the names in the annotation of a selector that replaces others. */
 function replacedBy(object: JsonObject): ReadonlySet<string> {
   const names = (objectMeta(object).annotations.get(REPLACES_ANNOTATION) ?? "").split(",");
   return new Set(names.map((name) => name.trim()).filter((name) => name !== ""));
 }
 
 /** A fault and the check that found it. */
-export interface CheckedFault {
+interface CheckedFault {
   readonly check: SelectorCheck;
   readonly fault: Fault;
 }
 
-/**
- * Returns every fault that the selector shows without any other object, in the order of the catalogue. Below a value of the wrong type
- * no other fault is reported.
- */
+/** Returns the faults of every self check, in catalog order. Omits other faults at or below a value of a wrong type. */
 function selectorFaults(subject: SelectorSubject): CheckedFault[] {
   const found = SELECTOR_SELF_CHECKS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
-  const isMisshapen = ({ check, fault }: CheckedFault): boolean => check.id === "IRS-00" && fault.dropsSelector === true;
+  const isMisshapen = ({ check, fault }: CheckedFault): boolean =>
+    check.id === "IRS-00" && fault.dropsSelector === true;
   const misshapen = new Set(found.filter(isMisshapen).map(({ fault }) => JSON.stringify(fault.path)));
-  return misshapen.size === 0 ? found : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.fault.path, misshapen));
+  return misshapen.size === 0
+    ? found
+    : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.fault.path, misshapen));
 }
 
 function isAtOrBelow(path: FieldPath, tops: ReadonlySet<string>): boolean {
@@ -60,14 +64,14 @@ function isAtOrBelow(path: FieldPath, tops: ReadonlySet<string>): boolean {
 }
 
 /**
- * Whether the selector takes no part. Under `ack` that is what the shipped controllers drop, under `extended` any fault that
- * a check denies and nobody can waive. Severities set by users change neither.
+ * Whether the selector is malformed, and so not effective. With `--runtime ack`, that is a selector that shipped
+ * controllers drop; with `extended`, a selector with a fault that denies and cannot be waived. `--check` has no effect.
  */
-export function isMalformed(faults: readonly CheckedFault[], runtime: Runtime): boolean {
+function isMalformed(faults: readonly CheckedFault[], runtime: Runtime): boolean {
   return runtime === "ack" ? faults.some(({ fault }) => fault.dropsSelector === true) : !isGrantable(faults);
 }
 
-/** Whether a role may be granted on the selector: it has no fault that a check denies, waivable ones aside. */
+/** Whether the sidecar may grant the role of the selector: every fault that denies is waivable. */
 export function isGrantable(faults: readonly CheckedFault[]): boolean {
   return faults.every(({ check }) => check.severity === "warn" || check.waivable);
 }

@@ -1,12 +1,12 @@
 import type { Origin, Runtime } from "../context.ts";
 import {
-  isEmptySelector, isOperator, type LabelRequirement, type Labels, type LabelSelector, labelsSatisfy,
+  isEmptySelector, isOperator, type LabelRequirement, type Labels, type LabelSelector, satisfies,
 } from "../kubernetes/label-selector.ts";
 import type { LabelRequirementSpec, LabelSelectorSpec, SelectorSpec } from "./iamroleselector.ts";
 import type { SessionExtras } from "./session.ts";
-import { effectiveEntry, entryHolds, type TypeEntry } from "./type-entry.ts";
+import { effectiveEntry, entryMatches, type TypeEntry } from "./type-entry.ts";
 
-/** An IAMRoleSelector that takes part, made ready for matching. A part that is null holds for everything. */
+/** An IAMRoleSelector as controllers apply it, ready for matching. A part that is null matches everything. */
 export interface EffectiveSelector {
   readonly name: string;
   readonly resourceVersion: string | null;
@@ -15,17 +15,23 @@ export interface EffectiveSelector {
   readonly namespaceLabels: LabelSelector | null;
   readonly types: readonly TypeEntry[] | null;
   readonly resourceLabels: LabelSelector | null;
-  /** The selectors that it says it replaces: an overlap with them is meant, and ends with their removal. */
+  /** The names of the selectors that it replaces. An overlap with them is intended until they are deleted. */
   readonly replaces: ReadonlySet<string>;
-  /** What it asks of the sessions of its role, with every template filled in but `{group}`. */
+  /** The settings for sessions of its role, with every template filled in except `{group}`. */
   readonly extras: SessionExtras;
-  /** Whether a role may be granted on it: it has no fault but waivable ones. */
+  /** Whether the sidecar may grant its role: every fault that denies is waivable. */
   readonly grantable: boolean;
 }
 
-type Parts = Omit<EffectiveSelector, "replaces" | "extras" | "grantable">;
+type CompiledSpec = Omit<EffectiveSelector, "replaces" | "extras" | "grantable">;
 
-export function compile(spec: SelectorSpec & { readonly arn: string }, context: { readonly origin: Origin; readonly runtime: Runtime }): Parts {
+interface Context {
+  readonly origin: Origin;
+  readonly runtime: Runtime;
+}
+
+/** Returns the spec of a well-formed selector, ready for matching. */
+export function compileSpec(spec: SelectorSpec & { readonly arn: string }, context: Context): CompiledSpec {
   const names = spec.namespaceSelector?.names ?? [];
   const types = spec.resourceTypeSelector ?? [];
   return {
@@ -39,7 +45,7 @@ export function compile(spec: SelectorSpec & { readonly arn: string }, context: 
   };
 }
 
-/** Under `ack` the expressions are dropped, as the controllers do; IRS-35 reports that. */
+/** Drops the expressions with `--runtime ack`, as shipped controllers do. IRS-35 denies them. */
 function compileLabels(spec: LabelSelectorSpec | null, runtime: Runtime): LabelSelector | null {
   if (spec === null) return null;
   const matchExpressions = runtime === "ack" ? [] : spec.matchExpressions.filter(isRequirement);
@@ -47,18 +53,19 @@ function compileLabels(spec: LabelSelectorSpec | null, runtime: Runtime): LabelS
   return isEmptySelector(selector) ? null : selector;
 }
 
-/** Under `extended` a selector with any other operator is malformed. */
+/** Always true for a well-formed selector: IRS-11 denies other operators. */
 function isRequirement(spec: LabelRequirementSpec): spec is LabelRequirementSpec & LabelRequirement {
   return isOperator(spec.operator);
 }
 
+/** Whether the selector selects the namespace with these labels. */
 export function selectsNamespace(selector: EffectiveSelector, namespace: string, labels: Labels): boolean {
   return (selector.namespaces === null || selector.namespaces.has(namespace))
-    && (selector.namespaceLabels === null || labelsSatisfy(labels, selector.namespaceLabels));
+    && (selector.namespaceLabels === null || satisfies(labels, selector.namespaceLabels));
 }
 
-/** The part of the decision that is left once the namespace is selected. */
+/** Whether the selector selects a resource of this type and with these labels, in a namespace that it selects. */
 export function selectsWithinNamespace(selector: EffectiveSelector, type: TypeEntry, labels: Labels): boolean {
-  return (selector.types === null || selector.types.some((entry) => entryHolds(entry, type)))
-    && (selector.resourceLabels === null || labelsSatisfy(labels, selector.resourceLabels));
+  return (selector.types === null || selector.types.some((entry) => entryMatches(entry, type)))
+    && (selector.resourceLabels === null || satisfies(labels, selector.resourceLabels));
 }

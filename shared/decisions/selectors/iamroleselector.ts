@@ -1,6 +1,6 @@
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";
 
-/** A label selector as it was written. Absent and null are null. */
+/** A label selector of the spec. */
 export interface LabelSelectorSpec {
   readonly matchLabels: ReadonlyMap<string, string>;
   readonly matchExpressions: readonly LabelRequirementSpec[];
@@ -12,42 +12,51 @@ export interface LabelRequirementSpec {
   readonly values: readonly string[];
 }
 
-/** An entry of `resourceTypeSelector` as it was written; an absent part is "", as the controllers read it. */
+interface NamespaceSelectorSpec {
+  readonly names: readonly string[];
+  readonly labelSelector: LabelSelectorSpec | null;
+}
+
+/** An entry of `resourceTypeSelector`. An absent part is "", as controllers read it. */
 export interface TypeEntrySpec {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** The proposal's form of group and version, null when absent. */
+  /** GROUP/VERSION, a form that only ACK's design proposal defines; null if absent. */
   readonly apiVersion: string | null;
 }
 
 /**
- * What an IAMRoleSelector says, before anyone asks whether it is right. Values of another type than the schema's read as
- * absent (IRS-00 reports them); list positions are kept.
+ * The fields of an IAMRoleSelector, not validated. Absent and null fields are null. A value of a wrong type reads as
+ * absent (IRS-00 reports it), but list positions do not shift.
  */
 export interface SelectorSpec {
   readonly name: string;
   readonly resourceVersion: string | null;
   readonly arn: string | null;
-  readonly namespaceSelector: { readonly names: readonly string[]; readonly labelSelector: LabelSelectorSpec | null } | null;
+  readonly namespaceSelector: NamespaceSelectorSpec | null;
   readonly resourceTypeSelector: readonly TypeEntrySpec[] | null;
   readonly resourceLabelSelector: LabelSelectorSpec | null;
 }
 
+/** Reads an IAMRoleSelector. Accepts any JSON object. */
 export function readSelectorSpec(object: JsonObject): SelectorSpec {
   const spec = field(object, "spec");
-  const namespaceSelector = field(spec, "namespaceSelector");
   const types = field(spec, "resourceTypeSelector");
   return {
     name: stringAt(object, "metadata", "name") ?? "",
     resourceVersion: stringAt(object, "metadata", "resourceVersion"),
     arn: stringAt(spec, "arn"),
-    namespaceSelector: isJsonObject(namespaceSelector)
-      ? { names: stringList(namespaceSelector, "names"), labelSelector: readLabelSelector(namespaceSelector, "labelSelector") }
-      : null,
+    namespaceSelector: readNamespaceSelector(spec),
     resourceTypeSelector: Array.isArray(types) ? types.map(readTypeEntry) : null,
     resourceLabelSelector: readLabelSelector(spec, "resourceLabelSelector"),
   };
+}
+
+function readNamespaceSelector(spec: unknown): NamespaceSelectorSpec | null {
+  const selector = field(spec, "namespaceSelector");
+  if (!isJsonObject(selector)) return null;
+  return { names: stringList(selector, "names"), labelSelector: readLabelSelector(selector, "labelSelector") };
 }
 
 function readLabelSelector(parent: unknown, key: string): LabelSelectorSpec | null {

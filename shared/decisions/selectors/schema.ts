@@ -1,4 +1,4 @@
-/** The part of a structural schema (OpenAPI v3 as CustomResourceDefinitions take it) that ours uses. */
+/** The part of a structural schema (OpenAPI v3 in a CustomResourceDefinition) that this project uses. */
 export interface StructuralSchema {
   readonly type: "object" | "array" | "string";
   readonly description?: string;
@@ -19,12 +19,12 @@ const labelSelector = (description: string): StructuralSchema => ({
     matchLabels: stringMap,
     matchExpressions: {
       type: "array",
-      description: "Not understood by shipped ACK controllers, which would drop it and select more than is written.",
+      description: "Shipped ACK controllers do not support this field. They drop it and select more than intended.",
       items: {
         type: "object",
         properties: {
           key: { type: "string" },
-          operator: { type: "string", description: "In, NotIn, Exists or DoesNotExist" },
+          operator: { type: "string", description: "In, NotIn, Exists or DoesNotExist." },
           values: { type: "array", items: { type: "string" } },
         },
       },
@@ -33,43 +33,46 @@ const labelSelector = (description: string): StructuralSchema => ({
 });
 
 /**
- * `spec` of an IAMRoleSelector: types alone, nothing required, so that one admission review can list every fault.
- * Field by field as aws-controllers-k8s/runtime apis/core/v1alpha1/iam_role_selector.go, and beside them what users write
- * in the proposal's form (`apiVersion`, `matchExpressions`), so that it is seen and not pruned.
+ * The schema of `spec` of an IAMRoleSelector. It has types but no required fields, so that one admission review can
+ * list every fault. The fields are those of aws-controllers-k8s/runtime apis/core/v1alpha1/iam_role_selector.go, and
+ * those of ACK's design proposal (`apiVersion`, `matchExpressions`), which the API server would otherwise prune.
  */
 export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
   type: "object",
-  description: "Which IAM role ACK resources are managed with. Every part that is absent or empty holds for every resource; the parts are ANDed.",
+  description: "The IAM role for a set of ACK resources. A resource must match every field; an empty field matches "
+    + "every resource.",
   properties: {
-    arn: text("The IAM role: arn:PARTITION:iam::ACCOUNT:role/PATH/NAME."),
+    arn: text("The ARN of the IAM role: arn:PARTITION:iam::ACCOUNT:role/PATH/NAME."),
     namespaceSelector: {
       type: "object",
-      description: "The namespaces: by name AND by label.",
+      description: "The namespaces. A namespace must match both names and labelSelector.",
       properties: {
-        names: { type: "array", description: "Exact names; no wildcards.", items: { type: "string" } },
-        labelSelector: labelSelector("Labels of the namespace."),
+        names: { type: "array", description: "Exact names, without wildcards.", items: { type: "string" } },
+        labelSelector: labelSelector("The labels of the namespace."),
       },
     },
     resourceTypeSelector: {
       type: "array",
-      description: "The kinds: one entry has to hold.",
+      description: "The kinds. A resource must match one entry.",
       items: {
         type: "object",
         properties: {
           group: text("API group such as s3.services.k8s.aws; empty for any."),
           version: text("API version such as v1alpha1; empty for any."),
           kind: text("Kind such as Bucket; empty for any."),
-          apiVersion: text("GROUP/VERSION, which the admission webhook rewrites to group and version; never stored."),
+          apiVersion: text(
+            "GROUP/VERSION. The admission webhook rewrites it to group and version, so it is never stored.",
+          ),
         },
       },
     },
-    resourceLabelSelector: labelSelector("Labels of the resource."),
+    resourceLabelSelector: labelSelector("The labels of the resource."),
   },
 };
 
 const anything = {};
 const optionalText = { type: ["string", "null"] };
-/** A null value here reads as "" (the API server decodes metadata by its own types, not by a CRD's schema). */
+/** A null value reads as "": the API server decodes metadata with its own types, not with the schema of a CRD. */
 const metadataMap = { type: ["object", "null"], additionalProperties: optionalText };
 
 // Fields of ObjectMeta: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/
@@ -84,16 +87,18 @@ const metadata = {
     finalizers: { type: ["array", "null"], items: { type: "string" } },
     ownerReferences: { type: ["array", "null"], items: { type: "object" } },
     ...Object.fromEntries(
-      ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"]
-        .map((name) => [name, anything]),
+      [
+        "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+        "selfLink", "managedFields",
+      ].map((name) => [name, anything]),
     ),
   },
   additionalProperties: false,
 };
 
 /**
- * The JSON schema of a whole IAMRoleSelector as a strict API server takes it (field validation `Strict`): no unknown field,
- * null only where it means absent.
+ * The JSON schema of an IAMRoleSelector that an API server with field validation `Strict` accepts: without unknown
+ * fields, and with null only where it means absent.
  */
 export const STRICT_SELECTOR_SCHEMA = {
   $id: "IAMRoleSelector",
@@ -108,7 +113,7 @@ export const STRICT_SELECTOR_SCHEMA = {
   additionalProperties: false,
 };
 
-/** Null stands for an absent field, but never for a list element or a map's value. */
+/** Returns the strict form of a schema. Null is allowed for a field, but not for a list element or a map value. */
 function strict(schema: StructuralSchema, optional: boolean): object {
   const type = optional ? [schema.type, "null"] : schema.type;
   if (schema.items !== undefined) return { type, items: strict(schema.items, false) };

@@ -4,22 +4,22 @@ import {
 } from "../annotation-keys.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { type JsonObject, stringAt } from "../kubernetes/json.ts";
-import { closest, compareText, quote } from "../kubernetes/text.ts";
+import { closest, compareText, countOf, quote } from "../kubernetes/text.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import {
-  MOST_TAGS, NO_EXTRAS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
+  MAX_TAGS, NO_EXTRAS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
 } from "./session.ts";
 
-/** A selector's annotation, or null where it has none. */
+/** Returns the value of a selector's annotation, or null. */
 export function annotationOf(object: JsonObject, key: string): string | null {
   return stringAt(object, "metadata", "annotations", key);
 }
 
 /**
- * What an IAMRoleSelector asks of its sessions, with every template filled in but `{group}`, which is the asker's. What breaks a
- * limit is read as it stands: that nothing is granted on it is for the checks to see to.
+ * Reads what an IAMRoleSelector sets on its sessions. Fills in every template except `{group}`, which depends on the
+ * grant. Reads values outside their limits as they are: the checks report them, and the role is not granted.
  */
-export function readExtras(object: JsonObject, written: SelectorSpec): SessionExtras {
+export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtras {
   const read = (annotation: string): string | null => annotationOf(object, annotation);
   if (FIELDS.every(({ annotation }) => read(annotation) === null)) return NO_EXTRAS;
   const tags = read(SESSION_TAGS_ANNOTATION);
@@ -27,96 +27,106 @@ export function readExtras(object: JsonObject, written: SelectorSpec): SessionEx
     externalID: read(EXTERNAL_ID_ANNOTATION),
     sessionName: read(SESSION_NAME_ANNOTATION),
     sourceIdentity: read(SOURCE_IDENTITY_ANNOTATION),
-    tags: tags === null ? [] : readTags(tags, written),
+    tags: tags === null ? [] : readTags(tags, spec),
     durationSeconds: readDuration(read(DURATION_SECONDS_ANNOTATION) ?? ""),
   };
 }
 
-const FIELDS: readonly { readonly annotation: string; readonly isSame: (a: SessionExtras, b: SessionExtras) => boolean }[] = [
+interface ExtrasField {
+  readonly annotation: string;
+  readonly isSame: (a: SessionExtras, b: SessionExtras) => boolean;
+}
+
+const FIELDS: readonly ExtrasField[] = [
   { annotation: EXTERNAL_ID_ANNOTATION, isSame: (a, b) => a.externalID === b.externalID },
   { annotation: SESSION_NAME_ANNOTATION, isSame: (a, b) => a.sessionName === b.sessionName },
   { annotation: SOURCE_IDENTITY_ANNOTATION, isSame: (a, b) => a.sourceIdentity === b.sourceIdentity },
-  { annotation: SESSION_TAGS_ANNOTATION, isSame: (a, b) => sameTags(a.tags, b.tags) },
+  { annotation: SESSION_TAGS_ANNOTATION, isSame: (a, b) => areSameTags(a.tags, b.tags) },
   { annotation: DURATION_SECONDS_ANNOTATION, isSame: (a, b) => a.durationSeconds === b.durationSeconds },
 ];
 
-/** Both are in the order of their keys. */
-function sameTags(a: readonly SessionTag[], b: readonly SessionTag[]): boolean {
+/** Expects both sorted by key. */
+function areSameTags(a: readonly SessionTag[], b: readonly SessionTag[]): boolean {
   return a.length === b.length && a.every(({ key, value }, i) => key === b[i]?.key && value === b[i].value);
 }
 
 const NONE: readonly string[] = [];
 
-/** The annotations by which the sessions that two selectors ask for differ. */
+/** Returns the annotations whose values differ between two selectors. */
 export function differingExtras(a: SessionExtras, b: SessionExtras): readonly string[] {
-  const isSame = a === b || FIELDS.every((field) => field.isSame(a, b)); // as nearly always
+  const isSame = a === b || FIELDS.every((field) => field.isSame(a, b)); // the common case allocates nothing
   return isSame ? NONE : FIELDS.filter((field) => !field.isSame(a, b)).map(({ annotation }) => annotation);
 }
 
-/** `external-id` of `ack-role-resolver.io/external-id`, which is enough where it can be nothing else. */
+/** Returns `external-id` for `ack-role-resolver.io/external-id`. */
 export function shortName(annotation: string): string {
   return annotation.slice(RESOLVER_PREFIX.length);
 }
 
-/** The extras for an asker that is given the role for these groups. */
+/** Fills in `{group}` for a grant to these API groups. */
 export function fillInGroups(extras: SessionExtras, groups: readonly string[]): SessionExtras {
   if (!extras.tags.some(({ value }) => value.includes(GROUP))) return extras;
-  const named = groups.toSorted(compareText).join(" ");
-  return { ...extras, tags: extras.tags.map(({ key, value }) => ({ key, value: value.replaceAll(GROUP, named) })) };
+  const list = groups.toSorted(compareText).join(" ");
+  return { ...extras, tags: extras.tags.map(({ key, value }) => ({ key, value: value.replaceAll(GROUP, list) })) };
 }
 
-/** The tags that break a limit now that the groups are filled in, which no check could know. */
+/** Returns the keys of tags whose values are too long with the groups filled in. No check can know this. */
 export function tagsTooLong({ tags }: SessionExtras): string[] {
-  return tags.filter(({ value }) => value.length > TAG_VALUE_LIMITS.most).map(({ key }) => key);
+  return tags.filter(({ value }) => value.length > TAG_VALUE_LIMITS.max).map(({ key }) => key);
 }
 
-/** Whole seconds, or null where the text is no number of them. */
+/** Parses whole seconds; null if the text is not a number of up to 9 digits. */
 export function readDuration(text: string): number | null {
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : null;
 }
 
-/** Each fault as a phrase that does not hold the text itself, which may be nobody's business. */
-export function textFaults(text: string, { least, most, pattern, characters }: TextLimits): string[] {
+/** Returns each fault as a verb phrase. The phrases omit the text, which may be confidential. */
+export function textFaults(text: string, { min, max, pattern, characters }: TextLimits): string[] {
   const faults: string[] = [];
-  if (text.length < least || text.length > most) faults.push(`has ${text.length} character${text.length === 1 ? "" : "s"}, not ${least} to ${most}`);
-  if (!pattern.test(text)) faults.push(`has other characters than ${characters}`);
+  if (text.length < min || text.length > max) {
+    faults.push(`has ${countOf(text.length, "character")}, expected ${min} to ${max}`);
+  }
+  if (!pattern.test(text)) faults.push(`contains characters other than ${characters}`);
   return faults;
 }
 
-/** A tag as it is written; `value` null where there is no `=`. */
-interface WrittenTag {
+/** A tag as the annotation specifies it; `value` is null without `=`. */
+interface TagSpec {
   readonly key: string;
   readonly value: string | null;
 }
 
-function writtenTags(text: string): WrittenTag[] {
+function tagSpecsOf(text: string): TagSpec[] {
   return text.split(",").map((part) => {
     const [key = "", ...rest] = part.split("=");
     return { key: key.trim(), value: rest.length === 0 ? null : rest.join("=").trim() };
   });
 }
 
-/** In the order of their keys, so that the order of writing them makes no difference. */
-function readTags(text: string, written: SelectorSpec): SessionTag[] {
-  const tags = writtenTags(text).map(({ key, value }) => ({ key, value: fillIn(value ?? "", written) }));
+/** Returns the tags sorted by key, so that their order in the annotation does not matter. */
+function readTags(text: string, spec: SelectorSpec): SessionTag[] {
+  const tags = tagSpecsOf(text).map(({ key, value }) => ({ key, value: fillIn(value ?? "", spec) }));
   return tags.toSorted((a, b) => compareText(a.key, b.key));
 }
 
-/** What keeps `KEY=VALUE,...` from being session tags, a sentence a fault; templates that cannot be filled in aside. */
-export function tagFaults(text: string, written: SelectorSpec): string[] {
-  const tags = writtenTags(text);
-  const faults = tags.flatMap((tag) => faultsOfTag(tag, written));
-  if (tags.length > MOST_TAGS) faults.push(`there are ${tags.length} tags, and a session has at most ${MOST_TAGS}`);
+/** Returns the faults of `KEY=VALUE,...` as session tags, except the faults of templates. */
+export function tagFaults(text: string, spec: SelectorSpec): string[] {
+  const tags = tagSpecsOf(text);
+  const faults = tags.flatMap((tag) => faultsOfTag(tag, spec));
+  if (tags.length > MAX_TAGS) faults.push(`${tags.length} tags exceed the limit of ${MAX_TAGS} for a session`);
   const keys = tags.map(({ key }) => key.toLowerCase());
   const repeated = tags.filter(({ key }, i) => keys.indexOf(key.toLowerCase()) < i);
-  return [...faults, ...repeated.map(({ key }) => `the key ${quote(key)} stands there before, and keys that differ in case alone are the same`)];
+  return [
+    ...faults,
+    ...repeated.map(({ key }) => `the key ${quote(key)} is repeated; tag keys are not case-sensitive`),
+  ];
 }
 
-function faultsOfTag({ key, value }: WrittenTag, written: SelectorSpec): string[] {
+function faultsOfTag({ key, value }: TagSpec, spec: SelectorSpec): string[] {
   if (value === null) return [`${quote(key)} is not KEY=VALUE`];
   const faults = textFaults(key, TAG_KEY_LIMITS).map((fault) => `the key ${quote(key)} ${fault}`);
-  if (/^aws:/i.test(key)) faults.push(`the key ${quote(key)} starts with aws:, which is kept for AWS`);
-  const filled = fillIn(value, written).replaceAll(GROUP, "");
+  if (/^aws:/i.test(key)) faults.push(`the key ${quote(key)} starts with aws:, which is reserved for AWS`);
+  const filled = fillIn(value, spec).replaceAll(GROUP, "");
   return [...faults, ...textFaults(filled, TAG_VALUE_LIMITS).map((fault) => `the value of ${quote(key)} ${fault}`)];
 }
 
@@ -124,17 +134,17 @@ const GROUP = "{group}";
 const TEMPLATE = /\{([^{}]*)\}/g;
 
 interface Template {
-  readonly valueOf: (written: SelectorSpec) => string | null;
-  /** Why there is no value. */
-  readonly lacks: string;
+  readonly valueOf: (spec: SelectorSpec) => string | null;
+  /** Why the template has no value. */
+  readonly missing: string;
 }
 
 const TEMPLATES: ReadonlyMap<string, Template> = new Map([
-  ["selector", { valueOf: ({ name }) => name, lacks: "the selector has no name" }],
-  ["account", { valueOf: ({ arn }) => accountOfARN(arn ?? ""), lacks: "spec.arn names no account" }],
-  ["group", { valueOf: () => GROUP, lacks: "" }],
-  ["namespace", { valueOf: namespaceOf, lacks: "spec.namespaceSelector.names does not name exactly one namespace" }],
-  ["kind", { valueOf: kindOf, lacks: "spec.resourceTypeSelector does not name exactly one kind" }],
+  ["selector", { valueOf: ({ name }) => name, missing: "the selector has no name" }],
+  ["account", { valueOf: ({ arn }) => accountOfARN(arn ?? ""), missing: "spec.arn contains no account" }],
+  ["group", { valueOf: () => GROUP, missing: "" }],
+  ["namespace", { valueOf: namespaceOf, missing: "spec.namespaceSelector.names does not have exactly one entry" }],
+  ["kind", { valueOf: kindOf, missing: "spec.resourceTypeSelector does not name exactly one kind" }],
 ]);
 
 function namespaceOf({ namespaceSelector }: SelectorSpec): string | null {
@@ -147,17 +157,26 @@ function kindOf({ resourceTypeSelector }: SelectorSpec): string | null {
   return others.length === 0 && only !== "" ? only : null;
 }
 
-/** With nothing in place of a template that has no value. */
-function fillIn(text: string, written: SelectorSpec): string {
-  return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(written) ?? "");
+/** Replaces each template by its value, or by nothing if it has no value. */
+function fillIn(text: string, spec: SelectorSpec): string {
+  return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(spec) ?? "");
 }
 
-/** Each template that cannot be filled in, with the name that was probably meant where there is none of that name. */
-export function templateFaults(text: string, written: SelectorSpec): { readonly message: string; readonly meant: string | null }[] {
+interface TemplateFault {
+  readonly message: string;
+  /** The template that was probably meant, or null. */
+  readonly meant: string | null;
+}
+
+/** Returns a fault for each template that is unknown or has no value. */
+export function templateFaults(text: string, spec: SelectorSpec): TemplateFault[] {
   const names = new Set(Array.from(text.matchAll(TEMPLATE), ([, name = ""]) => name));
   return [...names].flatMap((name) => {
     const template = TEMPLATES.get(name);
-    if (template === undefined) return [{ message: `there is no template ${quote(`{${name}}`)}`, meant: closest(name, TEMPLATES.keys()) }];
-    return template.valueOf(written) === null ? [{ message: `{${name}} cannot be filled in: ${template.lacks}`, meant: null }] : [];
+    if (template === undefined) {
+      return [{ message: `template ${quote(`{${name}}`)} does not exist`, meant: closest(name, TEMPLATES.keys()) }];
+    }
+    if (template.valueOf(spec) !== null) return [];
+    return [{ message: `template {${name}} has no value: ${template.missing}`, meant: null }];
   });
 }

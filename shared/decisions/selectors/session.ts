@@ -1,22 +1,24 @@
-/** A tag of a session: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html */
+/** A session tag: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html */
 export interface SessionTag {
   readonly key: string;
   readonly value: string;
 }
 
-/** What an IAMRoleSelector asks of the sessions of its role beside the role itself. Null and [] where it says nothing. */
+/** What an IAMRoleSelector sets on the sessions of its role. Null and [] if it does not set the value. */
 export interface SessionExtras {
   readonly externalID: string | null;
   readonly sessionName: string | null;
   readonly sourceIdentity: string | null;
-  /** In a grant with every template filled in. */
+  /** Sorted by key. In a grant, every template is filled in. */
   readonly tags: readonly SessionTag[];
   readonly durationSeconds: number | null;
 }
 
-export const NO_EXTRAS: SessionExtras = { externalID: null, sessionName: null, sourceIdentity: null, tags: [], durationSeconds: null };
+export const NO_EXTRAS: SessionExtras = {
+  externalID: null, sessionName: null, sourceIdentity: null, tags: [], durationSeconds: null,
+};
 
-/** One session as STS is asked for it: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+/** One AssumeRole request: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 export interface SessionRequest {
   readonly roleARN: string;
   readonly sessionName: string;
@@ -24,29 +26,38 @@ export interface SessionRequest {
   readonly externalID: string | null;
   readonly sourceIdentity: string | null;
   readonly tags: readonly SessionTag[];
-  /** The session policies that a client narrows its own session with; they can only take rights away. */
+  /** The session policies with which a client restricts its own session. They can only reduce permissions. */
   readonly policy: string | null;
   readonly policyARNs: readonly string[];
-}// What STS takes with AssumeRole: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html there. Lengths count
-// UTF-16 code units, which are never fewer than STS counts.
+}
+
+// The limits of AssumeRole: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html.
+// A length counts UTF-16 code units, which are never fewer than the characters that STS counts.
 
 export interface TextLimits {
-  readonly least: number;
-  readonly most: number;
+  /** The least and the greatest length. */
+  readonly min: number;
+  readonly max: number;
   readonly pattern: RegExp;
-  /** What the pattern takes, as a phrase. */
+  /** The characters that the pattern allows, for messages. */
   readonly characters: string;
 }
 
-export const EXTERNAL_ID_LIMITS: TextLimits = { least: 2, most: 1224, pattern: /^[\w+=,.@:/-]*$/, characters: "letters, digits and _+=,.@:/-" };
-/** Of a source identity too, which besides must not start with `aws:`. */
-export const SESSION_NAME_LIMITS: TextLimits = { least: 2, most: 64, pattern: /^[\w+=,.@-]*$/, characters: "letters, digits and _+=,.@-" };
+export const EXTERNAL_ID_LIMITS: TextLimits = {
+  min: 2, max: 1224, pattern: /^[\w+=,.@:/-]*$/, characters: "letters, digits and _+=,.@:/-",
+};
+/** Also the limits of a source identity, which in addition must not start with `aws:`. */
+export const SESSION_NAME_LIMITS: TextLimits = {
+  min: 2, max: 64, pattern: /^[\w+=,.@-]*$/, characters: "letters, digits and _+=,.@-",
+};
+
 const TAG_PATTERN = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 const TAG_CHARACTERS = "letters, digits, spaces and _.:/=+-@";
-export const TAG_KEY_LIMITS: TextLimits = { least: 1, most: 128, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
-export const TAG_VALUE_LIMITS: TextLimits = { least: 0, most: 256, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
-export const MOST_TAGS = 50;
+export const TAG_KEY_LIMITS: TextLimits = { min: 1, max: 128, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
+export const TAG_VALUE_LIMITS: TextLimits = { min: 0, max: 256, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
+export const MAX_TAGS = 50;
+
 /** In seconds. */
-export const DURATION_LIMITS = { least: 900, most: 43_200 } as const;
-/** The most that a session which is made from another one may last. */
-export const CHAINED_SECONDS = 3600;
+export const DURATION_LIMITS = { min: 900, max: 43_200 } as const;
+/** The maximum duration of a chained session, which is created from another session. */
+export const MAX_CHAINED_SECONDS = 3600;

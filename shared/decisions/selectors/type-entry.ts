@@ -1,46 +1,52 @@
-import type { Origin } from "../context.ts";
+import type { Origin, Runtime } from "../context.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt,
 } from "../kubernetes/json.ts";
 import type { TypeEntrySpec } from "./iamroleselector.ts";
 
-/** A kind, or with "" for a part any of them. */
+/** An entry of `resourceTypeSelector`. An empty part matches any value. */
 export interface TypeEntry {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
 }
 
-/** What `{apiVersion: GROUP/VERSION, kind?}` means, or null when it is not of that form. */
+interface Context {
+  readonly origin: Origin;
+  readonly runtime: Runtime;
+}
+
+/** Returns the entry that `{apiVersion: GROUP/VERSION, kind?}` means, or null if the entry does not have this form. */
 export function rewrittenEntry({ group, version, kind, apiVersion }: TypeEntrySpec): TypeEntry | null {
-  const parts = (apiVersion ?? "").split("/");
-  const [entryGroup, entryVersion] = parts;
-  if (parts.length !== 2 || entryGroup === undefined || entryGroup === "" || entryVersion === undefined || entryVersion === "") return null;
-  return group === "" && version === "" ? { group: entryGroup, version: entryVersion, kind } : null;
+  if (group !== "" || version !== "") return null;
+  const [entryGroup = "", entryVersion = "", ...rest] = (apiVersion ?? "").split("/");
+  if (rest.length > 0 || entryGroup === "" || entryVersion === "") return null;
+  return { group: entryGroup, version: entryVersion, kind };
 }
 
 /**
- * Whether `apiVersion` means anything: in a manifest, since admission would rewrite it, and under `extended`. Once stored,
- * shipped controllers do not see it.
+ * Whether `apiVersion` has an effect: in a manifest, because admission rewrites it, and with `--runtime extended`.
+ * Shipped controllers ignore it in a stored selector.
  */
-export function readsAPIVersion({ origin, runtime }: { readonly origin: Origin; readonly runtime: "ack" | "extended" }): boolean {
+export function readsAPIVersion({ origin, runtime }: Context): boolean {
   return origin === "file" || runtime === "extended";
 }
 
-/** The entry as it takes part. */
-export function effectiveEntry(entry: TypeEntrySpec, context: { readonly origin: Origin; readonly runtime: "ack" | "extended" }): TypeEntry {
+/** Returns the entry as controllers match it. */
+export function effectiveEntry(entry: TypeEntrySpec, context: Context): TypeEntry {
   return (readsAPIVersion(context) ? rewrittenEntry(entry) : null) ?? entry;
 }
 
-export function entryHolds(entry: TypeEntry, type: TypeEntry): boolean {
+/** Whether the entry matches a type. An empty part of the type means a value that no entry names. */
+export function entryMatches(entry: TypeEntry, type: TypeEntry): boolean {
   return (entry.group === "" || entry.group === type.group)
     && (entry.version === "" || entry.version === type.version)
     && (entry.kind === "" || entry.kind === type.kind);
 }
 
 /**
- * The JSON patch that rewrites each `{apiVersion, kind}` entry of an IAMRoleSelector to `{group, version, kind}`, the only
- * form that controllers understand. Entries that are not of that form stay for the checks to judge.
+ * Returns the JSON patch that rewrites each `{apiVersion, kind}` entry of an IAMRoleSelector to
+ * `{group, version, kind}`, the only form that controllers read. Leaves other entries for the checks to report.
  */
 export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[] {
   const entries = field(field(object, "spec"), "resourceTypeSelector");
@@ -48,7 +54,8 @@ export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[
   return entries.flatMap((entry: unknown, i): PatchOperation[] => {
     const apiVersion = stringAt(entry, "apiVersion");
     if (!isJsonObject(entry) || apiVersion === null) return [];
-    const [group, version, kind] = ["group", "version", "kind"].map((part) => field(entry, part) ?? ""); // null means absent
+    // Null means absent.
+    const [group, version, kind] = ["group", "version", "kind"].map((part) => field(entry, part) ?? "");
     if (typeof group !== "string" || typeof version !== "string" || typeof kind !== "string") return [];
     const { apiVersion: _dropped, ...rest } = entry;
     const rewritten = rewrittenEntry({ group, version, kind, apiVersion });

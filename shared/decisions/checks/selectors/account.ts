@@ -1,6 +1,6 @@
 import { parseARN, parseRoleARN } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
-import { countOf, someNames } from "../../kubernetes/text.ts";
+import { countOf, sortedListOf } from "../../kubernetes/text.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import { differingExtras, shortName } from "../../selectors/session-annotations.ts";
 import type { Fault, QuickCheck } from "../check.ts";
@@ -13,8 +13,8 @@ export const IRS_04: QuickCheck<SelectorChange> = {
   id: "IRS-04",
   severity: "deny",
   waivable: false,
-  reason: "A role of another partition can never be assumed, and one outside the allowed accounts must not be.",
-  fix: "write a role of one of the accounts that --allowed-accounts lists",
+  reason: "STS cannot assume a role across partitions. A role outside the allowed accounts is not permitted.",
+  fix: "use a role in one of the accounts that --allowed-accounts lists",
   example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
   requires: ["--allowed-accounts or --controller-role"],
   *find({ spec, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
@@ -22,11 +22,13 @@ export const IRS_04: QuickCheck<SelectorChange> = {
     if (role === null) return;
     const partition = parseARN(controllerRole ?? "")?.partition ?? role.partition;
     if (role.partition !== partition) {
-      const fix = `write a role in partition ${partition}: no role can be assumed from another partition`;
-      yield { path: PATH, message: `the role is in partition ${role.partition}, and the controllers are in ${partition}`, fix };
+      const message = `the role is in partition ${role.partition}, but the controllers are in partition ${partition}`;
+      const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
+      yield { path: PATH, message, fix };
     }
     if (allowedAccounts.length > 0 && !allowedAccounts.includes(role.accountID)) {
-      yield { path: PATH, message: `account ${role.accountID} is not an allowed one: ${someNames(allowedAccounts)}` };
+      const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
+      yield { path: PATH, message };
     }
   },
 };
@@ -35,15 +37,19 @@ export const IRS_05: QuickCheck<SelectorChange> = {
   id: "IRS-05",
   severity: "warn",
   waivable: false,
-  reason: "A role in the controllers' own account keeps nothing apart, and their own role may not be allowed to assume itself.",
-  fix: "write a role in the account of the team, or leave the selector out if the controllers' own role is meant",
+  reason: "A role in the controller's own account does not isolate a team. "
+    + "The controller's own role may not be allowed to assume itself.",
+  fix: "use a role in the team's account, or delete the selector if the controller's own role is intended",
   example: "# with --controller-account 111122223333\nspec: {arn: 'arn:aws:iam::111122223333:role/team-a'}",
   requires: ["--controller-account or --controller-role"],
   *find({ spec, settings }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
-    if (spec.arn === settings.controllerRole) yield { path: PATH, message: "the role is the controllers' own, which they use without a selector" };
-    else if (role.accountID === controllerAccountOf(settings)) yield { path: PATH, message: `account ${role.accountID} is the controllers' own` };
+    if (spec.arn === settings.controllerRole) {
+      yield { path: PATH, message: "the role is the controller's own role, which it uses without a selector" };
+    } else if (role.accountID === controllerAccountOf(settings)) {
+      yield { path: PATH, message: `account ${role.accountID} is the controller's own account` };
+    }
   },
 };
 
@@ -51,34 +57,47 @@ export const IRS_23: QuickCheck<SelectorChange> = {
   id: "IRS-23",
   severity: "warn",
   waivable: false,
-  reason: "Two selectors for one role are often one in two pieces, and where both select a resource they conflict, equal roles or not.",
-  fix: "put them into one selector where that can be said, and see that no resource is selected by two",
-  example: "# while IAMRoleSelector team-b has the same role\nspec: {arn: 'arn:aws:iam::111122223333:role/shared', namespaceSelector: {names: [team-a]}}",
+  reason: "Two selectors with one role are often one selector split in two. "
+    + "If both select a resource, they conflict although their roles are equal.",
+  fix: "merge the selectors if one can express both, and make sure that no resource is selected by two",
+  example: "# while IAMRoleSelector team-b has the same role\n"
+    + "spec: {arn: 'arn:aws:iam::111122223333:role/shared', namespaceSelector: {names: [team-a]}}",
   *find({ inventory, spec, after }): Iterable<Fault> {
     if (after === null) return;
-    const sharing = [...inventory.selectorsOfRole(after.roleARN)].filter((other) => other.name !== spec.name && !isReplacing(after, other));
-    const others = sharing.map(({ name }) => name);
-    if (others.length > 0) yield { path: PATH, message: `${countOf(others.length, "other selector")} for the same role: ${someNames(others)}` };
+    const others = [...inventory.selectors.ofRole(after.roleARN)]
+      .filter((other) => other.name !== spec.name && !isReplacing(after, other))
+      .map(({ name }) => name);
+    if (others.length === 0) return;
+    const count = countOf(others.length, "other selector");
+    yield { path: PATH, message: `the selector shares its role with ${count}: ${sortedListOf(others)}` };
   },
 };
 
-/** What differs is named and never quoted: an external ID is nobody else's business. */
 export const IRS_40: QuickCheck<SelectorChange> = {
   id: "IRS-40",
   severity: "deny",
   waivable: false,
-  reason: "A request to STS names the role alone, so nothing would tell whose external ID, tags or session name to send: the sidecar grants the role on none of its selectors.",
-  fix: "annotate every selector of the role alike, or make one of them. To change what is annotated on several, do it under --check IRS-40=warn, since the role is granted to nobody meanwhile",
-  example: "# while IAMRoleSelector team-b has the same role and no such annotation\nmetadata: {annotations: {ack-role-resolver.io/external-id: of-team-a}}\nspec: {arn: 'arn:aws:iam::111122223333:role/shared'}",
+  reason: "An AssumeRole request to the sidecar contains only the role. If the selectors of a role differ in "
+    + "external ID, tags or another session setting, the sidecar cannot choose between them and denies the role.",
+  fix: "set the same annotations on every selector of the role, or merge the selectors. To change the annotations "
+    + "of several selectors, set --check IRS-40=warn meanwhile; the sidecar denies the role until they match",
+  example: "# while IAMRoleSelector team-b has the same role without this annotation\n"
+    + "metadata: {annotations: {ack-role-resolver.io/external-id: of-team-a}}\n"
+    + "spec: {arn: 'arn:aws:iam::111122223333:role/shared'}",
   *find({ after, inventory, pendingDeletions }): Iterable<Fault> {
     if (after === null) return;
-    const unequal = new Map<string, string[]>();
-    for (const other of inventory.selectorsOfRole(after.roleARN)) {
+    const differing = new Map<string, string[]>();
+    for (const other of inventory.selectors.ofRole(after.roleARN)) {
       if (other.name === after.name || pendingDeletions.has(other.name)) continue;
-      for (const annotation of differingExtras(after.extras, other.extras)) unequal.set(annotation, [...(unequal.get(annotation) ?? []), other.name]);
+      for (const annotation of differingExtras(after.extras, other.extras)) {
+        differing.set(annotation, [...(differing.get(annotation) ?? []), other.name]);
+      }
     }
-    for (const [annotation, names] of unequal) {
-      yield { path: annotationPath(annotation), message: `${shortName(annotation)} differs from that of ${someNames(names)}, which ${names.length === 1 ? "has" : "have"} the same role` };
+    for (const [annotation, names] of differing) {
+      // Names the annotation without its value: an external ID is confidential.
+      const difference = `a different ${shortName(annotation)}`;
+      const message = `the selector has the same role as ${sortedListOf(names)}, but ${difference}`;
+      yield { path: annotationPath(annotation), message };
     }
   },
 };

@@ -2,23 +2,39 @@ import type { FieldPath } from "../../kubernetes/field-path.ts";
 import type { LabelSelectorSpec, SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
-interface Part {
+/** One of the three fields that restrict a selector. */
+interface Restriction {
   readonly path: FieldPath;
-  readonly spec: boolean;
-  readonly empty: boolean;
+  readonly isSet: boolean;
+  /** Whether it matches everything. */
+  readonly isEmpty: boolean;
 }
 
-function parts({ namespaceSelector, resourceTypeSelector, resourceLabelSelector }: SelectorSpec): readonly Part[] {
-  const anyNamespace = (namespaceSelector?.names ?? []).length === 0 && isEmpty(namespaceSelector?.labelSelector ?? null);
+function restrictionsOf(
+  { namespaceSelector, resourceTypeSelector, resourceLabelSelector }: SelectorSpec,
+): readonly Restriction[] {
+  const { names = [], labelSelector = null } = namespaceSelector ?? {};
   return [
-    { path: ["spec", "namespaceSelector"], spec: namespaceSelector !== null, empty: anyNamespace },
-    { path: ["spec", "resourceTypeSelector"], spec: resourceTypeSelector !== null, empty: (resourceTypeSelector ?? []).length === 0 },
-    { path: ["spec", "resourceLabelSelector"], spec: resourceLabelSelector !== null, empty: isEmpty(resourceLabelSelector) },
+    {
+      path: ["spec", "namespaceSelector"],
+      isSet: namespaceSelector !== null,
+      isEmpty: names.length === 0 && isEmptyLabelSelector(labelSelector),
+    },
+    {
+      path: ["spec", "resourceTypeSelector"],
+      isSet: resourceTypeSelector !== null,
+      isEmpty: (resourceTypeSelector ?? []).length === 0,
+    },
+    {
+      path: ["spec", "resourceLabelSelector"],
+      isSet: resourceLabelSelector !== null,
+      isEmpty: isEmptyLabelSelector(resourceLabelSelector),
+    },
   ];
 }
 
-/** Expressions count even where controllers drop them: IRS-35 speaks of those. */
-function isEmpty(selector: LabelSelectorSpec | null): boolean {
+/** Counts expressions even where controllers drop them: IRS-35 reports those. */
+function isEmptyLabelSelector(selector: LabelSelectorSpec | null): boolean {
   return selector === null || (selector.matchLabels.size === 0 && selector.matchExpressions.length === 0);
 }
 
@@ -26,11 +42,12 @@ export const IRS_15: SelectorCheck = {
   id: "IRS-15",
   severity: "deny",
   waivable: true,
-  reason: "A selector without any restriction puts every resource of every namespace into one account; usually something was pruned.",
-  fix: "restrict it with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
+  reason: "A selector without restrictions moves every resource of every namespace into one account. "
+    + "Usually the API server pruned a restriction.",
+  fix: "restrict the selector with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
   *find({ spec }): Iterable<Fault> {
-    if (parts(spec).every((part) => part.empty)) {
+    if (restrictionsOf(spec).every(({ isEmpty }) => isEmpty)) {
       yield { path: ["spec"], message: "the selector selects every resource in every namespace" };
     }
   },
@@ -40,14 +57,14 @@ export const IRS_15B: SelectorCheck = {
   id: "IRS-15b",
   severity: "warn",
   waivable: false,
-  reason: "A part that is written out empty holds for everything, which is seldom what its author meant.",
-  fix: "fill it, or leave it out",
+  reason: "An empty field matches everything, which is rarely intended.",
+  fix: "set the field or remove it",
   example: "spec: {namespaceSelector: {names: []}, resourceTypeSelector: [{group: s3.services.k8s.aws}]}",
   *find({ spec }): Iterable<Fault> {
-    const all = parts(spec);
-    if (all.every((part) => part.empty)) return;
-    for (const part of all) {
-      if (part.spec && part.empty) yield { path: part.path, message: "the part is written but empty, so it holds for everything" };
+    const restrictions = restrictionsOf(spec);
+    if (restrictions.every(({ isEmpty }) => isEmpty)) return;
+    for (const { path, isSet, isEmpty } of restrictions) {
+      if (isSet && isEmpty) yield { path, message: "the field is empty, so it matches everything" };
     }
   },
 };

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../kubernetes/json.ts";
-import type { Names } from "../../resolution/change-set.ts";
+import type { NameSet } from "../../resolution/change-set.ts";
 import type { DecodedSelector } from "../../selectors/decode.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import type { SelectorSpec } from "../../selectors/iamroleselector.ts";
@@ -13,17 +13,17 @@ export interface SelectorChange extends CheckContext {
   readonly spec: SelectorSpec;
   /** The spec of the stored selector; null at CREATE. */
   readonly old: SelectorSpec | null;
-  /** The selector in effect before the change; null if none exists or it is malformed. */
+  /** The effective selector before the change; null if none exists or it is malformed. */
   readonly before: EffectiveSelector | null;
-  /** The selector in effect after the change; null at DELETE or if it is malformed. */
+  /** The effective selector after the change; null at DELETE or if it is malformed. */
   readonly after: EffectiveSelector | null;
   /** What the change does to the resources in the inventory. */
   readonly effects: SelectorEffects;
   /** Selectors with a pending deletion, which count as deleted. */
-  readonly pendingDeletions: Names;
+  readonly pendingDeletions: NameSet;
 }
 
-const NO_DELETIONS: Names = new Set();
+const NO_DELETIONS: NameSet = new Set();
 
 interface DecodedChange {
   readonly decoded: DecodedSelector;

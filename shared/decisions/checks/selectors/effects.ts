@@ -2,39 +2,31 @@ import type { DecisionSettings } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import type { Paced } from "../../paced.ts";
 import {
-  accountBy, accountOf, type SelectorStep, type Transition, transitionsOfSelector,
+  accountOfResource, accountOfSelectors, type SelectorTransition, type Transition, transitionsOfSelector,
 } from "../../resolution/change-set.ts";
 import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../../resolution/deletion-policy.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
-import { ENOUGH } from "../message-lists.ts";
+import { type Hits, SCAN_LIMIT } from "../message-lists.ts";
 
-/** What a step of a selector does to one resource. */
+/** What a change of a selector does to one resource. */
 export type Effect =
-  /** Another selector selects it too, and this one did not before. */
+  /** The selector did not select the resource before, and now selects it together with another selector. */
   | "joins conflict"
-  /** The same, where one of the two says that it replaces the other. */
+  /** The same, but the selector replaces each of the others or is replaced by it. */
   | "joins replaced"
-  /** Another selector selects it too, as before. */
+  /** The selector and another selector select the resource, as before. */
   | "stays in conflict"
-  /** No selector selects it any more. */
+  /** No selector selects the resource any more. */
   | "loses selector"
-  /** The same, and the controller's own credentials would be used to delete what another account holds. */
+  /** The same, and the controller could delete or orphan the resource with credentials for a different account. */
   | "loses account"
-  /** It exists in one account and would be managed in another. */
+  /** The resource exists in one account and would be managed in another. */
   | "changes account"
-  /** It exists, and another role of the same account manages it. */
+  /** The resource exists, and a different role of the same account would manage it. */
   | "changes role"
-  /** It was in a conflict with this selector, and another is left alone with it. */
+  /** The resource was in a conflict with this selector, and only one other selector still selects it. */
   | "leaves conflict";
-
-/** The resources with one effect. */
-export interface Hits {
-  /** How many, of those that were looked at. */
-  readonly found: number;
-  /** The first of them, at most `ENOUGH`. */
-  readonly first: readonly Transition[];
-}
 
 interface MutableHits extends Hits {
   found: number;
@@ -44,20 +36,20 @@ interface MutableHits extends Hits {
 export interface EffectsInput {
   readonly inventory: Inventory;
   readonly settings: DecisionSettings;
-  readonly step: SelectorStep;
+  readonly step: SelectorTransition;
 }
 
 /**
- * What a step of a selector does to the resources there are. Every check of the step asks this one, so that the resources are
- * looked at once, and no further than the checks want to know.
+ * The effects of a change of a selector on the resources in the inventory. All checks of the change share one scan,
+ * which goes only as far as the checks need.
  */
 export class SelectorEffects {
-  /** The controllers' own account, or null when not said. */
+  /** Null if the settings do not name the controller's own account. */
   readonly controllerAccount: string | null;
-  /** How many resources go on with each selector alone that were in conflict before. */
-  readonly survivors = new Map<EffectiveSelector, number>();
-  /** The other selectors of the conflicts that the selector is in, by name. */
-  readonly partners = new Set<string>();
+  /** How many resources leave a conflict to each selector, as far as the scan has gone. */
+  readonly remainingSelectors = new Map<EffectiveSelector, number>();
+  /** The names of the other selectors in the conflicts of this selector, as far as the scan has gone. */
+  readonly conflictingSelectors = new Set<string>();
   readonly #input: EffectsInput;
   readonly #hits = new Map<Effect, MutableHits>();
   readonly #scan: Paced<boolean>;
@@ -65,7 +57,7 @@ export class SelectorEffects {
   constructor(input: EffectsInput) {
     this.#input = input;
     this.controllerAccount = controllerAccountOf(input.settings);
-    // In mode carm no selector selects anything.
+    // In mode carm, selectors select nothing.
     const step = input.settings.mode === "carm" ? { ...input.step, before: null, after: null } : input.step;
     this.#scan = transitionsOfSelector(input.inventory, step, (transition) => {
       this.#add(transition);
@@ -73,8 +65,8 @@ export class SelectorEffects {
     });
   }
 
-  /** The resources with the effect; once `limit` of them are found it looks no further. */
-  *of(effect: Effect, limit = ENOUGH): Paced<Hits> {
+  /** Returns the resources with the effect. Stops the scan once `limit` of them are found. */
+  *of(effect: Effect, limit = SCAN_LIMIT): Paced<Hits> {
     const hits = this.#hitsOf(effect);
     while (hits.found < limit) {
       const step = this.#scan.next();
@@ -93,7 +85,7 @@ export class SelectorEffects {
   #add(transition: Transition): void {
     for (const effect of this.#effectsOf(transition)) {
       const hits = this.#hitsOf(effect);
-      if (++hits.found <= ENOUGH) hits.first.push(transition);
+      if (++hits.found <= SCAN_LIMIT) hits.first.push(transition);
     }
   }
 
@@ -105,14 +97,18 @@ export class SelectorEffects {
     if (after.length === 0) yield* this.#losses(transition);
     const [only, another] = after;
     if (only === undefined || another !== undefined) return;
-    // What was never made in AWS is nowhere yet, and goes where it is put.
+    // A resource that does not exist in AWS yet has no account to leave.
     if (transition.resource.created) yield* this.#moves(transition, only);
-    if (was !== null && is === null) yield this.#survives(only);
+    if (was !== null && is === null) yield this.#leaveTo(only);
   }
 
-  #conflict(selecting: readonly EffectiveSelector[], selector: EffectiveSelector, was: EffectiveSelector | null): Effect {
+  #conflict(
+    selecting: readonly EffectiveSelector[],
+    selector: EffectiveSelector,
+    was: EffectiveSelector | null,
+  ): Effect {
     const others = selecting.filter((one) => one !== selector);
-    for (const other of others) this.partners.add(other.name);
+    for (const other of others) this.conflictingSelectors.add(other.name);
     if (was !== null) return "stays in conflict";
     return others.every((other) => isReplacing(selector, other)) ? "joins replaced" : "joins conflict";
   }
@@ -120,23 +116,23 @@ export class SelectorEffects {
   *#losses(transition: Transition): Iterable<Effect> {
     yield "loses selector";
     const { resource } = transition;
-    const account = accountOf(transition);
-    const isThere = resource.created || resource.status.ownerAccountID !== null;
-    const isAtRisk = resource.deleting || (isThere && deletionPolicyOf(this.#input.inventory, resource) === DELETION_POLICY_DELETE);
-    if (isAtRisk && account !== this.controllerAccount) yield "loses account";
+    if (accountOfResource(transition) === this.controllerAccount) return;
+    const exists = resource.created || resource.status.ownerAccountID !== null;
+    const isDeletable = exists && deletionPolicyOf(this.#input.inventory, resource) === DELETION_POLICY_DELETE;
+    if (resource.deleting || isDeletable) yield "loses account";
   }
 
-  /** What happens to a resource that exists, now that `only` is left to select it. */
-  *#moves(transition: Transition, only: EffectiveSelector): Iterable<Effect> {
+  /** Yields what happens to an existing resource that only `selector` selects after the change. */
+  *#moves(transition: Transition, selector: EffectiveSelector): Iterable<Effect> {
     const { before } = transition;
-    const [now, then] = [accountOf(transition, this.controllerAccount), accountBy([only])];
-    if (now === then) {
-      if (before.length < 2 && this.#roleBy(before) !== only.roleARN) yield "changes role";
-    } else if (now !== null && then !== accountBy(before, this.controllerAccount)) yield "changes account";
+    const [from, to] = [accountOfResource(transition, this.controllerAccount), accountOfSelectors([selector])];
+    if (from === to) {
+      if (before.length < 2 && this.#roleBy(before) !== selector.roleARN) yield "changes role";
+    } else if (from !== null && to !== accountOfSelectors(before, this.controllerAccount)) yield "changes account";
   }
 
-  #survives(selector: EffectiveSelector): Effect {
-    this.survivors.set(selector, (this.survivors.get(selector) ?? 0) + 1);
+  #leaveTo(selector: EffectiveSelector): Effect {
+    this.remainingSelectors.set(selector, (this.remainingSelectors.get(selector) ?? 0) + 1);
     return "leaves conflict";
   }
 
@@ -149,7 +145,7 @@ function selectorIn(selecting: readonly EffectiveSelector[], name: string): Effe
   return selecting.find((selector) => selector.name === name) ?? null;
 }
 
-/** Whether one of the two says that it replaces the other. */
+/** Whether one of the two selectors replaces the other, by its annotation. */
 export function isReplacing(a: EffectiveSelector, b: EffectiveSelector): boolean {
   return a.replaces.has(b.name) || b.replaces.has(a.name);
 }

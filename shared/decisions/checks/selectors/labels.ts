@@ -7,7 +7,7 @@ import type { Fault, SelectorCheck, SelectorSubject } from "../check.ts";
 
 type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
 
-/** Both places where an IAMRoleSelector holds a label selector. */
+/** Returns the label selectors of an IAMRoleSelector: of namespaces and of resources. */
 function labelSelectors({ spec }: SelectorSubject): Located[] {
   const ofNamespace = spec.namespaceSelector?.labelSelector ?? null;
   const ofResource = spec.resourceLabelSelector;
@@ -21,13 +21,15 @@ export const IRS_11: SelectorCheck = {
   id: "IRS-11",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector with an empty label key; any other malformed label can never be carried, so nothing is selected.",
-  fix: "write labels as Kubernetes takes them: [prefix/]name: value",
+  reason: "Controllers drop a selector with an empty label key. "
+    + "No object can have any other malformed label, so the selector selects nothing.",
+  fix: "use the Kubernetes label syntax: [prefix/]name: value",
   example: "spec: {resourceLabelSelector: {matchLabels: {tier: 'very gold'}}}",
   *find(subject): Iterable<Fault> {
     for (const [path, selector] of labelSelectors(subject)) {
-      for (const [key, value] of selector.matchLabels) yield* labelFaults([...path, "matchLabels", { key }], key, value);
-      if (subject.runtime === "ack") continue; // IRS-35 refuses the expressions as such
+      for (const [key, value] of selector.matchLabels)
+        yield * labelFaults([...path, "matchLabels", { key }], key, value);
+      if (subject.runtime === "ack") continue; // IRS-35 denies every expression
       for (const [i, requirement] of selector.matchExpressions.entries()) {
         yield* requirementFaults([...path, "matchExpressions", i], requirement);
       }
@@ -37,41 +39,47 @@ export const IRS_11: SelectorCheck = {
 
 function* labelFaults(path: FieldPath, key: string, value: string): Iterable<Fault> {
   if (key === "") yield { path, message: "the label key is empty", dropsSelector: true };
-  else yield* fault(path, `${quote(key)} is not a label key`, labelKeyFaults(key));
-  yield* fault(path, `${quote(value)} is not a label value`, labelValueFaults(value));
+  else yield* keyFaults(path, key);
+  yield* valueFaults(path, value);
 }
 
-function* fault(path: FieldPath, what: string, faults: readonly string[]): Iterable<Fault> {
-  if (faults.length > 0) yield { path, message: `${what}: ${faults.join("; ")}` };
+function* keyFaults(path: FieldPath, key: string): Iterable<Fault> {
+  const faults = labelKeyFaults(key);
+  if (faults.length > 0) yield { path, message: `${quote(key)} is not a valid label key: ${faults.join("; ")}` };
+}
+
+function* valueFaults(path: FieldPath, value: string): Iterable<Fault> {
+  const faults = labelValueFaults(value);
+  if (faults.length > 0) yield { path, message: `${quote(value)} is not a valid label value: ${faults.join("; ")}` };
 }
 
 /** Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go, NewRequirement. */
 function* requirementFaults(path: FieldPath, { key, operator, values }: LabelRequirementSpec): Iterable<Fault> {
-  yield* fault([...path, "key"], `${quote(key)} is not a label key`, labelKeyFaults(key));
+  yield* keyFaults([...path, "key"], key);
   if (!isOperator(operator)) {
-    yield { path: [...path, "operator"], message: `${quote(operator)} is not an operator: expected ${OPERATORS.join(", ")}` };
+    const message = `${quote(operator)} is not a valid operator: expected one of ${OPERATORS.join(", ")}`;
+    yield { path: [...path, "operator"], message };
   } else if ((operator === "In" || operator === "NotIn") && values.length === 0) {
-    yield { path: [...path, "values"], message: `${operator} needs at least one value` };
+    yield { path: [...path, "values"], message: `operator ${operator} requires at least one value` };
   } else if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0) {
-    yield { path: [...path, "values"], message: `${operator} takes no values` };
+    yield { path: [...path, "values"], message: `operator ${operator} allows no values` };
   }
-  for (const [i, value] of values.entries()) {
-    yield* fault([...path, "values", i], `${quote(value)} is not a label value`, labelValueFaults(value));
-  }
+  for (const [i, value] of values.entries()) yield* valueFaults([...path, "values", i], value);
 }
 
 export const IRS_35: SelectorCheck = {
   id: "IRS-35",
   severity: "deny",
   waivable: false,
-  reason: "Shipped controllers do not know matchExpressions: they drop them and select more than was written.",
-  fix: "say the same with matchLabels, or run with --runtime extended if no shipped controller reads this selector",
+  reason: "Shipped ACK controllers do not support matchExpressions. "
+    + "They drop the expressions, and the selector selects more than intended.",
+  fix: "use matchLabels instead, or run with --runtime extended if no shipped controller reads this selector",
   example: "spec: {namespaceSelector: {labelSelector: {matchExpressions: [{key: team, operator: Exists}]}}}",
   *find(subject): Iterable<Fault> {
     if (subject.runtime === "extended") return;
+    const message = "shipped ACK controllers drop matchExpressions and would select more than intended";
     for (const [path, { matchExpressions }] of labelSelectors(subject)) {
-      if (matchExpressions.length === 0) continue;
-      yield { path: [...path, "matchExpressions"], message: "shipped ACK controllers drop matchExpressions and would select more than is written" };
+      if (matchExpressions.length > 0) yield { path: [...path, "matchExpressions"], message };
     }
   },
 };

@@ -9,15 +9,15 @@ export const IRS_08: SelectorCheck = {
   id: "IRS-08",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector that lists an empty namespace name, or one name twice.",
-  fix: "list each namespace once, or leave names out to select every namespace",
+  reason: "Controllers drop a selector that lists an empty namespace name, or the same name twice.",
+  fix: "list each namespace once, or remove names to select every namespace",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
   *find({ spec }): Iterable<Fault> {
     const seen = new Set<string>();
     for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
       const path: FieldPath = [...NAMES, i];
       if (name === "") yield { path, message: "the namespace name is empty", dropsSelector: true };
-      else if (seen.has(name)) yield { path, message: `${quote(name)} is listed already`, dropsSelector: true };
+      else if (seen.has(name)) yield { path, message: `${quote(name)} is already listed`, dropsSelector: true };
       seen.add(name);
     }
   },
@@ -27,13 +27,15 @@ export const IRS_09: SelectorCheck = {
   id: "IRS-09",
   severity: "deny",
   waivable: false,
-  reason: "No namespace can have such a name (names are literal, * is no wildcard), so nothing is selected and resources fall to the controller's own account.",
-  fix: "write the exact name of a namespace, or select namespaces by label with labelSelector",
+  reason: "No namespace can have such a name: names are literal, and * is not a wildcard. "
+    + "The selector does not select the intended resources, and they fall back to the controller's own account.",
+  fix: "use the exact name of a namespace, or select namespaces by label with labelSelector",
   example: "spec: {namespaceSelector: {names: ['team-*']}}",
   *find({ spec }): Iterable<Fault> {
     for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
       const faults = name === "" ? [] : namespaceNameFaults(name);
-      if (faults.length > 0) yield { path: [...NAMES, i], message: `${quote(name)} is not the name of a namespace: ${faults.join("; ")}` };
+      if (faults.length === 0) continue;
+      yield { path: [...NAMES, i], message: `${quote(name)} is not a valid namespace name: ${faults.join("; ")}` };
     }
   },
 };

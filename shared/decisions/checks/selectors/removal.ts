@@ -2,47 +2,56 @@ import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
-import { accountOf, type Transition } from "../../resolution/change-set.ts";
+import { accountOfResource, type Transition } from "../../resolution/change-set.ts";
 import { deletionPolicyOf } from "../../resolution/deletion-policy.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import type { ScanningCheck } from "../check.ts";
-import { describe, placeOf } from "../message-lists.ts";
+import { listHits, resourceInAccount } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
-import { FALL_BACK } from "./moves.ts";
+import { FALLS_BACK } from "./moves.ts";
+
+const PATH = ["metadata", "name"] as const;
 
 export const IRS_30: ScanningCheck<SelectorChange> = {
   id: "IRS-30",
   severity: "deny",
   waivable: true,
-  reason: "What loses its selector is silently managed with the controller's own role: created a second time in the controller's account, or let go there.",
-  fix: "delete the resources first, or create a selector that takes them over: the same spec with a role of the same account, "
-    + `and the annotation ${REPLACES_ANNOTATION}: NAME of this one; then delete this one again`,
-  example: "kubectl delete iamroleselector team-a # and team-a/b1 is selected by it alone",
+  reason: "Controllers silently manage a resource that loses its selector with their own role. "
+    + "They create it a second time in the controller's own account, or orphan it when it is deleted.",
+  fix: "delete the resources first, or create a replacement: a selector with the same spec, a role in the same account "
+    + `and the annotation ${REPLACES_ANNOTATION}: NAME. Then delete this selector again`,
+  example: "kubectl delete iamroleselector team-a # while only team-a selects Bucket team-a/b1",
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
-  *scan({ before, effects, spec, inventory }) {
+  *scan({ before, effects, spec: { name }, inventory }) {
     const hits = yield* effects.of("loses selector");
-    const unlisted = unlistedOf(inventory, before);
     if (hits.found > 0) {
       return [{
-        path: ["metadata", "name"],
-        message: describe(hits, { noun: "resource", what: FALL_BACK }),
-        fix: `delete the resources first, or create a selector that takes them over: the spec of ${spec.name} under another name, with a role `
-          + `of the same account and the annotation ${REPLACES_ANNOTATION}: ${spec.name}; then delete ${spec.name} again`,
+        path: PATH,
+        message: listHits(hits, { noun: "resource", effect: FALLS_BACK }),
+        fix: "delete the resources first, or create a replacement: a selector with another name, "
+          + `the spec of ${name}, a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. `
+          + `Then delete ${name} again`,
       }];
     }
+    const unlisted = unlistedKinds(inventory, before);
     if (unlisted.length === 0) return [];
-    return [{ path: ["metadata", "name"], message: `what it selects of ${listOf(unlisted)} is not known, since those could not be listed`, fix: LIST_THEM }];
+    const kinds = listOf(unlisted);
+    const message = `objects of ${kinds} could not be listed, so it is unknown whether the selector selects any`;
+    return [{ path: PATH, message, fix: LIST_FIX }];
   },
 };
 
-const LIST_THEM = "let the webhook list them (install its rights with manifests rbac --extra-groups GROUP), or see for yourself that it selects none of them and waive this check";
+const LIST_FIX = "grant the webhook permission to list them (manifests rbac --extra-groups GROUP), "
+  + "or verify that the selector selects none of them and waive this check";
 
-/** The kinds that the selector could select and of which nothing is known: that it selects none of them is then no answer. */
-function unlistedOf(inventory: Inventory, selector: EffectiveSelector | null): string[] {
+/** Returns the kinds that the selector could select but that the inventory could not list, sorted. */
+function unlistedKinds(inventory: Inventory, selector: EffectiveSelector | null): string[] {
   if (selector === null) return [];
-  const couldSelect = (kind: string): boolean => selector.types === null || selector.types.some(({ group }) => group === "" || kind.endsWith(`.${group}`));
+  const couldSelect = (kind: string): boolean => (
+    selector.types === null || selector.types.some(({ group }) => group === "" || kind.endsWith(`.${group}`))
+  );
   return [...inventory.unlisted("resources")].filter(couldSelect).toSorted(compareText);
 }
 
@@ -50,23 +59,26 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
   id: "IRS-31",
   severity: "deny",
   waivable: false,
-  reason: "With the controller's own credentials the deletion of a resource of another account finds nothing there, or a namesake: one is orphaned or the other deleted.",
-  fix: "wait until those that are being deleted are gone, annotate the others with services.k8s.aws/deletion-policy: retain, or create a selector that takes them over, "
-    + `with a role of the same account and the annotation ${REPLACES_ANNOTATION}: NAME of this one`,
-  example: "kubectl delete iamroleselector team-a # and team-a/b1, in another account than the controller's, is being deleted",
+  reason: "The controller would delete these resources with its own credentials, which belong to a different account. "
+    + "It finds nothing there and orphans the resource, or deletes another resource of the same name.",
+  fix: `create a replacement selector with a role in the same account and the annotation ${REPLACES_ANNOTATION}: NAME. `
+    + "Otherwise, wait until the resources that are being deleted no longer exist, "
+    + "and annotate the others with services.k8s.aws/deletion-policy: retain",
+  example: "kubectl delete iamroleselector team-a # while Bucket team-a/b1 is being deleted in the account of team-a",
   requires: ["resources", "--controller-account or --controller-role"],
   on: ["DELETE"],
   ofChange: true,
   *scan({ effects, inventory }) {
     const hits = yield* effects.of("loses account");
     if (hits.found === 0) return [];
-    const place = (transition: Transition): string => {
+    const itemOf = (transition: Transition): string => {
       const { resource } = transition;
-      const why = resource.deleting ? "being deleted" : `deletion policy ${deletionPolicyOf(inventory, resource)}`;
-      return `${placeOf(resource, accountOf(transition))} (${why})`;
+      const cause = resource.deleting ? "being deleted" : `deletion policy ${deletionPolicyOf(inventory, resource)}`;
+      return `${resourceInAccount(resource, accountOfResource(transition))} (${cause})`;
     };
-    const what = `would be deleted or orphaned with the controller's own credentials, which are of account ${String(effects.controllerAccount)}`;
-    return [{ path: ["metadata", "name"], message: describe(hits, { noun: "resource", what, place }) }];
+    const effect = "would be deleted or orphaned with the controller's own credentials "
+      + `for account ${String(effects.controllerAccount)}`;
+    return [{ path: PATH, message: listHits(hits, { noun: "resource", effect, itemOf }) }];
   },
 };
 
@@ -74,18 +86,23 @@ export const IRS_32: ScanningCheck<SelectorChange> = {
   id: "IRS-32",
   severity: "warn",
   waivable: false,
-  reason: "With one of the selectors of a conflict gone controllers go on with the other, within minutes for new resources and at the resync for others.",
-  fix: "see that this is the one to go",
-  example: "kubectl delete iamroleselector team-a # and team-a-new selects the same resources",
+  reason: "When one selector of a conflict is deleted, controllers continue with the other. "
+    + "They reconcile new resources within minutes and the others at the next resync.",
+  fix: "make sure that this is the selector to delete",
+  example: "kubectl delete iamroleselector team-a # while team-a-new selects the same resources",
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *scan({ effects }) {
     yield* effects.of("leaves conflict", Infinity);
-    const survivors = [...effects.survivors].toSorted(([a], [b]) => compareText(a.name, b.name));
-    return survivors.map(([{ name, roleARN }, left]) => (
-      { path: ["metadata", "name"], message: `its removal ends a conflict: ${countOf(left, "resource")} left to ${name} alone, ${roleARN}` }
-    ));
+    const remaining = [...effects.remainingSelectors].toSorted(([a], [b]) => compareText(a.name, b.name));
+    return remaining.map(([{ name, roleARN }, count]) => {
+      const resources = countOf(count, "resource");
+      return {
+        path: PATH,
+        message: `the deletion ends a conflict: ${resources} would be selected only by ${name} (${roleARN})`,
+      };
+    });
   },
 };
 
@@ -93,19 +110,22 @@ export const IRS_33: ScanningCheck<SelectorChange> = {
   id: "IRS-33",
   severity: "warn",
   waivable: false,
-  reason: "The safe way to rename a selector or to rotate its role: another one has all that this one selects, in the same account.",
-  fix: "go on: nothing changes its account",
-  example: "kubectl delete iamroleselector team-a # and team-a-new selects all the same resources, with a role of the same account",
+  reason: "This is the safe way to rename a selector or rotate its role: another selector selects all of its "
+    + "resources, in the same account.",
+  fix: "continue: no resource changes its account",
+  example:
+    "kubectl delete iamroleselector team-a # while team-a-new selects the same resources in the same account",
   requires: ["resources"],
   on: ["DELETE"],
   ofChange: true,
   *scan({ before, effects }) {
     const lost = yield* effects.of("loses selector");
     const { found } = yield* effects.of("leaves conflict", Infinity);
-    const [only, another] = effects.survivors.keys();
+    const [only, another] = effects.remainingSelectors.keys();
     if (before === null || lost.found > 0 || only === undefined || another !== undefined) return [];
     const account = accountOfARN(before.roleARN);
     if (account !== accountOfARN(only.roleARN)) return [];
-    return [{ path: ["metadata", "name"], message: `${only.name} selects all that it selects, ${countOf(found, "resource")}, and for the same account ${String(account)}` }];
+    const resources = `every resource of this selector (${countOf(found, "resource")})`;
+    return [{ path: PATH, message: `${only.name} selects ${resources}, in the same account ${String(account)}` }];
   },
 };

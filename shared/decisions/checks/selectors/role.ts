@@ -9,7 +9,8 @@ export const IRS_01: SelectorCheck = {
   id: "IRS-01",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector without a role with one log line, and its resources fall to the controller's own account.",
+  reason: "Controllers drop a selector without a role and log one line. Its resources fall back to the controller's "
+    + "own account.",
   fix: FIX,
   example: "spec: {}",
   *find({ spec }): Iterable<Fault> {
@@ -22,12 +23,15 @@ export const IRS_02: SelectorCheck = {
   id: "IRS-02",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector whose ARN they cannot parse, and its resources fall to the controller's own account.",
+  reason: "Controllers drop a selector whose ARN they cannot parse. Its resources fall back to the controller's own "
+    + "account.",
   fix: FIX,
   example: "spec: {arn: not-an-arn}",
   *find({ spec: { arn } }): Iterable<Fault> {
     if (arn === null || arn === "" || parseARN(arn) !== null) return;
-    const cause = arn.startsWith("arn:") ? "it has fewer than six parts separated by ':'" : "it does not start with arn:";
+    const cause = arn.startsWith("arn:")
+      ? "it has fewer than six parts separated by ':'"
+      : "it does not start with arn:";
     yield { path: PATH, message: `${quote(arn)} is not an ARN: ${cause}`, dropsSelector: true };
   },
 };
@@ -36,38 +40,41 @@ export const IRS_03: SelectorCheck = {
   id: "IRS-03",
   severity: "deny",
   waivable: false,
-  reason: "Controllers take any ARN and only STS refuses it, or the account they work in becomes empty.",
+  reason: "Controllers accept any ARN. Later, STS rejects the role, or the controllers work with an empty account.",
   fix: FIX,
   example: "spec: {arn: 'arn:aws:iam::111122223333:user/jane'}",
   *find({ spec: { arn } }): Iterable<Fault> {
     if (arn === null) return;
     const parsed = parseARN(arn);
     const faults = parsed === null ? [] : roleARNFaults(arn, parsed);
-    if (faults.length > 0) yield { path: PATH, message: `${quote(arn)} is not the ARN of an IAM role: ${faults.join("; ")}` };
+    if (faults.length === 0) return;
+    yield { path: PATH, message: `${quote(arn)} is not the ARN of an IAM role: ${faults.join("; ")}` };
   },
 };
 
 /**
- * Paths that IAM keeps for AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html, and of IAM
- * Identity Center https://docs.aws.amazon.com/singlesignon/latest/userguide/referencingpermissionsets.html.
+ * The role paths that AWS reserves, with what such a role is.
+ * Sources: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html and, for IAM
+ * Identity Center, https://docs.aws.amazon.com/singlesignon/latest/userguide/referencingpermissionsets.html.
  */
 const RESERVED_PATHS: Readonly<Record<string, string>> = {
-  "role/aws-service-role/": "is linked to a service of AWS",
-  "role/aws-reserved/": "is reserved for AWS",
+  "role/aws-service-role/": "a service-linked role",
+  "role/aws-reserved/": "a role that AWS reserves",
 };
 
 export const IRS_06: SelectorCheck = {
   id: "IRS-06",
   severity: "warn",
   waivable: false,
-  reason: "Only AWS itself can assume service-linked and reserved roles, so every resource of the selector would fail.",
-  fix: "make a role of your own, whose trust policy names the controller's role",
+  reason: "Only AWS can assume service-linked and reserved roles, so every resource of the selector would fail.",
+  fix: "create your own role, with a trust policy that names the controller's role",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3'}",
   *find({ spec }): Iterable<Fault> {
     const arn = spec.arn ?? "";
     const resource = parseRoleARN(arn)?.resource ?? "";
-    for (const [path, whose] of Object.entries(RESERVED_PATHS)) {
-      if (resource.startsWith(path)) yield { path: PATH, message: `${quote(arn)} ${whose}, and nobody else can assume it` };
+    for (const [path, type] of Object.entries(RESERVED_PATHS)) {
+      if (!resource.startsWith(path)) continue;
+      yield { path: PATH, message: `${quote(arn)} is ${type}, which only AWS can assume` };
     }
   },
 };

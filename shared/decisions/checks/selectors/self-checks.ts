@@ -8,10 +8,30 @@ import { IRS_00 } from "./shape.ts";
 import { IRS_12, IRS_13B, IRS_14 } from "./types.ts";
 
 /**
- * The checks of an IAMRoleSelector that need nothing but the object itself. Apart from the rest of the catalogue, since they tell
- * which selectors take part, and the rest asks what those decide.
+ * The checks that need only the IAMRoleSelector itself. They are separate from the change checks because decoding a
+ * selector runs them, and the change checks import the inventory, which decodes selectors.
  */
 export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [
-  IRS_00, IRS_01, IRS_02, IRS_03, IRS_06, IRS_08, IRS_09, IRS_11, IRS_12, IRS_13B, IRS_14, IRS_15, IRS_15B, IRS_35, IRS_41, IRS_42, IRS_43, IRS_44, IRS_45,
-  IRS_46, IRS_46B, IRS_47,
+  IRS_00,
+  IRS_01,
+  IRS_02,
+  IRS_03,
+  IRS_06,
+  IRS_08,
+  IRS_09,
+  IRS_11,
+  IRS_12,
+  IRS_13B,
+  IRS_14,
+  IRS_15,
+  IRS_15B,
+  IRS_35,
+  IRS_41,
+  IRS_42,
+  IRS_43,
+  IRS_44,
+  IRS_45,
+  IRS_46,
+  IRS_46B,
+  IRS_47,
 ];

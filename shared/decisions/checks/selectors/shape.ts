@@ -13,11 +13,13 @@ export const IRS_00: SelectorCheck = {
   id: "IRS-00",
   severity: "deny",
   waivable: false,
-  reason: "The API server refuses an object that does not fit the schema, or prunes what it does not know.",
-  fix: "write the field as the schema has it (kubectl explain iamroleselector.spec)",
+  reason: "The API server rejects an object that does not match the schema, or prunes unknown fields.",
+  fix: "write the field as the schema defines it (kubectl explain iamroleselector.spec)",
   example: "spec: {namespaceSelector: {names: team-a}}",
   *find({ object }): Iterable<Fault> {
-    for (const { path, message, unknownField } of shapeFaults(object)) yield { path, message, dropsSelector: !unknownField };
+    for (const { path, message, unknownField } of shapeFaults(object)) {
+      yield { path, message, dropsSelector: !unknownField };
+    }
     yield* nameFaults(object);
     yield* metadataFaults(object);
   },
@@ -25,26 +27,31 @@ export const IRS_00: SelectorCheck = {
 
 function* nameFaults(object: JsonObject): Iterable<Fault> {
   const name = stringAt(object, "metadata", "name");
-  const generated = stringAt(object, "metadata", "generateName");
-  const absent = (field(field(object, "metadata"), "name") ?? null) === null;
-  if (absent && generated === null) {
-    yield { path: NAME, message: "the name is missing", fix: "give the selector a name", dropsSelector: true };
+  const generateName = stringAt(object, "metadata", "generateName");
+  const isAbsent = (field(field(object, "metadata"), "name") ?? null) === null;
+  if (isAbsent && generateName === null) {
+    yield { path: NAME, message: "the name is missing", fix: "set metadata.name", dropsSelector: true };
   } else if (name !== null && subdomainFaults(name).length > 0) {
-    yield { path: NAME, message: `${quote(name)} is not an object's name: ${subdomainFaults(name).join("; ")}`, fix: "rename the selector" };
+    const message = `${quote(name)} is not a valid object name: ${subdomainFaults(name).join("; ")}`;
+    yield { path: NAME, message, fix: "rename the selector" };
   }
 }
 
-/** The selector's own labels and annotations, whose keys have the form of label keys (an annotation's in any case). */
+/** Yields the faults of the selector's own labels and annotations. Annotation keys are label keys, but in any case. */
 function* metadataFaults(object: JsonObject): Iterable<Fault> {
   const { labels, annotations } = objectMeta(object);
   for (const [key, value] of labels) {
     const faults = [...labelKeyFaults(key), ...labelValueFaults(value)];
-    if (faults.length > 0) yield { path: ["metadata", "labels", { key }], message: `not a label: ${faults.join("; ")}`, fix: LABEL_FIX };
+    if (faults.length === 0) continue;
+    const message = `the label is not valid: ${faults.join("; ")}`;
+    yield { path: ["metadata", "labels", { key }], message, fix: LABEL_FIX };
   }
   for (const key of annotations.keys()) {
     const faults = labelKeyFaults(key.toLowerCase());
-    if (faults.length > 0) yield { path: ["metadata", "annotations", { key }], message: `not an annotation's key: ${faults.join("; ")}`, fix: LABEL_FIX };
+    if (faults.length === 0) continue;
+    const message = `the annotation key is not valid: ${faults.join("; ")}`;
+    yield { path: ["metadata", "annotations", { key }], message, fix: LABEL_FIX };
   }
 }
 
-const LABEL_FIX = "write it as Kubernetes takes it: [prefix/]name: value";
+const LABEL_FIX = "use the Kubernetes syntax: [prefix/]name: value";

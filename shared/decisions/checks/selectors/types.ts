@@ -12,45 +12,57 @@ export const IRS_12: SelectorCheck = {
   id: "IRS-12",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector with an entry that names nothing or is repeated, and do not know the apiVersion form.",
-  fix: "name a group such as s3.services.k8s.aws, a version, a kind, or several of them, once; leave resourceTypeSelector out to select every kind",
+  reason: "Controllers drop a selector with an empty or repeated entry. They do not support the apiVersion form.",
+  fix: "list each entry once, with a group such as s3.services.k8s.aws, a version, a kind, or several of them. "
+    + "To select every kind, remove resourceTypeSelector",
   example: "spec: {resourceTypeSelector: [{group: '', version: '', kind: ''}]}",
   *find(subject): Iterable<Fault> {
     const seen = new Set<string>();
     for (const [i, entry] of (subject.spec.resourceTypeSelector ?? []).entries()) {
       const path: FieldPath = [...PATH, i];
-      const formFault = apiVersionFault(entry, path, readsAPIVersion(subject));
-      if (formFault !== null) {
-        yield formFault;
+      const apiVersionFault = apiVersionFaultOf(entry, [...path, "apiVersion"], readsAPIVersion(subject));
+      if (apiVersionFault !== null) {
+        yield { ...apiVersionFault, dropsSelector: true };
         continue;
       }
       const effective = effectiveEntry(entry, subject);
-      const key = `${effective.group}/${effective.version}/${effective.kind}`;
-      if (key === "//") yield { path, message: "the entry is empty: it names no group, version or kind", dropsSelector: true };
-      else if (seen.has(key)) yield { path, message: `the entry ${describeEntry(effective)} is listed already`, dropsSelector: true };
+      const key = keyOf(effective);
+      if (key === EMPTY_KEY) {
+        yield { path, message: "the entry is empty: it has no group, version or kind", dropsSelector: true };
+      } else if (seen.has(key)) {
+        yield { path, message: `the entry ${formatEntry(effective)} is already listed`, dropsSelector: true };
+      }
       seen.add(key);
     }
   },
 };
 
-function apiVersionFault(entry: TypeEntrySpec, path: FieldPath, read: boolean): Fault | null {
+function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolean): Fault | null {
   if (entry.apiVersion === null) return null;
-  const at: FieldPath = [...path, "apiVersion"];
   if (entry.group !== "" || entry.version !== "") {
-    return { path: at, message: "apiVersion stands beside group or version, which say the same", fix: "write group and version alone", dropsSelector: true };
+    const message = "apiVersion is set together with group or version, which have the same meaning";
+    return { path, message, fix: "remove apiVersion, and set group and version" };
   }
   const rewritten = rewrittenEntry(entry);
   if (rewritten === null) {
-    return { path: at, message: `${quote(entry.apiVersion)} is not GROUP/VERSION`, fix: "write both, such as s3.services.k8s.aws/v1alpha1, or group alone for any version", dropsSelector: true };
+    const fix = "use both, such as s3.services.k8s.aws/v1alpha1, or set only group to select any version";
+    return { path, message: `${quote(entry.apiVersion)} is not GROUP/VERSION`, fix };
   }
-  if (read) return null;
-  const fix = `write group: ${rewritten.group} and version: ${rewritten.version} instead, or let the webhook's /mutate/iamroleselectors rewrite it`;
-  return { path: at, message: "apiVersion was not rewritten, and controllers do not read it", fix, dropsSelector: true };
+  if (isRead) return null;
+  const fix = `set group: ${rewritten.group} and version: ${rewritten.version} instead, `
+    + "or let the webhook rewrite the entry (/mutate/iamroleselectors)";
+  return { path, message: "apiVersion was not rewritten to group and version, and controllers do not read it", fix };
 }
 
-/** As messages show an entry. */
-export function describeEntry({ group, version, kind }: TypeEntry): string {
+/** Returns the entry for a message. */
+function formatEntry({ group, version, kind }: TypeEntry): string {
   return `{group: ${quote(group)}, version: ${quote(version)}, kind: ${quote(kind)}}`;
+}
+
+const EMPTY_KEY = "//";
+
+function keyOf({ group, version, kind }: TypeEntry): string {
+  return `${group}/${version}/${kind}`;
 }
 
 interface Context {
@@ -59,29 +71,27 @@ interface Context {
   readonly runtime: Runtime;
 }
 
-/** The entries that IRS-12 has nothing to say of, repeated ones aside. */
+/** Yields the entries that IRS-12 accepts, and repeated entries. */
 export function* typeEntries({ spec, ...context }: Context): Iterable<readonly [path: FieldPath, entry: TypeEntry]> {
   for (const [i, entry] of (spec.resourceTypeSelector ?? []).entries()) {
     const effective = effectiveEntry(entry, context);
     const isRead = entry.apiVersion === null || effective !== entry;
-    if (isRead && keyOf(effective) !== "//") yield [["spec", "resourceTypeSelector", i], effective];
+    if (isRead && keyOf(effective) !== EMPTY_KEY) yield [[...PATH, i], effective];
   }
-}
-
-function keyOf({ group, version, kind }: TypeEntry): string {
-  return `${group}/${version}/${kind}`;
 }
 
 export const IRS_13B: SelectorCheck = {
   id: "IRS-13b",
   severity: "deny",
   waivable: true,
-  reason: "ACK manages kinds of groups that end in .services.k8s.aws alone, so the entry selects nothing.",
-  fix: "write the group of an ACK controller, such as s3.services.k8s.aws",
+  reason: "ACK manages only kinds whose group ends in .services.k8s.aws, so the entry selects nothing.",
+  fix: "use the group of an ACK controller, such as s3.services.k8s.aws",
   example: "spec: {resourceTypeSelector: [{group: s3.aws.upbound.io}]}",
   *find(subject): Iterable<Fault> {
     for (const [path, { group }] of typeEntries(subject)) {
-      if (group !== "" && !isACKGroup(group)) yield { path: [...path, "group"], message: `${quote(group)} is no ACK group: it does not end in .services.k8s.aws` };
+      if (group === "" || isACKGroup(group)) continue;
+      const message = `${quote(group)} is not an ACK group: it does not end in .services.k8s.aws`;
+      yield { path: [...path, "group"], message };
     }
   },
 };
@@ -90,25 +100,28 @@ export const IRS_14: SelectorCheck = {
   id: "IRS-14",
   severity: "warn",
   waivable: false,
-  reason: "An entry that a wider one covers is dead: whoever narrows or removes it changes nothing.",
-  fix: "remove the entry, or narrow the wider one",
+  reason: "An entry that a broader entry covers has no effect: narrowing or removing it changes nothing.",
+  fix: "remove the entry, or narrow the broader one",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws}, {group: s3.services.k8s.aws, kind: Bucket}]}",
   *find(subject): Iterable<Fault> {
-    const all = [...typeEntries(subject)];
-    const spec = new Map(all.map(([, entry]) => [keyOf(entry), entry]));
-    for (const [path, entry] of all) {
-      const wider = widerThan(entry).map((one) => spec.get(keyOf(one))).find((one) => one !== undefined);
-      if (wider !== undefined) yield { path, message: `the entry ${describeEntry(entry)} is covered by ${describeEntry(wider)}` };
+    const entries = [...typeEntries(subject)];
+    const byKey = new Map(entries.map(([, entry]) => [keyOf(entry), entry]));
+    for (const [path, entry] of entries) {
+      const broader = broaderThan(entry).map((one) => byKey.get(keyOf(one))).find((one) => one !== undefined);
+      if (broader === undefined) continue;
+      yield { path, message: `the entry ${formatEntry(entry)} is covered by ${formatEntry(broader)}` };
     }
   },
 };
 
-/** Every entry that holds for all that this one holds for, and more: with any of its parts left open. */
-function widerThan({ group, version, kind }: TypeEntry): TypeEntry[] {
-  const all = orOpen(group).flatMap((g) => orOpen(version).flatMap((v) => orOpen(kind).map((k) => ({ group: g, version: v, kind: k }))));
+/** Returns every entry that matches what this entry matches, and more: this entry with any of its parts left empty. */
+function broaderThan({ group, version, kind }: TypeEntry): TypeEntry[] {
+  const all = orEmpty(group).flatMap((g) => (
+    orEmpty(version).flatMap((v) => orEmpty(kind).map((k) => ({ group: g, version: v, kind: k })))
+  ));
   return all.slice(0, -1); // the last one is the entry itself
 }
 
-function orOpen(part: string): string[] {
+function orEmpty(part: string): string[] {
   return part === "" ? [""] : ["", part];
 }

@@ -8,8 +8,28 @@ import { IRS_30, IRS_31, IRS_32, IRS_33 } from "./removal.ts";
 import { IRS_07, IRS_16 } from "./stored.ts";
 import { IRS_24, IRS_25, IRS_27 } from "./trust.ts";
 
-/** The checks of a step of an IAMRoleSelector against all that is known. */
+/** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
 export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
-  IRS_04, IRS_05, IRS_07, IRS_10, IRS_13, IRS_16, IRS_17, IRS_18, IRS_19, IRS_20, IRS_21, IRS_22, IRS_23, IRS_24, IRS_25, IRS_26,
-  IRS_27, IRS_30, IRS_31, IRS_32, IRS_33, IRS_40,
+  IRS_04,
+  IRS_05,
+  IRS_07,
+  IRS_10,
+  IRS_13,
+  IRS_16,
+  IRS_17,
+  IRS_18,
+  IRS_19,
+  IRS_20,
+  IRS_21,
+  IRS_22,
+  IRS_23,
+  IRS_24,
+  IRS_25,
+  IRS_26,
+  IRS_27,
+  IRS_30,
+  IRS_31,
+  IRS_32,
+  IRS_33,
+  IRS_40,
 ];
