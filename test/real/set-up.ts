@@ -1,9 +1,9 @@
-// Builds what the tests under test/real need, one after the other, where it may be built unasked: with CI=true. Elsewhere each
-// of them says what it skips and which `npm run setup:...` sets it up.
+// With CI=true, builds the programs that the tests in test/real need. Otherwise these tests skip, and name the
+// `npm run setup:...` to run.
 import { setUpAssets } from "./apiserver/assets.ts";
 import { readEnvironment } from "./environment.ts";
 import { setUpOracle } from "./oracle/binary.ts";
-import { setUpSDKs } from "./sdks/toolchains.ts";
+import { setUpSDKs } from "./sdks/toolchains/toolchains.ts";
 
 const environment = readEnvironment();
 if (environment.ci) {

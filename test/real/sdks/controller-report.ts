@@ -1,6 +1,8 @@
 import type { ProgramResult } from "../apiserver/run-program.ts";
 
-/** What became of one role: how many got each access key, until when each is said to live, and how often each error was met. */
+/**
+ * The results of one role: number of providers by access key, expiration by access key, and number of errors by text.
+ */
 export interface RoleReport {
   readonly sessions: Readonly<Record<string, number>>;
   readonly expirations: Readonly<Record<string, string>>;
@@ -13,14 +15,19 @@ export interface ControllerReport {
   readonly roles: Readonly<Record<string, RoleReport>>;
 }
 
-/** Reads what the Go program printed. Throws with its error when it failed. */
+/** Parses the output of the Go program. Throws if it failed. */
 export function readReport({ code, stdout, stderr }: ProgramResult): ControllerReport {
-  if (code !== 0) throw new Error(`the controller ended with ${code}: ${stderr}`);
+  if (code !== 0) throw new Error(`the controller exited with ${code}: ${stderr}`);
   return JSON.parse(stdout);
 }
 
-/** How many calls got credentials, and every error with its count. */
-export function totals({ roles }: ControllerReport): { readonly served: number; readonly errors: Readonly<Record<string, number>> } {
+export interface Totals {
+  readonly served: number;
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+/** Returns the number of calls that received credentials, and all errors with their number. */
+export function totals({ roles }: ControllerReport): Totals {
   const all = Object.values(roles);
   const served = all.flatMap(({ sessions }) => Object.values(sessions)).reduce((sum, count) => sum + count, 0);
   return { served, errors: Object.fromEntries(all.flatMap(({ errors }) => Object.entries(errors))) };

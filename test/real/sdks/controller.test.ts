@@ -1,23 +1,24 @@
 import { t as root, test, type Test } from "tap";
 import type { ProgramResult } from "../apiserver/run-program.ts";
 import { readEnvironment } from "../environment.ts";
-import { stsVariables } from "./assumes-roles.ts";
+import { stsVariables } from "./assume-role.ts";
 import { runWith, type Variables } from "./client.ts";
-import { BASE, type Company, selector, startCompany } from "./company.ts";
 import { readReport, totals } from "./controller-report.ts";
 import { startFastClock } from "./fast-clock.ts";
-import { findGo } from "./go.ts";
+import { BASE, selector, startTestbed, type Testbed } from "./testbed.ts";
+import { findGo } from "./toolchains/go.ts";
 
 const LIMIT_MS = 120_000;
 const KINDS = 16;
 const REGIONS = 3;
 const ROLES = Array.from({ length: 50 }, (_, i) => `arn:aws:iam::${111_111_111_111 + i}:role/team-${i}`);
 const OTHER = "arn:aws:iam::333333333333:role/other";
-const MANIFESTS = ROLES.map((arn, i) => selector(`team-${i}`, arn, `namespaceSelector: {names: [team-${i}]}`)).join("---\n");
+const SELECTORS = ROLES.map((arn, i) => selector(`team-${i}`, arn, `namespaceSelector: {names: [team-${i}]}`));
+const MANIFESTS = SELECTORS.join("---\n");
 type Controller = (args: readonly string[], variables: Variables) => Promise<ProgramResult>;
 
 root.setTimeout(LIMIT_MS);
-test("a controller, as ACK's are written, with the sidecar in STS's place", async (t) => {
+test("a controller written like ACK's, with the sidecar as its STS", async (t) => {
   const found = await findGo(readEnvironment());
   if (!found.found) {
     t.plan(0, found.reason);
@@ -25,68 +26,76 @@ test("a controller, as ACK's are written, with the sidecar in STS's place", asyn
   }
   t.setTimeout(LIMIT_MS);
   const run: Controller = runWith(found.program);
-  await t.test("each role costs one call of STS, however many kinds and regions", async (tt) => costsOneCall(tt, run));
-  await t.test("a role that no selector grants is AccessDenied, and the others are served", async (tt) => isDeniedOne(tt, run));
-  await t.test("it dies at its start when nobody says who it is", async (tt) => diesUnknown(tt, run));
-  await t.test("no request of 10,000 meets an expired session while sessions follow each other", async (tt) => rollsOver(tt, run));
+  await t.test("calls STS once for each role, for all kinds and regions", async (tt) => testCallsPerRole(tt, run));
+  await t.test("denies a role that no selector grants, and serves the others", async (tt) => testDeniedRole(tt, run));
+  await t.test("exits at its start if the identity is unknown", async (tt) => testUnknownIdentity(tt, run));
+  await t.test("uses no expired session in 10,000 requests", async (tt) => testExpiringSessions(tt, run));
 });
 
-async function costsOneCall(t: Test, run: Controller): Promise<void> {
-  const company = await startCompany(t, {}, { manifests: MANIFESTS });
-  // What the annotation services.k8s.aws/endpoint-url makes of every client of a controller, STS's too.
-  const variables = { ...(await stsVariables(company)), CLIENT_BASE_ENDPOINT: "http://127.0.0.1:1" };
+async function testCallsPerRole(t: Test, run: Controller): Promise<void> {
+  const testbed = await startTestbed(t, {}, { manifests: MANIFESTS });
+  // The annotation services.k8s.aws/endpoint-url sets the endpoint of every client of a controller, also that of STS.
+  const variables = { ...(await stsVariables(testbed)), CLIENT_BASE_ENDPOINT: "http://127.0.0.1:1" };
   const startMs = performance.now();
   const report = readReport(await run(["controller", String(KINDS), String(REGIONS), ...ROLES], variables));
-  const tookMs = Math.round(performance.now() - startMs);
+  const durationMs = Math.round(performance.now() - startMs);
   t.match(report.identity, { account: "999999999999", arn: BASE.arn });
   t.same(totals(report), { served: KINDS * REGIONS * ROLES.length, errors: {} });
-  for (const role of ROLES) t.same(Object.values(report.roles[role]?.sessions ?? {}), [KINDS * REGIONS], `${role}: one session for all`);
-  t.equal(assumed(company).length, ROLES.length);
-  const refused = company.requests.map(({ status }) => status).filter((status) => status !== 200);
-  t.ok(refused.every((status) => status === 503), "what was not served at once may be asked again");
-  t.comment(`${KINDS * REGIONS * ROLES.length} providers, ${company.requests.length} requests (${refused.length} asked again), ${assumed(company).length} calls of AssumeRole, ${tookMs} ms`);
+  for (const role of ROLES) {
+    const sessions = Object.values(report.roles[role]?.sessions ?? {});
+    t.same(sessions, [KINDS * REGIONS], `${role}: one session for all`);
+  }
+  t.equal(assumedRoles(testbed).length, ROLES.length);
+  const refused = testbed.requests.map(({ status }) => status).filter((status) => status !== 200);
+  t.ok(refused.every((status) => status === 503), "requests that were not served at once can be retried");
+  const requests = `${testbed.requests.length} requests (${refused.length} retried)`;
+  const calls = `${assumedRoles(testbed).length} AssumeRole calls`;
+  t.comment(`${KINDS * REGIONS * ROLES.length} providers, ${requests}, ${calls}, ${durationMs} ms`);
 }
 
-async function isDeniedOne(t: Test, run: Controller): Promise<void> {
-  const company = await startCompany(t);
+async function testDeniedRole(t: Test, run: Controller): Promise<void> {
+  const testbed = await startTestbed(t);
   const teamA = "arn:aws:iam::111111111111:role/team-a";
-  const report = readReport(await run(["controller", "4", "3", teamA, OTHER], await stsVariables(company)));
+  const report = readReport(await run(["controller", "4", "3", teamA, OTHER], await stsVariables(testbed)));
   t.same(Object.values(report.roles[teamA]?.sessions ?? {}), [12]);
   t.same(report.roles[OTHER]?.sessions, {});
-  t.ok(Object.keys(report.roles[OTHER]?.errors ?? {}).every((error) => error.includes("AccessDenied")), "AccessDenied is shown");
-  t.same(assumed(company), [teamA], "and STS not asked");
+  const errors = Object.keys(report.roles[OTHER]?.errors ?? {});
+  t.ok(errors.every((error) => error.includes("AccessDenied")), "the error is AccessDenied");
+  t.same(assumedRoles(testbed), [teamA], "STS is not called for the denied role");
 }
 
-async function diesUnknown(t: Test, run: Controller): Promise<void> {
-  const company = await startCompany(t);
-  const variables = { ...(await stsVariables(company)), AWS_CONTAINER_AUTHORIZATION_TOKEN: "wrong" };
+async function testUnknownIdentity(t: Test, run: Controller): Promise<void> {
+  const testbed = await startTestbed(t);
+  const variables = { ...(await stsVariables(testbed)), AWS_CONTAINER_AUTHORIZATION_TOKEN: "wrong" };
   const { code, stderr } = await run(["controller", "1", "1", OTHER], variables);
   t.equal(code, 1);
   t.match(stderr, /unable to determine the account: .*ERR_TOKEN_INVALID/);
 }
 
 /**
- * An hour takes 18 s: the clocks of the sidecar, of STS and of the client go 200 times as fast, for a session's life cannot be waited for.
- * One role's sessions last an hour, the other's 15 minutes; the controller's provider asks for 15 minutes and has no expiry window.
+ * The clocks of the sidecar, of STS and of the client run 200 times as fast, so an hour takes 18 s. The sessions of one
+ * role last an hour, those of the other 15 minutes. The controller requests 15 minutes and has no expiry window.
  */
-async function rollsOver(t: Test, run: Controller): Promise<void> {
+async function testExpiringSessions(t: Test, run: Controller): Promise<void> {
   const clock = startFastClock(t, 200);
   const [hour = "", quarter = ""] = ROLES;
   const manifests = [
     selector("hour", hour, "namespaceSelector: {names: [hour]}"),
-    selector("quarter", quarter, "namespaceSelector: {names: [quarter]}", { "ack-role-resolver.io/duration-seconds": "900" }),
+    selector(
+      "quarter", quarter, "namespaceSelector: {names: [quarter]}", { "ack-role-resolver.io/duration-seconds": "900" },
+    ),
   ].join("---\n");
-  const company = await startCompany(t, {}, { clock, manifests, sts: { now: clock.now } });
-  const variables = { ...(await stsVariables(company)), CLIENT_CLOCK: clock.text };
+  const testbed = await startTestbed(t, {}, { clock, manifests, sts: { now: clock.now } });
+  const variables = { ...(await stsVariables(testbed)), CLIENT_CLOCK: clock.text };
   const startMs = clock.now();
-  const report = readReport(await run(["use", "10000", "1500", company.sts.url, hour, quarter], variables));
+  const report = readReport(await run(["use", "10000", "1500", testbed.sts.url, hour, quarter], variables));
   const minutes = Math.round((clock.now() - startMs) / 60_000);
-  t.same(totals(report), { served: 10_000, errors: {} }, "0 ExpiredToken");
+  t.same(totals(report), { served: 10_000, errors: {} }, "no ExpiredToken");
   const sessions = Object.keys(report.roles[quarter]?.sessions ?? {}).length;
-  t.ok(sessions > 1, "one session was followed by another");
-  t.comment(`10,000 calls in ${minutes} minutes of the fast clock, over ${sessions} sessions of a quarter of an hour`);
+  t.ok(sessions > 1, "sessions were renewed");
+  t.comment(`10,000 calls in ${minutes} minutes of the fast clock, with ${sessions} sessions of 15 minutes`);
 }
 
-function assumed({ sts }: Company): readonly string[] {
+function assumedRoles({ sts }: Testbed): readonly string[] {
   return sts.calls.filter(({ action }) => action === "AssumeRole").map(({ roleARN }) => roleARN ?? "");
 }

@@ -4,19 +4,19 @@ import type { Test } from "tap";
 import { field } from "../../../shared/decisions/kubernetes/json.ts";
 import { type SteadyClock, systemClock } from "../../../shared/inventory/clock.ts";
 
-/** Waits shorter than this are for an answer on its way, which comes no faster. */
-const WAITED_FOR_MS = 10_000;
+/** Shorter waits are for responses, which do not speed up. */
+const SHORT_WAIT_MS = 10_000;
 
 export interface FastClock extends SteadyClock {
   readonly now: () => number;
-  /** For the Go client's CLIENT_CLOCK, so that it has the same time. */
+  /** Value of the Go client's CLIENT_CLOCK, to set the same time. */
   readonly text: string;
 }
 
 /**
- * The time of day from now on, `speed` times as fast: hours of a session's life pass in seconds, and answers take as long as ever. For
- * the rest of the test it is the time of this process too, by which the SDK in the sidecar signs, and that of its servers' answers, by
- * which SDKs correct their own.
+ * Returns a clock that runs `speed` times as fast from now on. Hours of a session pass in seconds, but responses take
+ * their real time. Until the test ends, it also replaces Date.now, with which the sidecar signs, and sets the
+ * Date header of all responses, with which SDKs correct their clocks.
  */
 export function startFastClock(t: Test, speed: number): FastClock {
   const startMs = Date.now();
@@ -32,7 +32,7 @@ export function startFastClock(t: Test, speed: number): FastClock {
   return {
     now,
     steady: now,
-    schedule: (delayMs, run) => systemClock.schedule(delayMs < WAITED_FOR_MS ? delayMs : delayMs / speed, run),
+    schedule: (delayMs, run) => systemClock.schedule(delayMs < SHORT_WAIT_MS ? delayMs : delayMs / speed, run),
     text: `${startMs} ${speed}`,
   };
 }

@@ -1,6 +1,6 @@
 import { runWith } from "./client.ts";
-import { findGo } from "./go.ts";
 import { testSDK } from "./sdk-matrix.ts";
+import { findGo } from "./toolchains/go.ts";
 
 testSDK("the AWS SDK for Go", async (environment) => {
   const found = await findGo(environment);

@@ -7,31 +7,36 @@ import { until } from "../apiserver/until.ts";
 import { readEnvironment } from "../environment.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 import { type Client, clientVariables, runWith } from "./client.ts";
-import { BASE, MANIFESTS } from "./company.ts";
 import { readReport, totals } from "./controller-report.ts";
-import { findGo } from "./go.ts";
+import { BASE, MANIFESTS } from "./testbed.ts";
+import { findGo } from "./toolchains/go.ts";
 
 const LIMIT_MS = 120_000;
 const CALLS = 10_000;
 const ROLES = ["arn:aws:iam::111111111111:role/team-a", "arn:aws:iam::222222222222:role/gold"];
-/** A controller that was refused asks again when it reconciles again; here the SDK does. */
-const PATIENT = { AWS_MAX_ATTEMPTS: "10" };
+/** A rejected controller retries at its next reconciliation. Here the SDK retries. */
+const RETRIES = { AWS_MAX_ATTEMPTS: "10" };
+
+interface Restart {
+  readonly signal: NodeJS.Signals;
+  readonly base: string;
+}
 
 root.setTimeout(LIMIT_MS);
 for (const [signal, base] of [["SIGKILL", "identity-only"], ["SIGTERM", "vend"]] as const) {
-  test(`no AssumeRole of ${CALLS} is lost or refused while the sidecar gets ${signal} and starts again, with --base ${base}`, async (t) => {
+  test(`loses none of ${CALLS} AssumeRole calls in a restart after ${signal}, with --base ${base}`, async (t) => {
     const found = await findGo(readEnvironment());
     if (!found.found) {
       t.plan(0, found.reason);
       return;
     }
     t.setTimeout(LIMIT_MS);
-    await survives(t, runWith(found.program), { signal, base });
+    await testRestart(t, runWith(found.program), { signal, base });
   });
 }
 
-/** What the clients have from the first process, their own keys with it, is all that they show to the second. */
-async function survives(t: Test, run: Client["run"], { signal, base }: { readonly signal: NodeJS.Signals; readonly base: string }): Promise<void> {
+/** The clients use only the credentials of the first process, including their own keys, with the second process. */
+async function testRestart(t: Test, run: Client["run"], { signal, base }: Restart): Promise<void> {
   const folder = t.testdir({ home: {}, state: {}, manifests: { "company.yaml": MANIFESTS } });
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
@@ -40,30 +45,33 @@ async function survives(t: Test, run: Client["run"], { signal, base }: { readonl
     const from = ["--from", join(folder, "manifests"), "--group", "s3.services.k8s.aws", "--sts-endpoint", sts.url];
     const flags = ["--listen", listen, "--token-file", tokenFile, "--state-dir", join(folder, "state"), "--base", base];
     const server = await startServer("sidecar", [...from, ...flags], {
-      AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken,
+      AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey,
+      AWS_SESSION_TOKEN: BASE.sessionToken,
     });
     t.teardown(() => server.stop("SIGKILL"));
     return server;
   };
   const first = await start("127.0.0.1:0");
   const running = run(["stream", String(CALLS), "16", ...ROLES], {
-    ...clientVariables({ home: join(folder, "home") }), ...PATIENT,
+    ...clientVariables({ home: join(folder, "home") }), ...RETRIES,
     AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${first.address}/v1/credentials`,
     AWS_CONTAINER_AUTHORIZATION_TOKEN: await readFile(tokenFile, "utf8"),
     AWS_ENDPOINT_URL_STS: `http://${first.address}/sts`,
   });
-  t.ok(await until(async () => (await answered(first, "/sts")) > CALLS / 10, LIMIT_MS), "the clients are under way");
+  t.ok(await until(async () => (await okResponses(first, "/sts")) > CALLS / 10, LIMIT_MS), "the clients are running");
   await first.stop(signal);
   const second = await start(first.address);
   t.same(totals(readReport(await running)), { served: CALLS, errors: {} });
-  t.ok((await answered(second, "/sts")) > CALLS / 10, "the second process served its part");
-  t.equal(await answered(second, "/v1/credentials"), 0, "and nobody asked it for other keys");
-  t.ok(sts.calls.filter(({ action }) => action === "AssumeRole").length <= 2 * ROLES.length, "a call of STS for each role and process");
+  t.ok((await okResponses(second, "/sts")) > CALLS / 10, "the second process served some of the calls");
+  t.equal(await okResponses(second, "/v1/credentials"), 0, "no client requested other keys from it");
+  const assumed = sts.calls.filter(({ action }) => action === "AssumeRole").length;
+  t.ok(assumed <= 2 * ROLES.length, "one call of STS for each role and process");
 }
 
-/** How many requests to `path` the process has answered with 200. */
-async function answered({ healthAddress }: ServerProcess, path: string): Promise<number> {
+/** Returns the number of requests to `path` that the process answered with 200. */
+async function okResponses({ healthAddress }: ServerProcess, path: string): Promise<number> {
   const { body } = await get(`http://${healthAddress}/metrics`);
-  const lines = body.split("\n").filter((line) => line.includes("sidecar_requests_total{") && line.includes(`path="${path}"`) && line.includes('code="200"'));
+  const parts = ["sidecar_requests_total{", `path="${path}"`, 'code="200"'];
+  const lines = body.split("\n").filter((line) => parts.every((part) => line.includes(part)));
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }

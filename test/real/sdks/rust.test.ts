@@ -1,6 +1,6 @@
 import { runWith } from "./client.ts";
-import { findRust } from "./rust.ts";
 import { testSDK } from "./sdk-matrix.ts";
+import { findRust } from "./toolchains/rust.ts";
 
 testSDK("the AWS SDK for Rust", async (environment) => {
   const found = await findRust(environment);

@@ -1,21 +1,23 @@
 import { t as root, test } from "tap";
 import { readEnvironment, type RealEnvironment } from "../environment.ts";
-import { answersTheCases } from "./answers-the-cases.ts";
-import { assumesRoles } from "./assumes-roles.ts";
+import { testAssumeRole } from "./assume-role.ts";
+import { runCases } from "./cases/run-cases.ts";
 import type { Client } from "./client.ts";
-import { readsTheSidecar } from "./reads-the-sidecar.ts";
-import { trustsMoto } from "./trusts-moto.ts";
-import { usesAProfile } from "./uses-a-profile.ts";
+import { testContainerEndpoint } from "./container-endpoint.ts";
+import { testCredentialProcess } from "./credential-process.ts";
+import { testMotoIdentity } from "./moto-identity.ts";
 
-/** A client, or one sentence that says why its tests are skipped and how to have them run. */
-export type FoundSDK = { readonly found: true; readonly client: Client } | { readonly found: false; readonly reason: string };
+/** A client, or the reason why its tests are skipped, with the fix. */
+export type FoundSDK =
+  | { readonly found: true; readonly client: Client }
+  | { readonly found: false; readonly reason: string };
 
 const LIMIT_MS = 120_000;
 
-/** Every test that one SDK has to pass, skipped as one where its toolchain is missing. */
+/** Defines all tests of an SDK. They are skipped if its toolchain is missing. */
 export function testSDK(name: string, find: (environment: RealEnvironment) => Promise<FoundSDK>): void {
   root.setTimeout(LIMIT_MS);
-  test(`${name} gets credentials from the sidecar as its users' programs do`, async (t) => {
+  test(`${name} with credentials from the sidecar`, async (t) => {
     const found = await find(readEnvironment());
     if (!found.found) {
       t.plan(0, found.reason);
@@ -23,10 +25,10 @@ export function testSDK(name: string, find: (environment: RealEnvironment) => Pr
     }
     t.setTimeout(LIMIT_MS);
     const { client } = found;
-    await t.test("and finds out who it is", async (tt) => readsTheSidecar(tt, client));
-    await t.test("and assumes roles with the sidecar in STS's place", async (tt) => assumesRoles(tt, client));
-    await t.test("and takes them of a profile's credential_process", async (tt) => usesAProfile(tt, client));
-    await t.test("and is whom moto says, which nobody here wrote", async (tt) => trustsMoto(tt, client));
-    await t.test("and fares as told in every case", async (tt) => answersTheCases(tt, client));
+    await t.test("container endpoint and GetCallerIdentity", async (tt) => testContainerEndpoint(tt, client));
+    await t.test("AssumeRole with the sidecar as STS", async (tt) => testAssumeRole(tt, client));
+    await t.test("credential_process of a profile", async (tt) => testCredentialProcess(tt, client));
+    await t.test("the identity that moto returns", async (tt) => testMotoIdentity(tt, client));
+    await t.test("all response cases", async (tt) => runCases(tt, client));
   });
 }

@@ -1,5 +1,5 @@
-# A program as users write them with botocore: the default chain finds its credentials. Prints JSON; the SDK's own error goes to
-# standard error, with exit code 1.
+# A program that uses the default chain of botocore, as users write it. Prints JSON, or the error of the SDK on standard
+# error with exit code 1.
 import datetime
 import json
 import sys
@@ -48,7 +48,7 @@ def assume(role_arn, session_name):
     }
 
 
-# botocore tells its own expiry to nobody.
+# botocore has no public expiration.
 def expiration_of(credentials):
     expiry = getattr(credentials, "_expiry_time", None)
     return None if expiry is None else timestamp(expiry)

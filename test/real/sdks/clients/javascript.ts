@@ -1,5 +1,5 @@
-// A program as users write them with the AWS SDK for JavaScript: the default chain finds its credentials. Prints JSON; the SDK's own
-// error goes to standard error, with exit code 1.
+// A program that uses the default chain of the AWS SDK for JavaScript, as users write it. Prints JSON, or the error of
+// the SDK on standard error with exit code 1.
 import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 
 const REGION = "eu-west-1";
@@ -11,13 +11,13 @@ async function whoami(endpoint: string): Promise<object> {
   return { account, arn, accessKeyID: accessKeyId, expires: expiration !== undefined };
 }
 
-/** A client's own provider is the default chain's, kept as the SDK keeps it. */
+/** The provider of a client is that of the default chain, with the cache of the SDK. */
 async function retrieve(times: string): Promise<object> {
   const { config } = new STSClient({ region: REGION });
   const all: object[] = [];
   for (let i = 0; i < Number(times); i += 1) {
     const { accessKeyId, accountId, expiration } = await config.credentials();
-    all.push({ accessKeyID: accessKeyId, accountID: accountId ?? null, expiration: expiration === undefined ? null : timestamp(expiration) });
+    all.push({ accessKeyID: accessKeyId, accountID: accountId ?? null, expiration: timestamp(expiration) });
   }
   return all;
 }
@@ -30,12 +30,12 @@ async function assume(roleARN: string, sessionName: string): Promise<object> {
   );
   return {
     identity: { account, arn },
-    assumed: { arn: user?.Arn, accessKeyID: session?.AccessKeyId, expiration: session?.Expiration === undefined ? null : timestamp(session.Expiration) },
+    assumed: { arn: user?.Arn, accessKeyID: session?.AccessKeyId, expiration: timestamp(session?.Expiration) },
   };
 }
 
-function timestamp(at: Date): string {
-  return `${at.toISOString().slice(0, 19)}Z`;
+function timestamp(at: Date | undefined): string | null {
+  return at === undefined ? null : `${at.toISOString().slice(0, 19)}Z`;
 }
 
 const MODES: Readonly<Record<string, (...args: [string, string]) => Promise<object>>> = { whoami, retrieve, assume };

@@ -1,13 +1,13 @@
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
-import type { RealEnvironment } from "../environment.ts";
+import type { RealEnvironment } from "../../environment.ts";
 import { findClient, type Recipe, runTool, setUpClient } from "./built-client.ts";
 
 const PROGRAM = "rust-client";
 
 const RECIPE: Recipe = {
   name: PROGRAM,
-  sources: path.join(import.meta.dirname, "clients", "rust"),
+  sources: path.join(import.meta.dirname, "..", "clients", "rust"),
   files: ["Cargo.toml", "Cargo.lock", path.join("src", "main.rs")],
   needs: "Rust >= 1.94.1 with cargo and a C linker, once, about a minute",
   async build(folder, sources) {
@@ -18,16 +18,18 @@ const RECIPE: Recipe = {
   },
 };
 
-/** Where the Rust program is, or one sentence that says why a test is skipped and how to have it run. */
-export type FoundRust = { readonly found: true; readonly program: string } | { readonly found: false; readonly reason: string };
+/** The path of the Rust program, or the reason why tests are skipped, with the fix. */
+export type FoundRust =
+  | { readonly found: true; readonly program: string }
+  | { readonly found: false; readonly reason: string };
 
-/** Finds the Rust program in the cache; with `CI=true` it is built there first, and a failure to is one of the test. */
+/** Finds the Rust program in the cache. With `CI=true` it is built if missing, and a failed build fails the test. */
 export async function findRust(environment: RealEnvironment): Promise<FoundRust> {
   const client = await findClient(environment, RECIPE);
   return client.found ? { found: true, program: path.join(client.folder, PROGRAM) } : client;
 }
 
-/** The Rust program from the cache, built there first with cargo when it is not: the versions of Cargo.lock and nothing else. */
+/** Returns the path of the Rust program. Builds it if missing, with the versions of Cargo.lock. */
 export async function setUpRust(environment: RealEnvironment): Promise<string> {
   return path.join(await setUpClient(environment, RECIPE), PROGRAM);
 }

@@ -1,17 +1,17 @@
-import { type SDK, SDKS } from "./client.ts";
+import { type SDK, SDKS } from "../client.ts";
 
-/** A count, or the least and the most. */
-export type Count = number | readonly [least: number, most: number];
+/** A number, or a minimum and maximum. */
+export type Count = number | readonly [min: number, max: number];
 
-/** What becomes of a client. */
+/** The result of a client. */
 export type Outcome =
   | { readonly does: "succeeds"; readonly requests: Count }
-  /** `shows` is in its standard error; without, what its SDK shows of the sidecar's refusal. */
+  /** `shows` must match standard error. Default: the part of the sidecar's error that the SDK shows. */
   | { readonly does: "fails"; readonly requests: Count; readonly shows?: RegExp }
-  /** It has no timeout of its own, and is still there after 4 s. */
+  /** The client has no timeout, and still waits after 4 s. */
   | { readonly does: "waits"; readonly requests: Count };
 
-/** A client that has none is not run. */
+/** Clients without an outcome are not run. */
 export type Outcomes = Readonly<Partial<Record<SDK, Outcome>>>;
 
 export function succeeds(requests: Count): Outcome {
@@ -26,11 +26,11 @@ export function waits(requests: Count): Outcome {
   return { does: "waits", requests };
 }
 
-export function everybody(outcome: Outcome): Outcomes {
+export function allSDKs(outcome: Outcome): Outcomes {
   return Object.fromEntries(SDKS.map((sdk) => [sdk, outcome]));
 }
 
 export function isWithin(count: number, expected: Count): boolean {
-  const [least, most] = typeof expected === "number" ? [expected, expected] : expected;
-  return least <= count && count <= most;
+  const [min, max] = typeof expected === "number" ? [expected, expected] : expected;
+  return min <= count && count <= max;
 }

@@ -13,30 +13,39 @@ import { readSettings } from "../../../shared/server/settings.ts";
 import { type RunningSidecar, runSidecar } from "../../../sidecar/main.ts";
 import type { SidecarSettings } from "../../../sidecar/options.ts";
 import { get } from "../../loopback-request.ts";
-import type { Refusal } from "./client.ts";
+import type { ErrorResponse } from "./client.ts";
 
-/** The manifests of teams in two accounts; the sessions of one are short. */
+/** Manifests of teams in two accounts. One selector has short sessions. */
 export const MANIFESTS: string = [
   ...["team-a", "team-b", "team-c"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`),
   selector("team-a", "arn:aws:iam::111111111111:role/team-a", "namespaceSelector: {names: [team-a]}"),
-  selector("gold", "arn:aws:iam::222222222222:role/gold", "namespaceSelector: {names: [team-b]}\n  resourceLabelSelector: {matchLabels: {tier: gold}}"),
-  selector("short", "arn:aws:iam::111111111111:role/short", "namespaceSelector: {names: [team-c]}", { "ack-role-resolver.io/duration-seconds": "900" }),
+  selector(
+    "gold", "arn:aws:iam::222222222222:role/gold",
+    "namespaceSelector: {names: [team-b]}\n  resourceLabelSelector: {matchLabels: {tier: gold}}",
+  ),
+  selector(
+    "short", "arn:aws:iam::111111111111:role/short", "namespaceSelector: {names: [team-c]}",
+    { "ack-role-resolver.io/duration-seconds": "900" },
+  ),
 ].join("---\n");
 
-/** The manifest of a selector; `rest` is what its spec has beside the ARN. */
-export function selector(name: string, roleARN: string, rest: string, annotations: Readonly<Record<string, string>> = {}): string {
+/** Returns the manifest of a selector. `rest` is the part of its spec after the ARN. */
+export function selector(
+  name: string, roleARN: string, rest: string, annotations: Readonly<Record<string, string>> = {},
+): string {
   const metadata = JSON.stringify({ name, annotations });
-  return `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\nspec:\n  arn: ${roleARN}\n  ${rest}\n`;
+  const type = "apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector";
+  return `${type}\nmetadata: ${metadata}\nspec:\n  arn: ${roleARN}\n  ${rest}\n`;
 }
 
-/** The sidecar's own identity, as STS knows it. */
+/** The base identity of the sidecar, as STS knows it. */
 export const BASE = {
   accessKeyID: "ASIASIDECARBASE", secretAccessKey: "planted-base-secret", sessionToken: "planted/base+token==",
   arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
 };
 
-/** A running sidecar on manifests of two teams in two accounts, with the STS that it asks. */
-export interface Company {
+/** A running sidecar with manifests of teams in two accounts, and its STS. */
+export interface Testbed {
   readonly sts: STSEmulator;
   readonly sidecar: RunningSidecar;
   /** `http://HOST:PORT` of the sidecar. */
@@ -44,30 +53,32 @@ export interface Company {
   readonly tokenFile: string;
   /** An empty folder for clients. */
   readonly home: string;
-  /** Every line that the sidecar has logged. */
+  /** The log of the sidecar. */
   readonly logLines: readonly string[];
-  /** Every request that the sidecar was sent. */
+  /** All requests to the sidecar. */
   readonly requests: readonly RecordedRequest[];
-  /** How the sidecar refuses `path` to one who has this value of Authorization. */
-  refusal(path: string, authorization: string): Promise<Refusal>;
+  /** Returns the error of the sidecar for `path` with this Authorization header. Rejects if the status is 200. */
+  fetchError(path: string, authorization: string): Promise<ErrorResponse>;
 }
 
 export interface RecordedRequest {
-  /** The target, as it was sent. */
+  /** The request target. */
   readonly path: string;
-  /** Null until it is answered. */
+  /** Null until the response is sent. */
   status: number | null;
 }
 
-export interface CompanyPorts {
+export interface TestbedPorts {
   readonly sts?: Partial<STSEmulatorOptions>;
   readonly clock?: SteadyClock;
   /** Default: MANIFESTS. */
   readonly manifests?: string;
 }
 
-/** Starts them on loopback, and stops them with the test. */
-export async function startCompany(t: Test, overrides: Partial<SidecarSettings> = {}, ports: CompanyPorts = {}): Promise<Company> {
+/** Starts both on loopback, and stops them with the test. */
+export async function startTestbed(
+  t: Test, overrides: Partial<SidecarSettings> = {}, ports: TestbedPorts = {},
+): Promise<Testbed> {
   const { sts: options, clock, manifests = MANIFESTS } = ports;
   const folder = t.testdir({ home: {}, manifests: { "company.yaml": manifests } });
   const sts = await startSTSEmulator({ baseCredentials: [BASE], ...options });
@@ -76,27 +87,36 @@ export async function startCompany(t: Test, overrides: Partial<SidecarSettings> 
   await source.start();
   t.teardown(() => source.stop());
   const logLines: string[] = [];
-  const log = createLogger({ name: "sidecar", level: "trace", destination: { write: (line) => void logLines.push(line) } });
+  const destination = { write: (line: string): void => void logLines.push(line) };
+  const log = createLogger({ name: "sidecar", level: "trace", destination });
   const tokenFile = join(folder, "token");
   const settings = { ...SETTINGS, stsEndpoint: sts.url, tokenFile, ...overrides };
-  const runtime = { source, log, environment: {}, baseProvider: async () => ({ ...BASE, expirationMs: null }), ...(clock === undefined ? {} : { clock }) };
+  const runtime = {
+    source, log, environment: {}, baseProvider: async () => ({ ...BASE, expirationMs: null }),
+    ...(clock === undefined ? {} : { clock }),
+  };
   const sidecar = await runSidecar(settings, runtime);
   t.teardown(() => sidecar.close());
   const endpoint = `http://${sidecar.address}`;
   const requests = recordRequests(t, Number(new URL(endpoint).port));
-  return { sts, sidecar, endpoint, tokenFile, logLines, requests, home: join(folder, "home"), refusal: (path, authorization) => askRefusal(endpoint + path, authorization) };
+  return {
+    sts, sidecar, endpoint, tokenFile, logLines, requests, home: join(folder, "home"),
+    fetchError: (path, authorization) => fetchError(endpoint + path, authorization),
+  };
 }
 
 const SETTINGS: SidecarSettings = {
-  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], tokenFile: "unused" }, {}), listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
+  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], tokenFile: "unused" }, {}),
+  listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
 };
 
-/** Node tells of every request that a server of this process reads: https://nodejs.org/api/diagnostics_channel.html#http */
+/** Node.js publishes every request of a server in this process: https://nodejs.org/api/diagnostics_channel.html#http */
 function recordRequests(t: Test, port: number): readonly RecordedRequest[] {
   const requests: RecordedRequest[] = [];
   const record = (message: unknown): void => {
     const [request, response] = [field(message, "request"), field(message, "response")];
-    if (!(request instanceof IncomingMessage && response instanceof ServerResponse) || request.socket.localPort !== port) return;
+    if (!(request instanceof IncomingMessage && response instanceof ServerResponse)) return;
+    if (request.socket.localPort !== port) return;
     const recorded: RecordedRequest = { path: request.url ?? "", status: null };
     requests.push(recorded);
     response.once("finish", () => (recorded.status = response.statusCode));
@@ -106,9 +126,9 @@ function recordRequests(t: Test, port: number): readonly RecordedRequest[] {
   return requests;
 }
 
-async function askRefusal(url: string, authorization: string): Promise<Refusal> {
+async function fetchError(url: string, authorization: string): Promise<ErrorResponse> {
   const { status, body } = await get(url, { authorization });
-  if (status === 200) throw new Error(`${url} is answered, not refused`);
+  if (status === 200) throw new Error(`${url} returned 200, not an error`);
   const refusal: unknown = JSON.parse(body);
   return { code: stringAt(refusal, "code") ?? "", message: stringAt(refusal, "message") ?? "", status };
 }

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "tap";
-import type { RealEnvironment } from "../environment.ts";
+import type { RealEnvironment } from "../../environment.ts";
 import { findClient, type Recipe, runTool, setUpClient } from "./built-client.ts";
 
 function environment(cacheFolder: string, ci: boolean): RealEnvironment {
@@ -20,17 +20,17 @@ async function copy(folder: string, sources: string): Promise<void> {
   await writeFile(path.join(folder, "program"), await readFile(path.join(sources, "main")));
 }
 
-test("without CI nothing is built, and the reason says how to have it", async (t) => {
+test("without CI, builds nothing and returns a reason with the command to run", async (t) => {
   const folder = t.testdir({ cache: {}, main: "1" });
   const cache = path.join(folder, "cache");
   t.same(await findClient(environment(cache, false), recipe(folder, mustNotBuild)), {
     found: false,
-    reason: "no client here; build it with `npm run setup:sdks` (needs a compiler)",
+    reason: "client is not built; run `npm run setup:sdks` (requires a compiler)",
   });
   t.same(await readdir(cache), []);
 });
 
-test("with CI it is built once, found by everybody afterwards, and built anew from other sources", async (t) => {
+test("with CI, builds a client once and rebuilds it after its sources changed", async (t) => {
   const folder = t.testdir({ main: "1" });
   const cache = path.join(folder, "made-on-demand");
   const first = await setUpClient(environment(cache, true), recipe(folder, copy));
@@ -40,24 +40,29 @@ test("with CI it is built once, found by everybody afterwards, and built anew fr
   t.match(await findClient(environment(cache, false), recipe(folder, mustNotBuild)), { found: false });
   const second = await setUpClient(environment(cache, true), recipe(folder, copy));
   t.equal(await readFile(path.join(second, "program"), "utf8"), "2");
-  t.equal((await readdir(cache)).length, 2, "nothing else is left");
+  t.equal((await readdir(cache)).length, 2, "no other folder remains");
 });
 
-test("of two that build at once both have it", async (t) => {
+test("two concurrent builds return the same folder", async (t) => {
   const folder = t.testdir({ main: "1" });
   const cache = path.join(folder, "cache");
-  const [one, other] = await Promise.all([setUpClient(environment(cache, true), recipe(folder, copy)), setUpClient(environment(cache, true), recipe(folder, copy))]);
-  t.equal(one, other);
+  const build = (): Promise<string> => setUpClient(environment(cache, true), recipe(folder, copy));
+  const [first, second] = await Promise.all([build(), build()]);
+  t.equal(first, second);
   t.equal((await readdir(cache)).length, 1);
 });
 
-test("a build that fails fails the test, says what the tool said, and leaves nothing", async (t) => {
+test("rejects with the tool's output if a build fails, and leaves no folder", async (t) => {
   const folder = t.testdir({ cache: {}, main: "1" });
-  const failing = recipe(folder, async () => void (await runTool(process.execPath, ["-e", "console.error('no such library'); process.exit(3)"], folder)));
-  await t.rejects(findClient(environment(path.join(folder, "cache"), true), failing), { message: /ended with 3:\nno such library/ });
+  const script = "console.error('no such library'); process.exit(3)";
+  const failing = recipe(folder, async () => void (await runTool(process.execPath, ["-e", script], folder)));
+  await t.rejects(findClient(environment(path.join(folder, "cache"), true), failing), {
+    message: /exited with 3:\nno such library/,
+  });
   t.same(await readdir(path.join(folder, "cache")), []);
 });
 
-test("a tool that is not there is named", async (t) => {
-  await t.rejects(runTool("no-such-tool", [], import.meta.dirname), { message: "no-such-tool could not be started: is it on the PATH?" });
+test("names a tool that is not installed", async (t) => {
+  const message = "no-such-tool could not be started; check that it is on the PATH";
+  await t.rejects(runTool("no-such-tool", [], import.meta.dirname), { message });
 });

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { Test } from "tap";
-import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
+import { boundAddress, formatListenAddress } from "../../../../shared/server/listen-address.ts";
 
-/** An answer of no sidecar: the fields of the body, and what else differs from 200 `application/json`. */
-export interface ScriptedAnswer {
+/** A response that a sidecar never sends: the body, and differences from status 200 with `application/json`. */
+export interface ScriptedResponse {
   readonly status?: number;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -18,12 +18,14 @@ export interface ScriptedEndpoint {
   readonly requests: readonly { readonly status: null }[];
 }
 
-/** Answers as told by the target of a request, or takes it and never answers. Stopped with the test. */
-export async function startScriptedEndpoint(t: Test, answer: (target: string) => ScriptedAnswer | "nothing"): Promise<ScriptedEndpoint> {
+/** Starts a server that responds as `respond` returns for the request target, or never. Stopped with the test. */
+export async function startScriptedEndpoint(
+  t: Test, respond: (target: string) => ScriptedResponse | "nothing",
+): Promise<ScriptedEndpoint> {
   const requests: { readonly status: null }[] = [];
   const server = createServer(({ url = "" }, response) => {
     requests.push({ status: null });
-    const scripted = answer(url);
+    const scripted = respond(url);
     if (scripted !== "nothing") send(response, scripted);
   });
   server.listen(0, "127.0.0.1");
@@ -35,12 +37,13 @@ export async function startScriptedEndpoint(t: Test, answer: (target: string) =>
   return { url: `http://${formatListenAddress(boundAddress(server))}`, requests };
 }
 
-function send(response: ServerResponse, { status = 200, type = "application/json", headers = {}, body }: ScriptedAnswer): void {
+function send(response: ServerResponse, scripted: ScriptedResponse): void {
+  const { status = 200, type = "application/json", headers = {}, body } = scripted;
   response.writeHead(status, { "content-type": type, ...headers }).end(JSON.stringify(body));
 }
 
-/** A body that every SDK takes, with `lifeMs` left. */
-export function wholeBody(lifeMs = 3_600_000): Readonly<Record<string, string>> {
+/** Returns a body that every SDK accepts, with `lifeMs` of remaining life. */
+export function credentialsBody(lifeMs = 3_600_000): Readonly<Record<string, string>> {
   return {
     AccessKeyId: "ASIASCRIPTED", SecretAccessKey: "scripted-secret", Token: "scripted-token", AccountId: "111111111111",
     Expiration: `${new Date(Date.now() + lifeMs).toISOString().slice(0, 19)}Z`,

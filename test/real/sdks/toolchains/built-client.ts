@@ -1,37 +1,40 @@
 import { createHash } from "node:crypto";
 import { access, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
-import type { RealEnvironment } from "../environment.ts";
+import { type ProgramResult, runProgram } from "../../apiserver/run-program.ts";
+import type { RealEnvironment } from "../../environment.ts";
 
-/** How a client program comes from its sources. */
+/** How a client program is built from its sources. */
 export interface Recipe {
-  /** What it is called in the cache. */
+  /** Its name in the cache. */
   readonly name: string;
-  /** Where its sources are: absolute. */
+  /** Absolute path of the sources. */
   readonly sources: string;
-  /** Every file that it is built from, relative to that. */
+  /** Every source file, relative to `sources`. */
   readonly files: readonly string[];
-  /** For a reader whose machine has none: "Rust >= 1.94 with cargo, once, about a minute". */
+  /** What the build requires, such as "Rust >= 1.94 with cargo, once, about a minute". */
   readonly needs: string;
-  /** Fills an empty folder. */
+  /** Builds into an empty folder. */
   build(folder: string, sources: string): Promise<void>;
 }
 
-/** The folder that a recipe filled, or one sentence that says why a test is skipped and how to have it run. */
-export type FoundClient = { readonly found: true; readonly folder: string } | { readonly found: false; readonly reason: string };
+/** The folder with the build result, or the reason why tests are skipped, with the fix. */
+export type FoundClient =
+  | { readonly found: true; readonly folder: string }
+  | { readonly found: false; readonly reason: string };
 
-/** Finds a client in the cache; with `CI=true` it is built there first, and a failure to is one of the test. */
+/** Finds a client in the cache. With `CI=true` it is built if missing, and a failed build fails the test. */
 export async function findClient(environment: RealEnvironment, recipe: Recipe): Promise<FoundClient> {
   if (environment.ci) return { found: true, folder: await setUpClient(environment, recipe) };
   const folder = await cachePlace(environment, recipe);
   if (await exists(folder)) return { found: true, folder };
-  return { found: false, reason: `no ${recipe.name} here; build it with \`npm run setup:sdks\` (needs ${recipe.needs})` };
+  const fix = `run \`npm run setup:sdks\` (requires ${recipe.needs})`;
+  return { found: false, reason: `${recipe.name} is not built; ${fix}` };
 }
 
 /**
- * The folder from the cache, filled first when it is not there. It is renamed when it is whole, so a build that was killed leaves
- * nothing half-done, and of two at once the first to end is kept.
+ * Returns the folder of the client. Builds it if missing. The folder is renamed when the build is complete, so a killed
+ * build leaves no partial result. Of two concurrent builds, the first one wins.
  */
 export async function setUpClient(environment: RealEnvironment, recipe: Recipe): Promise<string> {
   const folder = await cachePlace(environment, recipe);
@@ -49,20 +52,20 @@ export async function setUpClient(environment: RealEnvironment, recipe: Recipe):
   return folder;
 }
 
-/** Runs a tool of a toolchain to its end. Rejects with what it said when it fails. */
+/** Runs a tool. Rejects with its output unless it exits with status 0. */
 export async function runTool(command: string, args: readonly string[], cwd: string): Promise<ProgramResult> {
   const result = await runProgram(command, args, { cwd }).catch((error: unknown) => {
-    throw new Error(`${command} could not be started: is it on the PATH?`, { cause: error });
+    throw new Error(`${command} could not be started; check that it is on the PATH`, { cause: error });
   });
-  if (result.code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${result.code}:\n${result.stdout}${result.stderr}`);
-  return result;
+  if (result.code === 0) return result;
+  throw new Error(`${command} ${args.join(" ")} exited with ${result.code}:\n${result.stdout}${result.stderr}`);
 }
 
-/** One folder for each content of the sources and each platform, so that changed ones are built anew. */
+/** One folder for each platform and content of the sources, so that changed sources are rebuilt. */
 async function cachePlace({ cacheFolder }: RealEnvironment, { name, sources, files }: Recipe): Promise<string> {
   const contents = await Promise.all(files.map((file) => readFile(path.join(sources, file), "utf8")));
-  const digest = createHash("sha256").update([process.platform, process.arch, ...contents].join("\0")).digest("hex").slice(0, 12);
-  return path.join(cacheFolder, `${name}-${digest}`);
+  const text = [process.platform, process.arch, ...contents].join("\0");
+  return path.join(cacheFolder, `${name}-${createHash("sha256").update(text).digest("hex").slice(0, 12)}`);
 }
 
 function exists(folder: string): Promise<boolean> {

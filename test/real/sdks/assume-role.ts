@@ -1,0 +1,54 @@
+import { readFile } from "node:fs/promises";
+import type { Test } from "tap";
+import { type Client, clientVariables, printed, type Variables } from "./client.ts";
+import { BASE, startTestbed, type Testbed } from "./testbed.ts";
+
+const TEAM_A = "arn:aws:iam::111111111111:role/team-a";
+const REQUESTED_MS = 900_000;
+
+/** Tests that an SDK can assume roles with the sidecar as its STS. */
+export async function testAssumeRole(t: Test, client: Client): Promise<void> {
+  const testbed = await startTestbed(t);
+  const assume = async (roleARN: string, sessionName: string, path = "/sts"): ReturnType<Client["run"]> =>
+    client.run(["assume", roleARN, sessionName], await stsVariables(testbed, path));
+
+  await t.test("returns the identity, and the role that a selector grants", async (tt) => {
+    const beforeMs = Date.now();
+    const output = printed(await assume(TEAM_A, "first"));
+    tt.match(output, {
+      identity: { account: "999999999999", arn: BASE.arn },
+      assumed: {
+        arn: "arn:aws:sts::111111111111:assumed-role/team-a/ack-role-resolver", accessKeyID: /^ASIA/,
+        expiration: /^\d{4}-.*\dZ$/,
+      },
+    });
+    const endMs = Date.parse(/"expiration":"([^"]+)"/.exec(JSON.stringify(output))?.[1] ?? "");
+    tt.ok(beforeMs < endMs && endMs <= Date.now() + REQUESTED_MS, "not longer than requested");
+  });
+  await t.test("shares one session among session names and spellings of the endpoint", async (tt) => {
+    tt.match(printed(await assume(TEAM_A, "second", "/sts/")), { assumed: { arn: /\/ack-role-resolver$/ } });
+    tt.same(requestedRoles(testbed), [TEAM_A], "two processes, one call of STS");
+  });
+  await t.test("returns AccessDenied for a role that no selector grants, without calling STS", async (tt) => {
+    const { code, stdout, stderr } = await assume("arn:aws:iam::333333333333:role/other", "third");
+    tt.equal(code, 1);
+    tt.equal(stdout, "");
+    tt.match(stderr, /AccessDenied|not authorized|no IAMRoleSelector/i);
+    tt.same(requestedRoles(testbed), [TEAM_A]);
+  });
+  t.notMatch(testbed.logLines.join(""), /planted/, "no secret in the log");
+}
+
+/** Variables that make the SDK request its credentials from the sidecar, and use it as STS at `path`. */
+export async function stsVariables(testbed: Testbed, path = "/sts"): Promise<Variables> {
+  return {
+    ...clientVariables(testbed),
+    AWS_CONTAINER_CREDENTIALS_FULL_URI: `${testbed.endpoint}/v1/credentials`,
+    AWS_CONTAINER_AUTHORIZATION_TOKEN: await readFile(testbed.tokenFile, "utf8"),
+    AWS_ENDPOINT_URL_STS: testbed.endpoint + path,
+  };
+}
+
+function requestedRoles({ sts }: Testbed): readonly string[] {
+  return sts.calls.filter(({ action }) => action === "AssumeRole").map(({ roleARN }) => roleARN ?? "");
+}

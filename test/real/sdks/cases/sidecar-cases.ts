@@ -1,0 +1,215 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Test } from "tap";
+import type { STSEmulatorOptions } from "../../../../cli/local/sts-emulator/emulator.ts";
+import { accessDenied, THROTTLED } from "../../../../cli/local/sts-emulator/faults.ts";
+import type { SidecarSettings } from "../../../../sidecar/options.ts";
+import { until } from "../../apiserver/until.ts";
+import { readEnvironment } from "../../environment.ts";
+import { clientVariables, type ErrorResponse, type Variables } from "../client.ts";
+import { type RecordedRequest, startTestbed, type Testbed } from "../testbed.ts";
+import { allSDKs, fails, type Outcomes, succeeds } from "./outcome.ts";
+
+/** The server and the variables of a client in one case. */
+export interface Scene {
+  readonly variables: Variables;
+  /** The client's requests, with the status of the response if known. */
+  readonly requests: readonly Pick<RecordedRequest, "status">[];
+  /** Returns the sidecar's error for this client, in cases with an error. */
+  fetchError?(): Promise<ErrorResponse>;
+  /** The log and the token of the sidecar, in cases with a sidecar. */
+  log?(): { readonly text: string; readonly token: string };
+  /** Returns the number of AssumeRole calls, in cases with a sidecar. */
+  assumeRoleCalls?(): number;
+}
+
+export interface Case {
+  readonly name: string;
+  /** Number of retrievals in one process; default 1. */
+  readonly retrievals?: number;
+  readonly expected: Outcomes;
+  /** Maximum number of AssumeRole calls. */
+  readonly maxAssumeRoleCalls?: number;
+  /** The time limit of an SDK determines the result, so no other case may run concurrently. */
+  readonly alone?: true;
+  readonly setUp: (t: Test) => Promise<Scene>;
+}
+
+interface SidecarCase {
+  readonly path?: string;
+  readonly settings?: Partial<SidecarSettings>;
+  readonly faults?: STSEmulatorOptions["faults"];
+  readonly host?: string;
+  /** Presents the token in another way than correctly and from its file. */
+  readonly authorize?: (testbed: Testbed, token: string) => Promise<Variables>;
+}
+
+const TEAM_A = "/v1/credentials/selectors/team-a";
+const BUCKET = "kind=Bucket.v1alpha1.s3.services.k8s.aws";
+const ROTATION_LIMIT_MS = 5_000;
+
+function sidecar(options: SidecarCase): Case["setUp"] {
+  const { path = TEAM_A, settings = {}, faults = () => null, host, authorize = fromFile } = options;
+  return async (t) => {
+    const testbed = await startTestbed(t, settings, { sts: { faults } });
+    const token = await readFile(testbed.tokenFile, "utf8");
+    const origin = host === undefined ? testbed.endpoint : `http://${host}:${new URL(testbed.endpoint).port}`;
+    const variables = await authorize(testbed, token);
+    return {
+      variables: { ...clientVariables(testbed), AWS_CONTAINER_CREDENTIALS_FULL_URI: origin + path, ...variables },
+      requests: testbed.requests,
+      fetchError: async () => testbed.fetchError(path, authorize === fromFile ? token : "wrong"),
+      log: () => ({ text: testbed.logLines.join(""), token }),
+      assumeRoleCalls: () => testbed.sts.calls.filter(({ action }) => action === "AssumeRole").length,
+    };
+  };
+}
+
+async function fromFile({ tokenFile }: Testbed): Promise<Variables> {
+  return { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: tokenFile };
+}
+
+async function wrongToken(): Promise<Variables> {
+  return { AWS_CONTAINER_AUTHORIZATION_TOKEN: "wrong" };
+}
+
+/** Writes another token to the file and waits until the sidecar accepts it. */
+async function rotateToken(testbed: Testbed): Promise<void> {
+  await writeFile(testbed.tokenFile, "rotated");
+  const missing = "/v1/credentials/selectors/missing";
+  await until(async () => (await testbed.fetchError(missing, "rotated")).status === 404, ROTATION_LIMIT_MS);
+}
+
+async function otherFile({ home }: Testbed, content: string): Promise<string> {
+  const file = join(home, "other-token");
+  await writeFile(file, content);
+  return file;
+}
+
+function delayAssumeRole(ms: number): NonNullable<STSEmulatorOptions["faults"]> {
+  return async ({ action }) => {
+    if (action === "AssumeRole") await delay(ms, undefined, { ref: false });
+    return null;
+  };
+}
+
+const ADDRESSES = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
+/** Containers can lack IPv6. CI must have it. */
+const HAS_IPV6 = readEnvironment().ci || ADDRESSES.includes("::1");
+
+const REJECTION: Outcomes = { go: fails(1), botocore: fails(3), javascript: fails(5), java: fails(1), rust: fails(1) };
+const UNAVAILABLE: Outcomes = {
+  go: fails(3), botocore: fails(3), javascript: fails(5), java: fails(6), rust: fails(3),
+};
+
+/** Responses of the sidecar for each behavior of STS, with the result of each SDK. */
+export const SIDECAR_CASES: readonly Case[] = [
+  { name: "the session of a role", expected: allSDKs(succeeds(1)), maxAssumeRoleCalls: 1, setUp: sidecar({}) },
+  {
+    name: "five retrievals in one process", retrievals: 5, expected: allSDKs(succeeds(1)), maxAssumeRoleCalls: 1,
+    setUp: sidecar({}),
+  },
+  {
+    name: "five retrievals of a session of 15 minutes", retrievals: 5, maxAssumeRoleCalls: 1,
+    setUp: sidecar({ path: "/v1/credentials/selectors/short" }),
+    // Botocore and Java refresh 15 minutes before the expiration, so they request every time. STS is not called again.
+    expected: { ...allSDKs(succeeds(1)), botocore: succeeds([5, 6]), java: succeeds([1, 5]) },
+  },
+  {
+    name: "the base identity", expected: allSDKs(succeeds(1)), maxAssumeRoleCalls: 0,
+    setUp: sidecar({ path: "/v1/credentials" }),
+  },
+  { name: "the host localhost", expected: allSDKs(succeeds(1)), setUp: sidecar({ host: "localhost" }) },
+  {
+    name: "the host [::1]", expected: HAS_IPV6 ? allSDKs(succeeds(1)) : {},
+    setUp: sidecar({ settings: { listen: "[::1]:0" } }),
+  },
+  {
+    name: "400: an unsupported query parameter", expected: REJECTION, maxAssumeRoleCalls: 0,
+    setUp: sidecar({ path: `${TEAM_A}?role=mine` }),
+  },
+  { name: "401: a wrong token", expected: REJECTION, maxAssumeRoleCalls: 0, setUp: sidecar({ authorize: wrongToken }) },
+  {
+    name: "403: not granted in this scope", expected: REJECTION, maxAssumeRoleCalls: 0,
+    setUp: sidecar({ path: `/v1/credentials/namespaces/team-b?${BUCKET}`, settings: { scopeNamespace: "team-a" } }),
+  },
+  {
+    name: "404: an unknown selector", expected: REJECTION, maxAssumeRoleCalls: 0,
+    setUp: sidecar({ path: "/v1/credentials/selectors/missing" }),
+  },
+  {
+    name: "409: the result depends on labels that the query lacks", expected: REJECTION, maxAssumeRoleCalls: 0,
+    setUp: sidecar({ path: `/v1/credentials/namespaces/team-b?${BUCKET}` }),
+  },
+  {
+    name: "503: STS throttles", expected: UNAVAILABLE,
+    setUp: sidecar({ faults: ({ action }) => (action === "AssumeRole" ? THROTTLED : null) }),
+  },
+  {
+    name: "503: STS denies the role", expected: UNAVAILABLE, maxAssumeRoleCalls: 1,
+    setUp: sidecar({ faults: ({ action, roleARN }) => (action === "AssumeRole" ? accessDenied(roleARN ?? "") : null) }),
+  },
+  {
+    name: "503: STS hangs", maxAssumeRoleCalls: 3,
+    // The message depends on which limit is reached first: that of the response or that of STS.
+    expected: {
+      ...UNAVAILABLE, go: fails(3, /ERR_STS_UNAVAILABLE: STS did not respond/), java: fails(6, /STS did not respond/),
+    },
+    setUp: sidecar({ faults: ({ action }) => (action === "AssumeRole" ? { do: "hang" } : null) }),
+  },
+  {
+    name: "an uncached session, for which STS takes 700 ms", expected: allSDKs(succeeds(1)), maxAssumeRoleCalls: 1,
+    alone: true, setUp: sidecar({ faults: delayAssumeRole(700) }),
+  },
+  {
+    name: "an uncached session, for which STS takes 2 s", maxAssumeRoleCalls: 1, alone: true,
+    setUp: sidecar({ faults: delayAssumeRole(2_000) }),
+    expected: {
+      go: succeeds([2, 3]), botocore: succeeds([2, 3]), javascript: succeeds([2, 5]), java: succeeds([3, 4]),
+      rust: succeeds([2, 3]),
+    },
+  },
+  {
+    name: "a wrong token in the environment, the correct one in the file",
+    expected: { ...allSDKs(succeeds(1)), java: fails(1) },
+    setUp: sidecar({ authorize: async (testbed) => ({ ...(await wrongToken()), ...(await fromFile(testbed)) }) }),
+  },
+  {
+    // The older provider of the SDK for JavaScript, which it tries next, ignores the file.
+    name: "the correct token in the environment, a wrong one in the file",
+    expected: { go: fails(1), botocore: fails(3), javascript: succeeds(5), java: succeeds(1), rust: fails(1) },
+    setUp: sidecar({
+      authorize: async (testbed, token) => ({
+        AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
+        AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: await otherFile(testbed, "wrong"),
+      }),
+    }),
+  },
+  {
+    name: "a token file with a newline, which the sidecar never writes",
+    expected: {
+      go: fails(0, /token contains invalid newline/), botocore: fails(0, /ValueError/), javascript: fails([0, 1]),
+      java: fails(0, /Illegal character/), rust: fails(0, /auth token could not be used as an HTTP header value/),
+    },
+    setUp: sidecar({
+      authorize: async (testbed, token) => ({
+        AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: await otherFile(testbed, `${token}\n`),
+      }),
+    }),
+  },
+  {
+    name: "a token that was rotated in its file", expected: allSDKs(succeeds([1, 2])),
+    setUp: sidecar({ authorize: async (testbed) => rotateToken(testbed).then(() => fromFile(testbed)) }),
+  },
+  {
+    name: "the token before the rotation", expected: allSDKs(succeeds([1, 2])),
+    setUp: sidecar({
+      authorize: async (testbed, token) => {
+        await rotateToken(testbed);
+        return { AWS_CONTAINER_AUTHORIZATION_TOKEN: token };
+      },
+    }),
+  },
+];

@@ -1,0 +1,30 @@
+import type { Test } from "tap";
+import { readEnvironment } from "../environment.ts";
+import { stsVariables } from "./assume-role.ts";
+import { type Client, printed } from "./client.ts";
+import { MOTO, startMoto } from "./moto.ts";
+import { startTestbed } from "./testbed.ts";
+import { findWheels } from "./toolchains/wheels.ts";
+
+/** The identity that moto returns for keys that it did not issue. */
+const MOTO_USER = { account: "123456789012", arn: "arn:aws:sts::123456789012:user/moto" };
+
+/** Tests an SDK with a sidecar in front of moto, an independent STS, which returns the identity of the credentials. */
+export async function testMotoIdentity(t: Test, client: Client): Promise<void> {
+  const found = await findWheels(readEnvironment(), MOTO);
+  if (!found.found) {
+    t.plan(0, found.reason);
+    return;
+  }
+  const moto = await startMoto(t, found.wheels);
+  const testbed = await startTestbed(t, { stsEndpoint: moto });
+  const variables = { ...(await stsVariables(testbed)), AWS_ENDPOINT_URL_STS: "" };
+  const uri = `${testbed.endpoint}/v1/credentials/selectors/team-a`;
+  const arn = "arn:aws:sts::111111111111:assumed-role/team-a/ack-role-resolver";
+  const asRole = await client.run(["whoami", moto], { ...variables, AWS_CONTAINER_CREDENTIALS_FULL_URI: uri });
+  t.match(printed(asRole), { account: "111111111111", arn, expires: true }, "the role of the selector");
+  t.match(printed(await client.run(["whoami", moto], variables)), MOTO_USER, "the base identity of the sidecar");
+  const roleARN = "arn:aws:iam::111111111111:role/team-a";
+  const assumed = await client.run(["assume", roleARN, "mine"], await stsVariables(testbed));
+  t.match(printed(assumed), { identity: MOTO_USER, assumed: { arn } }, "the same with AssumeRole");
+}
