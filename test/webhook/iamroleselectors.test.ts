@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { FIRST, replacesMetadata, selectorFor } from "../shared/decisions/checks/company.ts";
+import { FIRST, replacesMetadata, selectorFor } from "../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject, kindObject, namespaceObject } from "../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "./reviews.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";

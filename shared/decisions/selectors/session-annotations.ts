@@ -84,7 +84,7 @@ export function readDuration(text: string): number | null {
 export function textFaults(text: string, { min, max, pattern, characters }: TextLimits): string[] {
   const faults: string[] = [];
   if (text.length < min || text.length > max) {
-    faults.push(`has ${countOf(text.length, "character")}, expected ${min} to ${max}`);
+    faults.push(`has ${countOf(text.length, "character")}, not ${min} to ${max}`);
   }
   if (!pattern.test(text)) faults.push(`contains characters other than ${characters}`);
   return faults;

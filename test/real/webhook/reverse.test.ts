@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { FIRST, OWN, replacesMetadata, SECOND, selectorFor } from "../../shared/decisions/checks/company.ts";
+import { FIRST, OWN, replacesMetadata, SECOND, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject } from "../../shared/decisions/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

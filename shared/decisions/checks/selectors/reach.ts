@@ -118,8 +118,8 @@ export const IRS_26: QuickCheck<SelectorChange> = {
   id: "IRS-26",
   severity: "warn",
   waivable: false,
-  reason: "A controller resolves roles with CARM or with selectors, never with both. While CARM is enabled, "
-    + "selectors have no effect.",
+  reason: "A controller resolves roles with CARM or with selectors, never with both. "
+    + "While CARM is enabled, selectors have no effect.",
   fix: "run every controller with the feature gate IAMRoleSelector and --enable-carm=false, "
     + "then remove the CARM maps and annotations",
   example: "# with --mode carm, or while ConfigMap ack-system/ack-role-account-map has entries\n"

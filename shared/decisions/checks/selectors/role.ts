@@ -9,8 +9,8 @@ export const IRS_01: SelectorCheck = {
   id: "IRS-01",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector without a role and log one line. Its resources fall back to the controller's "
-    + "own account.",
+  reason: "Controllers drop a selector without a role and log one line. "
+    + "Its resources fall back to the controller's own account.",
   fix: FIX,
   example: "spec: {}",
   *find({ spec }): Iterable<Fault> {
@@ -23,8 +23,8 @@ export const IRS_02: SelectorCheck = {
   id: "IRS-02",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector whose ARN they cannot parse. Its resources fall back to the controller's own "
-    + "account.",
+  reason: "Controllers drop a selector whose ARN they cannot parse. "
+    + "Its resources fall back to the controller's own account.",
   fix: FIX,
   example: "spec: {arn: not-an-arn}",
   *find({ spec: { arn } }): Iterable<Fault> {

@@ -140,8 +140,8 @@ export const IRS_47: SelectorCheck = {
   id: "IRS-47",
   severity: "warn",
   waivable: false,
-  reason: "An unknown annotation has no effect. If its key is misspelled, the role is assumed without the intended "
-    + "setting.",
+  reason: "An unknown annotation has no effect. "
+    + "If its key is misspelled, the role is assumed without the intended setting.",
   fix: "correct the key, or remove the annotation",
   example: `metadata: {annotations: {${RESOLVER_PREFIX}externalid: 'X'}}`,
   *find({ object }): Iterable<Fault> {

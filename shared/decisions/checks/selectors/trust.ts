@@ -9,8 +9,8 @@ export const IRS_24: QuickCheck<SelectorChange> = {
   id: "IRS-24",
   severity: "deny",
   waivable: false,
-  reason: "ACK's charts let controllers write IAMRoleSelectors. An attacker who controls a controller could give it "
-    + "any role.",
+  reason: "ACK's charts let controllers write IAMRoleSelectors. "
+    + "An attacker who compromises a controller could give it any role.",
   fix: "write selectors as a person or a deployment tool, and remove this permission from the controllers' ClusterRole",
   example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
   requires: ["the requester", "--controller-service-accounts"],

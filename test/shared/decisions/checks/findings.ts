@@ -9,13 +9,15 @@ interface Context {
   readonly origin?: Origin;
 }
 
-/** The lines that a check prints of a new selector, as a person reads them. */
-export function lines(id: string, object: JsonObject, { runtime = "ack", origin = "file" }: Context = {}): string[] {
+/** Returns the finding lines of a self check for a new selector. */
+export function findingLines(
+  id: string, object: JsonObject, { runtime = "ack", origin = "file" }: Context = {},
+): string[] {
   const { findings } = runChecks({ object, old: null, requester: null, origin }, { ...SETTINGS_BY_DEFAULT, runtime });
   return findings.filter(({ code }) => code === id).map(findingLine);
 }
 
-/** The same of a selector that has only this spec to be looked at. */
+/** Returns the same for a selector with this spec. */
 export function specLines(id: string, spec: unknown, context: Context = {}): string[] {
-  return lines(id, selectorObject("team-a", spec), context);
+  return findingLines(id, selectorObject("team-a", spec), context);
 }

@@ -1,7 +1,7 @@
 import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
 import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type {
-  AccessAnswers, DecisionSettings, Operation, Origin, Requester,
+  AccessBySelector, DecisionSettings, Operation, Origin, Requester,
 } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
@@ -9,12 +9,12 @@ import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT
 
 export const GOLD = "arn:aws:iam::111122223333:role/gold";
 export const SILVER = "arn:aws:iam::444455556666:role/silver";
-export const BASE = "777788889999";
+export const CONTROLLER_ACCOUNT = "777788889999";
 export const JANE: Requester = { username: "jane", groups: ["developers"] };
 export const ADMIN: Requester = { username: "root", groups: ["system:masters"] };
 
-/** In team-a what is labelled `tier: gold` or `tier: silver` is selected, each in an account of its own; sandbox is nobody's. */
-export const COMPANY: readonly JsonObject[] = [
+/** In team-a, resources with the label `gold: yes` or `silver: yes` are selected, each in a different account. */
+export const CLUSTER_OBJECTS: readonly JsonObject[] = [
   namespaceObject("team-a"),
   namespaceObject("sandbox"),
   tierSelector("gold", GOLD),
@@ -22,10 +22,14 @@ export const COMPANY: readonly JsonObject[] = [
 ];
 
 export function tierSelector(name: string, arn: string, tier = name): JsonObject {
-  return selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] }, resourceLabelSelector: { matchLabels: { [tier]: "yes" } } });
+  return selectorObject(name, {
+    arn,
+    namespaceSelector: { names: ["team-a"] },
+    resourceLabelSelector: { matchLabels: { [tier]: "yes" } },
+  });
 }
 
-/** A bucket of team-a with these labels, `{gold: "yes"}` for one that `gold` selects. */
+/** Returns a Bucket of team-a with these labels. The selector `gold` selects a Bucket with the label `gold`. */
 export function tiered(...tiers: readonly string[]): JsonObject {
   return bucketObject({ labels: Object.fromEntries(tiers.map((tier) => [tier, "yes"])) });
 }
@@ -35,12 +39,12 @@ export function annotated(annotations: JsonObject, object: JsonObject = tiered("
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), annotations } };
 }
 
-/** The object as ACK leaves it once it is made in the account. */
+/** Returns the object as ACK updates it after it created the resource in the account. */
 export function owned(ownerAccountID: string, object: JsonObject = tiered("gold"), region = "eu-west-1"): JsonObject {
   return { ...object, status: { ackResourceMetadata: { arn: "arn:aws:s3:::b1", ownerAccountID, region } } };
 }
 
-/** The object after a first attempt that failed: the account is noted, and nothing was made. */
+/** Returns the object after a failed first attempt: ACK recorded the account but created nothing. */
 export function attempted(ownerAccountID: string, object: JsonObject = tiered("gold")): JsonObject {
   return { ...object, status: { ackResourceMetadata: { ownerAccountID } } };
 }
@@ -50,25 +54,33 @@ export interface Circumstances {
   readonly operation?: Operation;
   readonly requester?: Requester | null;
   readonly settings?: Partial<DecisionSettings>;
-  readonly access?: AccessAnswers;
+  readonly access?: AccessBySelector;
   readonly origin?: Origin;
   readonly warnOnly?: boolean;
   readonly known?: readonly JsonObject[];
 }
 
-export function judged(object: JsonObject, { settings = {}, known = COMPANY, origin = "cluster", ...rest }: Circumstances = {}): CheckResult {
+export function checkResource(
+  object: JsonObject,
+  { settings = {}, known = CLUSTER_OBJECTS, origin = "cluster", ...rest }: Circumstances = {},
+): CheckResult {
   const inventory = new Inventory({ runtime: "ack", origin });
   inventory.apply(known.map(put));
-  return runChecks({ object, old: null, requester: JANE, origin, inventory, ...rest }, { ...SETTINGS_BY_DEFAULT, controllerAccount: BASE, ...settings });
+  return runChecks(
+    { object, old: null, requester: JANE, origin, inventory, ...rest },
+    { ...SETTINGS_BY_DEFAULT, controllerAccount: CONTROLLER_ACCOUNT, ...settings },
+  );
 }
 
-/** What a check says of a step, each line with its severity: `deny ACK-11 PATH: MESSAGE. FIX.` */
-export function lines(id: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
-  const { findings } = judged(object, circumstances);
-  return findings.filter(({ code }) => code === id).map((finding) => `${finding.severity}${finding.waived ? " (waived)" : ""} ${findingLine(finding)}`);
+/** Returns the finding lines of a check with their severity: `deny ACK-11 PATH: MESSAGE. FIX.` */
+export function findingLines(id: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
+  const { findings } = checkResource(object, circumstances);
+  return findings
+    .filter(({ code }) => code === id)
+    .map((finding) => `${finding.severity}${finding.waived ? " (waived)" : ""} ${findingLine(finding)}`);
 }
 
-/** The ids of the checks that could not be applied. */
-export function notApplied(object: JsonObject, circumstances: Circumstances = {}): Readonly<Record<string, string>> {
-  return Object.fromEntries(judged(object, circumstances).skipped.map(({ code, needs }) => [code, needs]));
+/** Returns what each skipped check needs, by id. */
+export function skippedChecks(object: JsonObject, circumstances: Circumstances = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(checkResource(object, circumstances).skipped.map(({ code, needs }) => [code, needs]));
 }

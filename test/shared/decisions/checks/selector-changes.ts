@@ -5,7 +5,7 @@ import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
-/** What a change of a selector is judged by; a cluster that holds nothing, and nobody who asks, by default. */
+/** The input of the checks besides the object. By default, the cluster is empty and the requester is unknown. */
 export interface Circumstances {
   readonly known?: readonly JsonObject[];
   readonly old?: JsonObject | null;
@@ -15,24 +15,29 @@ export interface Circumstances {
   readonly settings?: Partial<DecisionSettings>;
 }
 
-export function judgeChange(object: JsonObject, circumstances: Circumstances = {}): CheckResult {
+export function checkChange(object: JsonObject, circumstances: Circumstances = {}): CheckResult {
   const { known = [], old = null, requester = null, origin = "cluster", operation } = circumstances;
   const settings = { ...SETTINGS_BY_DEFAULT, ...circumstances.settings };
   const inventory = new Inventory({ runtime: settings.runtime, origin });
   inventory.apply(known.map(put));
-  return runChecks({ object, old, requester, origin, inventory, ...(operation === undefined ? {} : { operation }) }, settings);
+  return runChecks(
+    { object, old, requester, origin, inventory, ...(operation === undefined ? {} : { operation }) },
+    settings,
+  );
 }
 
 export function findingsOf(id: string, object: JsonObject, circumstances: Circumstances = {}): Finding[] {
-  return judgeChange(object, circumstances).findings.filter(({ code }) => code === id);
+  return checkChange(object, circumstances).findings.filter(({ code }) => code === id);
 }
 
-/** The lines that a check prints of a change, as a person reads them; of a selector that has only this spec to be looked at. */
+/** Returns the finding lines of a check for a selector with this spec. */
 export function changeLines(id: string, spec: unknown, circumstances: Circumstances = {}): string[] {
   return findingsOf(id, selectorObject("team-a", spec), circumstances).map(findingLine);
 }
 
-/** What a check said that it would have to know, or null when it was applied. */
+/** Returns what a skipped check needs, or null if the check ran. */
 export function needsOf(id: string, spec: unknown, circumstances: Circumstances = {}): string | null {
-  return judgeChange(selectorObject("team-a", spec), circumstances).skipped.find(({ code }) => code === id)?.needs ?? null;
+  return (
+    checkChange(selectorObject("team-a", spec), circumstances).skipped.find(({ code }) => code === id)?.needs ?? null
+  );
 }

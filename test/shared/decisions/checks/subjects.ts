@@ -3,11 +3,12 @@ import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts
 import { bucketObject, namespaceObject } from "../objects.ts";
 import { type Circumstances, findingsOf } from "./selector-changes.ts";
 
-/** The lines that a check prints of a step of namespace team-a to these annotations: `deny` or `warn`, then as a person reads them. */
+/** Returns the finding lines of a check for namespace team-a with these annotations. */
 export function annotationLines(id: string, annotations: JsonObject, circumstances: Circumstances = {}): string[] {
   return linesOf(id, namespaceObject("team-a", {}, annotations), circumstances);
 }
 
+/** Returns the finding lines of a check, each with its severity. */
 export function linesOf(id: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
   return findingsOf(id, object, circumstances).map((finding) => `${finding.severity} ${findingLine(finding)}`);
 }
@@ -19,14 +20,22 @@ export function mapObject(name: string, data: JsonObject, namespace = "ack-syste
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data };
 }
 
-/** The lines that a check prints of an account map with this data. */
+/** Returns the finding lines of a check for an account map with this data. */
 export function dataLines(id: string, data: JsonObject, circumstances: Circumstances = {}): string[] {
   return linesOf(id, mapObject(ACCOUNT_MAP, data), circumstances);
 }
 
-/** A bucket that exists in AWS. */
-export function existing(name: string, account: string, metadata: JsonObject = {}, region = "eu-west-1"): JsonObject {
-  return bucketObject({ name, ...metadata }, { status: { ackResourceMetadata: { ownerAccountID: account, region, arn: `arn:aws:s3:::${name}` } } });
+/** Returns a Bucket, by default in team-a, that exists in the account. */
+export function existingBucket(
+  name: string,
+  account: string,
+  metadata: JsonObject = {},
+  region = "eu-west-1",
+): JsonObject {
+  return bucketObject(
+    { name, ...metadata },
+    { status: { ackResourceMetadata: { ownerAccountID: account, region, arn: `arn:aws:s3:::${name}` } } },
+  );
 }
 
 export const CARM = { mode: "carm" } as const;

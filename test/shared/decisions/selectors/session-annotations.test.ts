@@ -9,41 +9,78 @@ function extrasOf(annotations: Readonly<Record<string, unknown>>, spec: object =
   return decodeSelector(object, { origin: "file", runtime: "ack" }).effective?.extras;
 }
 
-test("a selector without annotations asks for nothing of its sessions", async (t) => {
+test("a selector without session annotations has no extras", async (t) => {
   t.equal(extrasOf({}), NO_EXTRAS);
   t.equal(extrasOf({ "example.com/external-id": "x", "ack-role-resolver.io/replaces": "b" }), NO_EXTRAS);
 });
 
-test("each annotation is read, and its templates are filled in but for the groups", async (t) => {
+test("reads each annotation and fills in every template except {group}", async (t) => {
   const annotations = {
-    "ack-role-resolver.io/external-id": "id-1", "ack-role-resolver.io/session-name": "ack-a", "ack-role-resolver.io/source-identity": "source",
+    "ack-role-resolver.io/external-id": "id-1",
+    "ack-role-resolver.io/session-name": "ack-a",
+    "ack-role-resolver.io/source-identity": "source",
     "ack-role-resolver.io/duration-seconds": "1800",
-    "ack-role-resolver.io/session-tags": "who = {selector} , account={account},ns={namespace}/{namespace},kind={kind},group={group},expr=a=b",
+    "ack-role-resolver.io/session-tags":
+      "who = {selector} , account={account},ns={namespace}/{namespace},kind={kind},group={group},expr=a=b",
   };
   const spec = { namespaceSelector: { names: ["a"] }, resourceTypeSelector: [{ kind: "Bucket" }] };
   t.strictSame(extrasOf(annotations, spec), {
-    externalID: "id-1", sessionName: "ack-a", sourceIdentity: "source", durationSeconds: 1800,
+    externalID: "id-1",
+    sessionName: "ack-a",
+    sourceIdentity: "source",
+    durationSeconds: 1800,
     tags: [
-      { key: "account", value: "111122223333" }, { key: "expr", value: "a=b" }, { key: "group", value: "{group}" }, { key: "kind", value: "Bucket" },
-      { key: "ns", value: "a/a" }, { key: "who", value: "team-a" },
+      { key: "account", value: "111122223333" },
+      { key: "expr", value: "a=b" },
+      { key: "group", value: "{group}" },
+      { key: "kind", value: "Bucket" },
+      { key: "ns", value: "a/a" },
+      { key: "who", value: "team-a" },
     ],
   });
   t.strictSame(extrasOf({ "ack-role-resolver.io/session-name": "ack-a" }), { ...NO_EXTRAS, sessionName: "ack-a" });
 });
 
-test("what breaks a limit is read as it stands, since two that differ in it are not alike", async (t) => {
-  t.match(extrasOf({ "ack-role-resolver.io/external-id": "a b", "ack-role-resolver.io/duration-seconds": "1h", "ack-role-resolver.io/session-tags": "a,b={none}" }), {
-    externalID: "a b", durationSeconds: null, tags: [{ key: "a", value: "" }, { key: "b", value: "" }],
-  });
+test("reads values outside their limits as they are, so that a difference is detected", async (t) => {
+  t.match(
+    extrasOf({
+      "ack-role-resolver.io/external-id": "a b",
+      "ack-role-resolver.io/duration-seconds": "1h",
+      "ack-role-resolver.io/session-tags": "a,b={none}",
+    }),
+    {
+      externalID: "a b",
+      durationSeconds: null,
+      tags: [
+        { key: "a", value: "" },
+        { key: "b", value: "" },
+      ],
+    },
+  );
 });
 
-test("the groups are filled in sorted, and what is then too long is told", async (t) => {
-  const extras: SessionExtras = { ...NO_EXTRAS, tags: [{ key: "a", value: "of {group}, {group}" }, { key: "b", value: "plain" }] };
+test("fills in the groups in sorted order and returns the tags that are then too long", async (t) => {
+  const extras: SessionExtras = {
+    ...NO_EXTRAS,
+    tags: [
+      { key: "a", value: "of {group}, {group}" },
+      { key: "b", value: "plain" },
+    ],
+  };
   const filled = fillInGroups(extras, ["s3.services.k8s.aws", "rds.services.k8s.aws"]);
   t.strictSame(filled.tags, [
-    { key: "a", value: "of rds.services.k8s.aws s3.services.k8s.aws, rds.services.k8s.aws s3.services.k8s.aws" }, { key: "b", value: "plain" },
+    { key: "a", value: "of rds.services.k8s.aws s3.services.k8s.aws, rds.services.k8s.aws s3.services.k8s.aws" },
+    { key: "b", value: "plain" },
   ]);
   t.same(tagsTooLong(filled), []);
-  t.same(tagsTooLong(fillInGroups(extras, Array.from({ length: 10 }, (_, i) => `service${i}.services.k8s.aws`))), ["a"]);
+  t.same(
+    tagsTooLong(
+      fillInGroups(
+        extras,
+        Array.from({ length: 10 }, (_, i) => `service${i}.services.k8s.aws`),
+      ),
+    ),
+    ["a"],
+  );
   t.equal(fillInGroups(NO_EXTRAS, ["s3.services.k8s.aws"]), NO_EXTRAS);
 });

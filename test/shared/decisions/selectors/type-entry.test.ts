@@ -2,36 +2,59 @@ import { test } from "tap";
 import { rewriteTypeEntries } from "../../../../shared/decisions/selectors/type-entry.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 
-const rewritten = (resourceTypeSelector: unknown): unknown => rewriteTypeEntries(selectorObject("a", { arn: ROLE, resourceTypeSelector }));
+const rewritten = (resourceTypeSelector: unknown): unknown =>
+  rewriteTypeEntries(selectorObject("a", { arn: ROLE, resourceTypeSelector }));
 const G_V1 = { group: "g.services.k8s.aws", version: "v1", kind: "" };
 
-test("each entry in the apiVersion form is rewritten in its place, the others stay", (t) => {
-  t.same(rewritten([{ apiVersion: "g.services.k8s.aws/v1", kind: "K" }, { kind: "K" }, { apiVersion: "g.services.k8s.aws/v1" }]), [
-    { op: "replace", path: "/spec/resourceTypeSelector/0", value: { ...G_V1, kind: "K" } },
-    { op: "replace", path: "/spec/resourceTypeSelector/2", value: G_V1 },
-  ]);
+test("rewrites each entry in the apiVersion form in place and leaves the others", (t) => {
+  t.same(
+    rewritten([
+      { apiVersion: "g.services.k8s.aws/v1", kind: "K" },
+      { kind: "K" },
+      { apiVersion: "g.services.k8s.aws/v1" },
+    ]),
+    [
+      { op: "replace", path: "/spec/resourceTypeSelector/0", value: { ...G_V1, kind: "K" } },
+      { op: "replace", path: "/spec/resourceTypeSelector/2", value: G_V1 },
+    ],
+  );
   t.end();
 });
 
-test("null and empty parts beside apiVersion are absent ones; a field that is not known is kept for the checks", (t) => {
+test("treats null and empty parts as absent and preserves unknown fields for the checks", (t) => {
   t.same(rewritten([{ apiVersion: "g.services.k8s.aws/v1", group: null, version: "", kind: null, extra: 1 }]), [
     { op: "replace", path: "/spec/resourceTypeSelector/0", value: { ...G_V1, extra: 1 } },
   ]);
   t.end();
 });
 
-test("what is not of that form is left as it is", (t) => {
+test("leaves entries in any other form unchanged", (t) => {
   for (const entry of [
-    { apiVersion: "g", kind: "K" }, { apiVersion: "/v1" }, { apiVersion: "g/" }, { apiVersion: "g/v1/x" }, { apiVersion: "" }, { apiVersion: null }, { apiVersion: 5 },
-    { apiVersion: "g/v1", group: "g" }, { apiVersion: "g/v1", version: "v1" }, { apiVersion: "g/v1", kind: 5 }, { apiVersion: "g/v1", group: 5 }, { apiVersion: "g/v1", version: [] },
-    { group: "g", version: "v1", kind: "K" }, {}, null, "g/v1", ["g/v1"],
-  ]) t.same(rewritten([entry]), [], JSON.stringify(entry));
+    { apiVersion: "g", kind: "K" },
+    { apiVersion: "/v1" },
+    { apiVersion: "g/" },
+    { apiVersion: "g/v1/x" },
+    { apiVersion: "" },
+    { apiVersion: null },
+    { apiVersion: 5 },
+    { apiVersion: "g/v1", group: "g" },
+    { apiVersion: "g/v1", version: "v1" },
+    { apiVersion: "g/v1", kind: 5 },
+    { apiVersion: "g/v1", group: 5 },
+    { apiVersion: "g/v1", version: [] },
+    { group: "g", version: "v1", kind: "K" },
+    {},
+    null,
+    "g/v1",
+    ["g/v1"],
+  ])
+    t.same(rewritten([entry]), [], JSON.stringify(entry));
   for (const entries of [undefined, null, {}, "x"]) t.same(rewritten(entries), []);
   t.same(rewriteTypeEntries({}), []);
   t.end();
 });
 
-test("rewriting what was rewritten changes nothing", (t) => {
+test("does not change rewritten entries", (t) => {
   t.same(rewritten([G_V1, { ...G_V1, kind: "K" }]), []);
   t.end();
 });

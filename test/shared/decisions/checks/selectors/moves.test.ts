@@ -1,70 +1,130 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { selectorObject } from "../../objects.ts";
-import { FIRST, made, many, OWN, roleIn, SECOND, selecting, told, wanted } from "../company.ts";
+import {
+  existingBucket, findingLines, FIRST, newBucket, OWN, repeat, roleIn, SECOND, selectorFor,
+} from "../account-fixtures.ts";
 
-const MOVE = "would have to change accounts, which controllers refuse";
-const MOVE_FIX = "Leave what exists in its account: restrict the selector, or give it a role of that account. What is to move is deleted first and created again after.";
+const MOVE = "would change accounts, which controllers reject";
+const MOVE_FIX = "Restrict the selector or use a role in the account of the existing resources. "
+  + "To move a resource, delete it first and create it again afterwards.";
 
-test("IRS-19: what exists may not be selected into another account", (t) => {
-  const found = (...known: readonly JsonObject[]): string[] => told("IRS-19", selecting("new", SECOND, ["team-a"]), { known });
-  t.same(found(made("b1", FIRST), made("b2", OWN), made("b3", SECOND)), [
-    `deny IRS-19 spec: 2 existing resources ${MOVE}: Bucket team-a/b1 from account ${FIRST} to ${SECOND} and Bucket team-a/b2 from account ${OWN} to ${SECOND}. ${MOVE_FIX}`,
+test("IRS-19: denies a selector that moves existing resources to another account", (t) => {
+  const linesOf = (...known: readonly JsonObject[]): string[] =>
+    findingLines("IRS-19", selectorFor("new", SECOND, ["team-a"]), { known });
+  t.same(linesOf(existingBucket("b1", FIRST), existingBucket("b2", OWN), existingBucket("b3", SECOND)), [
+    `deny IRS-19 spec: 2 existing resources ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND} and `
+      + `Bucket team-a/b2 from account ${OWN} to account ${SECOND}. ${MOVE_FIX}`,
   ]);
-  t.same(found(made("b3", SECOND), wanted("b4"), made("b5", FIRST, { namespace: "team-b" })), [], "in that account already, never made, or not selected");
-  const started = { ...wanted("b1"), status: { ackResourceMetadata: { ownerAccountID: FIRST } } };
-  t.same(found(started), [], "an account that was only tried holds nothing");
-  t.match(found(...many(30, (name) => made(name, FIRST)))[0], /^deny IRS-19 spec: at least 20 existing resources .* and others\. /);
-  t.end();
-});
-
-test("IRS-19: what was in the controller's account is there, if that is known, though ACK recorded none", (t) => {
-  const synced = { ...wanted("b1"), status: { conditions: [{ type: "ACK.ResourceSynced", status: "True" }] } };
-  const found = (settings: object): string[] => told("IRS-19", selecting("new", SECOND, ["team-a"]), { known: [synced], settings });
-  t.equal(found({}).length, 1);
-  t.same(found({ controllerAccount: null, controllerRole: roleIn(OWN) }), found({}), "the role tells it too");
-  t.same(found({ controllerAccount: null }), []);
-  t.end();
-});
-
-test("IRS-19: an update and a removal that leave it to a selector of another account, and no drift that was there before", (t) => {
-  const first = selecting("first", FIRST, ["team-a"]);
-  const second = selecting("second", SECOND, ["team-a"]);
-  const known = [first, second, made("b1", FIRST)];
-  t.same(told("IRS-19", first, { known, operation: "DELETE" }), [`deny IRS-19 spec: 1 existing resource ${MOVE}: Bucket team-a/b1 from account ${FIRST} to ${SECOND}. ${MOVE_FIX}`]);
-  t.equal(told("IRS-19", selecting("first", FIRST, ["team-b"]), { known, old: first }).length, 1);
-  t.same(told("IRS-19", second, { known, operation: "DELETE" }), [], "the other way round it goes where it is");
-  t.same(told("IRS-19", selecting("second", SECOND, ["team-a", "team-b"]), { known: [second, made("b1", FIRST)], old: second }), [], "it has drifted before");
-  t.end();
-});
-
-const FALL = "would fall to the controller's own role and account, since nothing else selects them";
-const KEEP = "Let team-a go on selecting them, or first create the selector that is to take them over, with a role of the same account "
-  + "and the annotation ack-role-resolver.io/replaces: team-a, and then apply this again.";
-
-test("IRS-20: an update may not leave anything without a selector", (t) => {
-  const old = selecting("team-a", FIRST, ["team-a", "team-b"]);
-  const narrow = selecting("team-a", FIRST, ["team-b"]);
-  const known = [old, made("b1", FIRST), wanted("b2"), wanted("b3", { namespace: "team-b" })];
-  t.same(told("IRS-20", narrow, { known, old }), [`deny IRS-20 spec: 2 resources ${FALL}: Bucket team-a/b1 in account ${FIRST} and Bucket team-a/b2 in account ${FIRST}. ${KEEP}`]);
-  t.same(told("IRS-20", narrow, { known: [...known, selecting("new", FIRST, ["team-a"])], old }), [], "another one has it");
-  t.same(told("IRS-20", old, { known, old: narrow }), [], "widened");
-  t.equal(told("IRS-20", selectorObject("team-a", { arn: "" }), { known, old }).length, 1, "controllers drop it with all that it selects");
-  t.same(told("IRS-20", narrow, { known, old, settings: { mode: "carm" } }), []);
-  t.end();
-});
-
-test("IRS-21: another role of the same account is told with the count", (t) => {
-  const other = (name: string): JsonObject => selecting(name, FIRST, ["team-a"]);
-  const found = (...known: readonly JsonObject[]): string[] => told("IRS-21", other("new"), { known });
-  const line = (count: string, list: string): string => (
-    `warn IRS-21 spec: ${count} would go to another role of the same account at the next resync: ${list}. See that the role may do all that these resources need.`
+  t.same(
+    linesOf(existingBucket("b3", SECOND), newBucket("b4"), existingBucket("b5", FIRST, { namespace: "team-b" })),
+    [],
+    "in the account already, not created, or not selected",
   );
+  const started = { ...newBucket("b1"), status: { ackResourceMetadata: { ownerAccountID: FIRST } } };
+  t.same(linesOf(started), [], "ACK recorded the account but created nothing");
+  t.match(
+    linesOf(...repeat(30, (name) => existingBucket(name, FIRST)))[0],
+    /^deny IRS-19 spec: at least 20 existing resources .* and others\. /,
+  );
+  t.end();
+});
+
+test("IRS-19: assumes the controller's account, if known, for a synced resource without a recorded account", (t) => {
+  const synced = { ...newBucket("b1"), status: { conditions: [{ type: "ACK.ResourceSynced", status: "True" }] } };
+  const linesOf = (settings: object): string[] =>
+    findingLines("IRS-19", selectorFor("new", SECOND, ["team-a"]), { known: [synced], settings });
+  t.equal(linesOf({}).length, 1);
+  t.same(
+    linesOf({ controllerAccount: null, controllerRole: roleIn(OWN) }),
+    linesOf({}),
+    "the account of --controller-role",
+  );
+  t.same(linesOf({ controllerAccount: null }), []);
+  t.end();
+});
+
+test("IRS-19: denies an update or deletion that moves resources to another account, except for drift", (t) => {
+  const first = selectorFor("first", FIRST, ["team-a"]);
+  const second = selectorFor("second", SECOND, ["team-a"]);
+  const known = [first, second, existingBucket("b1", FIRST)];
+  t.same(findingLines("IRS-19", first, { known, operation: "DELETE" }), [
+    `deny IRS-19 spec: 1 existing resource ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND}. `
+      + MOVE_FIX,
+  ]);
+  t.equal(findingLines("IRS-19", selectorFor("first", FIRST, ["team-b"]), { known, old: first }).length, 1);
+  t.same(
+    findingLines("IRS-19", second, { known, operation: "DELETE" }),
+    [],
+    "the remaining selector has the account of the resource",
+  );
+  t.same(
+    findingLines("IRS-19", selectorFor("second", SECOND, ["team-a", "team-b"]), {
+      known: [second, existingBucket("b1", FIRST)],
+      old: second,
+    }),
+    [],
+    "the drift existed before",
+  );
+  t.end();
+});
+
+const FALL = "would fall back to the controller's own role and account, because no other selector selects them";
+const FALL_FIX =
+  "Keep selecting the resources with team-a, or first create a selector for them, with a role in the same account "
+  + "and the annotation ack-role-resolver.io/replaces: team-a, then apply this change again.";
+
+test("IRS-20: denies an update that leaves resources without a selector", (t) => {
+  const old = selectorFor("team-a", FIRST, ["team-a", "team-b"]);
+  const narrow = selectorFor("team-a", FIRST, ["team-b"]);
+  const known = [old, existingBucket("b1", FIRST), newBucket("b2"), newBucket("b3", { namespace: "team-b" })];
+  t.same(findingLines("IRS-20", narrow, { known, old }), [
+    `deny IRS-20 spec: 2 resources ${FALL}: Bucket team-a/b1 in account ${FIRST} and Bucket team-a/b2 in account `
+      + `${FIRST}. ${FALL_FIX}`,
+  ]);
+  t.same(
+    findingLines("IRS-20", narrow, { known: [...known, selectorFor("new", FIRST, ["team-a"])], old }),
+    [],
+    "another selector selects it",
+  );
+  t.same(findingLines("IRS-20", old, { known, old: narrow }), [], "the selector becomes broader");
+  t.equal(
+    findingLines("IRS-20", selectorObject("team-a", { arn: "" }), { known, old }).length,
+    1,
+    "controllers drop the malformed selector",
+  );
+  t.same(findingLines("IRS-20", narrow, { known, old, settings: { mode: "carm" } }), []);
+  t.end();
+});
+
+test("IRS-21: warns of a different role of the same account, with the count of resources", (t) => {
+  const other = (name: string): JsonObject => selectorFor(name, FIRST, ["team-a"]);
+  const linesOf = (...known: readonly JsonObject[]): string[] => findingLines("IRS-21", other("new"), { known });
+  const line = (count: string, list: string): string =>
+    `warn IRS-21 spec: ${count} would switch to a different role of the same account at the next resync: ${list}. `
+      + "Make sure that the role has all permissions that these resources need.";
   const to = (name: string): string => `Bucket team-a/${name} to ${roleIn(FIRST, "new")}`;
-  t.same(found(made("b1", FIRST), wanted("b2"), made("b3", SECOND)), [line("1 existing resource", to("b1"))]);
-  t.same(found(...many(25, (name) => made(name, FIRST))), [line("25 existing resources", `${to("b00")}, ${to("b01")}, ${to("b02")} and 22 more`)], "all of them, since nothing is denied");
-  t.same(found(other("gold"), made("b1", FIRST)), [], "a conflict is none");
-  t.same(told("IRS-21", other("new"), { known: [other("new"), made("b1", FIRST)], old: other("new") }), [], "the same role as before");
-  t.same(told("IRS-21", other("new"), { known: [made("b1", FIRST)], settings: { controllerAccount: null, controllerRole: roleIn(FIRST, "new") } }), [], "which was the controller's own");
+  t.same(linesOf(existingBucket("b1", FIRST), newBucket("b2"), existingBucket("b3", SECOND)), [
+    line("1 existing resource", to("b1")),
+  ]);
+  t.same(
+    linesOf(...repeat(25, (name) => existingBucket(name, FIRST))),
+    [line("25 existing resources", `${to("b00")}, ${to("b01")}, ${to("b02")} and 22 more`)],
+    "counts all of them",
+  );
+  t.same(linesOf(other("gold"), existingBucket("b1", FIRST)), [], "a conflict");
+  t.same(
+    findingLines("IRS-21", other("new"), { known: [other("new"), existingBucket("b1", FIRST)], old: other("new") }),
+    [],
+    "the same role",
+  );
+  t.same(
+    findingLines("IRS-21", other("new"), {
+      known: [existingBucket("b1", FIRST)],
+      settings: { controllerAccount: null, controllerRole: roleIn(FIRST, "new") },
+    }),
+    [],
+    "the controller's own role before",
+  );
   t.end();
 });

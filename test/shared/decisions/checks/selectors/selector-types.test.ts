@@ -3,51 +3,64 @@ import { ROLE } from "../../objects.ts";
 import { specLines } from "../findings.ts";
 
 type Context = Parameters<typeof specLines>[2];
-const found = (resourceTypeSelector: unknown, context?: Context): string[] => specLines("IRS-12", { arn: ROLE, resourceTypeSelector }, context);
+const linesOf = (resourceTypeSelector: unknown, context?: Context): string[] =>
+  specLines("IRS-12", { arn: ROLE, resourceTypeSelector }, context);
 const PATH = "IRS-12 spec.resourceTypeSelector";
-const FIX = "Name a group such as s3.services.k8s.aws, a version, a kind, or several of them, once; leave resourceTypeSelector out to select every kind.";
+const FIX = "List each entry once, with a group such as s3.services.k8s.aws, a version, a kind, or several of them. "
+  + "To select every kind, remove resourceTypeSelector.";
 
-test("IRS-12: an entry that names nothing is caught", (t) => {
-  const empty = [`${PATH}[0]: the entry is empty: it names no group, version or kind. ${FIX}`];
-  for (const entry of [{}, { group: "", version: "", kind: "" }, { group: null, version: null, kind: null, apiVersion: null }]) t.same(found([entry]), empty);
-  for (const entry of [{ kind: "Bucket" }, { group: "g" }, { version: "v1" }]) t.same(found([entry]), []);
-  for (const none of [[], null, undefined]) t.same(found(none), []);
+test("IRS-12: denies an empty entry", (t) => {
+  const empty = [`${PATH}[0]: the entry is empty: it has no group, version or kind. ${FIX}`];
+  for (const entry of [
+    {},
+    { group: "", version: "", kind: "" },
+    { group: null, version: null, kind: null, apiVersion: null },
+  ])
+    t.same(linesOf([entry]), empty);
+  for (const entry of [{ kind: "Bucket" }, { group: "g" }, { version: "v1" }]) t.same(linesOf([entry]), []);
+  for (const none of [[], null, undefined]) t.same(linesOf(none), []);
   t.end();
 });
 
-test("IRS-12: an entry that is repeated is caught, in whatever form it is written", (t) => {
+test("IRS-12: denies a repeated entry, in either form", (t) => {
   const bucket = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
-  const listed = `${PATH}[1]: the entry {group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket"} is listed already. ${FIX}`;
-  t.same(found([bucket, bucket]), [listed]);
-  t.same(found([{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" }, bucket]), [listed]);
-  t.same(found([bucket, { ...bucket, kind: "" }, { ...bucket, version: "" }, { ...bucket, group: "" }]), []);
+  const listed = `${PATH}[1]: the entry {group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket"} is `
+    + `already listed. ${FIX}`;
+  t.same(linesOf([bucket, bucket]), [listed]);
+  t.same(linesOf([{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" }, bucket]), [listed]);
+  t.same(linesOf([bucket, { ...bucket, kind: "" }, { ...bucket, version: "" }, { ...bucket, group: "" }]), []);
   t.end();
 });
 
-test("IRS-12: an apiVersion that is not GROUP/VERSION is caught", (t) => {
-  const fix = "Write both, such as s3.services.k8s.aws/v1alpha1, or group alone for any version.";
+test("IRS-12: denies an apiVersion that is not GROUP/VERSION", (t) => {
+  const fix = "Use both, such as s3.services.k8s.aws/v1alpha1, or set only group to select any version.";
   for (const apiVersion of ["s3.services.k8s.aws", "", "/v1", "g/", "g/v1/x"]) {
-    t.same(found([{ apiVersion, kind: "Bucket" }]), [`${PATH}[0].apiVersion: "${apiVersion}" is not GROUP/VERSION. ${fix}`]);
+    t.same(linesOf([{ apiVersion, kind: "Bucket" }]), [
+      `${PATH}[0].apiVersion: "${apiVersion}" is not GROUP/VERSION. ${fix}`,
+    ]);
   }
-  t.same(found([{ apiVersion: "g/v1" }]), []);
+  t.same(linesOf([{ apiVersion: "g/v1" }]), []);
   t.end();
 });
 
-test("IRS-12: an apiVersion beside group or version is caught, beside empty ones it is not", (t) => {
-  const beside = [`${PATH}[0].apiVersion: apiVersion stands beside group or version, which say the same. Write group and version alone.`];
-  t.same(found([{ apiVersion: "g/v1", group: "g" }]), beside);
-  t.same(found([{ apiVersion: "g/v1", version: "v1" }]), beside);
-  t.same(found([{ apiVersion: "g/v1", group: "", version: null }]), []);
-  t.end();
-});
-
-test("IRS-12: an apiVersion that is stored unrewritten is caught under ack alone", (t) => {
-  const stored = [
-    `${PATH}[0].apiVersion: apiVersion was not rewritten, and controllers do not read it. `
-      + "Write group: g and version: v1 instead, or let the webhook's /mutate/iamroleselectors rewrite it.",
+test("IRS-12: denies an apiVersion together with group or version, unless those are empty", (t) => {
+  const both = [
+    `${PATH}[0].apiVersion: apiVersion is set together with group or version, which have the same meaning. `
+      + "Remove apiVersion, and set group and version.",
   ];
-  t.same(found([{ apiVersion: "g/v1", kind: "K" }], { origin: "cluster" }), stored);
-  t.same(found([{ apiVersion: "g/v1", kind: "K" }], { origin: "cluster", runtime: "extended" }), []);
-  t.same(found([{ apiVersion: "g/v1", kind: "K" }], { origin: "file" }), []);
+  t.same(linesOf([{ apiVersion: "g/v1", group: "g" }]), both);
+  t.same(linesOf([{ apiVersion: "g/v1", version: "v1" }]), both);
+  t.same(linesOf([{ apiVersion: "g/v1", group: "", version: null }]), []);
+  t.end();
+});
+
+test("IRS-12: denies a stored apiVersion that was not rewritten, except with --runtime extended", (t) => {
+  const stored = [
+    `${PATH}[0].apiVersion: apiVersion was not rewritten to group and version, and controllers do not read it. `
+      + "Set group: g and version: v1 instead, or let the webhook rewrite the entry (/mutate/iamroleselectors).",
+  ];
+  t.same(linesOf([{ apiVersion: "g/v1", kind: "K" }], { origin: "cluster" }), stored);
+  t.same(linesOf([{ apiVersion: "g/v1", kind: "K" }], { origin: "cluster", runtime: "extended" }), []);
+  t.same(linesOf([{ apiVersion: "g/v1", kind: "K" }], { origin: "file" }), []);
   t.end();
 });
