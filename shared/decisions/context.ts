@@ -1,48 +1,48 @@
 import { type LabelSelector, parseLabelSelector } from "./kubernetes/label-selector.ts";
 import type { SettingsFor } from "./settings.ts";
 
-/** What the shipped controllers understand, or all that is documented. */
+/** `ack`: the behavior of the shipped controllers. `extended`: all documented features. */
 export type Runtime = "ack" | "extended";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
 
-/** Who sent the request: the review's userInfo. */
+/** The user that sent a request: `userInfo` of the AdmissionReview. */
 export interface Requester {
   readonly username: string;
   readonly groups: readonly string[];
 }
 
-/** What an access review said of the verb `use` on an IAMRoleSelector; unknown where it could not be asked. */
+/** The result of a SubjectAccessReview for the verb `use` on an IAMRoleSelector; `unknown` if the review failed. */
 export type Access = "allowed" | "denied" | "unknown";
 
-/** What the requester may use, by the selector's name. */
-export type AccessAnswers = ReadonlyMap<string, Access>;
+/** Whether the requester may use a selector, by the name of the selector. */
+export type AccessBySelector = ReadonlyMap<string, Access>;
 
 export type Severity = "deny" | "warn";
 
-/** Where an object was read: from a manifest, where `apiVersion` still is to be rewritten, or as a cluster stores it. */
+/** The source of an object: a manifest, whose `apiVersion` entries the webhook has yet to rewrite, or a cluster. */
 export type Origin = "file" | "cluster";
 
-/** What every decision takes beside the inventory. Read once, frozen. */
+/** The settings that every decision reads besides the inventory. */
 export interface DecisionSettings {
   readonly mode: "selectors" | "carm";
   readonly runtime: Runtime;
-  /** The controllers' feature gates, which only mode `carm` looks at. */
+  /** Feature gates of the controllers; read in mode `carm` only. */
   readonly teamLevelCARM: boolean;
   readonly serviceLevelCARM: boolean;
   readonly ackSystemNamespace: string;
-  /** The controllers' region, or null when not said. */
+  /** The region of the controllers; null if unknown. */
   readonly region: string | null;
   readonly controllerAccount: string | null;
   readonly controllerRole: string | null;
-  /** Empty where any account may be used, as the lists below are where nothing is said. */
+  /** Empty if every account is allowed. */
   readonly allowedAccounts: readonly string[];
-  /** `NAMESPACE/NAME` of each ACK controller's service account. */
+  /** `NAMESPACE/NAME` of the service account of each ACK controller. */
   readonly controllerServiceAccounts: readonly string[];
   readonly tenantLabels: readonly string[];
   readonly allowedEndpointHosts: readonly string[];
   readonly watchNamespaces: readonly string[];
-  /** Null where resources are watched whatever their labels. */
+  /** Null if the controllers watch resources with any labels. */
   readonly watchSelector: LabelSelector | null;
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
@@ -51,7 +51,7 @@ export interface DecisionSettings {
 
 type DecisionInput = Omit<SettingsFor<"lint">, "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn"> & Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
 
-/** The part of a command's settings that decisions take. Offline nobody's waiver is looked at, so none may waive. */
+/** Returns the settings of a command that decisions read. Offline commands have no requester, so no waiver users. */
 export function decisionSettings(settings: DecisionInput): DecisionSettings {
   const { mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, waiverUsers = [], waiverGroups = [] } = settings;
   const { allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts } = settings;

@@ -1,63 +1,114 @@
-import { ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, TEAM_MAP } from "../annotation-keys.ts";
+import {
+  ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP,
+} from "../annotation-keys.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { parseARN, roleARNFaults } from "../kubernetes/arn.ts";
-import { carmAnnotations, teamOf } from "./annotations.ts";
+import { quote } from "../kubernetes/text.ts";
 
-/** What the legacy maps say of a resource; null where they say nothing and the controller's own role is used. */
-export type MapAnswer =
-  | { readonly via: "team-map" | "account-map"; readonly key: string; readonly roleARN: string; readonly code: null }
-  | { readonly via: "team-map" | "account-map"; readonly key: string; readonly roleARN: null; readonly code: ErrorCode; readonly message: string };
+type StringMap = ReadonlyMap<string, string>;
 
-/** Looks a resource up as CARM does: a team decides alone, with no fall-back to the account. */
-export function lookUpMaps(inventory: Inventory, query: Pick<ResourceQuery, "group" | "namespace" | "status">, settings: DecisionSettings): MapAnswer | null {
-  const entry = mapEntryOf(carmAnnotations(query.namespace, inventory.namespaceAnnotations(query.namespace)), query, settings);
-  return entry === null ? null : lookUpIn(inventory.configMap(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
+/** The part of the inventory that CARM reads. */
+export interface CARMState {
+  readonly namespaces: { annotationsOf(namespace: string): StringMap };
+  configMap(namespace: string, name: string): StringMap | null;
 }
 
-/** Where CARM looks for the role of a resource. */
+/** The role that a CARM map has for a resource, or the code and message of the fault that stops the resource. */
+export type MapLookup =
+  | { readonly via: MapEntry["via"]; readonly key: string; readonly roleARN: string; readonly code: null }
+  | {
+    readonly via: MapEntry["via"];
+    readonly key: string;
+    readonly roleARN: null;
+    readonly code: ErrorCode;
+    readonly message: string;
+  };
+
+/** The map entry that CARM looks up for a resource. */
 export interface MapEntry {
   readonly via: "team-map" | "account-map";
   readonly map: string;
   readonly key: string;
 }
 
-/** By the annotations of its namespace as CARM reads them; null where the controller's own role is used. */
-export function mapEntryOf(annotations: ReadonlyMap<string, string>, query: Pick<ResourceQuery, "status">, settings: DecisionSettings): MapEntry | null {
+type OwnedResource = Pick<ResourceQuery, "group" | "namespace" | "status">;
+
+/** Namespaces whose annotations CARM ignores. Source: aws-controllers-k8s/runtime pkg/runtime/cache/namespace.go. */
+export const IGNORED_NAMESPACES: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease"]);
+
+const NO_ANNOTATIONS: StringMap = new Map();
+
+/** Returns the annotations of a namespace that CARM reads: none of an ignored namespace. */
+export function carmAnnotations(namespace: string, annotations: StringMap): StringMap {
+  return IGNORED_NAMESPACES.has(namespace) ? NO_ANNOTATIONS : annotations;
+}
+
+/** Returns the team that the annotations of a namespace name; "" if they name none. */
+export function teamOf(annotations: StringMap, { runtime }: Pick<DecisionSettings, "runtime">): string {
+  const team = annotations.get(TEAM_ANNOTATION) ?? "";
+  return team === "" && runtime === "extended" ? (annotations.get(PROPOSED_TEAM_ANNOTATION) ?? "") : team;
+}
+
+/** Whether the annotations of a namespace name an account or a team. */
+export function usesCARM(annotations: StringMap, context: Pick<DecisionSettings, "runtime">): boolean {
+  return (annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "") !== "" || teamOf(annotations, context) !== "";
+}
+
+/**
+ * Looks up the role of a resource; null if it uses the controller's own role. A team never falls back to the account.
+ */
+export function lookUpMaps(state: CARMState, query: OwnedResource, settings: DecisionSettings): MapLookup | null {
+  const annotations = carmAnnotations(query.namespace, state.namespaces.annotationsOf(query.namespace));
+  const entry = mapEntryOf(annotations, query, settings);
+  if (entry === null) return null;
+  return lookUpEntry(state.configMap(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
+}
+
+/**
+ * Returns the map entry for a resource in a namespace with these annotations; null if it uses the controller's own
+ * role. Precedence: the team of the namespace, the account of the namespace, the account that the resource exists in.
+ */
+export function mapEntryOf(
+  annotations: StringMap, { status }: Pick<ResourceQuery, "status">, settings: DecisionSettings,
+): MapEntry | null {
   const team = settings.teamLevelCARM ? teamOf(annotations, settings) : "";
   if (team !== "") return { via: "team-map", map: TEAM_MAP, key: team };
-  const account = accountKey(annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", query, settings);
+  const owner = annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "";
+  // CARM looks up the account of a namespace even if it is the controller's own account.
+  const account = owner === "" ? foreignAccount(status.ownerAccountID, settings) : owner;
   return account === null ? null : { via: "account-map", map: ACCOUNT_MAP, key: account };
 }
 
-/** The namespace's, even if it is the controller's own account; else that of a resource which exists in another account. */
-function accountKey(owner: string, { status }: Pick<ResourceQuery, "status">, { controllerAccount }: DecisionSettings): string | null {
-  if (owner !== "") return owner;
-  return status.ownerAccountID !== null && status.ownerAccountID !== controllerAccount ? status.ownerAccountID : null;
+function foreignAccount(accountID: string | null, { controllerAccount }: DecisionSettings): string | null {
+  return accountID === controllerAccount ? null : accountID;
 }
 
-/** What a map of this data (null: there is none) says under the entry to a controller of `group`. */
-export function lookUpIn(data: ReadonlyMap<string, string> | null, group: string, { via, map, key }: MapEntry, settings: DecisionSettings): MapAnswer {
-  const where = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
-  const refused = (code: ErrorCode, message: string): MapAnswer => ({ via, key, roleARN: null, code, message });
-  if (data === null) return refused("ERR_CARM_MAP_MISSING", `${where} is not there, so ${key} has no role.`);
-  const serviceKey = `${serviceOf(group)}.${key}`;
-  const ofService = settings.serviceLevelCARM ? (data.get(serviceKey) ?? "") : "";
-  const roleARN = ofService === "" ? data.get(key) : ofService;
-  if (roleARN === undefined) return refused("ERR_CARM_KEY_MISSING", `${where} has no key ${key}.`);
-  if (roleARN === "") return refused("ERR_CARM_VALUE_EMPTY", `${where} has no role under the key ${key}.`);
-  return isTaken(roleARN, settings) ? { via, key, roleARN, code: null } : refused("ERR_CARM_ARN", `${where} has no role's ARN under the key ${key}.`);
+/** Looks up an entry in the data of its map (null: the ConfigMap does not exist), as a controller of `group` does. */
+export function lookUpEntry(
+  data: StringMap | null, group: string, { via, map, key }: MapEntry, settings: DecisionSettings,
+): MapLookup {
+  const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
+  const fail = (code: ErrorCode, message: string): MapLookup => ({ via, key, roleARN: null, code, message });
+  if (data === null) {
+    return fail("ERR_CARM_MAP_MISSING", `${configMap} does not exist, so key ${quote(key)} has no role.`);
+  }
+  const serviceRole = settings.serviceLevelCARM ? (data.get(`${serviceOf(group)}.${key}`) ?? "") : "";
+  const roleARN = serviceRole === "" ? data.get(key) : serviceRole;
+  if (roleARN === undefined) return fail("ERR_CARM_KEY_MISSING", `${configMap} has no key ${quote(key)}.`);
+  if (roleARN === "") return fail("ERR_CARM_VALUE_EMPTY", `${configMap} has no role for key ${quote(key)}.`);
+  if (isAccepted(roleARN, settings)) return { via, key, roleARN, code: null };
+  return fail("ERR_CARM_ARN", `${configMap} has no role ARN for key ${quote(key)}.`);
 }
 
-/** Controllers take whatever parses as an ARN. */
-function isTaken(text: string, { runtime }: DecisionSettings): boolean {
+/** Whether controllers accept the value. The shipped controllers accept every ARN. */
+function isAccepted(text: string, { runtime }: DecisionSettings): boolean {
   const arn = parseARN(text);
   return arn !== null && (runtime === "ack" || roleARNFaults(text, arn).length === 0);
 }
 
-/** `s3` of `s3.services.k8s.aws`. */
+/** Returns the service of an ACK group: `s3` for `s3.services.k8s.aws`. */
 export function serviceOf(group: string): string {
   return group.replace(/\..*$/, "");
 }

@@ -1,111 +1,134 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import { formatFieldPath } from "../kubernetes/field-path.ts";
-import { type Labels, type LabelSelector, labelsSatisfy } from "../kubernetes/label-selector.ts";
+import { type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
 import { compareText, listOf, quote } from "../kubernetes/text.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import { differingExtras, fillInGroups, shortName, tagsTooLong } from "../selectors/session-annotations.ts";
-import { entryHolds, type TypeEntry } from "../selectors/type-entry.ts";
+import { entryMatches, type TypeEntry } from "../selectors/type-entry.ts";
 import {
-  type Answer, commonGrant, denied, describeKinds, type Grant, type GrantScope, inNamespaceScope, type NamespaceQuery,
-  type RoleQuery, unknownNamespace,
+  type Candidate, commonGrant, deny, describeKinds, type Grant, type GrantScope, type NamespaceQuery, type RoleQuery,
+  scopeSuffix, unknownNamespace,
 } from "./grant.ts";
 
 /**
- * Where the kind or its version is open, the answer must be the same for every one that a selector names and for one that none
- * names; where the labels are open, no label may decide.
+ * Grants the role of a namespace. If the kind or its version is unknown, every kind and version must resolve to the
+ * same role, including those that no selector names. If the labels are unknown, no selector may depend on them.
  */
 export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  return commonGrant(query.namespace, answersOf(inventory, query));
+  return commonGrant(query.namespace, candidatesOf(inventory, query));
 }
 
-function* answersOf(inventory: Inventory, query: NamespaceQuery): Iterable<Answer> {
-  const types = typesInQuestion(inventory, query, (group) => selectorsFor(inventory, query.namespace, group));
+function* candidatesOf(inventory: Inventory, query: NamespaceQuery): Iterable<Candidate> {
+  const types = candidateTypes(inventory, query, (group) => selectorsFor(inventory, query.namespace, group));
   const versioned = new Set(types.flatMap(({ group, kind, version }) => (version === "" ? [] : [`${kind}.${group}`])));
-  for (const type of types) yield { what: describeType(type, versioned), grant: grantForType(inventory, type, query) };
+  for (const type of types) yield { name: describeType(type, versioned), grant: grantForType(inventory, type, query) };
 }
 
-/** `scope`: only if the selector alone is selected there, for a resource that carries just the labels which it wants. */
+/**
+ * Grants the role of a selector. With a scope, some resource in its namespace must be selected by this selector alone.
+ */
 export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery): Grant {
-  const faulty = inventory.faulty.get(name) ?? inventory.malformed.get(name);
+  const faulty = inventory.selectors.faulty.get(name) ?? inventory.selectors.malformed.get(name);
   if (faulty !== undefined) return malformed(faulty);
   const selector = inventory.selectors.get(name);
   if (selector === undefined) {
-    return denied("ERR_SELECTOR_UNKNOWN", `There is no IAMRoleSelector ${quote(name)}. Correct the name, or create it.`);
+    return deny(
+      "ERR_SELECTOR_UNKNOWN",
+      `IAMRoleSelector ${quote(name)} does not exist. Correct the name, or create it.`,
+    );
   }
-  const types = typesSelected(inventory, selector, query);
+  const types = selectedTypes(inventory, selector, query);
   if (types.length === 0) {
-    return denied("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} selects no kind of ${describeKinds(query)}, which is what this sidecar grants for.`, [name]);
+    const message = `IAMRoleSelector ${name} selects no kind of ${describeKinds(query)}, which this sidecar serves.`;
+    return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
   }
   const { scope } = query;
   if (scope === null) return role(inventory, selector, query);
   const unknown = unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
-  return types.some((type) => isSelectedAlone(inventory, selector, type, scope))
-    ? role(inventory, selector, query)
-    : denied("ERR_SELECTOR_NOT_GRANTED", `IAMRoleSelector ${name} is not what resolves in namespace ${scope}, the scope of this sidecar.`, [name]);
+  if (types.some((type) => isOnlySelector(inventory, selector, type, scope))) return role(inventory, selector, query);
+  const message = `No resource in namespace ${scope}, the scope of this sidecar, resolves to IAMRoleSelector ${name}.`;
+  return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
 }
 
-/** Of several that grant it the first by name, so that one asker always has the same. */
+/**
+ * Grants a role by its ARN. Of several selectors the first by name grants it, so that equal requests get equal results.
+ */
 export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   const unknown = query.scope === null ? null : unknownNamespace(inventory, query.scope);
   if (unknown !== null) return unknown;
-  const having = inventory.selectorsOfRole(roleARN);
-  const granting = firstByName(having, (selector) => selector.grantable && grants(inventory, selector, query));
+  const withRole = inventory.selectors.ofRole(roleARN);
+  const granting = firstByName(withRole, (selector) => selector.grantable && grants(inventory, selector, query));
   if (granting !== null) return role(inventory, granting, query);
-  const faulty = firstByName(inventory.faultyOfRole(roleARN), () => true);
-  return faulty === null ? noneGrants(roleARN, having, query) : malformed(faulty);
+  const faulty = firstByName(inventory.selectors.faultyOfRole(roleARN), () => true);
+  return faulty === null ? notGranted(roleARN, withRole, query) : malformed(faulty);
 }
 
-/** Looks no closer at one that comes after the first which counts. */
-function firstByName<Named extends { readonly name: string }>(all: Iterable<Named>, counts: (one: Named) => boolean): Named | null {
+/** Returns the first item by name that matches. Tests an item only if it precedes the best one so far. */
+function firstByName<Named extends { readonly name: string }>(
+  items: Iterable<Named>, matches: (item: Named) => boolean,
+): Named | null {
   let first: Named | null = null;
-  for (const one of all) if ((first === null || compareText(one.name, first.name) < 0) && counts(one)) first = one;
+  for (const item of items) {
+    if ((first === null || compareText(item.name, first.name) < 0) && matches(item)) first = item;
+  }
   return first;
 }
 
 function grants(inventory: Inventory, selector: EffectiveSelector, query: RoleQuery): boolean {
   const { scope } = query;
-  return typesSelected(inventory, selector, query).some((type) => scope === null || isSelectedAlone(inventory, selector, type, scope));
+  return selectedTypes(inventory, selector, query)
+    .some((type) => scope === null || isOnlySelector(inventory, selector, type, scope));
 }
 
-function noneGrants(roleARN: string, having: ReadonlySet<EffectiveSelector>, query: RoleQuery): Grant {
-  const names = Array.from(having, ({ name }) => name).toSorted(compareText);
-  const which = names.length === 0 ? "There is none with that role" : `Those with that role: ${names.join(", ")}`;
-  return denied(
+function notGranted(roleARN: string, withRole: ReadonlySet<EffectiveSelector>, query: RoleQuery): Grant {
+  const names = namesOf(withRole);
+  const others = names.length === 0 ? "No selector has this role" : `Selectors with this role: ${names.join(", ")}`;
+  return deny(
     "ERR_SELECTOR_NOT_GRANTED",
-    `No IAMRoleSelector grants ${quote(roleARN)} to ${describeKinds(query)}${inNamespaceScope(query)}. ${which}. Have one with this spec.arn select what the role is for, or ask for another role.`,
+    `No IAMRoleSelector grants ${quote(roleARN)} to ${describeKinds(query)}${scopeSuffix(query)}. ${others}. `
+      + "Create or change a selector with this spec.arn so that it selects the resources, or request another role.",
     names,
   );
 }
 
-/** Each (version, kind) that could be decided differently from the others. "" stands for one that no selector names. */
-function typesInQuestion(inventory: Inventory, { groups, kinds }: GrantScope, selectorsOf: (group: string) => readonly EffectiveSelector[]): TypeEntry[] {
+function namesOf(selectors: Iterable<EffectiveSelector>): string[] {
+  return Array.from(selectors, ({ name }) => name).toSorted(compareText);
+}
+
+/** Returns the requested types that can resolve differently. "" stands for a kind or version that no selector names. */
+function candidateTypes(
+  inventory: Inventory, { groups, kinds }: GrantScope, selectorsOf: (group: string) => readonly EffectiveSelector[],
+): TypeEntry[] {
   return groups.flatMap((group) => {
     const selectors = selectorsOf(group);
     if (kinds.length === 0) return typesOf(inventory, group, selectors);
-    const asked = kinds.filter((kind) => kind.group === null || kind.group === group);
-    return asked.flatMap(({ kind, version }) => versionsOf(inventory, { group, kind, version }, selectors).map((one) => ({ group, kind, version: one })));
+    const requested = kinds.filter((kind) => kind.group === null || kind.group === group);
+    return requested.flatMap(({ kind, version }) => withVersions(inventory, { group, kind, version }, selectors));
   });
 }
 
-function typesSelected(inventory: Inventory, selector: EffectiveSelector, asker: GrantScope): TypeEntry[] {
-  return typesInQuestion(inventory, asker, () => [selector]).filter((type) => holdsFor(selector, type));
+function selectedTypes(inventory: Inventory, selector: EffectiveSelector, scope: GrantScope): TypeEntry[] {
+  return candidateTypes(inventory, scope, () => [selector]).filter((type) => matchesType(selector, type));
 }
 
 function typesOf(inventory: Inventory, group: string, selectors: readonly EffectiveSelector[]): TypeEntry[] {
   const kinds = new Set(["", ...entriesFor(group, selectors).map((entry) => entry.kind)]);
-  return [...kinds].flatMap((kind) => versionsOf(inventory, { group, kind, version: null }, selectors).map((version) => ({ group, kind, version })));
+  return [...kinds].flatMap((kind) => withVersions(inventory, { group, kind, version: null }, selectors));
 }
 
-/** Controllers compare the version that is stored; where it is not known it may be any. */
-function versionsOf(
+/**
+ * Returns the kind in its storage version, which controllers compare, or in each candidate version if that is unknown.
+ */
+function withVersions(
   inventory: Inventory,
   { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string | null },
   selectors: readonly EffectiveSelector[],
-): string[] {
-  const decided = inventory.kindVersions(group, kind)?.storage ?? version;
-  return decided === null ? [...new Set(["", ...entriesFor(group, selectors).map((entry) => entry.version)])] : [decided];
+): TypeEntry[] {
+  const known = inventory.kinds.versions(group, kind)?.storage ?? version;
+  const versions = known === null ? ["", ...entriesFor(group, selectors).map((entry) => entry.version)] : [known];
+  return Array.from(new Set(versions), (candidate) => ({ group, kind, version: candidate }));
 }
 
 function entriesFor(group: string, selectors: readonly EffectiveSelector[]): TypeEntry[] {
@@ -113,47 +136,56 @@ function entriesFor(group: string, selectors: readonly EffectiveSelector[]): Typ
 }
 
 function selectorsFor(inventory: Inventory, namespace: string, group: string): EffectiveSelector[] {
-  const selectors = [...inventory.selectorsOfNamespace(namespace)];
-  for (const some of inventory.selectorsOfEveryNamespace(group)) selectors.push(...some);
+  const selectors = [...inventory.selectors.inNamespace(namespace)];
+  for (const clusterWide of inventory.selectors.clusterWide(group)) selectors.push(...clusterWide);
   return selectors;
 }
 
-function holdsFor(selector: EffectiveSelector, type: TypeEntry): boolean {
-  return selector.types === null || selector.types.some((entry) => entryHolds(entry, type));
+function matchesType(selector: EffectiveSelector, type: TypeEntry): boolean {
+  return selector.types === null || selector.types.some((entry) => entryMatches(entry, type));
+}
+
+function matchesLabels({ resourceLabels }: EffectiveSelector, labels: Labels | null): boolean {
+  return resourceLabels === null || (labels !== null && satisfies(labels, resourceLabels));
 }
 
 function grantForType(inventory: Inventory, type: TypeEntry, query: NamespaceQuery): Grant {
   const { namespace, labels } = query;
-  const candidates = selectorsFor(inventory, namespace, type.group).filter((selector) => holdsFor(selector, type));
-  const selecting = candidates.filter(({ resourceLabels }) => resourceLabels === null || (labels !== null && labelsSatisfy(labels, resourceLabels)));
-  const open = labels === null ? candidates.filter(({ resourceLabels }) => resourceLabels !== null) : [];
-  // Two that select whatever the labels are stay in conflict, whatever a third one does.
-  if (open.length > 0 && selecting.length < 2) return labelsDecide(namespace, open);
+  const candidates = selectorsFor(inventory, namespace, type.group).filter((selector) => matchesType(selector, type));
+  const selecting = candidates.filter((selector) => matchesLabels(selector, labels));
+  const undecided = labels === null ? candidates.filter(({ resourceLabels }) => resourceLabels !== null) : [];
+  // Two selectors that select any labels conflict, whether or not a third one selects too.
+  if (undecided.length > 0 && selecting.length < 2) return labelsRequired(namespace, undecided);
   if (selecting.length > 1) return conflict(selecting);
   const [only] = selecting;
   if (only === undefined) return unmatched(query);
-  const faulty = inventory.faulty.get(only.name);
+  const faulty = inventory.selectors.faulty.get(only.name);
   return faulty === undefined ? role(inventory, only, query) : malformed(faulty);
 }
 
 function unmatched(query: NamespaceQuery): Grant {
   if (query.unmatched === "base") return { verdict: "base" };
-  return denied(
+  return deny(
     "ERR_SELECTOR_UNMATCHED",
-    `No IAMRoleSelector selects ${describeKinds(query)} in namespace ${query.namespace}, and the base identity is not given instead (--unmatched deny).`,
+    `No IAMRoleSelector selects ${describeKinds(query)} in namespace ${query.namespace}, `
+      + "and --unmatched deny denies the base identity.",
   );
 }
 
-function isSelectedAlone(inventory: Inventory, selector: EffectiveSelector, type: TypeEntry, namespace: string): boolean {
-  const labels = selector.resourceLabels === null ? new Map<string, string>() : exampleOf(selector.resourceLabels);
-  const selecting = selectorsFor(inventory, namespace, type.group).filter(
-    (one) => holdsFor(one, type) && (one.resourceLabels === null || labelsSatisfy(labels, one.resourceLabels)),
-  );
+/** Whether the selector alone selects a resource of the type in the namespace that has just the labels it requires. */
+function isOnlySelector(
+  inventory: Inventory, selector: EffectiveSelector, type: TypeEntry, namespace: string,
+): boolean {
+  const labels = selector.resourceLabels === null ? NO_LABELS : minimalLabels(selector.resourceLabels);
+  const selecting = selectorsFor(inventory, namespace, type.group)
+    .filter((other) => matchesType(other, type) && matchesLabels(other, labels));
   return selecting.length === 1 && selecting[0] === selector;
 }
 
-/** The fewest labels that satisfy a selector which can be satisfied at all. */
-function exampleOf({ matchLabels, matchExpressions }: LabelSelector): Labels {
+const NO_LABELS: Labels = new Map();
+
+/** Returns the fewest labels that satisfy the selector, if any do. */
+function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels {
   const labels = new Map(matchLabels);
   for (const { key, operator, values } of matchExpressions) {
     if ((operator === "In" || operator === "Exists") && !labels.has(key)) labels.set(key, values[0] ?? "");
@@ -161,58 +193,69 @@ function exampleOf({ matchLabels, matchExpressions }: LabelSelector): Labels {
   return labels;
 }
 
-/** STS is asked for the role alone, by whichever selector: where they ask for different sessions of it, none of them is served. */
+/** A request names only the role. If its selectors differ in their session settings, no session is granted. */
 function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope): Grant {
   const { name, roleARN } = selector;
-  const having = inventory.selectorsOfRole(roleARN);
+  const withRole = inventory.selectors.ofRole(roleARN);
   const differing = new Set<string>();
-  for (const other of having) for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
-  if (differing.size > 0) return extrasDiffer(roleARN, having, differing);
-  const extras = fillInGroups(selector.extras, groups.filter((group) => covers(selector, group)));
+  for (const other of withRole) {
+    for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
+  }
+  if (differing.size > 0) return sessionsDiffer(roleARN, withRole, differing);
+  const extras = fillInGroups(selector.extras, groups.filter((group) => coversGroup(selector, group)));
   const [tooLong] = tagsTooLong(extras);
   if (tooLong === undefined) return { verdict: "role", roleARN, selectors: [name], extras, grantedBy: selector };
-  const message = `IAMRoleSelector ${name} asks for the session tag ${quote(tooLong)}, which with the groups of this sidecar filled in is longer than STS takes. Leave {group} out of it.`;
-  return denied("ERR_SELECTOR_EXTRAS", message, [name]);
+  const message = `IAMRoleSelector ${name} sets the session tag ${quote(tooLong)}, `
+    + "which exceeds the limits of STS with the groups of this sidecar. Remove {group} from it.";
+  return deny("ERR_SELECTOR_EXTRAS", message, [name]);
 }
 
-function covers({ types }: EffectiveSelector, group: string): boolean {
+function coversGroup({ types }: EffectiveSelector, group: string): boolean {
   return types === null || types.some((entry) => entry.group === "" || entry.group === group);
 }
 
-function extrasDiffer(roleARN: string, having: ReadonlySet<EffectiveSelector>, differing: ReadonlySet<string>): Grant {
-  const names = Array.from(having, ({ name }) => name).toSorted(compareText);
-  return denied(
+function sessionsDiffer(
+  roleARN: string, withRole: ReadonlySet<EffectiveSelector>, differing: ReadonlySet<string>,
+): Grant {
+  const names = namesOf(withRole);
+  const settings = [...differing].map(shortName).join(", ");
+  return deny(
     "ERR_SELECTOR_EXTRAS",
-    `IAMRoleSelectors ${listOf(names)} ask for different sessions of ${roleARN} (${[...differing].map(shortName).join(", ")}), so nothing is granted on them. Annotate them alike.`,
+    `IAMRoleSelectors ${listOf(names)} configure different sessions of ${roleARN} (${settings}), so none is granted. `
+      + "Set equal annotations on them.",
     names,
   );
 }
 
 function conflict(selecting: readonly EffectiveSelector[]): Grant {
-  const names = selecting.map(({ name }) => name).toSorted(compareText);
-  return denied("ERR_SELECTOR_CONFLICT", `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names.join(", ")}]`, names);
+  const names = namesOf(selecting);
+  const message = `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names.join(", ")}]`;
+  return deny("ERR_SELECTOR_CONFLICT", message, names);
 }
 
 function malformed({ name, faults }: DecodedSelector): Grant {
   const found = faults
     .filter(({ check, fault }) => (check.severity === "deny" && !check.waivable) || fault.dropsSelector === true)
     .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
-  return denied("ERR_SELECTOR_MALFORMED", `Nothing is granted on IAMRoleSelector ${name} until it is mended: ${found.join("; ")}.`, [name]);
+  const message = `IAMRoleSelector ${name} grants no role until its faults are corrected: ${found.join("; ")}.`;
+  return deny("ERR_SELECTOR_MALFORMED", message, [name]);
 }
 
-function labelsDecide(namespace: string, open: readonly EffectiveSelector[]): Grant {
-  const names = open.map(({ name }) => name).toSorted(compareText);
-  return denied(
+function labelsRequired(namespace: string, undecided: readonly EffectiveSelector[]): Grant {
+  const names = namesOf(undecided);
+  return deny(
     "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the labels of the resource decide, and none were given. ` +
-      `IAMRoleSelectors that look at them: [${names.join(", ")}]. Ask at /v1/credentials/namespaces/${namespace} with the resource's labels: label=KEY=VALUE for each.`,
+    `In namespace ${namespace} the role depends on the labels of the resource, and the request has none. `
+      + `IAMRoleSelectors that read them: [${names.join(", ")}]. `
+      + `Request /v1/credentials/namespaces/${namespace} with label=KEY=VALUE for each label of the resource.`,
     names,
   );
 }
 
-/** Without a version it is every other one, where the kind is among those with one, `KIND.GROUP`. */
+/** Describes a type. A kind without a version is any other version if `versioned` has it as `KIND.GROUP`. */
 function describeType({ group, version, kind }: TypeEntry, versioned: ReadonlySet<string>): string {
-  const named = version === "" ? group : `${version}.${group}`;
-  if (kind === "") return `any other kind of ${named}`;
-  return `${version === "" && versioned.has(`${kind}.${group}`) ? "any other version of " : ""}${kind}.${named}`;
+  const qualified = version === "" ? group : `${version}.${group}`;
+  if (kind === "") return `any other kind of ${qualified}`;
+  const prefix = version === "" && versioned.has(`${kind}.${group}`) ? "any other version of " : "";
+  return `${prefix}${kind}.${qualified}`;
 }

@@ -1,30 +1,34 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import { mapGrantInNamespace, mapGrantOfRole } from "./by-carm.ts";
 import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./by-selector.ts";
-import { denied, type Grant, type NamespaceQuery, type RoleQuery, unknownNamespace } from "./grant.ts";
+import { deny, type Grant, type NamespaceQuery, type RoleQuery, unknownNamespace } from "./grant.ts";
 
-/** The role that resolves in a namespace, where every group, kind and version in question has the same. */
+/** Grants the role of a namespace if every requested group, kind and version resolves to it. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   const unknown = unknownNamespace(inventory, query.namespace);
   if (unknown !== null) return unknown;
-  const foreign = query.kinds.find(({ group }) => group !== null && !query.groups.includes(group));
-  if (foreign !== undefined) {
-    return denied("ERR_SELECTOR_NOT_GRANTED", `Group ${foreign.group} is not served here; --group allows ${query.groups.join(", ")}.`);
+  const unserved = query.kinds.find(({ group }) => group !== null && !query.groups.includes(group));
+  if (unserved !== undefined) {
+    const message = `This sidecar does not serve group ${unserved.group}; --group allows ${query.groups.join(", ")}.`;
+    return deny("ERR_SELECTOR_NOT_GRANTED", message);
   }
-  return query.settings.mode === "carm" ? mapGrantInNamespace(inventory, query) : selectorGrantInNamespace(inventory, query);
+  const isCARM = query.settings.mode === "carm";
+  return isCARM ? mapGrantInNamespace(inventory, query) : selectorGrantInNamespace(inventory, query);
 }
 
-/** The role of one IAMRoleSelector by its name. */
+/** Grants the role of an IAMRoleSelector. */
 export function grantSelector(inventory: Inventory, name: string, query: RoleQuery): Grant {
   return query.settings.mode === "carm" ? NO_SELECTORS : selectorGrantByName(inventory, name, query);
 }
 
-/** A role by its ARN, which is all that an AssumeRole request tells. */
+/** Grants a role by its ARN, which is the only input of an AssumeRole request. */
 export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
-  return query.settings.mode === "carm" ? mapGrantOfRole(inventory, roleARN, query) : selectorGrantOfRole(inventory, roleARN, query);
+  const isCARM = query.settings.mode === "carm";
+  return isCARM ? mapGrantOfRole(inventory, roleARN, query) : selectorGrantOfRole(inventory, roleARN, query);
 }
 
-const NO_SELECTORS = denied(
+const NO_SELECTORS = deny(
   "ERR_SELECTOR_NOT_GRANTED",
-  "With --mode carm the maps of CARM give roles, and no IAMRoleSelector does. Ask for a namespace, or run controllers and sidecar with selectors.",
+  "With --mode carm the CARM maps grant roles, and IAMRoleSelectors do not. "
+    + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
 );

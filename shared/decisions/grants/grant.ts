@@ -6,119 +6,142 @@ import type { Labels } from "../kubernetes/label-selector.ts";
 import { compareText, quote } from "../kubernetes/text.ts";
 import type { SessionExtras } from "../selectors/session.ts";
 
-/** Whether credentials may be vended, and whose. Nothing but `role` and `base` means yes. */
+/** The identity whose credentials the sidecar may issue, if any. */
 export type Grant =
   | RoleGrant
-  /** Nothing gives the resource a role: the controller's own identity. */
+  /** No role resolves, and the settings allow the base identity: the controller's own. */
   | { readonly verdict: "base" }
   | Denial;
 
 export interface RoleGrant {
   readonly verdict: "role";
   readonly roleARN: string;
-  /** Those that it is granted on; none where a CARM map gives it. */
+  /** The selectors that grant the role; none if a CARM map grants it. */
   readonly selectors: readonly string[];
   readonly extras: SessionExtras;
-  /** What it is granted on: another object once that has been changed, so that what STS said of the old one is asked again. */
+  /**
+   * The selector or map that grants the role. It is a new object after each change, which makes cached STS results
+   * stale.
+   */
   readonly grantedBy: object;
 }
 
 export interface Denial {
-  readonly verdict: "refused";
+  readonly verdict: "denied";
   readonly code: ErrorCode;
   readonly message: string;
   readonly selectors: readonly string[];
 }
 
-/** Who asks for a role. */
+/** The resources that a role is requested for. */
 export interface GrantScope {
-  /** The API groups that the asker may have roles for. */
+  /** The API groups that the sidecar serves. */
   readonly groups: readonly string[];
-  /** The kinds in question; [] means any kind of the groups, and one without a group that kind in each of them. */
+  /** The requested kinds; [] for any kind of the groups. A kind without a group is that kind in each group. */
   readonly kinds: readonly KindArgument[];
   readonly settings: DecisionSettings;
 }
 
-/** A role that is wanted whatever the namespace, by the selector's name or by its ARN. */
+/** A request for a role by selector name or by ARN. */
 export interface RoleQuery extends GrantScope {
   /** The only namespace whose roles are granted, or null for any. */
   readonly scope: string | null;
 }
 
-/** A role that is wanted for a namespace. */
+/** A request for the role of a namespace. */
 export interface NamespaceQuery extends GrantScope {
   readonly namespace: string;
-  /** Null when the labels of the resource are not said, which is not the same as none. */
+  /** The labels of the resource; null if they are unknown. */
   readonly labels: Labels | null;
-  /** What to do where nothing gives a role. */
+  /** The result if no role resolves. */
   readonly unmatched: "base" | "deny";
 }
 
-export function denied(code: ErrorCode, message: string, selectors: readonly string[] = []): Denial {
-  return { verdict: "refused", code, message, selectors };
+export function deny(code: ErrorCode, message: string, selectors: readonly string[] = []): Denial {
+  return { verdict: "denied", code, message, selectors };
 }
 
-/** Labels and annotations of an unknown namespace are not known either, so neither is what resolves there. */
+/**
+ * Returns a denial if the namespace is unknown: its labels and annotations, which decide the role, are then unknown
+ * too.
+ */
 export function unknownNamespace(inventory: Inventory, name: string): Denial | null {
-  return inventory.hasNamespace(name) ? null : denied("ERR_NAMESPACE_UNKNOWN", `The inventory holds no Namespace ${quote(name)}. Create it, or correct the name.`);
+  if (inventory.namespaces.has(name)) return null;
+  return deny("ERR_NAMESPACE_UNKNOWN", `Namespace ${quote(name)} does not exist. Create it, or correct the name.`);
 }
 
-/** `s3.services.k8s.aws, rds.services.k8s.aws`, or the kinds where some were named. */
+/** Returns `s3.services.k8s.aws, rds.services.k8s.aws`, or the requested kinds. */
 export function describeKinds({ groups, kinds }: Pick<GrantScope, "groups" | "kinds">): string {
   if (kinds.length === 0) return groups.join(", ");
-  return kinds.map(({ kind, version, group }) => [kind, version, group].filter((part) => part !== null).join(".")).join(", ");
+  const texts = kinds.map(({ kind, version, group }) =>
+    [kind, version, group].filter((part) => part !== null).join("."),
+  );
+  return texts.join(", ");
 }
 
-/** To follow what is asked for; nothing where any namespace will do. */
-export function inNamespaceScope({ scope }: Pick<RoleQuery, "scope">): string {
+/** Returns ` in namespace NAMESPACE, the scope of this sidecar`, or "" if the scope is any namespace. */
+export function scopeSuffix({ scope }: Pick<RoleQuery, "scope">): string {
   return scope === null ? "" : ` in namespace ${scope}, the scope of this sidecar`;
 }
 
-/** The groups of which a kind is in question. */
+/** Returns the groups of the requested kinds. */
 export function candidateGroups({ groups, kinds }: Pick<GrantScope, "groups" | "kinds">): readonly string[] {
-  return kinds.length === 0 ? groups : groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
+  if (kinds.length === 0) return groups;
+  return groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
 }
 
-/** What one of the kinds or groups in question gets. */
-export interface Answer {
-  readonly what: string;
+/** A kind or group that the request covers, with its grant. */
+export interface Candidate {
+  readonly name: string;
   readonly grant: Grant;
 }
 
-/** The one answer that all of them get, or a refusal that says what differs. One that cannot be told at all stands for all. */
-export function commonGrant(namespace: string, answers: Iterable<Answer>): Grant {
-  const distinct = new Map<string, { readonly grant: Grant; readonly whats: string[] }>();
-  for (const { what, grant } of answers) {
-    if (grant.verdict === "refused" && grant.code === "ERR_SELECTOR_AMBIGUOUS") return grant;
+/** Returns the grant that all candidates have in common, or a denial that lists the differences. */
+export function commonGrant(namespace: string, candidates: Iterable<Candidate>): Grant {
+  const distinct = new Map<string, DistinctGrant>();
+  for (const { name, grant } of candidates) {
+    if (grant.verdict === "denied" && grant.code === "ERR_SELECTOR_AMBIGUOUS") return grant;
     const key = identityOf(grant);
     const same = distinct.get(key);
-    if (same === undefined) distinct.set(key, { grant, whats: [what] });
-    else same.whats.push(what);
+    if (same === undefined) distinct.set(key, { grant, names: [name] });
+    else same.names.push(name);
   }
   const [only, ...others] = distinct.values();
-  if (only === undefined) return denied("ERR_SELECTOR_NOT_GRANTED", "No --group is served here.");
-  return others.length === 0 ? only.grant : differing(namespace, [only, ...others]);
+  if (only === undefined) return deny("ERR_SELECTOR_NOT_GRANTED", "This sidecar serves no API group.");
+  return others.length === 0 ? only.grant : ambiguous(namespace, [only, ...others]);
 }
 
-function differing(namespace: string, answers: readonly { readonly grant: Grant; readonly whats: readonly string[] }[]): Grant {
-  const parts = answers.map(({ grant, whats }) => `${whats.toSorted(compareText).join(", ")}: ${describeGrant(grant)}`);
-  const selectors = answers.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
-  return denied(
+interface DistinctGrant {
+  readonly grant: Grant;
+  readonly names: string[];
+}
+
+function ambiguous(namespace: string, distinct: readonly DistinctGrant[]): Grant {
+  const parts = distinct.map(
+    ({ grant, names }) => `${names.toSorted(compareText).join(", ")}: ${describeGrant(grant)}`,
+  );
+  const selectors = distinct.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
+  return deny(
     "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). Name one kind, with its version where that differs: kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/${namespace}, or --kind of the sidecar.`,
+    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). `
+      + `Request one kind with kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/${namespace}, `
+      + "or set --kind of the sidecar.",
     [...new Set(selectors)].toSorted(compareText),
   );
 }
 
-/** Sessions of one role differ in the tags that name the groups, if at all. */
+/** Sessions of one role can differ in the tags that name groups. */
 function identityOf(grant: Grant): string {
   return JSON.stringify([describeGrant(grant), grant.verdict === "role" ? grant.extras.tags : []]);
 }
 
 function describeGrant(grant: Grant): string {
-  if (grant.verdict === "role") return grant.extras.tags.length === 0 ? grant.roleARN : `${grant.roleARN} with the session tags of ${grant.selectors.join(", ")}`;
   if (grant.verdict === "base") return "the base identity";
+  const selectors = grant.selectors.join(", ");
+  if (grant.verdict === "role") {
+    return grant.extras.tags.length === 0 ? grant.roleARN : `${grant.roleARN} with the session tags of ${selectors}`;
+  }
   if (grant.code === "ERR_SELECTOR_UNMATCHED") return "no role";
-  if (grant.code === "ERR_SELECTOR_CONFLICT") return `a conflict of [${grant.selectors.join(", ")}]`;
-  return grant.selectors.length === 0 ? `a refusal (${grant.code})` : `a refusal of ${grant.selectors.join(", ")}`;
+  if (grant.code === "ERR_SELECTOR_CONFLICT") return `a conflict of [${selectors}]`;
+  return selectors === "" ? `denied (${grant.code})` : `denied because of ${selectors}`;
 }

@@ -1,20 +1,20 @@
 import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
-import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
+import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { type KnownFields, objectFields } from "../kubernetes/shape.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 
-/** The versions of a kind, as its CustomResourceDefinition has them. */
+/** The versions of a kind in its CustomResourceDefinition. */
 export interface KindVersions {
   readonly storage: string;
   readonly served: readonly string[];
 }
 
-/** What an inventory keeps of CustomResourceDefinitions. */
+/** The kinds of an inventory, read from CustomResourceDefinitions. */
 export class KindStore {
   /** By `GROUP/KIND`. */
   readonly #kinds = new Map<string, KindVersions>();
-  /** The key in `#kinds` by the definition's name, which is all that its removal tells. */
+  /** The key in `#kinds` by the name of the definition: a removal has the name only. */
   readonly #keys = new Map<string, string>();
   #selectorFields: KnownFields | null = null;
 
@@ -23,18 +23,19 @@ export class KindStore {
   }
 
   put(definition: JsonObject): void {
-    const spec = field(definition, "spec");
-    const listed = field(spec, "versions");
+    const listed = field(field(definition, "spec"), "versions");
     const versions: unknown[] = Array.isArray(listed) ? listed : [];
-    const stored = versions.find((one) => field(one, "storage") === true);
+    const stored = versions.find((version) => field(version, "storage") === true);
     const storage = stringAt(stored, "name");
     const { name } = objectMeta(definition);
+    const { group, kind } = definedKind(definition);
     this.remove(name);
-    const key = keyOf(stringAt(spec, "group") ?? "", stringAt(spec, "names", "kind") ?? "");
+    const key = keyOf(group, kind);
     this.#keys.set(name, key);
     if (storage === null) return;
-    const served = versions.filter((one) => field(one, "served") === true).map((one) => stringAt(one, "name"));
-    this.#kinds.set(key, { storage, served: served.filter((version) => version !== null) });
+    const served = versions.filter((version) => field(version, "served") === true);
+    const names = served.map((version) => stringAt(version, "name"));
+    this.#kinds.set(key, { storage, served: names.filter((version) => version !== null) });
     if (key === SELECTORS) this.#selectorFields = fieldsOf(stored);
   }
 
@@ -46,12 +47,17 @@ export class KindStore {
     if (key === SELECTORS) this.#selectorFields = null;
   }
 
-  /** Null when the kind is not known. */
+  /** Returns the versions of the kind, or null if its CustomResourceDefinition is unknown. */
   versions(group: string, kind: string): KindVersions | null {
     return this.#kinds.get(keyOf(group, kind)) ?? null;
   }
 
-  /** The ACK kinds that are installed, in the version that is stored. */
+  /** Returns the kind in the version that controllers compare: the storage version, which they are built with. */
+  typeOf({ group, version, kind }: TypeEntry): TypeEntry {
+    return { group, version: this.versions(group, kind)?.storage ?? version, kind };
+  }
+
+  /** The installed ACK kinds, in their storage version. */
   *installedTypes(): Iterable<TypeEntry> {
     for (const [key, { storage }] of this.#kinds) {
       const [group = "", kind = ""] = key.split("/");
@@ -59,7 +65,12 @@ export class KindStore {
     }
   }
 
-  /** The fields of an IAMRoleSelector that the cluster knows, or null where its definition is not known. */
+  /** The API groups of the installed ACK kinds. */
+  get groups(): ReadonlySet<string> {
+    return new Set(Array.from(this.installedTypes(), ({ group }) => group));
+  }
+
+  /** The fields of an IAMRoleSelector that the cluster stores, or null if its CustomResourceDefinition is unknown. */
   get selectorFields(): KnownFields | null {
     return this.#selectorFields;
   }
@@ -71,7 +82,7 @@ function keyOf(group: string, kind: string): string {
   return `${group}/${kind}`;
 }
 
-/** Null where the version carries no schema. */
+/** Returns null if the version has no schema. */
 function fieldsOf(version: unknown): KnownFields | null {
   const schema = field(field(version, "schema"), "openAPIV3Schema");
   return schema === undefined ? null : objectFields(schema);

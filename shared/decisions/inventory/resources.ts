@@ -3,37 +3,43 @@ import type { JsonObject } from "../kubernetes/json.ts";
 import { isACKGroup } from "../kubernetes/kinds.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
-/** More than a large cluster has, and few enough to be forgotten together when there are more. */
-const MOST = 65_536;
+/** More distinct values than a large cluster has. A full pool is cleared. */
+const MAX_POOL_SIZE = 65_536;
 
 /**
- * Gives equal texts and equal maps as one. `JSON.parse` makes each anew, and the same labels, roles and regions stand in thousands of objects.
+ * Shares equal strings and maps. `JSON.parse` copies the same labels, roles and regions for each of thousands of
+ * objects.
  */
-export class Interned {
-  readonly #texts = new Map<string, string>();
+export class InternPool {
+  readonly #strings = new Map<string, string>();
   readonly #maps = new Map<string, ReadonlyMap<string, string>>();
 
-  text(value: string): string {
-    return one(this.#texts, value, () => value);
+  string(value: string): string {
+    return getOrCreate(this.#strings, value, () => value);
   }
 
   map(value: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-    return one(this.#maps, JSON.stringify([...value]), () => new Map(Array.from(value, ([key, text]) => [this.text(key), this.text(text)])));
+    const create = (): ReadonlyMap<string, string> => (
+      new Map(Array.from(value, ([key, text]) => [this.string(key), this.string(text)]))
+    );
+    return getOrCreate(this.#maps, JSON.stringify([...value]), create);
   }
 }
 
-function one<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
-  const found = known.get(key);
+function getOrCreate<Value>(pool: Map<string, Value>, key: string, create: () => Value): Value {
+  const found = pool.get(key);
   if (found !== undefined) return found;
-  if (known.size === MOST) known.clear();
-  const made = make();
-  known.set(key, made);
-  return made;
+  if (pool.size === MAX_POOL_SIZE) pool.clear();
+  const created = create();
+  pool.set(key, created);
+  return created;
 }
 
-/** The ACK resources of an inventory, as much of each as decisions read: found by namespace, group or label, never by a scan. */
+/**
+ * The ACK resources of an inventory, reduced to what decisions read, indexed by namespace, group, label and account.
+ */
 export class ResourceStore {
-  readonly #interned = new Interned();
+  readonly #pool = new InternPool();
   readonly #byKey = new Map<string, ACKResource>();
   readonly #byNamespace = new SetIndex<ACKResource>();
   readonly #byGroup = new SetIndex<ACKResource>();
@@ -45,7 +51,7 @@ export class ResourceStore {
   }
 
   put(object: JsonObject): void {
-    const resource = this.#compact(resourceOf(object));
+    const resource = this.#intern(resourceOf(object));
     if (!isACKGroup(resource.group) || resource.name === null) return;
     this.remove(resource.group, resource.kind, resource.namespace, resource.name);
     this.#byKey.set(keyOf(resource.group, resource.kind, resource.namespace, resource.name), resource);
@@ -55,20 +61,20 @@ export class ResourceStore {
     if (resource.status.ownerAccountID !== null) this.#byAccount.add(resource.status.ownerAccountID, resource);
   }
 
-  /** The same, its texts and maps shared with those of other resources: there may be some hundred thousand. */
-  #compact(resource: ACKResource): ACKResource {
-    const interned = this.#interned;
+  /** Returns a copy that shares its strings and maps with other resources. A cluster may have some hundred thousand. */
+  #intern(resource: ACKResource): ACKResource {
+    const pool = this.#pool;
     const { group, version, kind, namespace, labels, annotations, status } = resource;
-    const text = (value: string | null): string | null => (value === null ? null : interned.text(value));
+    const optional = (value: string | null): string | null => (value === null ? null : pool.string(value));
     return {
       ...resource,
-      group: interned.text(group),
-      version: interned.text(version),
-      kind: interned.text(kind),
-      namespace: interned.text(namespace),
-      labels: interned.map(labels),
-      annotations: interned.map(annotations),
-      status: { ...status, ownerAccountID: text(status.ownerAccountID), region: text(status.region) },
+      group: pool.string(group),
+      version: pool.string(version),
+      kind: pool.string(kind),
+      namespace: pool.string(namespace),
+      labels: pool.map(labels),
+      annotations: pool.map(annotations),
+      status: { ...status, ownerAccountID: optional(status.ownerAccountID), region: optional(status.region) },
     };
   }
 
@@ -83,8 +89,13 @@ export class ResourceStore {
     if (resource.status.ownerAccountID !== null) this.#byAccount.delete(resource.status.ownerAccountID, resource);
   }
 
-  /** The resource of that group, kind, namespace and name, or null. */
-  get({ group, kind, namespace, name }: Pick<ACKResource, "group" | "kind" | "namespace" | "name">): ACKResource | null {
+  /** Returns the resource of that group, kind, namespace and name, or null. */
+  get({
+    group,
+    kind,
+    namespace,
+    name,
+  }: Pick<ACKResource, "group" | "kind" | "namespace" | "name">): ACKResource | null {
     return this.#byKey.get(keyOf(group, kind, namespace, name ?? "")) ?? null;
   }
 
@@ -92,7 +103,7 @@ export class ResourceStore {
     return this.#byNamespace.get(namespace);
   }
 
-  /** Those that exist in the account, as ACK recorded it. */
+  /** Returns the resources whose status names the account as their owner. */
   ofAccount(accountID: string): ReadonlySet<ACKResource> {
     return this.#byAccount.get(accountID);
   }
@@ -105,7 +116,7 @@ export class ResourceStore {
     return this.#byLabel.get(labelKey(label, value));
   }
 
-  /** Every group's. */
+  /** Returns the resources of each group. */
   groups(): readonly ReadonlySet<ACKResource>[] {
     return [...this.#byGroup.sets()];
   }

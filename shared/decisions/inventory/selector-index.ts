@@ -1,100 +1,108 @@
 import type { Labels } from "../kubernetes/label-selector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
+import type { NamespaceStore } from "./namespaces.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
-/** Where a selector stands in the index. Each stands in one kind of place, the narrowest that it can be found by. */
-type Place =
+type Label = readonly [key: string, value: string];
+
+/** The index entry of a selector: the narrowest criterion that finds it. */
+type IndexEntry =
   | { readonly by: "name"; readonly keys: readonly string[] }
-  | { readonly by: "label"; readonly keys: readonly string[] }
+  | { readonly by: "label"; readonly label: Label }
   | { readonly by: "expression" }
   | { readonly by: "group"; readonly keys: readonly string[] };
 
 /**
- * Finds the few selectors that can select a resource without looking at the others. Selectors that restrict the namespace
- * are found by its name or by one of its labels, and the result is kept for each known namespace until a change touches it;
- * those that do not are found by API group.
+ * Finds the few selectors that may select a resource without a scan of all selectors. Selectors that restrict
+ * namespaces are indexed by namespace name or by one label; the result for a stored namespace is cached until a change
+ * affects it. The other selectors are indexed by API group.
  */
 export class SelectorIndex {
+  readonly #namespaces: Pick<NamespaceStore, "withLabel">;
   readonly #byName = new SetIndex<EffectiveSelector>();
   readonly #byLabel = new SetIndex<EffectiveSelector>();
   readonly #byExpression = new Set<EffectiveSelector>();
   readonly #byGroup = new SetIndex<EffectiveSelector>();
-  readonly #namespacesByLabel = new SetIndex<string>();
-  readonly #places = new Map<EffectiveSelector, Place>();
-  readonly #kept = new Map<string, readonly EffectiveSelector[]>();
+  readonly #entries = new Map<EffectiveSelector, IndexEntry>();
+  readonly #cache = new Map<string, readonly EffectiveSelector[]>();
+
+  constructor(namespaces: Pick<NamespaceStore, "withLabel">) {
+    this.#namespaces = namespaces;
+  }
 
   add(selector: EffectiveSelector): void {
-    const place = this.#placeOf(selector);
-    this.#places.set(selector, place);
-    if (place.by === "expression") this.#byExpression.add(selector);
-    else for (const key of place.keys) this.#indexOf(place.by).add(key, selector);
-    this.#forget(place);
+    const entry = this.#entryOf(selector);
+    this.#entries.set(selector, entry);
+    if (entry.by === "expression") this.#byExpression.add(selector);
+    else if (entry.by === "label") this.#byLabel.add(labelKey(...entry.label), selector);
+    else for (const key of entry.keys) this.#indexOf(entry.by).add(key, selector);
+    this.#evictAffected(entry);
   }
 
   delete(selector: EffectiveSelector): void {
-    const place = this.#places.get(selector);
-    if (place === undefined) return;
-    this.#places.delete(selector);
-    if (place.by === "expression") this.#byExpression.delete(selector);
-    else for (const key of place.keys) this.#indexOf(place.by).delete(key, selector);
-    this.#forget(place);
+    const entry = this.#entries.get(selector);
+    if (entry === undefined) return;
+    this.#entries.delete(selector);
+    if (entry.by === "expression") this.#byExpression.delete(selector);
+    else if (entry.by === "label") this.#byLabel.delete(labelKey(...entry.label), selector);
+    else for (const key of entry.keys) this.#indexOf(entry.by).delete(key, selector);
+    this.#evictAffected(entry);
   }
 
-  addNamespace(name: string, labels: Labels): void {
-    this.#kept.delete(name);
-    for (const [key, value] of labels) this.#namespacesByLabel.add(labelKey(key, value), name);
+  /** Evicts the cached result for a namespace. */
+  evict(namespace: string): void {
+    this.#cache.delete(namespace);
   }
 
-  deleteNamespace(name: string, labels: Labels): void {
-    this.#kept.delete(name);
-    for (const [key, value] of labels) this.#namespacesByLabel.delete(labelKey(key, value), name);
-  }
-
-  namespacesWith(key: string, value: string): ReadonlySet<string> {
-    return this.#namespacesByLabel.get(labelKey(key, value));
-  }
-
-  /** The selectors that restrict the namespace and select this one. `current`: these are its labels, and the result is kept. */
-  inNamespace(name: string, labels: Labels, current: boolean): readonly EffectiveSelector[] {
-    const kept = current ? this.#kept.get(name) : undefined;
-    if (kept !== undefined) return kept;
+  /** Returns the selectors that restrict namespaces and select this one. `isStored`: `labels` are its stored labels. */
+  inNamespace(name: string, labels: Labels, isStored: boolean): readonly EffectiveSelector[] {
+    const cached = isStored ? this.#cache.get(name) : undefined;
+    if (cached !== undefined) return cached;
     const candidates = new Set(this.#byName.get(name));
-    for (const [key, value] of labels) for (const selector of this.#byLabel.get(labelKey(key, value))) candidates.add(selector);
+    for (const [key, value] of labels) {
+      for (const selector of this.#byLabel.get(labelKey(key, value))) candidates.add(selector);
+    }
     for (const selector of this.#byExpression) candidates.add(selector);
     const selecting = [...candidates].filter((selector) => selectsNamespace(selector, name, labels));
-    if (current) this.#kept.set(name, selecting);
+    if (isStored) this.#cache.set(name, selecting);
     return selecting;
   }
 
-  /** The selectors that hold for every namespace and may hold for a kind of `group`. */
-  everywhere(group: string): readonly ReadonlySet<EffectiveSelector>[] {
+  /** Returns the selectors that do not restrict namespaces and may select a kind of `group`. */
+  clusterWide(group: string): readonly ReadonlySet<EffectiveSelector>[] {
     return [this.#byGroup.get(group), this.#byGroup.get(ANY_GROUP)];
   }
 
-  /** Any one label that a selector wants will find it; the one that the fewest have keeps the places small. */
-  #placeOf({ namespaces, namespaceLabels, types }: EffectiveSelector): Place {
+  /**
+   * Any required label finds the selector. The label that the fewest namespaces and selectors have keeps the sets
+   * small.
+   */
+  #entryOf({ namespaces, namespaceLabels, types }: EffectiveSelector): IndexEntry {
     if (namespaces !== null) return { by: "name", keys: [...namespaces] };
-    const [first, ...others] = namespaceLabels?.matchLabels.map(([key, value]) => labelKey(key, value)) ?? [];
-    if (first !== undefined) return { by: "label", keys: [others.reduce((rarest, key) => (this.#having(key) < this.#having(rarest) ? key : rarest), first)] };
+    const [first, ...others] = namespaceLabels?.matchLabels ?? [];
+    if (first !== undefined) {
+      const rarest = others.reduce((best, label) => (this.#usesOf(label) < this.#usesOf(best) ? label : best), first);
+      return { by: "label", label: rarest };
+    }
     if (namespaceLabels !== null) return { by: "expression" };
     const groups = new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP]);
-    return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] }; // found once, whatever the group
+    // A selector of any group gets one entry only, so that no lookup finds it twice.
+    return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] };
   }
 
-  #having(key: string): number {
-    return this.#byLabel.get(key).size + this.#namespacesByLabel.get(key).size;
+  #usesOf(label: Label): number {
+    return this.#byLabel.get(labelKey(...label)).size + this.#namespaces.withLabel(...label).size;
   }
 
-  #indexOf(by: "name" | "label" | "group"): SetIndex<EffectiveSelector> {
-    if (by === "name") return this.#byName;
-    return by === "label" ? this.#byLabel : this.#byGroup;
+  #indexOf(by: "name" | "group"): SetIndex<EffectiveSelector> {
+    return by === "name" ? this.#byName : this.#byGroup;
   }
 
-  #forget(place: Place): void {
-    if (this.#kept.size === 0) return;
-    if (place.by === "expression") this.#kept.clear();
-    if (place.by === "name") for (const name of place.keys) this.#kept.delete(name);
-    if (place.by === "label") for (const key of place.keys) for (const name of this.#namespacesByLabel.get(key)) this.#kept.delete(name);
+  #evictAffected(entry: IndexEntry): void {
+    if (this.#cache.size === 0) return;
+    if (entry.by === "expression") this.#cache.clear();
+    if (entry.by === "name") for (const name of entry.keys) this.#cache.delete(name);
+    if (entry.by === "label") for (const name of this.#namespaces.withLabel(...entry.label)) this.#cache.delete(name);
   }
 }
 

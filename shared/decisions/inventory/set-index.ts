@@ -1,4 +1,4 @@
-/** Which values stand under which key. A key without values takes no memory. */
+/** Sets of values by key. A key without values uses no memory. */
 export class SetIndex<Value> {
   readonly #sets = new Map<string, Set<Value>>();
 
@@ -24,7 +24,28 @@ export class SetIndex<Value> {
 
 const NOTHING: ReadonlySet<never> = new Set<never>();
 
-/** A label as the key of an index. */
+/** An immutable map that also finds the keys of a value. The reverse index is built on first use. */
+export class ReversibleMap {
+  readonly values: ReadonlyMap<string, string>;
+  #keysByValue: SetIndex<string> | null = null;
+
+  constructor(values: ReadonlyMap<string, string>) {
+    this.values = values;
+  }
+
+  keysOf(value: string): ReadonlySet<string> {
+    this.#keysByValue ??= reverse(this.values);
+    return this.#keysByValue.get(value);
+  }
+}
+
+function reverse(values: ReadonlyMap<string, string>): SetIndex<string> {
+  const keys = new SetIndex<string>();
+  for (const [key, value] of values) keys.add(value, key);
+  return keys;
+}
+
+/** Returns the index key of a label. */
 export function labelKey(key: string, value: string): string {
   return `${key}=${value}`;
 }

@@ -1,17 +1,17 @@
 import { isACKGroup } from "./kinds.ts";
 
 /**
- * Every API group that an ACK service controller serves, sorted: what the webhook's rules name, since `apiGroups` in a webhook
- * configuration takes whole names or `*` and no suffix.
+ * The API groups of all ACK service controllers, sorted. Webhook rules list them one by one: `apiGroups` in a webhook
+ * configuration matches whole names or `*`, not suffixes.
  *
- * The union of three public lists of the organisation github.com/aws-controllers-k8s, so that a controller that is built but not
- * released, or released but no longer built, is still judged. A group that no cluster serves costs nothing.
- * - its `<service>-controller` repositories;
+ * The list is the union of three public lists of the organization github.com/aws-controllers-k8s. It therefore includes
+ * controllers that are not released yet or no longer built. A group that a cluster does not serve has no effect.
+ * - the `<service>-controller` repositories;
  * - `aws_services` in test-infra `prow/jobs/jobs_config.yaml` at 17b0b9a;
  * - the dependencies in ack-chart `Chart.yaml` at af3c138 (version 46.158.1).
- * A repository's prefix is its group's: code-generator at d4aaca5 builds both from one controller name
+ * The prefixes of repository and group are equal: code-generator at d4aaca5 builds both from the controller name
  * (`pkg/model/model.go` `APIGroup`, `templates/helm/Chart.yaml.tpl` `sources`).
- * `services.k8s.aws` itself holds the runtime's own kinds (IAMRoleSelector, AdoptedResource), no AWS resource.
+ * The group `services.k8s.aws` is not listed: its kinds (IAMRoleSelector, AdoptedResource) are not AWS resources.
  */
 export const ACK_GROUPS: readonly string[] = [
   "acm.services.k8s.aws",
@@ -98,12 +98,14 @@ export const ACK_GROUPS: readonly string[] = [
   "wafv2.services.k8s.aws",
 ];
 
-/** The groups that this release and the user name, sorted: what webhook rules and rights are made for. */
+/**
+ * Returns the groups of this release and the extra groups of the user, sorted. Webhook rules and RBAC rules cover them.
+ */
 export function knownGroups(extraGroups: readonly string[]): string[] {
   return [...new Set([...ACK_GROUPS, ...extraGroups])].toSorted();
 }
 
-/** The ACK groups among `groups` that are not known: no webhook rule and no right covers them. */
+/** Returns the ACK groups among `groups` that no webhook rule and no RBAC rule covers, sorted. */
 export function unknownGroups(groups: Iterable<string>, extraGroups: readonly string[]): string[] {
   const known = new Set(knownGroups(extraGroups));
   return [...groups].filter((group) => isACKGroup(group) && !known.has(group)).toSorted();

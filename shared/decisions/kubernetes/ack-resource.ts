@@ -2,13 +2,13 @@ import { field, type JsonObject, stringAt } from "./json.ts";
 import type { Labels } from "./label-selector.ts";
 import { objectMeta } from "./object-meta.ts";
 
-/** What ACK wrote into `status.ackResourceMetadata` of a resource that exists in AWS. */
+/** The part of `status.ackResourceMetadata` that decisions read. ACK writes it for a resource that exists in AWS. */
 export interface ResourceStatus {
   readonly ownerAccountID: string | null;
   readonly region: string | null;
 }
 
-/** A resource that a role is wanted for: one that exists, or one that is asked about (`name` null). */
+/** A resource to resolve a role for. `name` is null for a hypothetical resource. */
 export interface ResourceQuery {
   readonly group: string;
   readonly version: string;
@@ -20,37 +20,48 @@ export interface ResourceQuery {
   readonly status: ResourceStatus;
 }
 
-/** Reads an ACK resource. ACK resources are namespaced, so one without a namespace is in `defaultNamespace`. */
+/** Reads an ACK resource. ACK resources are namespaced, so `defaultNamespace` replaces a missing namespace. */
 export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQuery {
   const { group, version, kind, namespace, name, labels, annotations } = objectMeta(object);
   const metadata = field(field(object, "status"), "ackResourceMetadata");
   return {
-    group, version, kind, labels, annotations,
+    group,
+    version,
+    kind,
+    labels,
+    annotations,
     namespace: namespace === "" ? defaultNamespace : namespace,
     name: name === "" ? null : name,
-    status: { ownerAccountID: nonEmpty(stringAt(metadata, "ownerAccountID")), region: nonEmpty(stringAt(metadata, "region")) },
+    status: {
+      ownerAccountID: nonEmpty(stringAt(metadata, "ownerAccountID")),
+      region: nonEmpty(stringAt(metadata, "region")),
+    },
   };
 }
 
-/** A resource of the inventory: what a role is decided by, and how it stands in AWS. */
+/** A resource of the inventory. */
 export interface ACKResource extends ResourceQuery {
-  /** Whether it was ever made in AWS: ACK knows its ARN, or has synced it once. */
+  /** Whether it was created in AWS: its status has an ARN or the condition ACK.ResourceSynced. */
   readonly created: boolean;
-  /** Whether it is being deleted and waits for its finalizer. */
+  /** Whether it has a deletion timestamp, so that only its finalizer delays its removal. */
   readonly deleting: boolean;
 }
 
-/** Reads a stored ACK resource; one that a manifest puts in no namespace is in `default`, as kubectl has it. */
+/** Reads a stored ACK resource. As with kubectl, a manifest without a namespace is in `default`. */
 export function resourceOf(object: JsonObject): ACKResource {
   const metadata = field(object, "metadata");
   const status = field(object, "status");
   const conditions = field(status, "conditions");
-  const synced = Array.isArray(conditions) && conditions.some((one) => stringAt(one, "type") === "ACK.ResourceSynced" && stringAt(one, "status") === "True");
+  const isSynced = Array.isArray(conditions) && conditions.some(isSyncedCondition);
   return {
     ...queryOf(object, "default"),
-    created: synced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
+    created: isSynced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
     deleting: nonEmpty(stringAt(metadata, "deletionTimestamp")) !== null,
   };
+}
+
+function isSyncedCondition(condition: unknown): boolean {
+  return stringAt(condition, "type") === "ACK.ResourceSynced" && stringAt(condition, "status") === "True";
 }
 
 function nonEmpty(text: string | null): string | null {

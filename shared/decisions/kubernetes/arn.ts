@@ -1,6 +1,6 @@
 import { quote } from "./text.ts";
 
-/** The six parts of an ARN. */
+/** The parts of an ARN after `arn:`. */
 export interface ARN {
   readonly partition: string;
   readonly service: string;
@@ -10,8 +10,8 @@ export interface ARN {
 }
 
 /**
- * Splits as the shipped controllers do, who take anything with the prefix and six parts, `arn:::::` included; null else.
- * Source: aws-sdk-go-v2 aws/arn/arn.go, Parse.
+ * Parses an ARN as the shipped controllers do: any text with the prefix and six parts is one, even `arn:::::`. Returns
+ * null for other texts. Source: aws-sdk-go-v2 aws/arn/arn.go, Parse.
  */
 export function parseARN(text: string): ARN | null {
   if (!text.startsWith("arn:")) return null;
@@ -19,26 +19,28 @@ export function parseARN(text: string): ARN | null {
   return resource.length === 0 ? null : { partition, service, region, accountID, resource: resource.join(":") };
 }
 
-/** The account that an ARN names, or null when it names none or is no ARN. */
+/** Returns the account of an ARN, or null if the text has none or is not an ARN. */
 export function accountOfARN(text: string): string | null {
   const accountID = parseARN(text)?.accountID ?? "";
   return accountID === "" ? null : accountID;
 }
 
-// IAM's limits: https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html (path, roleName, arn).
+// Limits of IAM: https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html (path, roleName, arn).
 const PARTITION = /^aws(-[a-z0-9]+)*$/;
 const ACCOUNT_ID = /^[0-9]{12}$/;
 const ROLE_NAME = /^[A-Za-z0-9_+=,.@-]{1,64}$/;
 const ROLE_PATH = /^\/([!-~]+\/)?$/;
-const PATH_LENGTH = 512;
+const MAX_PATH_LENGTH = 512;
 const ARN_LENGTH = { min: 20, max: 2048 } as const;
 
-/** What keeps a parsed ARN from being that of an IAM role, one phrase a fault; [] when it is one. */
+/** Returns why a parsed ARN is not the ARN of an IAM role, one clause for each fault; [] if it is one. */
 export function roleARNFaults(text: string, arn: ARN): string[] {
   const faults: string[] = [];
-  if (!PARTITION.test(arn.partition)) faults.push(`its partition is ${quote(arn.partition)}, not aws, aws-cn, aws-us-gov or another aws-*`);
+  if (!PARTITION.test(arn.partition)) {
+    faults.push(`its partition is ${quote(arn.partition)}, not aws, aws-cn, aws-us-gov or another aws-*`);
+  }
   if (arn.service !== "iam") faults.push(`its service is ${quote(arn.service)}, not iam`);
-  if (arn.region !== "") faults.push(`it has a region, ${quote(arn.region)}, and IAM is global`);
+  if (arn.region !== "") faults.push(`its region is ${quote(arn.region)}, but IAM ARNs have no region`);
   if (!ACCOUNT_ID.test(arn.accountID)) faults.push(`its account is ${quote(arn.accountID)}, not 12 digits`);
   faults.push(...resourceFaults(arn.resource));
   if (text.length < ARN_LENGTH.min || text.length > ARN_LENGTH.max) {
@@ -47,38 +49,45 @@ export function roleARNFaults(text: string, arn: ARN): string[] {
   return faults;
 }
 
-/** The parts of an IAM role's ARN, or null when the text is none. */
+/** Parses the ARN of an IAM role. Returns null for any other text. */
 export function parseRoleARN(text: string): ARN | null {
   const arn = parseARN(text);
   return arn !== null && roleARNFaults(text, arn).length === 0 ? arn : null;
 }
 
 function resourceFaults(resource: string): string[] {
-  if (!resource.startsWith("role/")) return [`it names ${quote(resource)}, not role/NAME`];
+  if (!resource.startsWith("role/")) return [`its resource is ${quote(resource)}, not role/NAME`];
   const pathAndName = resource.slice("role".length);
   const name = pathAndName.slice(pathAndName.lastIndexOf("/") + 1);
   const path = pathAndName.slice(0, pathAndName.length - name.length);
   const faults: string[] = [];
   if (!ROLE_NAME.test(name)) faults.push(`its role name ${quote(name)} is not 1 to 64 letters, digits or _+=,.@-`);
   if (!ROLE_PATH.test(path)) faults.push(`its role path ${quote(path)} is not / or printable ASCII between slashes`);
-  if (path.length > PATH_LENGTH) faults.push(`its role path has ${path.length} characters, not at most ${PATH_LENGTH}`);
+  if (path.length > MAX_PATH_LENGTH) {
+    faults.push(`its role path has ${path.length} characters, not at most ${MAX_PATH_LENGTH}`);
+  }
   return faults;
 }
 
 const REGION = /^[a-z]{2,}(-[a-z]+)+-[0-9]+$/;
 
-/** Whether the text has the form of a region, such as eu-west-1; new ones appear, so no list is kept. */
+/** Whether the text has the form of a region, such as eu-west-1. AWS adds regions, so no list is checked. */
 export function isRegion(text: string): boolean {
   return REGION.test(text);
 }
 
 // Source: aws-sdk-go-v2 internal/endpoints/awsrulesfn/partitions.json, regionRegex of each partition.
 const PARTITIONS: readonly (readonly [prefix: string, partition: string])[] = [
-  ["cn-", "aws-cn"], ["us-gov-", "aws-us-gov"], ["us-iso-", "aws-iso"], ["us-isob-", "aws-iso-b"], ["eu-isoe-", "aws-iso-e"],
-  ["us-isof-", "aws-iso-f"], ["eusc-", "aws-eusc"],
+  ["cn-", "aws-cn"],
+  ["us-gov-", "aws-us-gov"],
+  ["us-iso-", "aws-iso"],
+  ["us-isob-", "aws-iso-b"],
+  ["eu-isoe-", "aws-iso-e"],
+  ["us-isof-", "aws-iso-f"],
+  ["eusc-", "aws-eusc"],
 ];
 
-/** The partition that a region belongs to, and its roles' ARNs name. */
+/** Returns the partition of a region. */
 export function partitionOfRegion(name: string): string {
   return PARTITIONS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "aws";
 }

@@ -1,17 +1,17 @@
 import { printable } from "./text.ts";
 
-/** A step into an object: a field by name, a list element by index, or an entry of a map by its key. */
+/** A step into an object: a field name, a list index, or the key of a map entry. */
 export type FieldStep = string | number | { readonly key: string };
 export type FieldPath = readonly FieldStep[];
 
-/** Where an annotation of an object is. */
+/** Returns the path of an annotation. */
 export function annotationPath(key: string): FieldPath {
   return ["metadata", "annotations", { key }];
 }
 
 /**
- * A path as Kubernetes prints it, `spec.namespaceSelector.labelSelector.matchLabels[example.com/team]`, control characters escaped.
- * Source: k8s.io/apimachinery pkg/util/validation/field/path.go.
+ * Formats a path as Kubernetes does, such as `spec.resourceLabelSelector.matchLabels[example.com/team]`, and escapes
+ * control characters. Source: k8s.io/apimachinery pkg/util/validation/field/path.go.
  */
 export function formatFieldPath(path: FieldPath): string {
   let text = "";
@@ -22,7 +22,7 @@ export function formatFieldPath(path: FieldPath): string {
   return printable(text);
 }
 
-/** The same path as plain keys, for walking a parsed document. */
+/** Returns the path as plain keys, to walk a parsed document. */
 export function plainKeys(path: FieldPath): (string | number)[] {
   return path.map((step) => (typeof step === "object" ? step.key : step));
 }

@@ -1,16 +1,19 @@
 import { Ajv, type ValidateFunction } from "ajv";
 
-/** A JSON schema by the name that its compiled form has. */
+/** A JSON schema. `$id` is the name of its compiled form. */
 export interface NamedSchema {
   readonly $id: string;
 }
 
-/** `allowUnionTypes`: null beside a type is on purpose. `verbose`: an error holds the schema and the value that it is about. */
+/**
+ * `allowUnionTypes` permits null besides another type. `verbose` adds the schema and the value to each error, which
+ * messages need.
+ */
 export const AJV_OPTIONS = { allErrors: true, allowUnionTypes: true, verbose: true } as const;
 
 /**
- * Compiles a schema; what does not fit stands in `errors` of the function until it is called again. Slow at 20 ms and several MB: what is
- * built for production holds the compiled functions in this module's place, so every schema must be one that build.ts lists.
+ * Compiles a schema. The function keeps the faults of its last call in `errors`. Compilation takes 20 ms and several
+ * MB, so build.ts replaces this module by functions that it has compiled. It must list every schema.
  */
 export function compileSchema<T = unknown>(schema: NamedSchema): ValidateFunction<T> {
   return new Ajv(AJV_OPTIONS).compile<T>(schema);

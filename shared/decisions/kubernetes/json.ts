@@ -1,11 +1,11 @@
-/** An object as `JSON.parse` or a YAML reader gives it: every key own and enumerable, `__proto__` included. */
+/** A parsed JSON or YAML object. Every key is an own enumerable property, `__proto__` included. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Undefined for what is not JSON. */
+/** Parses JSON. Returns undefined for other texts. */
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -14,29 +14,31 @@ export function parseJSON(text: string): unknown {
   }
 }
 
-/** The own field `key`, so that `constructor` or `__proto__` never answer from the prototype. */
+/** Returns an own field. Keys such as `constructor` and `__proto__` are not read from the prototype. */
 export function field(object: unknown, key: string): unknown {
   return isJsonObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** The string at `path`, or null where anything on the way is absent or of another type. */
+/** Returns the string at `path`, or null if a step is missing or has another type. */
 export function stringAt(object: unknown, ...path: readonly string[]): string | null {
   const value = path.reduce<unknown>(field, object);
   return typeof value === "string" ? value : null;
 }
 
-/** The entries of an object whose values are strings (labels, annotations); entries of another type are left out. */
+/** Returns the string values of an object, such as labels or annotations, by key. Skips values of other types. */
 export function stringMap(value: unknown): ReadonlyMap<string, string> {
   const map = new Map<string, string>();
   if (!isJsonObject(value)) return map;
   for (const [key, item] of Object.entries(value)) if (typeof item === "string") map.set(key, item);
   return map;
-}/** An operation of RFC 6902, of the kinds that we ever send. */
+}
+
+/** The operations of a JSON patch (RFC 6902) that the webhook sends. */
 export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }
   | { readonly op: "remove"; readonly path: string };
 
-/** A JSON pointer (RFC 6901) from unescaped keys. */
+/** Returns a JSON pointer (RFC 6901) for unescaped keys. */
 export function jsonPointer(...keys: readonly (string | number)[]): string {
   return keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

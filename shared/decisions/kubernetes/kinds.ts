@@ -6,10 +6,11 @@ export const SELECTOR_GROUP = "services.k8s.aws";
 export const SELECTOR_KIND = "IAMRoleSelector";
 
 export function isSelector(object: JsonObject): boolean {
-  return stringAt(object, "kind") === SELECTOR_KIND && (stringAt(object, "apiVersion") ?? "").startsWith(`${SELECTOR_GROUP}/`);
+  const apiVersion = stringAt(object, "apiVersion") ?? "";
+  return stringAt(object, "kind") === SELECTOR_KIND && apiVersion.startsWith(`${SELECTOR_GROUP}/`);
 }
 
-/** The groups of ACK resources are those of the services; `services.k8s.aws` itself holds only ACK's own kinds. */
+/** Whether the group is that of an ACK service, which excludes `services.k8s.aws` itself. */
 export function isACKGroup(group: string): boolean {
   return group.endsWith(".services.k8s.aws");
 }
@@ -19,7 +20,7 @@ export function isKindDefinition(object: JsonObject): boolean {
   return group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition";
 }
 
-/** Reads what a CustomResourceDefinition defines. */
+/** Returns the group and kind that a CustomResourceDefinition defines. */
 export function definedKind(object: JsonObject): { readonly group: string; readonly kind: string } {
   const spec = field(object, "spec");
   return { group: stringAt(spec, "group") ?? "", kind: stringAt(spec, "names", "kind") ?? "" };
@@ -33,7 +34,9 @@ export function isNamespace(object: JsonObject): boolean {
 export function isCARMMap(object: JsonObject): boolean {
   const { group, kind, name } = objectMeta(object);
   return group === "" && kind === "ConfigMap" && (name === ACCOUNT_MAP || name === TEAM_MAP);
-}/** A kind as a person names it. Null parts were not said. */
+}
+
+/** A kind named by a user. Omitted parts are null. */
 export interface KindArgument {
   readonly kind: string;
   readonly version: string | null;
@@ -41,11 +44,14 @@ export interface KindArgument {
 }
 
 const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/;
-// How Kubernetes writes API versions: https://kubernetes.io/docs/reference/using-api/#api-versioning
+// API versions: https://kubernetes.io/docs/reference/using-api/#api-versioning
 const VERSION = /^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$/;
 const GROUP = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
 
-/** Reads `KIND`, `KIND.GROUP` or `KIND.VERSION.GROUP` (`Bucket.v1alpha1.s3.services.k8s.aws`); null for anything else. */
+/**
+ * Parses `KIND`, `KIND.GROUP` or `KIND.VERSION.GROUP`, such as `Bucket.v1alpha1.s3.services.k8s.aws`. Returns null for
+ * other texts.
+ */
 export function parseKindArgument(text: string): KindArgument | null {
   const [kind = "", ...rest] = text.split(".");
   if (!KIND.test(kind)) return null;

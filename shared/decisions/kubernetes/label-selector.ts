@@ -1,4 +1,24 @@
+import { labelKeyFaults, labelValueFaults } from "./names.ts";
+
 export type Labels = ReadonlyMap<string, string>;
+
+/** Parses labels from texts `KEY=VALUE`. Calls `reject` for each fault of a text. */
+export function parseLabels(texts: readonly string[], reject: (text: string, fault: string) => void): Labels {
+  const labels = new Map<string, string>();
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    if (at < 0) {
+      reject(text, "expected KEY=VALUE, such as tier=gold");
+      continue;
+    }
+    const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+    const faults = [...labelKeyFaults(key), ...labelValueFaults(value)];
+    if (labels.has(key)) faults.push("the key is repeated");
+    for (const fault of faults) reject(text, fault);
+    labels.set(key, value);
+  }
+  return labels;
+}
 
 export const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist"] as const;
 export type Operator = (typeof OPERATORS)[number];
@@ -13,25 +33,23 @@ export interface LabelRequirement {
   readonly values: readonly string[];
 }
 
-/** A label selector that was read without fault. Every part is ANDed; with no part it holds for any labels. */
+/** A valid label selector. All parts must match; an empty selector matches any labels. */
 export interface LabelSelector {
   readonly matchLabels: readonly (readonly [key: string, value: string])[];
   readonly matchExpressions: readonly LabelRequirement[];
 }
 
-/** Whether `labels` satisfy `selector`, exactly as Kubernetes decides (k8s.io/apimachinery pkg/labels/selector.go, Requirement.Matches). */
-export function labelsSatisfy(labels: Labels, selector: LabelSelector): boolean {
+/** Whether the labels satisfy the selector. Source: k8s.io/apimachinery pkg/labels/selector.go, Requirement.Matches. */
+export function satisfies(labels: Labels, selector: LabelSelector): boolean {
   for (const [key, value] of selector.matchLabels) if (labels.get(key) !== value) return false;
-  for (const requirement of selector.matchExpressions) if (!holds(labels, requirement)) return false;
+  for (const { key, operator, values } of selector.matchExpressions) {
+    if (!MATCHES[operator](labels.get(key), values)) return false;
+  }
   return true;
 }
 
-function holds(labels: Labels, { key, operator, values }: LabelRequirement): boolean {
-  return HOLDS[operator](labels.get(key), values);
-}
-
-/** By operator; `value` is undefined where the key is not carried. */
-const HOLDS: Readonly<Record<Operator, (value: string | undefined, values: readonly string[]) => boolean>> = {
+/** By operator. `value` is undefined if the label is missing. */
+const MATCHES: Readonly<Record<Operator, (value: string | undefined, values: readonly string[]) => boolean>> = {
   In: (value, values) => value !== undefined && values.includes(value),
   NotIn: (value, values) => value === undefined || !values.includes(value),
   Exists: (value) => value !== undefined,
@@ -44,21 +62,26 @@ export function isEmptySelector(selector: LabelSelector): boolean {
 
 const KEY = "[A-Za-z0-9][-A-Za-z0-9_./]*";
 const VALUE = "[-A-Za-z0-9_.]*";
-const REQUIREMENT = `\\s*(?:!\\s*${KEY}|${KEY}(?:\\s*(?:==?|!=)\\s*${VALUE}|\\s+(?:in|notin)\\s*\\(\\s*${VALUE}(?:\\s*,\\s*${VALUE})*\\s*\\))?)\\s*`;
+const EQUALITY = `\\s*(?:==?|!=)\\s*${VALUE}`;
+const SET = `\\s+(?:in|notin)\\s*\\(\\s*${VALUE}(?:\\s*,\\s*${VALUE})*\\s*\\)`;
+const REQUIREMENT = `\\s*(?:!\\s*${KEY}|${KEY}(?:${EQUALITY}|${SET})?)\\s*`;
 
-/** What matches a label selector as text: `team=a,tier in (gold,silver),!old`. */
+/** Matches a label selector as text, such as `team=a,tier in (gold,silver),!old`. */
 export const LABEL_SELECTOR_TEXT = `^${REQUIREMENT}(?:,${REQUIREMENT})*$`;
 
-/** Reads a label selector that matches `LABEL_SELECTOR_TEXT`, as k8s.io/apimachinery pkg/labels/selector.go, Parse, does; Gt and Lt aside. */
+/**
+ * Parses a label selector that matches `LABEL_SELECTOR_TEXT`. Source: k8s.io/apimachinery pkg/labels/selector.go,
+ * Parse. The operators Gt and Lt are not supported.
+ */
 export function parseLabelSelector(text: string): LabelSelector {
-  // A comma inside parentheses parts values, not requirements.
-  return { matchLabels: [], matchExpressions: text.split(/,(?![^(]*\))/).map((part) => requirementOf(part.trim())) };
+  // A comma inside parentheses separates values, not requirements.
+  return { matchLabels: [], matchExpressions: text.split(/,(?![^(]*\))/).map((part) => parseRequirement(part.trim())) };
 }
 
-function requirementOf(text: string): LabelRequirement {
+function parseRequirement(text: string): LabelRequirement {
   if (text.startsWith("!")) return { key: text.slice(1).trim(), operator: "DoesNotExist", values: [] };
-  const [key = "", ...rest] = text.split(/\s*(==|!=|=)\s*|\s+(in|notin)\s*\(\s*|\s*\)$/).filter((part) => part !== undefined);
-  const [operator = "", values = ""] = rest;
+  const parts = text.split(/\s*(==|!=|=)\s*|\s+(in|notin)\s*\(\s*|\s*\)$/).filter((part) => part !== undefined);
+  const [key = "", operator = "", values = ""] = parts;
   if (operator === "") return { key, operator: "Exists", values: [] };
   return { key, operator: operator === "!=" || operator === "notin" ? "NotIn" : "In", values: values.split(/\s*,\s*/) };
 }

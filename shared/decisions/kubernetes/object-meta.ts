@@ -1,6 +1,6 @@
 import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 
-/** What the decisions read of any Kubernetes object's type and metadata. Absent strings are "". */
+/** The type and metadata of a Kubernetes object that decisions read. Missing strings are "". */
 export interface ObjectMeta {
   readonly group: string;
   readonly version: string;
@@ -12,7 +12,7 @@ export interface ObjectMeta {
   readonly annotations: ReadonlyMap<string, string>;
 }
 
-/** `s3.services.k8s.aws/v1alpha1` is the group and the version, `v1` the core group's version. */
+/** Splits an apiVersion such as `s3.services.k8s.aws/v1alpha1`. That of the core group, `v1`, has the group "". */
 export function splitAPIVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const slash = apiVersion.indexOf("/");
   return slash < 0
@@ -20,7 +20,7 @@ export function splitAPIVersion(apiVersion: string): { readonly group: string; r
     : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
-/** Reads leniently: a field of the wrong type reads as absent, since whether that is a fault is a check's to say. */
+/** Reads the metadata of an object. A field of the wrong type counts as missing; checks report it. */
 export function objectMeta(object: JsonObject): ObjectMeta {
   const metadata = field(object, "metadata");
   return {
@@ -34,7 +34,7 @@ export function objectMeta(object: JsonObject): ObjectMeta {
   };
 }
 
-/** `GROUP/VERSION`, or the version alone for the core group. */
+/** Returns `GROUP/VERSION`, or `VERSION` for the core group. */
 export function apiVersionOf(type: { readonly group: string; readonly version: string }): string {
   return type.group === "" ? type.version : `${type.group}/${type.version}`;
 }

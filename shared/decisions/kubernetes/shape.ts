@@ -4,18 +4,22 @@ import { compileSchema, type NamedSchema } from "./json-schema.ts";
 import { field, isJsonObject, type JsonObject } from "./json.ts";
 import { closest, quote } from "./text.ts";
 
-/** Something in an object that its schema does not allow. */
+// The shape of objects: `shapeChecker` finds the fields that a schema does not allow, and `droppedFields` the fields
+// that the
+// API server has pruned.
+
+/** A field that the schema of an object does not allow. */
 export interface ShapeFault {
   readonly path: FieldPath;
   readonly message: string;
-  /** An unknown field, which a lenient API server prunes; the rest it refuses. */
+  /** Whether the field is unknown. A lenient API server prunes unknown fields; it rejects other faults. */
   readonly unknownField: boolean;
 }
 
-/** Maps from free keys to values: a step below them is a key, not a field. */
+/** Maps with free keys: a step below them is a key, not a field. */
 const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotations"]);
 
-/** Compiles `schema` once; the function returns every fault of a value. */
+/** Compiles `schema` once. The returned function returns every fault of a value. */
 export function shapeChecker(schema: NamedSchema): (value: unknown) => ShapeFault[] {
   const validate = compileSchema(schema);
   return (value) => {
@@ -29,19 +33,19 @@ function shapeFault(value: unknown, error: ErrorObject): ShapeFault {
   if (error.keyword === "additionalProperties") {
     const name = String(field(error.params, "additionalProperty"));
     const known = Object.keys(Object(field(error.parentSchema, "properties")));
-    const guess = closest(name, known);
-    return { path: [...path, name], message: `unknown field ${quote(name)}; ${expectation(known, guess)}`, unknownField: true };
+    const message = `unknown field ${quote(name)}; ${suggestion(known, closest(name, known))}`;
+    return { path: [...path, name], message, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
   return { path, message: `expected ${withArticle(expected)}, not ${describe(error.data)}`, unknownField: false };
 }
 
-function expectation(known: readonly string[], guess: string | null): string {
+function suggestion(known: readonly string[], guess: string | null): string {
   if (guess !== null) return `perhaps ${guess} was meant`;
   return known.length === 0 ? "no field is expected here" : `expected one of ${known.join(", ")}`;
 }
 
-/** ajv's JSON pointer as a field path (RFC 6901 escapes undone). */
+/** Converts the JSON pointer of an ajv error (RFC 6901) to a field path. */
 function pathOf(value: unknown, pointer: string): FieldPath {
   const keys = pointer.split("/").slice(1).map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
   let at = value;
@@ -67,60 +71,67 @@ function withArticle(type: string): string {
   return `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
 }
 
-/** Which fields a structural schema knows, and nothing else that it says. */
+/** The fields that a structural schema knows. */
 export interface KnownFields {
   readonly properties: ReadonlyMap<string, KnownFields>;
-  /** Of a map's values, whatever their keys; null where the schema has none. */
+  /** The fields of the values of a map; null if the schema has none. */
   readonly values: KnownFields | null;
-  /** Of a list's elements; null where the schema has none. */
+  /** The fields of the elements of a list; null if the schema has none. */
   readonly items: KnownFields | null;
-  /** Whether fields that it does not know are kept all the same. */
-  readonly keepsUnknown: boolean;
+  /** Whether the API server preserves unknown fields. */
+  readonly preservesUnknown: boolean;
 }
 
-const ANYTHING: KnownFields = { properties: new Map(), values: null, items: null, keepsUnknown: true };
+const ANYTHING: KnownFields = { properties: new Map(), values: null, items: null, preservesUnknown: true };
+const COMMON_FIELDS = [["apiVersion", ANYTHING], ["kind", ANYTHING], ["metadata", ANYTHING]] as const;
 
 /**
- * Reads the schema of whole objects (`openAPIV3Schema` of a CustomResourceDefinition's version). Type and metadata are the API
- * server's own and always known. Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go.
+ * Reads the schema of an object: `openAPIV3Schema` of a version in a CustomResourceDefinition. Type and metadata are
+ * always known. Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go.
  */
 export function objectFields(schema: unknown): KnownFields {
   const known = knownFields(schema);
-  return { ...known, properties: new Map([...known.properties, ["apiVersion", ANYTHING], ["kind", ANYTHING], ["metadata", ANYTHING]]) };
+  return { ...known, properties: new Map([...known.properties, ...COMMON_FIELDS]) };
 }
 
 function knownFields(schema: unknown): KnownFields {
   const properties = field(schema, "properties");
   const values = field(schema, "additionalProperties");
   const items = field(schema, "items");
+  const children = isJsonObject(properties) ? Object.entries(properties) : [];
   return {
-    properties: new Map(isJsonObject(properties) ? Object.entries(properties).map(([name, child]) => [name, knownFields(child)] as const) : []),
+    properties: new Map(children.map(([name, child]) => [name, knownFields(child)] as const)),
     values: isJsonObject(values) ? knownFields(values) : null,
     items: isJsonObject(items) ? knownFields(items) : null,
-    keepsUnknown: values === true || field(schema, "x-kubernetes-preserve-unknown-fields") === true,
+    preservesUnknown: values === true || field(schema, "x-kubernetes-preserve-unknown-fields") === true,
   };
 }
 
 /**
- * The fields of `applied` that are not in `stored`, because the schema does not know them. One that says nothing (null, an empty
- * list or object) is no loss, and of a part that is not stored at all nothing can be told.
+ * Yields the fields of `applied` that the API server pruned from `stored` because the schema does not know them. Skips
+ * empty values (null, [] and {}) and everything below a field that is not stored at all.
  */
-export function* droppedFields(known: KnownFields, applied: unknown, stored: unknown, path: FieldPath = []): Iterable<FieldPath> {
+export function* droppedFields(
+  known: KnownFields, applied: unknown, stored: unknown, path: FieldPath = [],
+): Iterable<FieldPath> {
   if (Array.isArray(applied) && Array.isArray(stored) && known.items !== null) {
     for (const [i, item] of applied.entries()) yield* droppedFields(known.items, item, stored[i], [...path, i]);
   }
-  if (isJsonObject(applied) && isJsonObject(stored)) yield* droppedOfObject(known, applied, stored, path);
+  if (isJsonObject(applied) && isJsonObject(stored)) yield* droppedFromObject(known, applied, stored, path);
 }
 
-function* droppedOfObject(known: KnownFields, applied: JsonObject, stored: JsonObject, path: FieldPath): Iterable<FieldPath> {
+function* droppedFromObject(
+  known: KnownFields, applied: JsonObject, stored: JsonObject, path: FieldPath,
+): Iterable<FieldPath> {
   for (const [key, value] of Object.entries(applied)) {
     const property = known.properties.get(key);
     const child = property ?? known.values;
-    if (child !== null) yield* droppedFields(child, value, field(stored, key), [...path, property === undefined ? { key } : key]);
-    else if (!known.keepsUnknown && !Object.hasOwn(stored, key) && saysSomething(value)) yield [...path, key];
+    if (child !== null) {
+      yield* droppedFields(child, value, field(stored, key), [...path, property === undefined ? { key } : key]);
+    } else if (!known.preservesUnknown && !Object.hasOwn(stored, key) && !isEmpty(value)) yield [...path, key];
   }
 }
 
-function saysSomething(value: unknown): boolean {
-  return value !== null && (typeof value !== "object" || Object.keys(value).length > 0);
+function isEmpty(value: unknown): boolean {
+  return value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }

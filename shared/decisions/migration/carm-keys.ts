@@ -1,4 +1,4 @@
-import { lookUpMaps, type MapAnswer } from "../carm/maps.ts";
+import { lookUpMaps, type MapLookup } from "../carm/maps.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { knownGroups } from "../kubernetes/ack-groups.ts";
@@ -7,61 +7,65 @@ import { isACKGroup } from "../kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../kubernetes/names.ts";
 import { compareText } from "../kubernetes/text.ts";
 
-/** What a migration is worked out from. Selectors in the inventory are looked at by name alone. */
+/** The input of a migration. Of the selectors in the inventory it reads only the names. */
 export interface MigrationInput {
   readonly inventory: Inventory;
-  /** Whatever their mode. */
+  /** Settings of any mode. */
   readonly settings: DecisionSettings;
-  /** Every ACK group there may be resources of, sorted. */
+  /** The ACK groups to migrate, sorted. */
   readonly groups: readonly string[];
 }
 
-/** A key of the maps that namespaces name, with what the maps answer there: it depends on nothing but the group. */
+/** A key of a CARM map that namespaces name. The result of its lookup depends on the group only. */
 export interface CARMKey {
-  readonly via: MapAnswer["via"];
+  readonly via: MapLookup["via"];
   readonly key: string;
-  /** Sorted. */
+  /** The namespaces that name the key, sorted. */
   readonly namespaces: readonly string[];
-  readonly answers: ReadonlyMap<string, MapAnswer>;
-  /** The answer for a group without a key of its own. */
-  readonly rest: MapAnswer;
+  /** The lookup for each group. */
+  readonly byGroup: ReadonlyMap<string, MapLookup>;
+  /** The lookup for a group whose service has no key of its own. */
+  readonly fallback: MapLookup;
 }
 
-/** A group that nobody knows: no key of a ConfigMap can hold the character, so none is of its service. */
+/** Stands for any unknown group. A ConfigMap key cannot contain `*`, so no map has a key for its service. */
 export const UNKNOWN_GROUP = "*.services.k8s.aws";
 
-/** The groups of this release, of the installed kinds, of the resources there are, and those given. */
-export function groupsInQuestion(inventory: Inventory, extraGroups: readonly string[]): readonly string[] {
+/** Returns the ACK groups of this release, of the installed kinds, of the stored resources and of the user, sorted. */
+export function migrationGroups(inventory: Inventory, extraGroups: readonly string[]): readonly string[] {
   const groups = new Set(knownGroups(extraGroups));
-  for (const { group } of inventory.installedTypes()) groups.add(group);
+  for (const { group } of inventory.kinds.installedTypes()) groups.add(group);
   for (const { group } of inventory.resources.all()) groups.add(group);
   return [...groups].filter(isACKGroup).toSorted(compareText);
 }
 
-/** The keys in use, in the order of their maps and texts. A name that no namespace can have is left out. */
+/** Returns the keys that namespaces name, sorted by map and key. Skips namespaces with an invalid name. */
 export function keysInUse({ inventory, settings, groups }: MigrationInput): readonly CARMKey[] {
-  const byKey = new Map<string, { readonly rest: MapAnswer; readonly namespaces: [string, ...string[]] }>();
-  for (const namespace of [...inventory.namespaceNames].toSorted(compareText)) {
-    const rest = lookUpMaps(inventory, anyResource(namespace, UNKNOWN_GROUP), settings);
-    if (rest === null || namespaceNameFaults(namespace).length > 0) continue;
-    const id = `${rest.via}/${rest.key}`;
+  const byKey = new Map<string, { readonly fallback: MapLookup; readonly namespaces: [string, ...string[]] }>();
+  for (const namespace of [...inventory.namespaces.names].toSorted(compareText)) {
+    const fallback = lookUpMaps(inventory, sampleResource(namespace, UNKNOWN_GROUP), settings);
+    if (fallback === null || namespaceNameFaults(namespace).length > 0) continue;
+    const id = `${fallback.via}/${fallback.key}`;
     const known = byKey.get(id);
-    if (known === undefined) byKey.set(id, { rest, namespaces: [namespace] });
+    if (known === undefined) byKey.set(id, { fallback, namespaces: [namespace] });
     else known.namespaces.push(namespace);
   }
-  return [...byKey].toSorted(([a], [b]) => compareText(a, b)).map(([, { rest, namespaces }]) => {
-    const answers = new Map<string, MapAnswer>();
+  return [...byKey].toSorted(([a], [b]) => compareText(a, b)).map(([, { fallback, namespaces }]) => {
+    const byGroup = new Map<string, MapLookup>();
     for (const group of groups) {
-      const answer = lookUpMaps(inventory, anyResource(namespaces[0], group), settings);
-      if (answer !== null) answers.set(group, answer);
+      const lookup = lookUpMaps(inventory, sampleResource(namespaces[0], group), settings);
+      if (lookup !== null) byGroup.set(group, lookup);
     }
-    return { via: rest.via, key: rest.key, namespaces, answers, rest };
+    return { via: fallback.via, key: fallback.key, namespaces, byGroup, fallback };
   });
 }
 
-/** A resource that is not there yet, of a kind that nobody names unless `kind` does. */
-export function anyResource(namespace: string, group: string, { version, kind } = { version: "", kind: "" }): ResourceQuery {
-  return { namespace, group, version, kind, name: null, labels: NOTHING, annotations: NOTHING, status: { ownerAccountID: null, region: null } };
+/** Returns a resource that does not exist in AWS yet. Its default kind is one that no selector names. */
+export function sampleResource(
+  namespace: string, group: string, { version, kind } = { version: "", kind: "" },
+): ResourceQuery {
+  const status = { ownerAccountID: null, region: null };
+  return { namespace, group, version, kind, name: null, labels: EMPTY, annotations: EMPTY, status };
 }
 
-const NOTHING: ReadonlyMap<string, string> = new Map();
+const EMPTY: ReadonlyMap<string, string> = new Map();

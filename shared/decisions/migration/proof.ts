@@ -2,29 +2,30 @@ import { lookUpMaps } from "../carm/maps.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { ACKResource, ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { apiVersionOf } from "../kubernetes/object-meta.ts";
-import { compareText, printable } from "../kubernetes/text.ts";
+import { compareText } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
 import { type Resolution, resolve } from "../resolution/resolve.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
-import { anyResource, type MigrationInput, UNKNOWN_GROUP } from "./carm-keys.ts";
-import { type Difference, explain, type Side } from "./difference.ts";
+import { type MigrationInput, sampleResource, UNKNOWN_GROUP } from "./carm-keys.ts";
+import { describeDifference, type Difference, type Side } from "./difference.ts";
 
-export interface Proof {
-  /** How many resources were compared. */
+/** The comparison of every resource, and of every pair of namespace and kind, before and after the switch. */
+export interface FullProof {
+  /** The number of compared resources. */
   readonly resources: number;
-  /** How many pairs of a namespace and a kind were compared, those that nobody names yet included. */
+  /** The number of compared pairs of namespace and kind, including an unknown kind and an unknown namespace. */
   readonly pairs: number;
   /** Sorted by namespace. */
   readonly differences: readonly Difference[];
-}
-
-export interface WholeProof extends Proof {
-  /** The namespaces where a group that nobody knows yet would differ, though every known one is the same: no list can name it. Sorted. */
+  /**
+   * The namespaces where an unknown group resolves differently although all known groups match, sorted. A selector
+   * cannot list unknown groups.
+   */
   readonly unknownGroups: readonly string[];
 }
 
-/** A difference while what differs is gathered. */
-interface Gathered {
+/** A difference while its groups and resources are collected. */
+interface PendingDifference {
   readonly first: ResourceQuery;
   readonly before: Side;
   readonly after: Side;
@@ -34,23 +35,26 @@ interface Gathered {
 }
 
 /**
- * Compares what the maps give with what the inventory's selectors give: for every resource there is, and for one of every kind
- * in every namespace, of a kind that nobody names in every group, and in a namespace that nobody names. A step is a namespace.
+ * Compares the results of the maps with those of the selectors in the inventory: for every resource, and for one
+ * resource of every kind in every namespace. An unknown kind of every group and an unknown namespace are included.
+ * Pauses after each namespace.
  */
-export function* proveSelectors(input: MigrationInput): Paced<WholeProof> {
+export function* proveSelectors(input: MigrationInput): Paced<FullProof> {
   const { inventory, groups } = input;
   const comparison = new Comparison(input);
-  const kinds = [...inventory.installedTypes(), ...groups.map((group) => ({ group, version: "", kind: "" }))];
-  const namespaces = [...inventory.namespaceNames, namespaceOfNone(input)];
+  const kinds = [...inventory.kinds.installedTypes(), ...groups.map((group) => ({ group, version: "", kind: "" }))];
+  const namespaces = [...inventory.namespaces.names, unknownNamespace(input)];
   const unknownGroups: string[] = [];
   yield* paced(namespaces, 1, (namespace) => {
-    for (const kind of kinds) comparison.pair(namespace, kind);
-    if (comparison.isNews(anyResource(namespace, UNKNOWN_GROUP))) unknownGroups.push(namespace);
+    for (const kind of kinds) comparison.addPair(namespace, kind);
+    if (comparison.isNewDifference(sampleResource(namespace, UNKNOWN_GROUP))) unknownGroups.push(namespace);
     return true;
   });
-  for (const resource of inventory.resources.all()) comparison.resource(resource);
+  for (const resource of inventory.resources.all()) comparison.addResource(resource);
   return {
-    resources: inventory.resources.size, pairs: namespaces.length * (kinds.length + 1), differences: comparison.differences(),
+    resources: inventory.resources.size,
+    pairs: namespaces.length * (kinds.length + 1),
+    differences: comparison.differences(),
     unknownGroups: unknownGroups.toSorted(compareText),
   };
 }
@@ -59,7 +63,7 @@ class Comparison {
   readonly #input: MigrationInput;
   readonly #before: DecisionSettings;
   readonly #after: DecisionSettings;
-  readonly #gathered = new Map<string, Gathered>();
+  readonly #pending = new Map<string, PendingDifference>();
 
   constructor(input: MigrationInput) {
     this.#input = input;
@@ -67,65 +71,82 @@ class Comparison {
     this.#after = { ...input.settings, mode: "selectors" };
   }
 
-  pair(namespace: string, type: TypeEntry): void {
-    this.#gather(anyResource(namespace, type.group, type))?.groups.add(type.group);
+  addPair(namespace: string, type: TypeEntry): void {
+    this.#add(sampleResource(namespace, type.group, type))?.groups.add(type.group);
   }
 
-  resource(resource: ACKResource): void {
-    this.#gather(resource)?.resources.push(resource);
+  addResource(resource: ACKResource): void {
+    this.#add(resource)?.resources.push(resource);
   }
 
-  /** Whether it differs otherwise than anything compared so far. */
-  isNews(query: ResourceQuery): boolean {
+  /** Whether the resource differs in a way that none of the compared ones did. */
+  isNewDifference(query: ResourceQuery): boolean {
     const found = this.#compare(query);
-    return found !== null && !this.#gathered.has(found.id);
+    return found !== null && !this.#pending.has(found.id);
   }
 
   differences(): Difference[] {
-    return [...this.#gathered.values()].map((one) => differenceOf(one, this.#input)).toSorted((a, b) => compareText(a.namespace, b.namespace));
+    return [...this.#pending.values()]
+      .map((pending) => differenceOf(pending, this.#input))
+      .toSorted((a, b) => compareText(a.namespace, b.namespace));
   }
 
-  #gather(query: ResourceQuery): Gathered | null {
+  #add(query: ResourceQuery): PendingDifference | null {
     const found = this.#compare(query);
     if (found === null) return null;
-    const gathered = this.#gathered.get(found.id) ?? { first: query, ...found, groups: new Set(), resources: [] };
-    this.#gathered.set(found.id, gathered);
-    return gathered;
+    const pending = this.#pending.get(found.id) ?? { first: query, ...found, groups: new Set(), resources: [] };
+    this.#pending.set(found.id, pending);
+    return pending;
   }
 
-  /** Null where both sides are the same. */
-  #compare(query: ResourceQuery): Pick<Gathered, "before" | "after" | "reason"> & { readonly id: string } | null {
+  /** Returns null if both results are equal. */
+  #compare(
+    query: ResourceQuery,
+  ): (Pick<PendingDifference, "before" | "after" | "reason"> & { readonly id: string }) | null {
     const { inventory, settings } = this.#input;
     const [before, after] = [resolve(inventory, query, this.#before), resolve(inventory, query, this.#after)];
     if (isSame(before, after)) return null;
-    const answer = lookUpMaps(inventory, query, settings);
-    const reason = answer !== null && answer.code !== null ? printable(answer.message) : "";
+    const lookup = lookUpMaps(inventory, query, settings);
+    const reason = lookup !== null && lookup.code !== null ? lookup.message : "";
     const sides = { before: sideOf(before), after: sideOf(after) };
     return { ...sides, reason, id: JSON.stringify([query.namespace, sides, reason]) };
   }
 }
 
-/** Only a role that stays, and no role that stays none: what is refused is in nobody's hands, and would be in the controller's. */
+/**
+ * Outcomes without a role always differ: CARM stops the resource, and without a selector it would use the default role.
+ */
 function isSame(before: Resolution, after: Resolution): boolean {
-  return before.outcome === after.outcome && before.roleARN === after.roleARN && (before.outcome === "selected" || before.outcome === "default");
+  const hasRole = before.outcome === "selected" || before.outcome === "default";
+  return hasRole && before.outcome === after.outcome && before.roleARN === after.roleARN;
 }
 
 function sideOf({ outcome, via, roleARN, code }: Resolution): Side {
   return { outcome, via, roleARN, code };
 }
 
-function differenceOf({ first, before, after, reason, groups, resources }: Gathered, { groups: all }: MigrationInput): Difference {
-  const sorted = groups.size === all.length ? ["*"] : [...groups].toSorted(compareText);
+function differenceOf(
+  { first, before, after, reason, groups, resources }: PendingDifference, { groups: all }: MigrationInput,
+): Difference {
   const difference = {
-    namespace: first.namespace, groups: sorted, before, after,
-    resources: resources.map((one) => ({ apiVersion: apiVersionOf(one), kind: one.kind, namespace: one.namespace, name: String(one.name) })),
+    namespace: first.namespace,
+    groups: groups.size === all.length ? ["*"] : [...groups].toSorted(compareText),
+    before,
+    after,
+    resources: resources.map((resource) => ({
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      namespace: resource.namespace,
+      name: String(resource.name),
+    })),
   };
-  return { ...difference, ...explain({ difference, reason, ownerAccountID: first.status.ownerAccountID }) };
+  const { ownerAccountID } = first.status;
+  return { ...difference, ...describeDifference({ difference, reason, ownerAccountID }) };
 }
 
-/** The name of a namespace that is not there. */
-function namespaceOfNone({ inventory }: MigrationInput): string {
+/** Returns a name that no namespace and no resource has. */
+function unknownNamespace({ inventory }: MigrationInput): string {
   let name = "no-such-namespace";
-  while (inventory.hasNamespace(name) || inventory.resources.inNamespace(name).size > 0) name += "-x";
+  while (inventory.namespaces.has(name) || inventory.resources.inNamespace(name).size > 0) name += "-x";
   return name;
 }

@@ -1,67 +1,83 @@
-import { RESOLVER_PREFIX as PREFIX, RESOLUTION_KEYS } from "../annotation-keys.ts";
+import { RESOLUTION_KEYS, RESOLVER_PREFIX } from "../annotation-keys.ts";
 import { field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation } from "../kubernetes/json.ts";
 import type { Resolution } from "./resolve.ts";
 
-const CONFLICTING_NAMED = 10;
-const REASON_LENGTH = 256;
-/** IAM's limit. A stored selector may hold a longer text, which is no role's ARN and would not fit the annotations' 4 KiB. */
-const ROLE_ARN_BYTES = 2048;
-/** Kubernetes refuses more, keys and values counted in bytes (k8s.io/apimachinery pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB). */
-const ANNOTATIONS_BYTES = 256 * 1024;
+const MAX_CONFLICTING_NAMES = 10;
+const MAX_REASON_LENGTH = 256;
+/** IAM's limit. A longer text in a stored selector is not a role ARN. */
+const MAX_ROLE_ARN_BYTES = 2048;
+/**
+ * The API server rejects more, counted over keys and values in bytes.
+ * Source: k8s.io/apimachinery pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB.
+ */
+const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
-/** What the annotations of a resource say of its resolution; a key that does not apply is absent. */
-export function resolutionAnnotations({ outcome, via, selectors, roleARN, message }: Resolution): ReadonlyMap<string, string> {
+/** Returns the annotations that record a resolution. A key that does not apply is absent. */
+export function resolutionAnnotations({
+  outcome,
+  via,
+  selectors,
+  roleARN,
+  message,
+}: Resolution): ReadonlyMap<string, string> {
   const [selector] = outcome === "selected" ? selectors : [];
-  const said: [string, string | null][] = [
+  const values: [string, string | null][] = [
     ["outcome", outcome],
     ["via", via],
     ["selector", selector?.name ?? null],
     ["selector-resource-version", selector?.resourceVersion ?? null],
-    ["role-arn", roleARN === null || byteLength(roleARN) > ROLE_ARN_BYTES ? null : roleARN],
-    ["conflicting-selectors", outcome === "conflict" ? listed(selectors.map(({ name }) => name)) : null],
-    ["reason", message.slice(0, REASON_LENGTH).toWellFormed()], // half a surrogate pair would come back as another text
+    ["role-arn", roleARN === null || byteLength(roleARN) > MAX_ROLE_ARN_BYTES ? null : roleARN],
+    ["conflicting-selectors", outcome === "conflict" ? listConflicting(selectors.map(({ name }) => name)) : null],
+    // The cut may split a surrogate pair, which the API server would store as another text.
+    ["reason", message.slice(0, MAX_REASON_LENGTH).toWellFormed()],
   ];
-  return new Map(said.flatMap(([key, value]) => (value === null ? [] : [[PREFIX + key, value] as const])));
+  return new Map(values.flatMap(([key, value]) => (value === null ? [] : [[RESOLVER_PREFIX + key, value] as const])));
 }
 
-function listed(names: readonly string[]): string {
-  const named = names.slice(0, CONFLICTING_NAMED).join(",");
-  return names.length > CONFLICTING_NAMED ? `${named},+${names.length - CONFLICTING_NAMED}` : named;
+function listConflicting(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_CONFLICTING_NAMES).join(",");
+  return names.length > MAX_CONFLICTING_NAMES ? `${shown},+${names.length - MAX_CONFLICTING_NAMES}` : shown;
 }
 
 /**
- * The JSON patch that makes the object's annotations tell `resolution`: one operation a key, none where they do already, and
- * none at all (`tooLarge`) where the object would then be refused for the size of its annotations.
+ * Returns the JSON patch that makes the annotations of the object record `resolution`: one operation for each key that
+ * differs. If the API server would reject the result for the size of its annotations, the patch is empty and `tooLarge`
+ * is true.
  */
-export function annotationPatch(object: JsonObject, resolution: Resolution): { readonly patch: readonly PatchOperation[]; readonly tooLarge: boolean } {
-  const wanted = resolutionAnnotations(resolution);
+export function annotationPatch(
+  object: JsonObject, resolution: Resolution,
+): { readonly patch: readonly PatchOperation[]; readonly tooLarge: boolean } {
+  const desired = resolutionAnnotations(resolution);
   const metadata = field(object, "metadata");
-  const found = field(metadata, "annotations");
-  if (!isJsonObject(found)) return { patch: createAnnotations(metadata, wanted), tooLarge: false };
+  const current = field(metadata, "annotations");
+  if (!isJsonObject(current)) return { patch: createAnnotations(metadata, desired), tooLarge: false };
   const patch = RESOLUTION_KEYS.flatMap((key): PatchOperation[] => {
-    const value = wanted.get(key);
+    const value = desired.get(key);
     const path = jsonPointer("metadata", "annotations", key);
-    if (value === undefined) return Object.hasOwn(found, key) ? [{ op: "remove", path }] : [];
-    return found[key] === value ? [] : [{ op: Object.hasOwn(found, key) ? "replace" : "add", path, value }];
+    if (value === undefined) return Object.hasOwn(current, key) ? [{ op: "remove", path }] : [];
+    return current[key] === value ? [] : [{ op: Object.hasOwn(current, key) ? "replace" : "add", path, value }];
   });
-  const tooLarge = patch.length > 0 && sizeAfter(found, wanted) > ANNOTATIONS_BYTES;
+  const tooLarge = patch.length > 0 && patchedBytes(current, desired) > MAX_ANNOTATIONS_BYTES;
   return { patch: tooLarge ? [] : patch, tooLarge };
 }
 
-/** A parent that is absent or null is made first; `add` on an existing null replaces it (RFC 6902, 4.1). */
-function createAnnotations(metadata: unknown, wanted: ReadonlyMap<string, string>): PatchOperation[] {
-  const annotations = Object.fromEntries(wanted);
+/** Creates a parent that is absent or null; `add` replaces an existing null (RFC 6902, section 4.1). */
+function createAnnotations(metadata: unknown, desired: ReadonlyMap<string, string>): PatchOperation[] {
+  const annotations = Object.fromEntries(desired);
   if (!isJsonObject(metadata)) return [{ op: "add", path: jsonPointer("metadata"), value: { annotations } }];
   return [{ op: "add", path: jsonPointer("metadata", "annotations"), value: annotations }];
 }
 
-function sizeAfter(found: JsonObject, wanted: ReadonlyMap<string, string>): number {
-  const ours = new Set(RESOLUTION_KEYS);
-  const kept = Object.entries(found).filter(([key]) => !ours.has(key));
-  return [...kept, ...wanted].reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(String(value)), 0);
+function patchedBytes(current: JsonObject, desired: ReadonlyMap<string, string>): number {
+  const resolutionKeys = new Set(RESOLUTION_KEYS);
+  const others = Object.entries(current).filter(([key]) => !resolutionKeys.has(key));
+  return [...others, ...desired].reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(String(value)), 0);
 }
 
-/** Length in UTF-8, where each half of a surrogate pair takes two bytes. A lone one, which JSON can carry, becomes U+FFFD in Go. */
+/**
+ * Returns the length in UTF-8. Each half of a surrogate pair has two bytes; Go replaces a lone one, which JSON allows,
+ * by U+FFFD.
+ */
 function byteLength(text: string): number {
   const wellFormed = text.toWellFormed();
   let bytes = 0;

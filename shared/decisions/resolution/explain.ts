@@ -1,52 +1,58 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
-import { type LabelRequirement, type Labels, type LabelSelector, labelsSatisfy } from "../kubernetes/label-selector.ts";
+import { type LabelRequirement, type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
 import { compareText, printable } from "../kubernetes/text.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
-import { entryHolds, type TypeEntry } from "../selectors/type-entry.ts";
+import { entryMatches, type TypeEntry } from "../selectors/type-entry.ts";
 
-/** One thing that a selector asks for, and what the resource or its namespace has instead or as well. */
+/** One condition of a selector, and the matching value of the resource or its namespace. */
 export interface PartExplanation {
-  /** Where the selector says it. */
+  /** The field of the selector. */
   readonly path: string;
   readonly wants: string;
   readonly carries: string;
   readonly holds: boolean;
 }
 
-/** Why a selector selects a resource or does not: it does when every part holds, and when it has none. */
+/** Why a selector selects a resource or does not: it selects if every part holds. */
 export interface SelectorExplanation {
   readonly selector: string;
   readonly selects: boolean;
-  /** A malformed selector takes no part, so nothing else of it was looked at. */
+  /** Controllers ignore a malformed selector, so it has no parts. */
   readonly malformed: boolean;
   readonly parts: readonly PartExplanation[];
-  /** One sentence that says the same. */
+  /** The same as one sentence. */
   readonly message: string;
 }
 
-/** Explains every selector there is to one resource, sorted by name. It costs as much as there are selectors. */
+/**
+ * Explains every selector for one resource, sorted by selector name. Takes time in proportion to the number of
+ * selectors.
+ */
 export function explain(inventory: Inventory, query: ResourceQuery): SelectorExplanation[] {
-  const type = inventory.typeOf(query);
-  const explained = [
-    ...[...inventory.selectors.values()].map((selector) => explainSelector(selector, partsOf(selector, { inventory, query, type }))),
-    ...[...inventory.malformed.values()].map(explainMalformed),
+  const input = { inventory, query, type: inventory.kinds.typeOf(query) };
+  const explanations = [
+    ...[...inventory.selectors.values()].map((selector) => explainSelector(selector, partsOf(selector, input))),
+    ...[...inventory.selectors.malformed.values()].map(explainMalformed),
   ];
-  return explained.toSorted((a, b) => compareText(a.selector, b.selector));
+  return explanations.toSorted((a, b) => compareText(a.selector, b.selector));
 }
 
-interface Asked {
+interface ExplainInput {
   readonly inventory: Inventory;
   readonly query: ResourceQuery;
   readonly type: TypeEntry;
 }
 
 function explainMalformed({ name, faults }: DecodedSelector): SelectorExplanation {
-  const decisive = faults.filter(({ check, fault }) => fault.dropsSelector === true || (check.severity === "deny" && !check.waivable));
-  const dropped = decisive.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
-  return { selector: name, selects: false, malformed: true, parts: [], message: `It is malformed and takes no part: ${dropped.join("; ")}.` };
+  const decisive = faults.filter(({ check, fault }) => (
+    fault.dropsSelector === true || (check.severity === "deny" && !check.waivable)
+  ));
+  const reasons = decisive.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
+  const message = `It is malformed, so controllers ignore it: ${reasons.join("; ")}.`;
+  return { selector: name, selects: false, malformed: true, parts: [], message };
 }
 
 function explainSelector({ name }: EffectiveSelector, parts: readonly PartExplanation[]): SelectorExplanation {
@@ -55,60 +61,71 @@ function explainSelector({ name }: EffectiveSelector, parts: readonly PartExplan
 }
 
 function messageOf(parts: readonly PartExplanation[], failing: readonly PartExplanation[]): string {
-  if (parts.length === 0) return "It restricts nothing, so it selects every resource.";
-  if (failing.length === 0) return "It selects the resource: every part holds.";
+  if (parts.length === 0) return "It has no conditions, so it selects every resource.";
+  if (failing.length === 0) return "It selects the resource: every condition matches.";
   return `It does not select the resource: ${failing.map(partText).join("; ")}.`;
 }
 
-/** `PATH: selector wants X, resource carries Y`. */
+/** `PATH: selector requires X, resource has Y`. */
 export function partText({ path, wants, carries }: PartExplanation): string {
-  return `${path}: selector wants ${wants}, resource carries ${carries}`;
+  return `${path}: selector requires ${wants}, resource has ${carries}`;
 }
 
-function partsOf(selector: EffectiveSelector, { inventory, query, type }: Asked): PartExplanation[] {
+function partsOf(selector: EffectiveSelector, { inventory, query, type }: ExplainInput): PartExplanation[] {
   const { namespaces, namespaceLabels, types, resourceLabels } = selector;
   const parts: PartExplanation[] = [];
   if (namespaces !== null) {
-    parts.push(part(["spec", "namespaceSelector", "names"], {
-      wants: `namespace ${either([...namespaces])}`, carries: `namespace ${query.namespace}`, holds: namespaces.has(query.namespace),
+    parts.push(partOf(["spec", "namespaceSelector", "names"], {
+      wants: `namespace ${anyOf([...namespaces])}`,
+      carries: `namespace ${query.namespace}`,
+      holds: namespaces.has(query.namespace),
     }));
   }
   if (namespaceLabels !== null) {
-    const absent = inventory.hasNamespace(query.namespace) ? "" : " (the Namespace is not known)";
-    parts.push(...labelParts(["spec", "namespaceSelector", "labelSelector"], namespaceLabels, { labels: inventory.namespaceLabels(query.namespace), absent }));
+    const labels = inventory.namespaces.labelsOf(query.namespace);
+    const note = inventory.namespaces.has(query.namespace) ? "" : " (unknown Namespace)";
+    parts.push(...labelParts(["spec", "namespaceSelector", "labelSelector"], namespaceLabels, { labels, note }));
   }
   if (types !== null) {
-    parts.push(part(["spec", "resourceTypeSelector"], {
-      wants: either(types.map(entryText)), carries: typeText(type), holds: types.some((entry) => entryHolds(entry, type)),
+    parts.push(partOf(["spec", "resourceTypeSelector"], {
+      wants: anyOf(types.map(entryText)),
+      carries: typeText(type),
+      holds: types.some((entry) => entryMatches(entry, type)),
     }));
   }
-  if (resourceLabels !== null) parts.push(...labelParts(["spec", "resourceLabelSelector"], resourceLabels, { labels: query.labels, absent: "" }));
+  if (resourceLabels !== null) {
+    parts.push(...labelParts(["spec", "resourceLabelSelector"], resourceLabels, { labels: query.labels, note: "" }));
+  }
   return parts;
 }
 
-interface Carried {
+interface ActualLabels {
   readonly labels: Labels;
-  /** Said where a label is not there, for why that may be. */
-  readonly absent: string;
+  /** Appended to a missing label. */
+  readonly note: string;
 }
 
-/** A part for each label, since each of them can be the one that decides. */
-function labelParts(path: FieldPath, { matchLabels, matchExpressions }: LabelSelector, { labels, absent }: Carried): PartExplanation[] {
-  const carried = (key: string): string => {
+/** Returns one part for each label and expression. */
+function labelParts(
+  path: FieldPath, { matchLabels, matchExpressions }: LabelSelector, { labels, note }: ActualLabels,
+): PartExplanation[] {
+  const actual = (key: string): string => {
     const value = labels.get(key);
-    return value === undefined ? `no label ${key}${absent}` : `${key}=${value}`;
+    return value === undefined ? `no label ${key}${note}` : `${key}=${value}`;
   };
   return [
-    ...matchLabels.map(([key, value]) => part([...path, "matchLabels", { key }], {
-      wants: `${key}=${value}`, carries: carried(key), holds: labels.get(key) === value,
+    ...matchLabels.map(([key, value]) => partOf([...path, "matchLabels", { key }], {
+      wants: `${key}=${value}`, carries: actual(key), holds: labels.get(key) === value,
     })),
-    ...matchExpressions.map((requirement, i) => part([...path, "matchExpressions", i], {
-      wants: requirementText(requirement), carries: carried(requirement.key), holds: labelsSatisfy(labels, { matchLabels: [], matchExpressions: [requirement] }),
+    ...matchExpressions.map((requirement, i) => partOf([...path, "matchExpressions", i], {
+      wants: requirementText(requirement),
+      carries: actual(requirement.key),
+      holds: satisfies(labels, { matchLabels: [], matchExpressions: [requirement] }),
     })),
   ];
 }
 
-/** As `kubectl get -l` writes it. */
+/** Formats a requirement as `kubectl get -l` accepts it. */
 function requirementText({ key, operator, values }: LabelRequirement): string {
   if (operator === "Exists") return key;
   if (operator === "DoesNotExist") return `!${key}`;
@@ -125,15 +142,15 @@ function typeText({ group, version, kind }: TypeEntry): string {
   return `${kind}.${version}.${group}`;
 }
 
-/** A selector may name a hundred of them, which nobody reads. */
-const NAMED = 10;
+const MAX_ALTERNATIVES = 10;
 
-function either(texts: readonly string[]): string {
-  const named = texts.length > NAMED ? [...texts.slice(0, NAMED), `${texts.length - NAMED} others`] : texts;
-  return named.join(" or ");
+function anyOf(texts: readonly string[]): string {
+  const more = texts.length - MAX_ALTERNATIVES;
+  const shown = more > 0 ? [...texts.slice(0, MAX_ALTERNATIVES), `${more} others`] : texts;
+  return shown.join(" or ");
 }
 
-/** Names and labels are texts that users write. */
-function part(path: FieldPath, { wants, carries, holds }: Omit<PartExplanation, "path">): PartExplanation {
+/** Escapes names and labels, which users write. */
+function partOf(path: FieldPath, { wants, carries, holds }: Omit<PartExplanation, "path">): PartExplanation {
   return { path: formatFieldPath(path), wants: printable(wants), carries: printable(carries), holds };
 }

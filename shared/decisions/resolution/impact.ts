@@ -5,30 +5,33 @@ import { compareText } from "../kubernetes/text.ts";
 import { type Resolution, resolve } from "./resolve.ts";
 
 /**
- * What happens to a resource, the gravest first: it comes into a conflict or a refusal, falls to the controller's own role, moves to
- * another account, role or region, is selected where it was not or by another selector with the same role, comes, or goes.
+ * How a resource changes, most disruptive first: new conflict, new refusal, falls back to the controller's own role,
+ * other account, other role, other region, newly selected, other selector with the same role, resource added, resource
+ * removed.
  */
-export const CHANGES = ["conflict", "refused", "default", "account", "role", "region", "selected", "selector", "added", "removed"] as const;
+export const CHANGES = [
+  "conflict", "refused", "default", "account", "role", "region", "selected", "selector", "added", "removed",
+] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** A resource whose resolution differs, or that is in one of the two inventories alone. */
+/** A resource whose resolution differs between two inventories, or that only one of them has. */
 export interface Impact {
   readonly resource: ACKResource;
   readonly change: Change;
-  /** Null where the resource is not. */
+  /** Null if the first inventory does not have the resource. */
   readonly before: Resolution | null;
+  /** Null if the second inventory does not have the resource. */
   readonly after: Resolution | null;
 }
 
-/** Every resource of either inventory, compared one by one. */
 export interface ImpactComparison {
-  /** Sorted by the gravity of the change, then by namespace, kind, name and group. */
+  /** Sorted by change, then by namespace, kind, name and group. */
   readonly impacts: readonly Impact[];
-  /** How many resources there are in either, those that do not change included. */
+  /** The number of compared resources, unchanged ones included. */
   readonly resources: number;
 }
 
-/** Compares what each resource resolves to in one inventory and in another. It takes time in proportion to the resources. */
+/** Compares the resolution of each resource in two inventories. Takes time in proportion to the number of resources. */
 export function compareInventories(before: Inventory, after: Inventory, settings: DecisionSettings): ImpactComparison {
   const impacts: Impact[] = [];
   let resources = 0;
@@ -38,12 +41,14 @@ export function compareInventories(before: Inventory, after: Inventory, settings
   };
   for (const resource of before.resources.all()) {
     const later = after.resources.get(resource);
-    add(impactOn(later ?? resource, resolve(before, resource, settings), later === null ? null : resolve(after, later, settings)));
+    const resolution = later === null ? null : resolve(after, later, settings);
+    add(impactOn(later ?? resource, resolve(before, resource, settings), resolution));
   }
   for (const resource of after.resources.all()) {
-    if (before.resources.get(resource) === null) add({ resource, change: "added", before: null, after: resolve(after, resource, settings) });
+    if (before.resources.get(resource) !== null) continue;
+    add({ resource, change: "added", before: null, after: resolve(after, resource, settings) });
   }
-  return { impacts: impacts.toSorted(byGravity), resources };
+  return { impacts: impacts.toSorted(compareImpacts), resources };
 }
 
 function impactOn(resource: ACKResource, before: Resolution, after: Resolution | null): Impact | null {
@@ -55,32 +60,32 @@ function changeOf({ status }: ACKResource, before: Resolution, after: Resolution
   if (after.outcome !== before.outcome && after.outcome !== "selected") return after.outcome;
   // A resource that exists is in the account that ACK recorded, whatever it resolves to.
   const account = status.ownerAccountID ?? before.accountID;
-  const moves = before.accountID !== after.accountID && account !== null && after.accountID !== null && account !== after.accountID;
-  if (moves) return "account";
+  const hasMoved = before.accountID !== after.accountID && account !== null;
+  if (hasMoved && after.accountID !== null && account !== after.accountID) return "account";
   if (after.outcome !== before.outcome) return "selected";
-  return withinOutcome(before, after);
+  return changeWithinOutcome(before, after);
 }
 
-function withinOutcome(before: Resolution, after: Resolution): Change | null {
+function changeWithinOutcome(before: Resolution, after: Resolution): Change | null {
   if (before.roleARN !== after.roleARN) return "role";
   if (before.region?.value !== after.region?.value) return "region";
-  return reasonOf(before) === reasonOf(after) ? null : "selector";
+  return causeOf(before) === causeOf(after) ? null : "selector";
 }
 
-function reasonOf({ selectors, via, code }: Resolution): string {
+function causeOf({ selectors, via, code }: Resolution): string {
   return JSON.stringify([selectors.map(({ name }) => name), via, code]);
 }
 
-/** The changes that stop a resource, or put it where nobody may have meant it to be. */
-export const GRAVE: ReadonlySet<Change> = new Set(["conflict", "refused", "default", "account"]);
+/** The changes after which a resource is no longer reconciled, or is reconciled in another account. */
+export const DISRUPTIVE: ReadonlySet<Change> = new Set(["conflict", "refused", "default", "account"]);
 
-/** Whether somebody has to look before it is done: the resource stops, falls to the controller's own role, or moves to another account. */
-export function isGrave({ change, after }: Impact): boolean {
-  const stopped = after?.outcome === "conflict" || after?.outcome === "refused";
-  return GRAVE.has(change) || (change === "added" && stopped);
+/** Whether the change is disruptive, or adds a resource that controllers will not reconcile. */
+export function isDisruptive({ change, after }: Impact): boolean {
+  const isStopped = after?.outcome === "conflict" || after?.outcome === "refused";
+  return DISRUPTIVE.has(change) || (change === "added" && isStopped);
 }
 
-function byGravity(a: Impact, b: Impact): number {
+function compareImpacts(a: Impact, b: Impact): number {
   return CHANGES.indexOf(a.change) - CHANGES.indexOf(b.change)
     || compareText(a.resource.namespace, b.resource.namespace)
     || compareText(a.resource.kind, b.resource.kind)
@@ -88,9 +93,11 @@ function byGravity(a: Impact, b: Impact): number {
     || compareText(a.resource.group, b.resource.group);
 }
 
-/** How many resources change in which way, those in which none does included. */
+/** Returns the number of resources for each change, zeros included. */
 export function countsOf(impacts: readonly Impact[]): Record<Change, number> {
-  const counts = { conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, selector: 0, added: 0, removed: 0 };
+  const counts = {
+    conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, selector: 0, added: 0, removed: 0,
+  };
   for (const { change } of impacts) counts[change]++;
   return counts;
 }

@@ -1,30 +1,35 @@
 import { DEFAULT_REGION_ANNOTATION, REGION_ANNOTATION } from "../annotation-keys.ts";
-import { carmAnnotations } from "../carm/annotations.ts";
+import { carmAnnotations } from "../carm/maps.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 
-/** A region and who decided it. */
+/** A region and its source. */
 export interface Region {
   readonly value: string;
   readonly from: "status" | "resource" | "namespace" | "controller";
 }
 
-/** The region that a resource is managed in: that of its status once it exists, else the wanted one. */
+/** Returns the region of a resource: that of its status if it exists in AWS, otherwise the desired region. */
 export function regionOf(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
-  return region(query.status.region, "status") ?? wantedRegion(inventory, query, settings);
+  return region(query.status.region, "status") ?? desiredRegion(inventory, query, settings);
 }
 
-/** The first that says one: the resource's annotation, its namespace's, the controller's flag. */
-export function wantedRegion(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
+/**
+ * Returns the region that is configured. Precedence: annotation of the resource, annotation of the namespace,
+ * controller flag.
+ */
+export function desiredRegion(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
   return region(query.annotations.get(REGION_ANNOTATION), "resource")
     ?? region(namespaceAnnotations(inventory, query.namespace, settings).get(DEFAULT_REGION_ANNOTATION), "namespace")
     ?? region(settings.region, "controller");
 }
 
-/** What controllers read of a namespace's annotations: with CARM nothing on those that it ignores. */
-function namespaceAnnotations(inventory: Inventory, namespace: string, { mode }: DecisionSettings): ReadonlyMap<string, string> {
-  const annotations = inventory.namespaceAnnotations(namespace);
+/** Returns the annotations of a namespace that controllers read. With CARM they ignore some namespaces. */
+function namespaceAnnotations(
+  inventory: Inventory, namespace: string, { mode }: DecisionSettings,
+): ReadonlyMap<string, string> {
+  const annotations = inventory.namespaces.annotationsOf(namespace);
   return mode === "carm" ? carmAnnotations(namespace, annotations) : annotations;
 }
 

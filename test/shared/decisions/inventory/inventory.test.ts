@@ -10,18 +10,18 @@ function inventoryOf(...objects: Parameters<typeof put>[0][]): Inventory {
   return inventory;
 }
 
-const selecting = (inventory: Inventory, namespace: string): string[] => inventory.selectorsOfNamespace(namespace).map(({ name }) => name).toSorted();
+const selecting = (inventory: Inventory, namespace: string): string[] => inventory.selectors.inNamespace(namespace).map(({ name }) => name).toSorted();
 
 test("selectors, namespaces and kinds are taken, anything else changes nothing", (t) => {
   const inventory = inventoryOf(bucketObject(), { kind: "Namespace" }, {}, selectorObject("a", { arn: ROLE }), namespaceObject("n"));
   inventory.apply([removal("apps", "Deployment", "a"), removal("services.k8s.aws", "FieldExport", "a"), removal("example.com", "IAMRoleSelector", "a"), removal("example.com", "Namespace", "n")]);
-  t.same([[...inventory.selectors.keys()], inventory.hasNamespace("n"), inventory.hasNamespace("team-a")], [["a"], true, false]);
+  t.same([[...inventory.selectors.keys()], inventory.namespaces.has("n"), inventory.namespaces.has("team-a")], [["a"], true, false]);
   t.end();
 });
 
 test("a selector moves between taking part, malformed and gone", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE }));
-  const where = (): unknown => [[...inventory.selectors.keys()], [...inventory.malformed.keys()], [...inventory.faulty.keys()]];
+  const where = (): unknown => [[...inventory.selectors.keys()], [...inventory.selectors.malformed.keys()], [...inventory.selectors.faulty.keys()]];
   t.same(where(), [["a"], [], []]);
   inventory.apply([put(selectorObject("a", { arn: "" }))]);
   t.same(where(), [[], ["a"], ["a"]]);
@@ -35,14 +35,14 @@ test("a selector moves between taking part, malformed and gone", (t) => {
 
 test("a namespace's labels and annotations are those of its last state; an unknown one carries its name", (t) => {
   const inventory = inventoryOf(namespaceObject("n", { a: "b" }, { c: "d" }));
-  t.same(inventory.namespaceLabels("n"), new Map([["a", "b"], ["kubernetes.io/metadata.name", "n"]]));
-  t.same(inventory.namespaceAnnotations("n"), new Map([["c", "d"]]));
+  t.same(inventory.namespaces.labelsOf("n"), new Map([["a", "b"], ["kubernetes.io/metadata.name", "n"]]));
+  t.same(inventory.namespaces.annotationsOf("n"), new Map([["c", "d"]]));
   inventory.apply([put(namespaceObject("n"))]);
-  t.same([inventory.namespaceLabels("n").size, inventory.namespaceAnnotations("n").size], [1, 0]);
+  t.same([inventory.namespaces.labelsOf("n").size, inventory.namespaces.annotationsOf("n").size], [1, 0]);
   inventory.apply([removal("", "Namespace", "n"), removal("", "Namespace", "n")]);
-  t.equal(inventory.hasNamespace("n"), false);
-  t.same(inventory.namespaceLabels("n"), new Map([["kubernetes.io/metadata.name", "n"]]));
-  t.equal(inventory.namespaceAnnotations("n").size, 0);
+  t.equal(inventory.namespaces.has("n"), false);
+  t.same(inventory.namespaces.labelsOf("n"), new Map([["kubernetes.io/metadata.name", "n"]]));
+  t.equal(inventory.namespaces.annotationsOf("n").size, 0);
   t.end();
 });
 
@@ -72,23 +72,23 @@ test("under extended a selector with expressions alone is found everywhere that 
 
 test("whether namespace labels are read at all is known", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }));
-  t.equal(inventory.readsNamespaceLabels, false);
+  t.equal(inventory.selectors.readsNamespaceLabels, false);
   inventory.apply([put(selectorObject("b", byLabel({ a: "b" }))), put(selectorObject("c", byLabel({ "": "b" })))]);
-  t.equal(inventory.readsNamespaceLabels, true);
+  t.equal(inventory.selectors.readsNamespaceLabels, true);
   inventory.apply([put(selectorObject("b", { arn: ROLE }))]);
-  t.equal(inventory.readsNamespaceLabels, false, "a malformed one reads nothing");
+  t.equal(inventory.selectors.readsNamespaceLabels, false, "a malformed one reads nothing");
   t.end();
 });
 
 test("a kind's versions are those of its CustomResourceDefinition's last state", (t) => {
   const group = "s3.services.k8s.aws";
   const inventory = inventoryOf(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }, { name: "v2", served: true, storage: true }, { name: "v0", served: false, storage: false }]));
-  t.same(inventory.kindVersions(group, "Bucket"), { storage: "v2", served: ["v1", "v2"] });
-  t.equal(inventory.kindVersions(group, "Object"), null);
+  t.same(inventory.kinds.versions(group, "Bucket"), { storage: "v2", served: ["v1", "v2"] });
+  t.equal(inventory.kinds.versions(group, "Object"), null);
   inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }]))]);
-  t.equal(inventory.kindVersions(group, "Bucket"), null);
+  t.equal(inventory.kinds.versions(group, "Bucket"), null);
   inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: true }])), removal("apiextensions.k8s.io", "CustomResourceDefinition", `buckets.${group}`)]);
-  t.equal(inventory.kindVersions(group, "Bucket"), null);
+  t.equal(inventory.kinds.versions(group, "Bucket"), null);
   for (const spec of [undefined, { versions: {} }, { versions: [null, { storage: true }] }]) {
     t.doesNotThrow(() => inventory.apply([put({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "x" }, spec })]));
   }
@@ -99,7 +99,7 @@ test("a kind's versions are those of its CustomResourceDefinition's last state",
 test("the selectors of a role are found by it, as they are now", (t) => {
   const other = `${ROLE}-2`;
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }), selectorObject("b", { arn: ROLE }));
-  const named = (arn: string): string[] => [...inventory.selectorsOfRole(arn)].map(({ name }) => name).toSorted();
+  const named = (arn: string): string[] => [...inventory.selectors.ofRole(arn)].map(({ name }) => name).toSorted();
   t.same([named(ROLE), named(other)], [["a", "b"], []]);
   inventory.apply([put(selectorObject("a", { arn: other })), put(selectorObject("b", { arn: "not-an-arn" }))]);
   t.same([named(ROLE), named(other), named("not-an-arn")], [[], ["a"], []], "a malformed one grants none");
@@ -111,9 +111,9 @@ test("the selectors of a role are found by it, as they are now", (t) => {
 test("the namespaces that ask for CARM are known, as they are now", (t) => {
   const owner = { "services.k8s.aws/owner-account-id": "111122223333" };
   const inventory = inventoryOf(namespaceObject("a", {}, owner), namespaceObject("b", {}, { "services.k8s.aws/team-id": "x" }), namespaceObject("c"), namespaceObject("kube-system", {}, owner));
-  t.same([...inventory.namespacesOfCARM], ["a", "b"]);
-  t.same([...inventory.namespaceNames], ["a", "b", "c", "kube-system"]);
+  t.same([...inventory.namespaces.usingCARM], ["a", "b"]);
+  t.same([...inventory.namespaces.names], ["a", "b", "c", "kube-system"]);
   inventory.apply([put(namespaceObject("a")), removal("", "Namespace", "b")]);
-  t.same([...inventory.namespacesOfCARM], []);
+  t.same([...inventory.namespaces.usingCARM], []);
   t.end();
 });

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { Interned } from "../../../../shared/decisions/inventory/resources.ts";
+import { InternPool } from "../../../../shared/decisions/inventory/resources.ts";
 
 test("equal maps are one, others are not", (t) => {
-  const interned = new Interned();
+  const interned = new InternPool();
   const first = interned.map(new Map([["a", "1"], ["b", "2"]]));
   t.same([...first], [["a", "1"], ["b", "2"]]);
   t.equal(interned.map(new Map([["a", "1"], ["b", "2"]])), first);
@@ -13,10 +13,10 @@ test("equal maps are one, others are not", (t) => {
 });
 
 test("what is known is forgotten when it is too much, and is still right", (t) => {
-  const interned = new Interned();
+  const interned = new InternPool();
   const first = interned.map(new Map([["a", "1"]]));
-  for (let i = 0; i < 65_537; i++) interned.text(`text ${i}`);
-  t.equal(interned.text("text 0"), "text 0");
+  for (let i = 0; i < 65_537; i++) interned.string(`text ${i}`);
+  t.equal(interned.string("text 0"), "text 0");
   t.equal(interned.map(new Map([["a", "1"]])), first, "texts and maps are counted apart");
   for (let i = 0; i < 65_536; i++) interned.map(new Map([["n", String(i)]]));
   const again = interned.map(new Map([["a", "1"]]));

@@ -1,19 +1,24 @@
 import { test } from "tap";
+import { NamespaceStore } from "../../../../shared/decisions/inventory/namespaces.ts";
 import { SelectorIndex } from "../../../../shared/decisions/inventory/selector-index.ts";
 import { SetIndex } from "../../../../shared/decisions/inventory/set-index.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
-import { ROLE, selectorObject } from "../objects.ts";
+import { namespaceObject, ROLE, selectorObject } from "../objects.ts";
+
+const CONTEXT = { runtime: "extended", origin: "file" } as const;
 
 function selectorOf(name: string, spec: object): EffectiveSelector {
-  const { effective: selector } = decodeSelector(selectorObject(name, { arn: ROLE, ...spec }), { runtime: "extended", origin: "file" });
-  if (selector === null) throw new Error(`${name} is malformed`);
-  return selector;
+  const { effective } = decodeSelector(selectorObject(name, { arn: ROLE, ...spec }), CONTEXT);
+  if (effective === null) throw new Error(`${name} is malformed`);
+  return effective;
 }
 
-const byLabel = (name: string, matchLabels: object): EffectiveSelector => selectorOf(name, { namespaceSelector: { labelSelector: { matchLabels } } });
+const byLabel = (name: string, matchLabels: object): EffectiveSelector => (
+  selectorOf(name, { namespaceSelector: { labelSelector: { matchLabels } } })
+);
 
-test("a set index holds each value once, and keeps nothing of a key that lost its last", (t) => {
+test("a set index stores each value once and drops a key with its last value", (t) => {
   const index = new SetIndex<string>();
   index.add("k", "a");
   index.add("k", "a");
@@ -24,47 +29,53 @@ test("a set index holds each value once, and keeps nothing of a key that lost it
   index.delete("k", "a");
   index.delete("k", "b");
   t.same([...index.get("k"), ...index.get("other")], []);
-  t.equal(index.get("k"), index.get("other"), "both are the one empty set");
+  t.equal(index.get("k"), index.get("other"), "missing keys share one empty set");
   t.end();
 });
 
-test("a selector that names its groups is found by each, one that leaves a group open by all of them, once", (t) => {
-  const index = new SelectorIndex();
+test("finds a selector by each group that it names, and once by every group if one entry names none", (t) => {
+  const index = new SelectorIndex(new NamespaceStore(CONTEXT));
   const two = selectorOf("two", { resourceTypeSelector: [{ group: "a" }, { group: "b" }] });
   const open = selectorOf("open", { resourceTypeSelector: [{ group: "a" }, { kind: "K" }] });
   const any = selectorOf("any", {});
   for (const selector of [two, open, any]) index.add(selector);
-  const found = (group: string): string[] => index.everywhere(group).flatMap((set) => [...set]).map(({ name }) => name).toSorted();
+  const found = (group: string): string[] => (
+    index.clusterWide(group).flatMap((set) => [...set]).map(({ name }) => name).toSorted()
+  );
   t.same([found("a"), found("b"), found("c")], [["any", "open", "two"], ["any", "open", "two"], ["any", "open"]]);
   for (const selector of [two, open, any]) index.delete(selector);
   t.same(found("a"), []);
   t.end();
 });
 
-test("the answer for a known namespace is kept, and the very same until a change that could touch it", (t) => {
-  const index = new SelectorIndex();
+test("caches the selectors of a stored namespace until a change affects them", (t) => {
+  const namespaces = new NamespaceStore(CONTEXT);
+  const index = new SelectorIndex(namespaces);
   const labels = new Map([["team", "x"]]);
-  index.addNamespace("n", labels);
+  namespaces.put(namespaceObject("n", { team: "x" }), "n");
   const selector = byLabel("a", { team: "x" });
   index.add(selector);
   const first = index.inNamespace("n", labels, true);
   t.same(first, [selector]);
   index.add(byLabel("other", { team: "y" }));
   index.add(selectorOf("named", { namespaceSelector: { names: ["m"] } }));
-  t.equal(index.inNamespace("n", labels, true), first, "others' changes leave it");
+  t.equal(index.inNamespace("n", labels, true), first, "selectors of other namespaces do not evict it");
   index.delete(byLabel("never-added", { team: "x" }));
-  t.equal(index.inNamespace("n", labels, true), first, "so does the removal of one that is not there");
+  t.equal(index.inNamespace("n", labels, true), first, "the removal of an unknown selector does not evict it");
   index.delete(selector);
   t.same(index.inNamespace("n", labels, true), []);
-  t.not(index.inNamespace("unknown", labels, false), index.inNamespace("unknown", labels, false), "that of an unknown one is not kept");
+  const unknown = (): readonly EffectiveSelector[] => index.inNamespace("unknown", labels, false);
+  t.not(unknown(), unknown(), "the result for an unknown namespace is not cached");
   t.end();
 });
 
-test("of its labels a selector is found by any, whichever came first", (t) => {
-  const index = new SelectorIndex();
+test("finds a selector with several labels whatever the order in which selectors are added", (t) => {
+  const index = new SelectorIndex(new NamespaceStore(CONTEXT));
   const all = ["x", "y", "z"].map((team) => byLabel(team, { env: "prod", team }));
   for (const selector of all) index.add(selector);
-  const find = (team: string): string[] => index.inNamespace(team, new Map([["env", "prod"], ["team", team]]), false).map(({ name }) => name);
+  const find = (team: string): string[] => (
+    index.inNamespace(team, new Map([["env", "prod"], ["team", team]]), false).map(({ name }) => name)
+  );
   t.same(["x", "y", "z", "other"].map(find), [["x"], ["y"], ["z"], []]);
   for (const selector of all.slice(0, 2)) index.delete(selector);
   t.same(["x", "y", "z"].map(find), [[], [], ["z"]]);

@@ -1,0 +1,128 @@
+import type { Origin, Runtime } from "../context.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import type { Labels } from "../kubernetes/label-selector.ts";
+import { type DecodedSelector, decodeSelector, isGrantable } from "../selectors/decode.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
+import type { NamespaceStore } from "./namespaces.ts";
+import { SelectorIndex } from "./selector-index.ts";
+import { SetIndex } from "./set-index.ts";
+
+interface SelectorContext {
+  readonly runtime: Runtime;
+  readonly origin: Origin;
+}
+
+/**
+ * The IAMRoleSelectors of an inventory, decoded once and indexed by name, role and namespace. `get`, `has`, `keys`,
+ * `values` and `size` cover the effective selectors only.
+ */
+export class SelectorStore {
+  readonly #context: SelectorContext;
+  readonly #namespaces: NamespaceStore;
+  readonly #index: SelectorIndex;
+  readonly #effective = new Map<string, EffectiveSelector>();
+  readonly #malformed = new Map<string, DecodedSelector>();
+  readonly #faulty = new Map<string, DecodedSelector>();
+  readonly #byRole = new SetIndex<EffectiveSelector>();
+  readonly #faultyByRole = new SetIndex<DecodedSelector>();
+  #withNamespaceLabels = 0;
+
+  constructor(context: SelectorContext, namespaces: NamespaceStore) {
+    this.#context = context;
+    this.#namespaces = namespaces;
+    this.#index = new SelectorIndex(namespaces);
+  }
+
+  put(object: JsonObject, name: string): void {
+    this.remove(name);
+    const decoded = decodeSelector(object, this.#context);
+    if (!isGrantable(decoded.faults)) {
+      this.#faulty.set(name, decoded);
+      this.#faultyByRole.add(decoded.roleARN, decoded);
+    }
+    if (decoded.effective === null) {
+      this.#malformed.set(name, decoded);
+      return;
+    }
+    this.#effective.set(name, decoded.effective);
+    this.#index.add(decoded.effective);
+    this.#byRole.add(decoded.effective.roleARN, decoded.effective);
+    if (decoded.effective.namespaceLabels !== null) this.#withNamespaceLabels++;
+  }
+
+  remove(name: string): void {
+    this.#malformed.delete(name);
+    const faulty = this.#faulty.get(name);
+    if (faulty !== undefined) this.#faultyByRole.delete(faulty.roleARN, faulty);
+    this.#faulty.delete(name);
+    const selector = this.#effective.get(name);
+    if (selector === undefined) return;
+    this.#effective.delete(name);
+    this.#index.delete(selector);
+    this.#byRole.delete(selector.roleARN, selector);
+    if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
+  }
+
+  /** Evicts the cached result for a namespace that was stored or removed. */
+  evictNamespace(name: string): void {
+    this.#index.evict(name);
+  }
+
+  get size(): number {
+    return this.#effective.size;
+  }
+
+  get(name: string): EffectiveSelector | undefined {
+    return this.#effective.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#effective.has(name);
+  }
+
+  keys(): MapIterator<string> {
+    return this.#effective.keys();
+  }
+
+  values(): MapIterator<EffectiveSelector> {
+    return this.#effective.values();
+  }
+
+  /** The malformed selectors, which controllers ignore, by name. */
+  get malformed(): ReadonlyMap<string, DecodedSelector> {
+    return this.#malformed;
+  }
+
+  /** The selectors with a fault that a check denies, by name. Under runtime `ack` some of them are still effective. */
+  get faulty(): ReadonlyMap<string, DecodedSelector> {
+    return this.#faulty;
+  }
+
+  /** Whether any effective selector reads the labels of namespaces. */
+  get readsNamespaceLabels(): boolean {
+    return this.#withNamespaceLabels > 0;
+  }
+
+  /** Returns the effective selectors with the role. */
+  ofRole(roleARN: string): ReadonlySet<EffectiveSelector> {
+    return this.#byRole.get(roleARN);
+  }
+
+  /** Returns the faulty selectors with the role, malformed ones included. */
+  faultyOfRole(roleARN: string): ReadonlySet<DecodedSelector> {
+    return this.#faultyByRole.get(roleARN);
+  }
+
+  /**
+   * Returns the selectors that restrict namespaces and select this one. `labels` replace the labels of the namespace.
+   */
+  inNamespace(name: string, labels?: Labels): readonly EffectiveSelector[] {
+    const isStored = labels === undefined && this.#namespaces.has(name);
+    return this.#index.inNamespace(name, labels ?? this.#namespaces.labelsOf(name), isStored);
+  }
+
+  /** Returns the selectors that do not restrict namespaces and may select a kind of `group`. */
+  clusterWide(group: string): readonly ReadonlySet<EffectiveSelector>[] {
+    return this.#index.clusterWide(group);
+  }
+}
