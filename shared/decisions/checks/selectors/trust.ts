@@ -53,7 +53,7 @@ function tenantLabelMessage(key: string): string {
  * The sidecar runs this check (sidecar/assume-role-probe.ts), so that no admission review waits for AWS. This entry
  * provides its severity and its documentation.
  */
-export const IRS_27: QuickCheck<SelectorChange> = {
+export const IRS_27 = {
   id: "IRS-27",
   severity: "off",
   waivable: false,
@@ -65,4 +65,4 @@ export const IRS_27: QuickCheck<SelectorChange> = {
     + "spec: {arn: 'arn:aws:iam::111122223333:role/not-assumable'}",
   requires: ["STS"],
   find: () => [],
-};
+} satisfies QuickCheck<SelectorChange>;

@@ -28,8 +28,8 @@ test("IRS-34: denies the deletion of the CRD of IAMRoleSelectors while they sele
   t.same(deletionFindings(SELECTORS, known), [
     "deny IRS-34 1 IAMRoleSelector would be deleted with the CustomResourceDefinition, and the controller's own role "
       + "and "
-      + `account would apply to 2 resources: Bucket team-a/b1 in account ${FIRST} and Bucket team-a/b2 in account `
-      + `${FIRST}`,
+      + "account would apply to 2 resources: "
+      + `Bucket team-a/b1 in account ${FIRST} and Bucket team-a/b2 in account ${FIRST}`,
   ]);
   const many = [TEAM_A, selectorObject("malformed", {}), ...repeat(130, newBucket)];
   t.match(deletionFindings(SELECTORS, many), [
