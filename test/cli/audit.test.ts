@@ -39,7 +39,7 @@ const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annota
 Malformed selectors (not effective)
 -:22: deny IRS-02 IAMRoleSelector team-b spec.arn
     "arn:aws:iam:444455556666:role/team-b" is not an ARN: it has fewer than six parts separated by ':'
-    fix: use the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
+    fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
 
 Resources in conflict
 -:31: deny AUD-01 Queue team-a/q1 metadata.name

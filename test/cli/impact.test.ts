@@ -145,7 +145,7 @@ test("exits 1 with each new finding that the webhook would deny, and 0 if the st
     "The webhook would deny",
     "-:4: deny IRS-02 IAMRoleSelector new spec.arn",
     '    "not-an-arn" is not an ARN: it does not start with arn:',
-    "    fix: use the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
+    "    fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
     "",
   ].join("\n"));
   const again = await impact(t, selector("team-b", "arn:aws:iam:444455556666:role/team-b", "team-b"));

@@ -104,8 +104,8 @@ test("JSON contains the file, line and path of each finding, sorted, and exits 1
           code: "IRS-03",
           severity: "deny",
           message:
-            '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: it names "user/jane", not role/NAME',
-          fix: "use the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
+            '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", not role/NAME',
+          fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
           waivable: false,
           waived: false,
         },
@@ -119,7 +119,7 @@ test("JSON contains the file, line and path of each finding, sorted, and exits 1
           code: "IRS-09",
           severity: "deny",
           message:
-            "\"Team-A\" is not a valid namespace name: a namespace name consists of lower-case letters, digits and '-', starting and ending with a letter or digit",
+            "\"Team-A\" is not a valid namespace name: a namespace name must consist of lower-case letters, digits and '-', and start and end with a letter or digit",
           fix: "use the exact name of a namespace, or select namespaces by label with labelSelector",
           waivable: false,
           waived: false,

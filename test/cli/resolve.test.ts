@@ -92,7 +92,7 @@ test("ignores a malformed selector, reports it on stderr and exits 1", async (t)
     stderr,
     [
       "IAMRoleSelector team-a is malformed, so controllers ignore it:",
-      '  IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. Use the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
+      '  IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. Write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
       "",
     ].join("\n"),
   );
