@@ -1,23 +1,25 @@
 import { homedir } from "node:os";
 import path from "node:path";
 
-/** What the tests under test/real read from the process environment: the one place that does. */
+/** The environment variables of the tests in test/real. */
 export interface RealEnvironment {
-  /** `CI=true`: what a test needs is built or the test fails, and nothing is skipped. */
+  /** `CI=true`: missing programs are built, and no test is skipped. */
   readonly ci: boolean;
-  /** `KUBEBUILDER_ASSETS`: a folder with kube-apiserver, etcd and kubectl, as controller-runtime's envtest takes it. */
+  /** `KUBEBUILDER_ASSETS`: a folder with kube-apiserver, etcd and kubectl, as in controller-runtime's envtest. */
   readonly kubebuilderAssets: string | undefined;
-  /** Where builds are kept between runs and checkouts: `$XDG_CACHE_HOME` (absolute, by the XDG specification), else `~/.cache`. */
+  /** The cache of builds, in `$XDG_CACHE_HOME` (if absolute, per the XDG specification) or `~/.cache`. */
   readonly cacheFolder: string;
 }
 
-/** Reads the environment afresh; an empty variable counts as an unset one. */
+/** Reads the environment. An empty variable counts as unset. */
 export function readEnvironment(): RealEnvironment {
   const cacheHome = process.env["XDG_CACHE_HOME"] ?? "";
   const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
   return {
     ci: process.env["CI"] === "true",
     kubebuilderAssets: assets === "" ? undefined : path.resolve(assets),
-    cacheFolder: path.join(path.isAbsolute(cacheHome) ? cacheHome : path.join(homedir(), ".cache"), "ack-role-resolver"),
+    cacheFolder: path.join(
+      path.isAbsolute(cacheHome) ? cacheHome : path.join(homedir(), ".cache"), "ack-role-resolver",
+    ),
   };
 }

@@ -5,30 +5,32 @@ export interface ApiRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent as JSON when given. */
+  /** Sent as JSON; undefined for no body. */
   readonly body: unknown;
-  /** PEM of the certificates that the server is believed by. */
+  /** PEM certificates of the trusted CAs. */
   readonly ca: string;
 }
 
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed when the server says that it is JSON, else the text. */
+  /** Parsed if the content type is JSON, else the text. */
   readonly body: unknown;
 }
 
 const LIMIT_MS = 20_000;
 
-/** One request on a connection of its own, so that a restarted server is never reached through a dead one. */
+/** Sends one request on a new connection, because an old one can be broken by a restart of the server. */
 export async function apiRequest({ url, method, headers, body, ca }: ApiRequest): Promise<ApiResponse> {
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const type = sent === undefined ? {} : { "content-type": "application/json" };
   const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = request(url, { method, headers: { ...type, ...headers }, ca, agent: false, signal: AbortSignal.timeout(LIMIT_MS) });
+    const signal = AbortSignal.timeout(LIMIT_MS);
+    const outgoing = request(url, { method, headers: { ...type, ...headers }, ca, agent: false, signal });
     outgoing.once("error", reject).once("response", resolve).end(sent);
   });
   const text = (await incoming.setEncoding("utf8").toArray()).join("");
   const json = incoming.headers["content-type"]?.startsWith("application/json") === true;
-  return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: json ? (JSON.parse(text) as unknown) : text };
+  const parsed = json ? (JSON.parse(text) as unknown) : text;
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: parsed };
 }

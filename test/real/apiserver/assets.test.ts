@@ -15,45 +15,45 @@ function environment(folder: string, changes: Partial<RealEnvironment> = {}): Re
   return { ci: false, kubebuilderAssets: undefined, cacheFolder: path.join(folder, "cache"), ...changes };
 }
 
-async function mayNotBuild(): Promise<never> {
+async function mustNotBuild(): Promise<never> {
   throw new Error("built");
 }
 
-test("KUBEBUILDER_ASSETS is taken whole or refused", async (t) => {
+test("uses KUBEBUILDER_ASSETS if it has every program, and rejects it otherwise", async (t) => {
   const folder = t.testdir();
   const given = environment(folder, { kubebuilderAssets: path.join(folder, "bin"), ci: true });
   await fill(path.join(folder, "bin"));
-  t.same(await findAssets(given, mayNotBuild), {
+  t.same(await findAssets(given, mustNotBuild), {
     found: true,
     assets: Object.fromEntries(BINARIES.map((name) => [name, path.join(folder, "bin", name)])),
   });
   await chmod(path.join(folder, "bin", "etcd"), 0o644);
-  await t.rejects(findAssets(given, mayNotBuild), {
-    message: `${path.join(folder, "bin")} has no executable etcd: it must hold kube-apiserver, etcd, kubectl`,
+  await t.rejects(findAssets(given, mustNotBuild), {
+    message: `${path.join(folder, "bin")} has no executable etcd; it must contain kube-apiserver, etcd, kubectl`,
   });
 });
 
-test("without CI nothing is built, and the skip says how to have it", async (t) => {
-  t.same(await findAssets(environment(t.testdir()), mayNotBuild), {
+test("does not build without CI, and returns the fix", async (t) => {
+  t.same(await findAssets(environment(t.testdir()), mustNotBuild), {
     found: false,
     reason:
-      `no Kubernetes ${await moduleVersion()} API server here; ` +
-      "build one with `npm run setup:apiserver` (needs Go >= 1.25, once, about 5 minutes) or set KUBEBUILDER_ASSETS",
+      `no Kubernetes ${await moduleVersion()} API server is built; ` +
+      "build it with `npm run setup:apiserver` (needs Go >= 1.25 and about 5 minutes) or set KUBEBUILDER_ASSETS",
   });
 });
 
-test("with CI it is built once, then found", async (t) => {
+test("builds once with CI, and then finds the build", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   const built = await findAssets(ci, async (folder) => fill(folder));
   t.match(built, { found: true });
-  t.same(await findAssets(ci, mayNotBuild), built);
-  t.same(await findAssets({ ...ci, ci: false }, mayNotBuild), built, "and without CI too");
+  t.same(await findAssets(ci, mustNotBuild), built);
+  t.same(await findAssets({ ...ci, ci: false }, mustNotBuild), built, "also without CI");
   const [name, ...others] = await readdir(ci.cacheFolder);
   t.match(name, new RegExp(`^kubernetes-${await moduleVersion()}-[0-9a-f]{12}$`, "u"));
   t.same(others, []);
 });
 
-test("with CI a failing build fails, and nothing half-done is left", async (t) => {
+test("rejects if the build fails, and leaves no partial build", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   await t.rejects(
     findAssets(ci, async (folder) => {
@@ -64,13 +64,13 @@ test("with CI a failing build fails, and nothing half-done is left", async (t) =
   );
   await t.rejects(
     findAssets(ci, async (folder) => fill(folder, ["etcd"])),
-    { message: /has no executable kube-apiserver, kubectl: it must hold/u },
-    "nor does a build pass that made too little",
+    { message: /has no executable kube-apiserver, kubectl; it must contain/u },
+    "an incomplete build fails",
   );
   t.same(await readdir(ci.cacheFolder), []);
 });
 
-test("of two builds at once one is kept and both succeed", async (t) => {
+test("two concurrent builds both succeed, and one is used", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   const folders: string[] = [];
   const build = async (folder: string): Promise<void> => {

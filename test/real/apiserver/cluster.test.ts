@@ -16,17 +16,17 @@ const BUCKET = {
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
 
 onCluster("a real API server", async (t, cluster) => {
-  await t.test("is the release that the Go module requires", async (tt) => isTheRelease(tt, cluster));
-  await t.test("serves our CRDs", async (tt) => servesCRDs(tt, cluster));
-  await t.test("applies what kubectl sends as admin", async (tt) => appliesAsAdmin(tt, cluster));
-  await t.test("forbids jane until she is granted it", async (tt) => forbidsJane(tt, cluster));
-  await t.test("writes an audit event of each write before it answers", async (tt) => writesAudit(tt, cluster));
-  await t.test("keeps its objects over a restart on the same port", async (tt) => keepsObjects(tt, cluster));
-  await t.test("says why it did not start", async (tt) => saysWhy(tt));
-  await t.test("leaves no process and no folder when it is stopped", async (tt) => leavesNothing(tt, cluster));
+  await t.test("has the version that the Go module requires", async (tt) => hasVersion(tt, cluster));
+  await t.test("serves the CRDs of ACK", async (tt) => servesCRDs(tt, cluster));
+  await t.test("lets admin apply objects with kubectl", async (tt) => appliesAsAdmin(tt, cluster));
+  await t.test("forbids jane to list buckets until a role allows it", async (tt) => forbidsJane(tt, cluster));
+  await t.test("writes an audit event for each write before it responds", async (tt) => writesAudit(tt, cluster));
+  await t.test("has its objects after a restart on the same port", async (tt) => survivesRestart(tt, cluster));
+  await t.test("reports why it did not start", async (tt) => reportsStartError(tt));
+  await t.test("leaves no process and no folder after stop", async (tt) => cleansUp(tt, cluster));
 });
 
-async function isTheRelease(t: Test, cluster: Cluster): Promise<void> {
+async function hasVersion(t: Test, cluster: Cluster): Promise<void> {
   const expected = readEnvironment().kubebuilderAssets === undefined ? await moduleVersion() : /^v\d+\.\d+\.\d+/u;
   t.match(await cluster.request("GET", "/version"), { status: 200, body: { gitVersion: expected } });
   const { code, stdout, stderr } = await cluster.kubectl(["version", "-o", "json"]);
@@ -36,19 +36,29 @@ async function isTheRelease(t: Test, cluster: Cluster): Promise<void> {
 
 async function servesCRDs(t: Test, cluster: Cluster): Promise<void> {
   await cluster.installCRDs([...ACK_CRDS, ackCRD("ec2.services.k8s.aws", "VPC", "vpcs", ["v1beta1", "v1alpha1"])]);
-  t.match(await cluster.request("GET", "/apis/ec2.services.k8s.aws/v1beta1/vpcs"), { status: 200, body: { kind: "VPCList", items: [] } });
-  t.match(await cluster.request("GET", "/apis/ec2.services.k8s.aws/v1alpha1/vpcs"), { status: 200, body: { kind: "VPCList", items: [] } });
+  for (const version of ["v1beta1", "v1alpha1"]) {
+    t.match(await cluster.request("GET", `/apis/ec2.services.k8s.aws/${version}/vpcs`), {
+      status: 200, body: { kind: "VPCList", items: [] },
+    });
+  }
   t.match(await cluster.request("GET", "/apis/ec2.services.k8s.aws/v1/vpcs"), { status: 404 });
-  const misnamed = { ...ackCRD("s3.services.k8s.aws", "Bucket", "buckets"), metadata: { name: "bucket.s3.services.k8s.aws" } };
-  await t.rejects(cluster.installCRDs([misnamed]), { message: /metadata\.name: Invalid value: .* must be spec\.names\.plural\+"\."\+spec\.group/u });
+  const crd = ackCRD("s3.services.k8s.aws", "Bucket", "buckets");
+  const misnamed = { ...crd, metadata: { name: "bucket.s3.services.k8s.aws" } };
+  await t.rejects(cluster.installCRDs([misnamed]), {
+    message: /metadata\.name: Invalid value: .* must be spec\.names\.plural\+"\."\+spec\.group/u,
+  });
 }
 
 async function appliesAsAdmin(t: Test, cluster: Cluster): Promise<void> {
-  t.same(await cluster.kubectl(["create", "namespace", "team-a"]), { code: 0, stdout: "namespace/team-a created\n", stderr: "" });
-  const apply = async (object: object): Promise<unknown> => cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(object) });
+  t.same(await cluster.kubectl(["create", "namespace", "team-a"]), {
+    code: 0, stdout: "namespace/team-a created\n", stderr: "",
+  });
+  const apply = async (object: object): Promise<unknown> =>
+    cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(object) });
   t.same(await apply(BUCKET), { code: 0, stdout: "bucket.s3.services.k8s.aws/b1 created\n", stderr: "" });
   t.same(await apply(BUCKET), { code: 0, stdout: "bucket.s3.services.k8s.aws/b1 unchanged\n", stderr: "" });
-  t.match(await cluster.request("GET", `${BUCKETS}/b1`), { status: 200, body: { spec: BUCKET.spec } }, "the spec is kept whole");
+  const stored = await cluster.request("GET", `${BUCKETS}/b1`);
+  t.match(stored, { status: 200, body: { spec: BUCKET.spec } }, "the spec is complete");
   const status = { status: { ackResourceMetadata: { region: "eu-west-1" } } };
   const headers = { "content-type": "application/merge-patch+json" };
   t.match(await cluster.request("PATCH", `${BUCKETS}/b1/status`, status, { headers }), { status: 200, body: status });
@@ -60,13 +70,18 @@ async function forbidsJane(t: Test, cluster: Cluster): Promise<void> {
     code: 1,
     stdout: "",
     stderr:
-      'Error from server (Forbidden): buckets.s3.services.k8s.aws is forbidden: User "jane" cannot list resource "buckets" ' +
-      'in API group "s3.services.k8s.aws" in the namespace "team-a"\n',
+      'Error from server (Forbidden): buckets.s3.services.k8s.aws is forbidden: ' +
+      'User "jane" cannot list resource "buckets" in API group "s3.services.k8s.aws" in the namespace "team-a"\n',
   });
-  await cluster.kubectl(["create", "clusterrole", "bucket-reader", "--verb=list", "--resource=buckets.s3.services.k8s.aws"]);
-  await cluster.kubectl(["create", "rolebinding", "developers", "-n", "team-a", "--clusterrole=bucket-reader", "--group=developers"]);
-  t.same(await cluster.kubectl(list, { user: "jane" }), { code: 0, stdout: "bucket.s3.services.k8s.aws/b1\n", stderr: "" });
-  t.match(await cluster.request("GET", BUCKETS, undefined, { user: "controller" }), { status: 403 }, "the grant is to developers alone");
+  const role = ["bucket-reader", "--verb=list", "--resource=buckets.s3.services.k8s.aws"];
+  await cluster.kubectl(["create", "clusterrole", ...role]);
+  const binding = ["developers", "-n", "team-a", "--clusterrole=bucket-reader", "--group=developers"];
+  await cluster.kubectl(["create", "rolebinding", ...binding]);
+  t.same(await cluster.kubectl(list, { user: "jane" }), {
+    code: 0, stdout: "bucket.s3.services.k8s.aws/b1\n", stderr: "",
+  });
+  const other = await cluster.request("GET", BUCKETS, undefined, { user: "controller" });
+  t.match(other, { status: 403 }, "the role is bound to developers only");
 }
 
 async function writesAudit(t: Test, cluster: Cluster): Promise<void> {
@@ -89,11 +104,11 @@ async function auditEvents(cluster: Cluster): Promise<readonly unknown[]> {
   return lines.map((line): unknown => JSON.parse(line));
 }
 
-async function keepsObjects(t: Test, cluster: Cluster): Promise<void> {
+async function survivesRestart(t: Test, cluster: Cluster): Promise<void> {
   const before = await cluster.request("GET", `${BUCKETS}/b1`);
   const [etcd, apiserver] = cluster.pids;
   await cluster.stopApiserver("SIGKILL");
-  t.same(cluster.pids, [etcd], "etcd runs on");
+  t.same(cluster.pids, [etcd], "etcd is still running");
   await t.rejects(cluster.request("GET", "/readyz"), { code: "ECONNREFUSED" });
   await cluster.startApiserver();
   t.same((await cluster.request("GET", `${BUCKETS}/b1`)).body, before.body);
@@ -103,19 +118,21 @@ async function keepsObjects(t: Test, cluster: Cluster): Promise<void> {
   t.not(cluster.pids[1], apiserver);
 }
 
-async function saysWhy(t: Test): Promise<void> {
+async function reportsStartError(t: Test): Promise<void> {
   const found = await findAssets(readEnvironment());
   if (!found.found) {
     throw new Error(found.reason);
   }
-  await t.rejects(startCluster(found.assets, { apiserverFlags: ["--no-such-flag"] }), { message: /did not get ready.*unknown flag: --no-such-flag/su });
+  await t.rejects(startCluster(found.assets, { apiserverFlags: ["--no-such-flag"] }), {
+    message: /is not ready.*unknown flag: --no-such-flag/su,
+  });
 }
 
-async function leavesNothing(t: Test, cluster: Cluster): Promise<void> {
+async function cleansUp(t: Test, cluster: Cluster): Promise<void> {
   const { pids } = cluster;
   t.equal(pids.length, 2);
   for (const pid of pids) {
-    t.ok(process.kill(pid, 0), "it runs");
+    t.ok(process.kill(pid, 0), "the process is running");
   }
   await cluster.stop();
   for (const pid of pids) {

@@ -19,12 +19,12 @@ const CRD_LIMIT_MS = 15_000;
 const KUBECTL_LIMIT_MS = 20_000;
 
 export interface ClusterOptions {
-  /** More flags for kube-apiserver; of one given twice the last counts. */
+  /** Additional flags for kube-apiserver. The last value of a repeated flag is used. */
   readonly apiserverFlags?: readonly string[];
 }
 
 export interface KubectlOptions {
-  /** What kubectl reads on stdin, as with `-f -`. */
+  /** The standard input of kubectl, for `-f -`. */
   readonly input?: string;
   /** Default: admin. */
   readonly user?: Identity;
@@ -33,11 +33,11 @@ export interface KubectlOptions {
 export interface RequestOptions {
   /** Default: admin. */
   readonly user?: Identity;
-  /** A patch needs its `content-type` here; otherwise a body is sent as application/json. */
+  /** Needs the `content-type` of a patch. The default is application/json. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** As much of a CustomResourceDefinition as installing it reads; the whole is applied. */
+/** The fields of a CustomResourceDefinition that the installation reads. */
 export interface InstalledCRD {
   readonly spec: {
     readonly group: string;
@@ -46,7 +46,7 @@ export interface InstalledCRD {
   };
 }
 
-/** Starts etcd and kube-apiserver on free loopback ports in a temporary folder, and waits until `/readyz` says so. */
+/** Starts etcd and kube-apiserver on free loopback ports in a temporary folder. Resolves when `/readyz` returns 200. */
 export async function startCluster(assets: Assets, options: ClusterOptions = {}): Promise<Cluster> {
   const files = controlPlaneFiles(await mkdtemp(path.join(tmpdir(), "ack-role-resolver-cluster-")));
   const [api = 0, etcd = 0, etcdPeer = 0] = await freePorts(3);
@@ -60,11 +60,13 @@ export async function startCluster(assets: Assets, options: ClusterOptions = {})
   }
 }
 
-/** A Kubernetes API server with its etcd, and no controllers, scheduler or kubelet. Made by `startCluster`. */
+/** A Kubernetes API server with etcd, without controllers, scheduler and kubelet. Created by `startCluster`. */
 export class Cluster {
   readonly url: string;
   readonly tokens: Tokens = randomTokens();
-  /** Paths: the kubeconfig has a context for each identity, `caFile` is PEM, `auditLog` a JSON event a line. */
+  /**
+   * Paths. The kubeconfig has a context for each identity, `caFile` is PEM, and `auditLog` has one JSON event per line.
+   */
   readonly kubeconfig: string;
   readonly caFile: string;
   readonly auditLog: string;
@@ -86,9 +88,10 @@ export class Cluster {
     this.#apiserverFlags = apiserverFlags;
   }
 
-  /** The ids of the processes that run now. */
+  /** The IDs of the running processes. */
   get pids(): readonly number[] {
-    return [this.#etcd, this.#apiserver].flatMap((running) => (running === undefined || running.hasEnded() ? [] : [running.pid]));
+    const started = [this.#etcd, this.#apiserver].filter((one) => one !== undefined);
+    return started.flatMap((one) => (one.hasEnded() ? [] : [one.pid]));
   }
 
   async start(): Promise<void> {
@@ -98,14 +101,14 @@ export class Cluster {
     await this.startApiserver();
   }
 
-  /** Starts kube-apiserver on the same port, certificate and etcd, and waits until it is ready. */
+  /** Starts kube-apiserver with the same port, certificate and etcd. Resolves when it is ready. */
   async startApiserver(): Promise<void> {
     const apiserver = await this.#run("kube-apiserver", [...apiserverArguments(this.#ports), ...this.#apiserverFlags]);
     this.#apiserver = apiserver;
     await this.#untilReady(apiserver);
   }
 
-  /** Stops kube-apiserver and keeps etcd: SIGTERM ends watches in good order, SIGKILL breaks their connections. */
+  /** Stops kube-apiserver, but not etcd. SIGTERM ends watches cleanly; SIGKILL breaks their connections. */
   async stopApiserver(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     await this.#apiserver?.stop(signal);
   }
@@ -115,16 +118,17 @@ export class Cluster {
     await this.startApiserver();
   }
 
-  /** Ends the processes that `start` started, waits until they are gone, and removes the folder. */
+  /** Kills both processes, waits until they exit, and removes the folder. */
   async stop(): Promise<void> {
     await this.#apiserver?.stop("SIGKILL");
     await this.#etcd?.stop("SIGKILL");
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Runs kubectl to its end; a code other than 0 is a result. Rejects when it takes over 20 s. */
+  /** Runs kubectl. Resolves with any exit code; rejects after 20 s. */
   async kubectl(args: readonly string[], { input = "", user = "admin" }: KubectlOptions = {}): Promise<ProgramResult> {
-    const context = [`--kubeconfig=${this.kubeconfig}`, `--context=${user}`, `--cache-dir=${path.join(this.#folder, "kubectl-cache")}`];
+    const cacheDir = path.join(this.#folder, "kubectl-cache");
+    const context = [`--kubeconfig=${this.kubeconfig}`, `--context=${user}`, `--cache-dir=${cacheDir}`];
     return runProgram(this.#assets.kubectl, [...context, ...args], {
       cwd: this.#folder,
       env: { HOME: this.#folder },
@@ -134,12 +138,15 @@ export class Cluster {
   }
 
   /**
-   * One request to the API server; a status over 399 is a result. `requestPath` as `/api/v1/namespaces`.
-   * A 429 is sent again, as client-go does it: a resource answers so while its storage is made, after a start or a new CRD.
+   * Sends a request to a path such as `/api/v1/namespaces`. Resolves with any status. Retries 429 like client-go: the
+   * API server returns it while it initializes the storage of a resource, after a start or for a new CRD.
    */
-  async request(method: string, requestPath: string, body?: unknown, options: RequestOptions = {}): Promise<ApiResponse> {
+  async request(
+    method: string, requestPath: string, body?: unknown, options: RequestOptions = {},
+  ): Promise<ApiResponse> {
     const headers = { authorization: `Bearer ${this.tokens[options.user ?? "admin"]}`, ...options.headers };
-    const sent = { url: new URL(requestPath, this.url), method, headers, body, ca: await readFile(this.caFile, "utf8") };
+    const ca = await readFile(this.caFile, "utf8");
+    const sent = { url: new URL(requestPath, this.url), method, headers, body, ca };
     let response = await apiRequest(sent);
     await until(async () => {
       response = response.status === 429 ? await apiRequest(sent) : response;
@@ -149,16 +156,18 @@ export class Cluster {
   }
 
   /**
-   * Applies CRDs as admin, and waits until kubectl lists every version of each. Their condition Established comes too early: the
-   * first requests after it may be answered 429 while the storage is made, and discovery follows later still.
+   * Applies CRDs as admin. Resolves when kubectl lists every version of each. The condition Established is too early:
+   * the API server can still return 429 while it initializes the storage, and discovery is updated later.
    */
   async installCRDs(crds: readonly InstalledCRD[]): Promise<void> {
     const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: crds });
     const applied = await this.kubectl(["apply", "--server-side", "-f", "-"], { input });
     if (applied.code !== 0) {
-      throw new Error(`the CRDs were not accepted: ${applied.stderr}`);
+      throw new Error(`the API server rejected the CRDs: ${applied.stderr}`);
     }
-    const resources = crds.flatMap(({ spec }) => spec.versions.map(({ name }) => `${spec.names.plural}.${name}.${spec.group}`));
+    const resources = crds.flatMap(({ spec: { names, versions, group } }) => (
+      versions.map(({ name }) => `${names.plural}.${name}.${group}`)
+    ));
     const list = ["get", "--all-namespaces", resources.join(",")];
     if (!(await until(async () => (await this.kubectl(list)).code === 0, CRD_LIMIT_MS))) {
       throw new Error(`the CRDs were not served in ${CRD_LIMIT_MS} ms: ${(await this.kubectl(list)).stderr}`);
@@ -170,14 +179,15 @@ export class Cluster {
   }
 
   async #untilReady(apiserver: ManagedProcess): Promise<void> {
-    const over = async (): Promise<boolean> => (await this.#isReady()) || apiserver.hasEnded() || this.#etcd?.hasEnded() === true;
-    if (!(await until(over, READY_LIMIT_MS)) || !(await this.#isReady())) {
+    const hasEnded = (): boolean => apiserver.hasEnded() || this.#etcd?.hasEnded() === true;
+    const isDone = async (): Promise<boolean> => (await this.#isReady()) || hasEnded();
+    if (!(await until(isDone, READY_LIMIT_MS)) || !(await this.#isReady())) {
       const logs = await Promise.all([this.#etcd?.logTail(), apiserver.logTail()]);
-      throw new Error(`the API server did not get ready; the end of the logs of etcd and kube-apiserver:\n${logs.join("\n\n")}`);
+      throw new Error(`the API server is not ready; last log lines of etcd and kube-apiserver:\n${logs.join("\n\n")}`);
     }
   }
 
-  /** False too while nothing listens or the certificate is not made yet. */
+  /** Returns false if the server does not listen yet or has no certificate yet. */
   async #isReady(): Promise<boolean> {
     try {
       return (await this.request("GET", "/readyz")).status === 200;
@@ -187,7 +197,7 @@ export class Cluster {
   }
 }
 
-/** Ports that nobody listened on a moment ago, all different: held open together, then let go. */
+/** Returns different free ports: opens all of them together, then closes them. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
   await Promise.all(servers.map((server) => once(server, "listening")));

@@ -3,14 +3,14 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { tokenFile, type Tokens } from "./identities.ts";
 
-/** Where a control plane listens, all on 127.0.0.1. */
+/** The ports of a control plane on 127.0.0.1. */
 export interface Ports {
   readonly api: number;
   readonly etcd: number;
   readonly etcdPeer: number;
 }
 
-/** The files of a control plane in its folder. */
+/** The files of a control plane. */
 export interface ControlPlaneFiles {
   readonly folder: string;
   readonly kubeconfig: string;
@@ -22,16 +22,17 @@ export function controlPlaneFiles(folder: string): ControlPlaneFiles {
   return {
     folder,
     kubeconfig: path.join(folder, "kubeconfig"),
-    // The API server makes a certificate for 127.0.0.1 on its first start and keeps it; the file holds its CA too.
+    // The API server creates a certificate for 127.0.0.1 on its first start. The file also contains its CA.
     caFile: path.join(folder, "certificates", "apiserver.crt"),
     auditLog: path.join(folder, "audit.log"),
   };
 }
 
-/** Writes what the API server reads at its start. */
+/** Writes the files that the API server reads at its start. */
 export async function writeServerFiles(folder: string, tokens: Tokens): Promise<void> {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const write = async (name: string, text: string): Promise<void> => writeFile(path.join(folder, name), text, { mode: 0o600 });
+  const write = async (name: string, text: string): Promise<void> =>
+    writeFile(path.join(folder, name), text, { mode: 0o600 });
   await Promise.all([
     write("tokens.csv", tokenFile(tokens)),
     write("service-account.key", privateKey.export({ type: "sec1", format: "pem" })),
@@ -39,7 +40,7 @@ export async function writeServerFiles(folder: string, tokens: Tokens): Promise<
   ]);
 }
 
-/** Every write with its bodies, webhook annotations included; what the API server does on its own behalf is left out. */
+/** Logs every write with its bodies and webhook annotations, except the API server's own requests. */
 const AUDIT_POLICY = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -57,7 +58,7 @@ export function etcdArguments(ports: Ports): readonly string[] {
   return [
     "--data-dir=etcd",
     "--log-level=warn",
-    // Nothing in the folder outlives the cluster, so nothing need reach the disk.
+    // The data is deleted with the cluster, so it need not be synced to disk.
     "--unsafe-no-fsync",
     `--listen-client-urls=${client}`,
     `--advertise-client-urls=${client}`,
@@ -80,13 +81,13 @@ export function apiserverArguments(ports: Ports): readonly string[] {
     "--service-account-key-file=service-account.key",
     "--service-account-signing-key-file=service-account.key",
     "--service-cluster-ip-range=10.0.0.0/24",
-    // No controller manager makes a `default` ServiceAccount here, without which this plugin would refuse every Pod.
+    // Without a controller manager there is no `default` ServiceAccount, and this plugin would reject every Pod.
     "--disable-admission-plugins=ServiceAccount",
-    // The default one writes the Endpoints of `kubernetes`, which may not be a loopback address.
+    // The default reconciler writes the Endpoints of `kubernetes`, which must not be a loopback address.
     "--endpoint-reconciler-type=none",
     "--audit-policy-file=audit-policy.json",
     "--audit-log-path=audit.log",
-    // A line is in the file before the answer is sent.
+    // The event is logged before the response is sent.
     "--audit-log-mode=blocking-strict",
   ];
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * Who the tests are: each has a token, a context of its name in the kubeconfig, and these groups. Only `admin` may do anything
- * before a test grants it. Any other identity: `kubectl --as`, or the `Impersonate-User` header, as admin.
+ * The users of the tests. Each has a token, a context of its name in the kubeconfig, and these groups. Initially, only
+ * `admin` has rights. For other users, impersonate as admin: `kubectl --as` or the header `Impersonate-User`.
  */
 export const IDENTITIES = {
   admin: { username: "admin", groups: ["system:masters"] },
@@ -18,14 +18,14 @@ export function randomTokens(): Tokens {
   return { admin: randomUUID(), jane: randomUUID(), webhook: randomUUID(), controller: randomUUID() };
 }
 
-/** The file of `--token-auth-file`: lines of token, user, uid and the quoted groups. */
+/** Returns the file of `--token-auth-file`: lines of token, user, UID and quoted groups. */
 export function tokenFile(tokens: Tokens): string {
   return names()
     .map((name) => `${tokens[name]},${IDENTITIES[name].username},${name},"${IDENTITIES[name].groups.join(",")}"\n`)
     .join("");
 }
 
-/** A kubeconfig with a context for each identity, `admin` the current one. */
+/** Returns a kubeconfig with a context for each identity. The current context is `admin`. */
 export function kubeconfig(url: string, caFile: string, tokens: Tokens): string {
   return JSON.stringify({
     apiVersion: "v1",
@@ -41,7 +41,15 @@ function names(): readonly Identity[] {
   return ["admin", "jane", "webhook", "controller"];
 }
 
-/** As the API server names the user of a service account's token: kubernetes.io/docs/reference/access-authn-authz/authentication. */
-function serviceAccount(namespace: string, name: string): { readonly username: string; readonly groups: readonly string[] } {
-  return { username: `system:serviceaccount:${namespace}:${name}`, groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`] };
+interface User {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+/** Returns the user of a service account (kubernetes.io/docs/reference/access-authn-authz/authentication). */
+function serviceAccount(namespace: string, name: string): User {
+  return {
+    username: `system:serviceaccount:${namespace}:${name}`,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
+  };
 }

@@ -5,7 +5,7 @@ import path from "node:path";
 import { type Test, test } from "tap";
 import { startProcess } from "./managed-process.ts";
 
-/** A server on which the death of a process shows as the end of its connection, so that no test has to look again and again. */
+/** Starts a server. The exit of a connected process closes its connection, so that tests need no polling. */
 async function listen(t: Test): Promise<{ readonly port: number; readonly connected: Promise<Socket> }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -17,10 +17,10 @@ async function listen(t: Test): Promise<{ readonly port: number; readonly connec
   return { port: address === null || typeof address === "string" ? 0 : address.port, connected };
 }
 
-/** A program that connects and stays; with `ignoring`, SIGTERM does not end it. */
-function staying(port: number, ignoring = false): readonly string[] {
-  const deaf = ignoring ? 'process.on("SIGTERM", () => {});' : "";
-  return ["-e", `${deaf} require("node:net").connect(${port}, "127.0.0.1").resume();`];
+/** Returns the arguments of a program that connects and keeps running. `ignoresSIGTERM`: SIGTERM does not end it. */
+function longRunning(port: number, ignoresSIGTERM = false): readonly string[] {
+  const handler = ignoresSIGTERM ? 'process.on("SIGTERM", () => {});' : "";
+  return ["-e", `${handler} require("node:net").connect(${port}, "127.0.0.1").resume();`];
 }
 
 async function closed(socket: Socket): Promise<void> {
@@ -29,33 +29,34 @@ async function closed(socket: Socket): Promise<void> {
   await once(socket, "close");
 }
 
-test("a process ends with the test process that started it, even one that is killed", async (t) => {
+test("kills a process when the test process that started it is killed", async (t) => {
   const { port, connected } = await listen(t);
   const script = `
     import { startProcess } from ${JSON.stringify(path.join(import.meta.dirname, "managed-process.ts"))};
-    await startProcess(process.execPath, ${JSON.stringify(staying(port))}, ${JSON.stringify(t.testdir())}, "log");
+    await startProcess(process.execPath, ${JSON.stringify(longRunning(port))}, ${JSON.stringify(t.testdir())}, "log");
   `;
-  const parent = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], { cwd: t.testdirName, stdio: "ignore" });
+  const args = ["--input-type=module-typescript", "-e", script];
+  const parent = spawn(process.execPath, args, { cwd: t.testdirName, stdio: "ignore" });
   const socket = await connected;
   parent.kill("SIGKILL");
   await closed(socket);
-  t.pass("its connection is closed");
+  t.pass("the connection is closed");
 });
 
-test("a signal that is ignored is followed by one that is not", async (t) => {
+test("kills a process that ignores the signal", async (t) => {
   const { port, connected } = await listen(t);
   const folder = t.testdir();
-  const running = await startProcess(process.execPath, staying(port, true), folder, path.join(folder, "log"));
+  const running = await startProcess(process.execPath, longRunning(port, true), folder, path.join(folder, "log"));
   const socket = await connected;
   t.equal(running.hasEnded(), false);
   await Promise.all([running.stop("SIGTERM", 100), closed(socket)]);
   t.equal(running.hasEnded(), true);
   t.throws(() => process.kill(running.pid, 0), { code: "ESRCH" });
   await running.stop("SIGTERM");
-  t.pass("stopping it again does nothing");
+  t.pass("a second stop does nothing");
 });
 
-test("what a process wrote last is shown, and a missing program is an error", async (t) => {
+test("returns the last log lines, and rejects a missing program", async (t) => {
   const folder = t.testdir();
   const log = path.join(folder, "log");
   const running = await startProcess(process.execPath, ["-e", 'console.error("first\\nlast")'], folder, log);

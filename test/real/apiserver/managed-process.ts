@@ -6,21 +6,26 @@ import { setTimeout as delay } from "node:timers/promises";
 const GRACE_MS = 10_000;
 const LOG_LINES_SHOWN = 20;
 
-/** A process of the cluster: its output goes to a file, and it never outlives the test process. */
+/** A process of the cluster. It writes to a log file, and is killed when the test process exits. */
 export interface ManagedProcess {
   readonly pid: number;
-  /** Settles once the process is gone. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<void>;
-  /** True once the process is gone. */
+  /** Returns whether the process has exited. */
   hasEnded(): boolean;
-  /** Sends the signal and waits; a process that ignores it is killed after `graceMs`, 10 s by default. */
+  /** Sends the signal and waits. Kills the process after `graceMs`, by default 10 s. */
   stop(signal: NodeJS.Signals, graceMs?: number): Promise<void>;
-  /** The last lines that it wrote. */
+  /** Returns the last lines of the log file. */
   logTail(): Promise<string>;
 }
 
-/** Starts `command` with an empty environment but for `HOME`, so that no proxy or configuration of the machine reaches it. */
-export async function startProcess(command: string, args: readonly string[], home: string, logFile: string): Promise<ManagedProcess> {
+/**
+ * Starts `command` with no environment variables except `HOME`, so that no proxy or configuration of the machine
+ * applies.
+ */
+export async function startProcess(
+  command: string, args: readonly string[], home: string, logFile: string,
+): Promise<ManagedProcess> {
   const log = await open(logFile, "a");
   const child = spawn(command, args, { cwd: home, env: { HOME: home }, stdio: ["ignore", log.fd, log.fd] });
   const exited = new Promise<void>((resolve) => {
@@ -33,7 +38,7 @@ export async function startProcess(command: string, args: readonly string[], hom
   }
   const pid = child.pid;
   if (pid === undefined) {
-    throw new Error(`${command} started without a process id`);
+    throw new Error(`${command} has no process ID`);
   }
   const guard = startGuard(pid);
   const ended = exited.then(() => endGuard(guard));
@@ -61,11 +66,12 @@ async function killUnlessEnded(child: ChildProcess, ended: Promise<void>, graceM
 }
 
 /**
- * A shell that reads from a pipe which only this process holds: when this process dies, by whatever signal, the read ends and the
- * child is killed. Otherwise a killed test run would leave an API server of 300 MB behind.
+ * Starts a shell that reads from a pipe of this process. When this process ends, even by SIGKILL, the read ends and the
+ * shell kills the child. Otherwise a killed test run would leave an API server of 300 MB running.
  */
 function startGuard(pid: number): ChildProcess {
-  return spawn("/bin/sh", ["-c", 'trap "" HUP INT TERM; read -r line; kill -KILL "$0"', String(pid)], { stdio: ["pipe", "ignore", "ignore"] });
+  const script = 'trap "" HUP INT TERM; read -r line; kill -KILL "$0"';
+  return spawn("/bin/sh", ["-c", script, String(pid)], { stdio: ["pipe", "ignore", "ignore"] });
 }
 
 async function endGuard(guard: ChildProcess): Promise<void> {

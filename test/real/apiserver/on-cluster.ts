@@ -1,5 +1,7 @@
-import { t as root, type Test, test } from "tap";
+import { type Test, test } from "tap";
+import { type Clock, systemClock } from "../../../shared/inventory/clock.ts";
 import { readEnvironment } from "../environment.ts";
+import { setTimeLimit } from "../time-limit.ts";
 import { findAssets } from "./assets.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 
@@ -7,14 +9,16 @@ const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 2 * 60_000;
 
 /**
- * Registers one test that runs `body` on a cluster of its own: started before, stopped after whatever happens. Put a file's cases
- * into it as subtests, and one call into a file. Skipped in one line when there is no API server to start and none may be built.
+ * Registers a test that runs `body` on its own cluster, which it starts before and stops afterwards. Call it once per
+ * file, and use subtests. Skips the test if no API server is built and none must be built.
  */
-export function onCluster(name: string, body: (t: Test, cluster: Cluster) => Promise<void>, options: ClusterOptions = {}): void {
+export function onCluster(
+  name: string, body: (t: Test, cluster: Cluster) => Promise<void>, options: ClusterOptions = {},
+): void {
   test(name, async (t) => {
-    limit(t, BUILD_LIMIT_MS);
+    setTimeLimit(t, BUILD_LIMIT_MS);
     const found = await findAssets(readEnvironment());
-    limit(t, performance.now() + TEST_LIMIT_MS);
+    setTimeLimit(t, TEST_LIMIT_MS);
     if (!found.found) {
       t.plan(0, found.reason);
       return;
@@ -25,11 +29,8 @@ export function onCluster(name: string, body: (t: Test, cluster: Cluster) => Pro
   });
 }
 
-/**
- * tap ends a file after 30 s by default, and only the root test tells its runner of another limit. At the end it holds the whole
- * time that a test took to the last limit set, so one set late counts from the start of the process.
- */
-function limit(t: Test, limitMs: number): void {
-  root.setTimeout(limitMs);
-  t.setTimeout(limitMs);
-}
+/** A clock with a 20th of the backoff delays (under 31 s), so that tests of retries are fast. */
+export const FAST_RETRY_CLOCK: Clock = {
+  now: () => systemClock.now(),
+  schedule: (delayMs, run) => systemClock.schedule(delayMs < 31_000 ? delayMs / 20 : delayMs, run),
+};

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Default: that of this process. */
+  /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: nothing. */
+  /** Default: empty. */
   readonly input?: string;
-  /** Ends the program when aborted, and rejects. */
+  /** Kills the program and rejects when aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -17,15 +17,17 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Rejects when it cannot be started or is aborted; a code other than 0 is a result. */
-export async function runProgram(command: string, args: readonly string[], options: ProgramOptions): Promise<ProgramResult> {
+/** Runs a program. Resolves with any exit code; rejects if the program cannot be started or is aborted. */
+export async function runProgram(
+  command: string, args: readonly string[], options: ProgramOptions,
+): Promise<ProgramResult> {
   const { input = "", ...rest } = options;
   const child = spawn(command, args, rest);
   const closed = new Promise<number | NodeJS.Signals>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal ?? -1));
   });
-  // A program may end without having read its input: a broken pipe is no failure then.
+  // A program can exit before it reads its input. The broken pipe is not an error.
   child.stdin.on("error", () => {}).end(input);
   const [code, stdout, stderr] = await Promise.all([
     closed,

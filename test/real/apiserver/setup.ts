@@ -1,6 +1,6 @@
 import { readEnvironment } from "../environment.ts";
 import { setUpAssets } from "./assets.ts";
 
-// The entry behind `npm run setup:apiserver`: the programs stand in the cache afterwards, whether they did before or not.
+// `npm run setup:apiserver`: builds the programs into the cache if they are missing.
 const assets = await setUpAssets(readEnvironment());
 process.stdout.write(`${Object.values(assets).join("\n")}\n`);

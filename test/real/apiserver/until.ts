@@ -2,14 +2,14 @@ import { setInterval as ticks } from "node:timers/promises";
 
 const POLL_MS = 50;
 
-/** Asks `holds` now and every 50 ms until it is true, for `limitMs` at most: resolves to whether it was. Rejects when `holds` does. */
-export async function until(holds: () => Promise<boolean>, limitMs: number): Promise<boolean> {
-  if (await holds()) {
+/** Calls `condition` every 50 ms until it is true, for at most `limitMs`. Resolves to whether it became true. */
+export async function until(condition: () => Promise<boolean>, limitMs: number): Promise<boolean> {
+  if (await condition()) {
     return true;
   }
   const limit = AbortSignal.timeout(limitMs);
   for await (const _ of ticks(POLL_MS)) {
-    if (await holds()) {
+    if (await condition()) {
       return true;
     }
     if (limit.aborted) {

@@ -14,29 +14,30 @@ async function build(program: string): Promise<void> {
 }
 
 function mustNotBuild(): Promise<never> {
-  return Promise.reject(new Error("it was built"));
+  return Promise.reject(new Error("a build was started"));
 }
 
-test("without CI nothing is built, and the reason says how to have it", async (t) => {
+test("does not build without CI, and returns the fix", async (t) => {
   const cache = t.testdir();
   t.same(await findOracle(environment(cache, false), mustNotBuild), {
     found: false,
-    reason: "skipped: the shipped matcher is not built here; build it with `npm run setup:oracle` (needs Go >= 1.25, once, about 3 minutes)",
+    reason: "skipped: the matcher of ACK is not built; "
+      + "build it with `npm run setup:oracle` (needs Go >= 1.25 and about 3 minutes)",
   });
   t.same(await readdir(cache), []);
 });
 
-test("with CI it is built once, and found by everybody afterwards", async (t) => {
-  const cache = path.join(t.testdir(), "made-on-demand");
+test("builds once with CI, and finds the build with and without CI", async (t) => {
+  const cache = path.join(t.testdir(), "created-on-demand");
   const built = await findOracle(environment(cache, true), build);
   const found = await findOracle(environment(cache, false), mustNotBuild);
   t.same(found, built);
   t.equal(await readFile(await setUpOracle(environment(cache, true), mustNotBuild), "utf8"), "built");
-  t.equal((await readdir(cache)).length, 1, "nothing else is left");
+  t.equal((await readdir(cache)).length, 1, "no other file remains");
 });
 
-test("a build that fails fails the test, and leaves nothing", async (t) => {
+test("rejects if the build fails, and leaves no file", async (t) => {
   const cache = t.testdir();
-  await t.rejects(findOracle(environment(cache, true), mustNotBuild), { message: "it was built" });
+  await t.rejects(findOracle(environment(cache, true), mustNotBuild), { message: "a build was started" });
   t.same(await readdir(cache), []);
 });

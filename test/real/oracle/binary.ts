@@ -7,24 +7,29 @@ import type { RealEnvironment } from "../environment.ts";
 const MODULE_FOLDER = path.join(import.meta.dirname, "go");
 const MODULE_FILES = ["go.mod", "go.sum", "main.go", "matcher.go", "labels.go"];
 
-/** Where the oracle is, or one sentence that says why its tests are skipped and how to have them run. */
-export type FoundOracle = { readonly found: true; readonly program: string } | { readonly found: false; readonly reason: string };
+/** The path of the oracle, or one sentence with the reason why its tests are skipped and the fix. */
+export type FoundOracle =
+  | { readonly found: true; readonly program: string }
+  | { readonly found: false; readonly reason: string };
+
+const SKIPPED = "skipped: the matcher of ACK is not built; "
+  + "build it with `npm run setup:oracle` (needs Go >= 1.25 and about 3 minutes)";
 
 /** Builds the oracle to the given path. */
 export type BuildOracle = (program: string) => Promise<void>;
 
 /**
- * Finds the oracle in the cache; with `CI=true` it is built into it where it is not there.
- * @throws when a build fails, which may not pass for a skip.
+ * Finds the oracle in the cache. With `CI=true`, builds it if it is missing.
+ * @throws if the build fails, because that must not skip the tests.
  */
 export async function findOracle(environment: RealEnvironment, build: BuildOracle = goBuild): Promise<FoundOracle> {
   if (environment.ci) return { found: true, program: await setUpOracle(environment, build) };
   const program = await cachedProgram(environment);
   if (await isExecutable(program)) return { found: true, program };
-  return { found: false, reason: "skipped: the shipped matcher is not built here; build it with `npm run setup:oracle` (needs Go >= 1.25, once, about 3 minutes)" };
+  return { found: false, reason: SKIPPED };
 }
 
-/** The oracle from the cache, built into it first when it is not there. A build is renamed when it is whole, so a killed one leaves nothing. */
+/** Returns the oracle in the cache. Builds it if it is missing, and renames it when it is complete. */
 export async function setUpOracle(environment: RealEnvironment, build: BuildOracle = goBuild): Promise<string> {
   const program = await cachedProgram(environment);
   if (await isExecutable(program)) return program;
@@ -39,11 +44,12 @@ export async function setUpOracle(environment: RealEnvironment, build: BuildOrac
   return program;
 }
 
-/** One file for each content of the Go module and each platform, so a changed module is built anew. */
+/** The file name contains a hash of the Go module and the platform, so that a changed module is rebuilt. */
 async function cachedProgram({ cacheFolder }: RealEnvironment): Promise<string> {
   const files = await Promise.all(MODULE_FILES.map((name) => readFile(path.join(MODULE_FOLDER, name), "utf8")));
-  const hash = createHash("sha256").update([process.platform, process.arch, ...files].join("\0")).digest("hex").slice(0, 12);
-  return path.join(cacheFolder, `oracle-${hash}`);
+  const content = [process.platform, process.arch, ...files].join("\0");
+  const hash = createHash("sha256").update(content).digest("hex");
+  return path.join(cacheFolder, `oracle-${hash.slice(0, 12)}`);
 }
 
 async function isExecutable(program: string): Promise<boolean> {
@@ -56,8 +62,8 @@ async function isExecutable(program: string): Promise<boolean> {
 }
 
 async function goBuild(program: string): Promise<void> {
-  // -buildvcs=false: building does not depend on git.
+  // -buildvcs=false: the build does not need git.
   const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program];
   const go = await runProgram("go", ["build", ...flags, "."], { cwd: MODULE_FOLDER });
-  if (go.code !== 0) throw new Error(`go build in ${MODULE_FOLDER} ended with ${go.code}:\n${go.stderr}`);
+  if (go.code !== 0) throw new Error(`go build in ${MODULE_FOLDER} exited with ${go.code}:\n${go.stderr}`);
 }

@@ -1,5 +1,5 @@
 import { readEnvironment } from "../environment.ts";
 import { setUpOracle } from "./binary.ts";
 
-// The entry behind `npm run setup:oracle`: the program stands in the cache afterwards, whether it did before or not.
+// `npm run setup:oracle`: builds the oracle into the cache if it is missing.
 process.stdout.write(`${await setUpOracle(readEnvironment())}\n`);

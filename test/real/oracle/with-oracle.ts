@@ -1,0 +1,37 @@
+import { type Test, test } from "tap";
+import { runProgram } from "../apiserver/run-program.ts";
+import { readEnvironment } from "../environment.ts";
+import { setTimeLimit } from "../time-limit.ts";
+import { findOracle } from "./binary.ts";
+
+const BUILD_LIMIT_MS = 30 * 60_000;
+const TEST_LIMIT_MS = 2 * 60_000;
+
+/** Sends all queries to the oracle, and returns its results in the same order. */
+export type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Result[]>;
+
+/** Registers a test with the oracle. Skips it if the oracle is not built and must not be built. */
+export function withOracle(name: string, body: (t: Test, query: QueryOracle) => Promise<void>): void {
+  test(name, async (t) => {
+    setTimeLimit(t, BUILD_LIMIT_MS);
+    const oracle = await findOracle(readEnvironment());
+    setTimeLimit(t, TEST_LIMIT_MS);
+    if (!oracle.found) {
+      t.plan(0, oracle.reason);
+      return;
+    }
+    await body(t, (queries) => queryAll(oracle.program, queries));
+  });
+}
+
+/** @throws if the oracle fails or omits a result. */
+async function queryAll<Result>(program: string, queries: readonly object[]): Promise<readonly Result[]> {
+  const input = queries.map((query) => `${JSON.stringify(query)}\n`).join("");
+  const { code, stdout, stderr } = await runProgram(program, [], { cwd: import.meta.dirname, input });
+  if (code !== 0) throw new Error(`the oracle exited with ${code}: ${stderr}`);
+  const lines = stdout.split("\n").filter((line) => line !== "");
+  if (lines.length !== queries.length) {
+    throw new Error(`the oracle returned ${lines.length} results for ${queries.length} queries`);
+  }
+  return lines.map((line): Result => JSON.parse(line));
+}
