@@ -91,8 +91,8 @@ another name, the spec of team-a, a role in the same account and the annotation 
 Then delete team-a again.
 * metadata.name: IRS-31 1 resource would be deleted or orphaned with the controller's own credentials for account \
 ${OWN}: Bucket team-a/b1 in account ${FIRST} (deletion policy delete). Create a replacement selector with a role in the \
-same account and the annotation ack-role-resolver.io/replaces: NAME. Otherwise, wait until the resources that are being \
-deleted no longer exist, and annotate the others with services.k8s.aws/deletion-policy: retain.
+same account and the annotation ack-role-resolver.io/replaces: NAME of this selector. Otherwise, wait until the \
+resources that are being deleted no longer exist, and annotate the others with services.k8s.aws/deletion-policy: retain.
 `;
 
 async function deniesDeletionInUse(t: Test, cluster: Cluster): Promise<void> {

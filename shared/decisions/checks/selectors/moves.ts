@@ -38,10 +38,10 @@ export const IRS_20: ScanningCheck<SelectorChange> = {
   id: "IRS-20",
   severity: "deny",
   waivable: true,
-  reason: "Controllers manage a resource that no selector selects with their own role. "
+  reason: "Controllers use their own role for a resource that no selector selects. "
     + "They create it again, or delete it, in the controller's own account.",
   fix: "keep selecting the resources, or first create a selector that replaces this one, "
-    + `with the annotation ${REPLACES_ANNOTATION}: NAME`,
+    + `with the annotation ${REPLACES_ANNOTATION}: NAME of this selector`,
   example:
     "# before: names: [team-a, team-b], and Bucket team-a/b1 exists\nspec: {namespaceSelector: {names: [team-b]}}",
   requires: ["resources", "the stored object"],

@@ -16,10 +16,10 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   id: "IRS-30",
   severity: "deny",
   waivable: true,
-  reason: "Controllers silently manage a resource that loses its selector with their own role. "
+  reason: "Controllers silently use their own role for a resource that loses its selector. "
     + "They create it a second time in the controller's own account, or orphan it when it is deleted.",
   fix: "delete the resources first, or create a replacement: a selector with the same spec, a role in the same account "
-    + `and the annotation ${REPLACES_ANNOTATION}: NAME. Then delete this selector again`,
+    + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. Then delete this selector again`,
   example: "kubectl delete iamroleselector team-a # while only team-a selects Bucket team-a/b1",
   requires: ["resources"],
   on: ["DELETE"],
@@ -61,7 +61,8 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
   waivable: false,
   reason: "The controller would delete these resources with its own credentials, which belong to a different account. "
     + "It finds nothing there and orphans the resource, or deletes another resource of the same name.",
-  fix: `create a replacement selector with a role in the same account and the annotation ${REPLACES_ANNOTATION}: NAME. `
+  fix: "create a replacement selector with a role in the same account "
+    + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. `
     + "Otherwise, wait until the resources that are being deleted no longer exist, "
     + "and annotate the others with services.k8s.aws/deletion-policy: retain",
   example: "kubectl delete iamroleselector team-a # while Bucket team-a/b1 is being deleted in the account of team-a",

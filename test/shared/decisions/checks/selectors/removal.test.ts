@@ -116,7 +116,7 @@ test("IRS-31: denies, without a waiver, a deletion that puts resources of anothe
     `deny IRS-31 metadata.name: 3 resources ${ORPHAN}: ${place("b1", "being deleted")}, `
       + `${place("b2", "deletion policy delete")} and ${place("b4", "being deleted")}. `
       + "Create a replacement selector with a role in the same account and the annotation "
-        + "ack-role-resolver.io/replaces: NAME. "
+        + "ack-role-resolver.io/replaces: NAME of this selector. "
       + "Otherwise, wait until the resources that are being deleted no longer exist, "
       + "and annotate the others with services.k8s.aws/deletion-policy: retain.",
   ]);
