@@ -21,17 +21,21 @@ kind: IAMRoleSelector
 metadata: {name: team-a}
 spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: [team-a]}}
 `;
-const BASE = { accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionToken: "base-session", arn: "arn:aws:sts::999988887777:assumed-role/ack/base" };
+const BASE = {
+  accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionToken: "base-session",
+  arn: "arn:aws:sts::999988887777:assumed-role/ack/base",
+};
 
 const dist = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-built-"));
 tap.teardown(() => rm(dist, { recursive: true }));
 const COMMAND = path.join(dist, "ack-role-resolver.js");
 
-test("production is built", async (t) => {
-  t.same(await once(spawn(process.execPath, [path.join(ROOT, "build.ts"), dist], { cwd: ROOT, stdio: "inherit" }), "close"), [0, null]);
+test("the production build succeeds", async (t) => {
+  const build = spawn(process.execPath, [path.join(ROOT, "build.ts"), dist], { cwd: ROOT, stdio: "inherit" });
+  t.same(await once(build, "close"), [0, null]);
 });
 
-test("what is built runs: the sidecar takes its identity from the environment and grants a role", async (t) => {
+test("the built sidecar reads its identity from the environment and issues role credentials", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
@@ -39,7 +43,11 @@ test("what is built runs: the sidecar takes its identity from the environment an
     COMMAND, "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token", "t",
     "--sts-endpoint", sts.url, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0",
   ], {
-    env: { AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken },
+    env: {
+      AWS_ACCESS_KEY_ID: BASE.accessKeyID,
+      AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey,
+      AWS_SESSION_TOKEN: BASE.sessionToken,
+    },
     stdio: ["ignore", "inherit", "pipe"],
   });
   t.teardown(async () => {
@@ -51,13 +59,14 @@ test("what is built runs: the sidecar takes its identity from the environment an
   t.match(sts.calls.at(-1), { action: "AssumeRole", roleARN: "arn:aws:iam::111122223333:role/team-a" });
 });
 
-test("what is built finds the faults that the sources find, of settings and of selectors alike", async (t) => {
-  const file = path.join(t.testdir({ "a.yaml": SELECTOR.replace("[team-a]", "{a: 1}") + "status: {extra: 1}\n" }), "a.yaml");
-  const given: readonly (readonly string[])[] = [
+test("the built command reports the same faults of settings and selectors as the sources", async (t) => {
+  const invalid = SELECTOR.replace("[team-a]", "{a: 1}") + "status: {extra: 1}\n";
+  const file = path.join(t.testdir({ "a.yaml": invalid }), "a.yaml");
+  const commandLines: readonly (readonly string[])[] = [
     ["lint", "-o", "json", file],
-    ...COMMANDS.map((command) => [...command.split(" "), ...withWrongValues(command)]),
+    ...COMMANDS.map((command) => [...command.split(" "), ...withInvalidValues(command)]),
   ];
-  for (const argv of given) {
+  for (const argv of commandLines) {
     const { stdout, stderr, status } = await runCommand(argv);
     t.not(status, 0, `${argv.join(" ")} has faults`);
     const child = spawn(process.execPath, [COMMAND, ...argv], { stdio: ["ignore", "pipe", "pipe"] });
@@ -66,45 +75,51 @@ test("what is built finds the faults that the sources find, of settings and of s
   }
 });
 
-/** Of each setting with something to break, what breaks it. */
-function withWrongValues(command: Command): string[] {
-  const broken = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command) && definition.type !== "boolean" && (definition.pattern ?? definition.choices) !== undefined);
-  return broken.flatMap(([, { flag }]) => [flag, "\u00e9 no such"]);
+/** Returns an invalid value for each setting of the command with a pattern or choices. */
+function withInvalidValues(command: Command): string[] {
+  const restricted = DEFINITIONS.filter(([, { commands, type, pattern, choices }]) => (
+    commands.includes(command) && type !== "boolean" && (pattern ?? choices) !== undefined
+  ));
+  return restricted.flatMap(([, { flag }]) => [flag, "\u00e9 no such"]);
 }
 
-test("a command loads no module that only others need", async (t) => {
+test("a command loads no module that only other commands need", async (t) => {
   const loaded = new Set<string>();
   const load = (file: string): void => {
     if (loaded.has(file)) return;
     loaded.add(file);
-    for (const [, next = ""] of readFileSync(path.join(dist, file), "utf8").matchAll(/(?:from|import)"\.\/([^"]+)"/g)) load(next);
+    const code = readFileSync(path.join(dist, file), "utf8");
+    for (const [, next = ""] of code.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) load(next);
   };
   load("ack-role-resolver.js");
   for (const file of readdirSync(dist).filter((name) => name.startsWith("credential-process-"))) load(file);
   const code = [...loaded].map((file) => readFileSync(path.join(dist, file), "utf8")).join("\n");
-  // What only fastify, the SDK, yaml, prom-client and ajv say.
-  for (const word of ["FST_ERR_", "AssumeRoleCommand", "YAMLParseError", "# HELP", "strictSchema"]) t.notOk(code.includes(word), `credential-process loads what says ${word}`);
-  t.ok(code.includes("credential_process"), "it is what was looked at");
+  // Strings of fastify, the AWS SDK, yaml, prom-client and ajv.
+  for (const word of ["FST_ERR_", "AssumeRoleCommand", "YAMLParseError", "# HELP", "strictSchema"]) {
+    t.notOk(code.includes(word), `credential-process does not load the module with ${word}`);
+  }
+  t.ok(code.includes("credential_process"), "the loaded code is that of credential-process");
 });
 
-test("the package holds what runs and what is read, and no sources", async (t) => {
-  const pack = spawn("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
+test("the package contains the build, the documentation and the examples, and no sources", async (t) => {
+  const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+  const pack = spawn("npm", args, { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
   const listed = (await text(pack.stdout)).matchAll(/"path": "(?<file>[^"]+)"/g);
   const files = [...listed].map(({ groups }) => groups?.["file"] ?? "").filter((file) => !file.startsWith("dist/"));
   t.ok(files.includes("manifests/examples/storefront/shop.yaml"));
   t.same(files.filter((file) => !/^(README\.md|LICENSE|package\.json|manifests\/.*\.(yaml|md))$/.test(file)), []);
 });
 
-/** As it is logged. */
+/** Returns the logged listen address. */
 async function addressOf(log: Readable): Promise<string> {
   for await (const line of createInterface(log)) {
     const address = stringAt(JSON.parse(line), "address");
     if (address !== null) return address;
   }
-  throw new Error("it ended before it listened");
+  throw new Error("the server exited before it listened");
 }
 
-/** Asks anew where the first answer is that STS is waited for, as SDKs do. */
+/** Requests credentials. Retries 503 like an SDK: the first response can arrive before STS responds. */
 async function credentials(url: string, tries = 5): Promise<unknown> {
   const { status, body } = await get(url, { authorization: "t" });
   return status === 503 && tries > 1 ? await credentials(url, tries - 1) : JSON.parse(body);

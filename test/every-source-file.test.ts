@@ -4,9 +4,11 @@ import { test } from "tap";
 
 const ROOT = path.join(import.meta.dirname, "..");
 
-// tap counts only what a test imports: without this a file that nothing tests would lower no coverage.
-test("every source file loads by itself", async (t) => {
-  const files = globSync("{shared,webhook,sidecar,certs,manifests,cli}/**/*.ts", { cwd: ROOT }).filter((file) => file !== "cli/main.ts");
+// tap measures the coverage of imported files only. This test adds files that no other test imports.
+test("every source file can be imported on its own", async (t) => {
+  const files = globSync("{shared,webhook,sidecar,certs,manifests,cli}/**/*.ts", { cwd: ROOT });
   t.ok(files.length > 50);
-  for (const file of files) await t.resolves(import(path.join(ROOT, file)), file);
+  for (const file of files.filter((name) => name !== "cli/main.ts")) {
+    await t.resolves(import(path.join(ROOT, file)), file);
+  }
 });
