@@ -15,126 +15,186 @@ function audit(objects: readonly JsonObject[], settings: Partial<DecisionSetting
   return drain(auditObjects({ objects, inventory, origin: "file" }, { ...SETTINGS_BY_DEFAULT, ...settings }));
 }
 
-/** The findings of the audit's own checks, as lines. */
-function own(...[objects, settings]: Parameters<typeof audit>): string[] {
-  return audit(objects, settings).findings.filter(({ code }) => code.startsWith("AUD-")).map(({ section, index, code, severity, message }) => `${section} ${index} ${severity} ${code} ${message}`);
+/** Returns the findings of the audit checks: `SECTION INDEX SEVERITY CODE MESSAGE`. */
+function auditLines(...[objects, settings]: Parameters<typeof audit>): string[] {
+  const findings = audit(objects, settings).findings.filter(({ code }) => code.startsWith("AUD-"));
+  return findings.map(
+    ({ section, index, code, severity, message }) => `${section} ${index} ${severity} ${code} ${message}`,
+  );
 }
 
-const selector = (name = "a", arn = ROLE, namespace = "team-a"): JsonObject => selectorObject(name, { arn, namespaceSelector: { names: [namespace] } });
+const selector = (name = "a", arn = ROLE, namespace = "team-a"): JsonObject => (
+  selectorObject(name, { arn, namespaceSelector: { names: [namespace] } })
+);
 const existing = (ackResourceMetadata: JsonObject): JsonObject => bucketObject({}, { status: { ackResourceMetadata } });
+const ON_DEFAULT = "warn AUD-05 no selector or map sets a role, so the controller's own role is used";
 
-test("a state in order has no finding of an audit's own", (t) => {
-  t.same(own([bucketObject(), selector(), existing({ ownerAccountID: "111122223333" })], { allowedAccounts: ["111122223333"] }), []);
+test("reports nothing for objects without faults", (t) => {
+  const objects = [bucketObject(), selector(), existing({ ownerAccountID: "111122223333" })];
+  t.same(auditLines(objects, { allowedAccounts: ["111122223333"] }), []);
   t.match(audit([bucketObject(), selector(), namespaceObject("team-a")]).summary, {
-    objects: 3, selectors: 1, resources: 1, unannotated: 1, malformed: 0, faulty: 0, conflicts: 0, refused: 0, drift: 0, unexpectedAccounts: 0, onDefault: 0, selectingNothing: 0, staleAnnotations: 0,
+    objects: 3, selectors: 1, resources: 1, unannotated: 1, malformed: 0, faulty: 0, conflicts: 0, refused: 0, drift: 0,
+    unexpectedAccounts: 0, onDefault: 0, selectingNothing: 0, staleAnnotations: 0,
   });
   t.end();
 });
 
-test("conflicts, and resources on the default role", (t) => {
-  t.same(own([bucketObject(), selector(), selector("b")]), ["conflicts 0 deny AUD-01 2 IAMRoleSelectors select it: a, b"]);
-  t.same(own([selector("b", ROLE, "team-b"), bucketObject({ namespace: "team-b" }), bucketObject()]), ["onDefault 2 warn AUD-05 nothing gives it a role, so the controller's own is used"]);
+test("reports conflicts and resources on the controller's own role", (t) => {
+  t.same(auditLines([bucketObject(), selector(), selector("b")]), [
+    "conflicts 0 deny AUD-01 2 IAMRoleSelectors select the resource: a, b",
+  ]);
+  const elsewhere = bucketObject({ namespace: "team-b" });
+  t.same(auditLines([selector("b", ROLE, "team-b"), elsewhere, bucketObject()]), [`onDefault 2 ${ON_DEFAULT}`]);
   t.end();
 });
 
-test("malformed selectors take no part, faulty ones do, and both are told with every fault", (t) => {
+test("reports every fault of malformed and of faulty selectors, and applies only the faulty ones", (t) => {
   const objects = [selector("typo", "x"), selector("user", "arn:aws:iam::111122223333:user/jane"), bucketObject()];
   const { findings, summary } = audit(objects);
-  t.same(findings.filter(({ section }) => section === "malformed" || section === "faulty").map(({ section, index, code, severity }) => `${section} ${index} ${severity} ${code}`), [
+  const reported = findings.filter(({ section }) => section === "malformed" || section === "faulty");
+  t.same(reported.map(({ section, index, code, severity }) => `${section} ${index} ${severity} ${code}`), [
     "malformed 0 deny IRS-02", "faulty 1 deny IRS-03",
   ]);
   t.match(summary, { malformed: 1, faulty: 1, selectingNothing: 0 });
   t.end();
 });
 
-test("a waivable fault makes a selector neither", (t) => {
+test("counts a selector with only a waivable fault as neither malformed nor faulty", (t) => {
   const { findings, summary } = audit([selectorObject("all", { arn: ROLE }), bucketObject()]);
   t.match(findings.filter(({ code }) => code === "IRS-15"), [{ section: "checks", severity: "deny", index: 0 }]);
   t.match(summary, { malformed: 0, faulty: 0 });
   t.end();
 });
 
-test("drift of account and of region", (t) => {
-  const said = ["drift 0 deny AUD-03 it exists in account 444455556666, and the role is in 111122223333"];
-  t.same(own([existing({ ownerAccountID: "444455556666" }), selector()]), said);
-  t.same(own([existing({ region: "us-east-1" }), selector()], { region: "eu-west-1" }), ["drift 0 deny AUD-03 it exists in region us-east-1, and eu-west-1 is wanted"]);
-  t.same(own([existing({ ownerAccountID: "111122223333", region: "eu-west-1" }), selector()], { region: "eu-west-1" }), []);
+test("reports drift of the account and of the region", (t) => {
+  const settings = { region: "eu-west-1" };
+  t.same(auditLines([existing({ ownerAccountID: "444455556666" }), selector()]), [
+    "drift 0 deny AUD-03 it exists in account 444455556666, but its role is in account 111122223333",
+  ]);
+  t.same(auditLines([existing({ region: "us-east-1" }), selector()], settings), [
+    "drift 0 deny AUD-03 it exists in region us-east-1, but its desired region is eu-west-1",
+  ]);
+  const inPlace = existing({ ownerAccountID: "111122223333", region: "eu-west-1" });
+  t.same(auditLines([inPlace, selector()], settings), []);
   t.end();
 });
 
-test("accounts that are not allowed: of roles, and of what exists", (t) => {
+test("reports roles and existing resources in accounts that are not allowed", (t) => {
   const settings = { allowedAccounts: ["111122223333"], controllerAccount: "999999999999" };
-  t.same(own([selector("a", OTHER), bucketObject()], settings), ["unexpectedAccounts 0 deny AUD-04 the role is in account 444455556666, which is not one of --allowed-accounts"]);
-  t.same(own([selector(), existing({ ownerAccountID: "444455556666" })], { ...settings, checkSeverities: new Map([["AUD-03", "off"]]) }), [
-    'unexpectedAccounts 1 deny AUD-04 the resource is in account "444455556666", which is not one of --allowed-accounts',
+  t.same(auditLines([selector("a", OTHER), bucketObject()], settings), [
+    "unexpectedAccounts 0 deny AUD-04 the role is in account 444455556666, which is not one of --allowed-accounts",
   ]);
-  t.same(own([existing({ ownerAccountID: "999999999999" })], settings), ["onDefault 0 warn AUD-05 nothing gives it a role, so the controller's own is used"], "the controllers' own is");
-  t.same(own([selector("a", OTHER), bucketObject()]), []);
-  t.match(audit([bucketObject()]).skipped.filter(({ code }) => code === "AUD-04"), [{ code: "AUD-04", needs: "--allowed-accounts" }]);
-  t.end();
-});
-
-test("selectors that select nothing, where resources are known", (t) => {
-  t.same(own([bucketObject(), selector(), selector("b", ROLE, "team-b")]), ["selectingNothing 2 warn AUD-06 the selector selects no resource that there is"]);
-  t.same(own([bucketObject(), selector(), selector("b")]).filter((line) => line.startsWith("selectingNothing")), [], "one in conflict does");
-  t.same(own([selector()]), []);
-  t.match(audit([selector()]).skipped.filter(({ code }) => code === "AUD-06"), [{ code: "AUD-06", needs: "resources" }]);
-  t.end();
-});
-
-const told = (changes: Readonly<Record<string, string>> = {}): JsonObject => bucketObject({
-  annotations: Object.fromEntries(Object.entries({ "outcome": "selected", "via": "selector", "selector": "a", "role-arn": ROLE, "reason": "IAMRoleSelector a selects it.", ...changes })
-    .map(([key, value]) => [`ack-role-resolver.io/${key}`, value])),
-});
-
-test("annotations that tell anything else than the truth are stale; none at all are counted", (t) => {
-  t.same(own([told(), selector()]), []);
-  t.same(own([told({ "role-arn": OTHER, "conflicting-selectors": "a,b" }), selector()]), [
-    `staleAnnotations 0 warn AUD-07 ack-role-resolver.io/role-arn is "${OTHER}" and should be "${ROLE}"; ack-role-resolver.io/conflicting-selectors is "a,b" and should be absent`,
+  const checkSeverities = new Map([["AUD-03", "off"]] as const);
+  t.same(auditLines([selector(), existing({ ownerAccountID: "444455556666" })], { ...settings, checkSeverities }), [
+    'unexpectedAccounts 1 deny AUD-04 the resource is in account "444455556666", '
+    + 'which is not one of --allowed-accounts',
   ]);
-  t.match(audit([told({ outcome: "default" }), selector()]).findings.filter(({ code }) => code === "AUD-07"), [{ path: ["metadata", "annotations", { key: RESOLUTION_KEYS[0] }] }]);
-  t.equal(audit([told(), bucketObject({ name: "b2" }), selector()]).summary.unannotated, 1);
+  const own = auditLines([existing({ ownerAccountID: "999999999999" })], settings);
+  t.same(own, [`onDefault 0 ${ON_DEFAULT}`], "the controllers' account is allowed");
+  t.same(auditLines([selector("a", OTHER), bucketObject()]), []);
+  const skipped = audit([bucketObject()]).skipped.filter(({ code }) => code === "AUD-04");
+  t.match(skipped, [{ code: "AUD-04", needs: "--allowed-accounts" }]);
   t.end();
 });
 
-test("in mode carm the maps decide: what they refuse, the account that they give, and no word of selectors", (t) => {
+test("reports selectors that select no resource if resources are known", (t) => {
+  t.same(auditLines([bucketObject(), selector(), selector("b", ROLE, "team-b")]), [
+    "selectingNothing 2 warn AUD-06 the selector selects no existing resource",
+  ]);
+  const conflict = auditLines([bucketObject(), selector(), selector("b")]);
+  t.same(
+    conflict.filter((line) => line.startsWith("selectingNothing")),
+    [],
+    "selectors in a conflict select a resource",
+  );
+  t.same(auditLines([selector()]), []);
+  const skipped = audit([selector()]).skipped.filter(({ code }) => code === "AUD-06");
+  t.match(skipped, [{ code: "AUD-06", needs: "resources" }]);
+  t.end();
+});
+
+/** Returns a bucket with the annotations that the webhook writes for selector a, with changes. */
+function annotatedBucket(changes: Readonly<Record<string, string>> = {}): JsonObject {
+  const values = {
+    "outcome": "selected", "via": "selector", "selector": "a", "role-arn": ROLE, "reason": "IAMRoleSelector a selects "
+      + "it.",
+    ...changes,
+  };
+  const entries = Object.entries(values).map(([key, value]) => [`ack-role-resolver.io/${key}`, value]);
+  return bucketObject({ annotations: Object.fromEntries(entries) });
+}
+
+test("reports stale annotations and counts resources without annotations", (t) => {
+  t.same(auditLines([annotatedBucket(), selector()]), []);
+  t.same(auditLines([annotatedBucket({ "role-arn": OTHER, "conflicting-selectors": "a,b" }), selector()]), [
+    `staleAnnotations 0 warn AUD-07 ack-role-resolver.io/role-arn is "${OTHER}" but should be "${ROLE}"; `
+    + 'ack-role-resolver.io/conflicting-selectors is "a,b" but should be absent',
+  ]);
+  const stale = audit([annotatedBucket({ outcome: "default" }), selector()]).findings;
+  t.match(
+    stale.filter(({ code }) => code === "AUD-07"),
+    [{ path: ["metadata", "annotations", { key: RESOLUTION_KEYS[0] }] }],
+  );
+  t.equal(audit([annotatedBucket(), bucketObject({ name: "b2" }), selector()]).summary.unannotated, 1);
+  t.end();
+});
+
+test("in mode carm reports missing roles and the accounts of the maps, and no selectors", (t) => {
   const owned = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "444455556666" });
-  const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" }, data: { "444455556666": OTHER } };
+  const map = {
+    apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" },
+    data: { "444455556666": OTHER },
+  };
   const carm = { mode: "carm", allowedAccounts: ["111122223333"] } as const;
-  t.same(own([bucketObject(), owned, selector("b", ROLE, "x")], carm), ["refused 0 deny AUD-02 ConfigMap ack-system/ack-role-account-map is not there, so 444455556666 has no role"]);
-  t.same(own([bucketObject(), owned, map], carm), ['unexpectedAccounts 0 deny AUD-04 the resource is in account "444455556666", which is not one of --allowed-accounts']);
+  t.same(auditLines([bucketObject(), owned, selector("b", ROLE, "x")], carm), [
+    "refused 0 deny AUD-02 ConfigMap ack-system/ack-role-account-map does not exist, "
+    + "so key \"444455556666\" has no role",
+  ]);
+  t.same(auditLines([bucketObject(), owned, map], carm), [
+    'unexpectedAccounts 0 deny AUD-04 the resource is in account "444455556666", '
+    + 'which is not one of --allowed-accounts',
+  ]);
   t.end();
 });
 
-test("--check changes the severity of each, or puts it off", (t) => {
-  const at = (severity: "deny" | "warn" | "off"): string[] => own([bucketObject()], { checkSeverities: new Map([["AUD-05", severity]]) });
-  t.match(at("deny"), [/^onDefault 0 deny /]);
-  t.match(at("warn"), [/^onDefault 0 warn /]);
-  t.same(at("off"), []);
+test("--check changes the severity of an audit check or turns it off", (t) => {
+  const linesAt = (severity: "deny" | "warn" | "off"): string[] => (
+    auditLines([bucketObject()], { checkSeverities: new Map([["AUD-05", severity]]) })
+  );
+  t.match(linesAt("deny"), [/^onDefault 0 deny /]);
+  t.match(linesAt("warn"), [/^onDefault 0 warn /]);
+  t.same(linesAt("off"), []);
   t.end();
 });
 
-test("what an audit says of an object, no other check repeats; put off, the other check speaks", (t) => {
-  const codes = (settings: Partial<DecisionSettings>): string[] => audit([bucketObject(), selector("b", ROLE, "team-b")], settings).findings.map(({ code }) => code);
+test("reports a problem once, by the audit check if it is on", (t) => {
+  const codes = (settings: Partial<DecisionSettings>): string[] => (
+    audit([bucketObject(), selector("b", ROLE, "team-b")], settings).findings.map(({ code }) => code)
+  );
   t.notOk(codes({}).includes("ACK-05"));
   t.ok(codes({ checkSeverities: new Map([["AUD-05", "off"]]) }).includes("ACK-05"));
   t.end();
 });
 
-test("sections stand in their order, and in each the objects as they came", (t) => {
-  const { findings } = audit([bucketObject({ namespace: "z" }), bucketObject({ namespace: "y" }), selector(), selector("b"), bucketObject()]);
-  t.same(findings.filter(({ code }) => code.startsWith("AUD-")).map(({ section, index }) => `${section} ${index}`), ["conflicts 4", "onDefault 0", "onDefault 1"]);
+test("orders findings by section, then by object", (t) => {
+  const namespaces = ["z", "y"].map((namespace) => bucketObject({ namespace }));
+  const { findings } = audit([...namespaces, selector(), selector("b"), bucketObject()]);
+  const found = findings.filter(({ code }) => code.startsWith("AUD-"));
+  t.same(found.map(({ section, index }) => `${section} ${index}`), ["conflicts 4", "onDefault 0", "onDefault 1"]);
   t.end();
 });
 
-test("of many selectors those that may overlap are not compared with one another, and that is said", (t) => {
+test("skips IRS-18 for more than 2000 selectors, and reports that", (t) => {
   const selectors = Array.from({ length: 2001 }, (_, i) => selector(`s${i}`, ROLE, `n${i}`));
-  t.match(audit(selectors).skipped.filter(({ code }) => code === "IRS-18"), [{ code: "IRS-18", needs: "at most 2000 selectors" }]);
-  t.same(audit(selectors.slice(1)).skipped.filter(({ code, needs }) => code === "IRS-18" && needs.includes("2000")), []);
+  const skipped = (objects: readonly JsonObject[]): Audit["skipped"] => (
+    audit(objects).skipped.filter(({ code }) => code === "IRS-18")
+  );
+  t.match(skipped(selectors), [{ code: "IRS-18", needs: "at most 2000 selectors" }]);
+  t.same(skipped(selectors.slice(1)).filter(({ needs }) => needs.includes("2000")), []);
   t.end();
 });
 
-test("it tells how far it is, now and then", (t) => {
+test("yields its progress after each 200 objects", (t) => {
   const objects = Array.from({ length: 401 }, (_, i) => bucketObject({ name: `b${i}` }));
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   t.same([...auditObjects({ objects, inventory, origin: "file" }, SETTINGS_BY_DEFAULT)], [200, 400]);

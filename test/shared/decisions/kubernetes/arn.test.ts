@@ -1,5 +1,7 @@
 import { test } from "tap";
-import { accountOfARN, parseARN, roleARNFaults } from "../../../../shared/decisions/kubernetes/arn.ts";
+import {
+  accountOfARN, isRegion, parseARN, partitionOfRegion, roleARNFaults,
+} from "../../../../shared/decisions/kubernetes/arn.ts";
 import { ROLE } from "../objects.ts";
 
 // The rows of aws-sdk-go-v2's own rules: the prefix, six parts, nothing else.
@@ -21,5 +23,18 @@ test("a role's ARN has no fault", (t) => {
   const arn = parseARN(ROLE);
   t.ok(arn);
   t.same(arn === null ? null : roleARNFaults(ROLE, arn), []);
+  t.end();
+});
+
+test("returns the partition of a region", (t) => {
+  const partitions = {
+    "eu-west-1": "aws", "us-east-1": "aws", "cn-northwest-1": "aws-cn", "us-gov-west-1": "aws-us-gov",
+    "us-iso-east-1": "aws-iso", "us-isob-east-1": "aws-iso-b", "eu-isoe-west-1": "aws-iso-e",
+    "us-isof-south-1": "aws-iso-f", "eusc-de-east-1": "aws-eusc",
+  };
+  for (const [region, partition] of Object.entries(partitions)) {
+    t.ok(isRegion(region), region);
+    t.equal(partitionOfRegion(region), partition, region);
+  }
   t.end();
 });

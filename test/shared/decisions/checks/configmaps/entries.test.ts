@@ -1,26 +1,116 @@
 import { test } from "tap";
 import { kindObject } from "../../objects.ts";
-import { CARM, dataLines, ONE, roleIn } from "../subjects.ts";
+import { ACCOUNT_MAP, CARM, dataLines, linesOf, mapObject, ONE, roleIn, TEAM_MAP, TWO } from "../subjects.ts";
 
 const ROLE = roleIn(ONE);
 const settings = CARM;
 
-test("CM-04: a key with a dot is of a service that there is", (t) => {
-  const fix = "Write ID or SERVICE.ID with a service of ACK, such as s3.111122223333.";
-  t.same(dataLines("CM-04", { [`frobnicator.${ONE}`]: ROLE }), [`warn CM-04 data[frobnicator.${ONE}]: "frobnicator" is no service of ACK. ${fix}`]);
-  t.same(dataLines("CM-04", { [`dynamodbs.${ONE}`]: ROLE }), [`warn CM-04 data[dynamodbs.${ONE}]: "dynamodbs" is no service of ACK. Write dynamodb.${ONE}, if that is the service.`]);
-  t.same(dataLines("CM-04", { "s3.": ROLE }), [`warn CM-04 data[s3.]: the key has no id after the dot. ${fix}`]);
-  t.same(dataLines("CM-04", { [ONE]: ROLE, alias: ROLE, [`s3.${ONE}`]: ROLE, "s3.team.a": ROLE }), []);
-  const installed = kindObject("Box", "warehouse.services.k8s.aws", [{ name: "v1", storage: true, served: true }]);
-  t.same(dataLines("CM-04", { "warehouse.a": ROLE }, { known: [installed] }), []);
+test("CM-01 denies a value that is not the ARN of a role in mode carm, and warns in mode selectors", (t) => {
+  const fix = "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.";
+  const root = `arn:aws:iam::${ONE}:root`;
+  const line = `CM-01 data[${ONE}]: "${root}" is not the ARN of an IAM role: its resource is "root", not role/NAME. `
+    + `${fix}`;
+  t.same(dataLines("CM-01", { [ONE]: root }, { settings }), [`deny ${line}`]);
+  t.same(dataLines("CM-01", { [ONE]: root }), [`warn ${line}`]);
+  t.same(dataLines("CM-01", { a: "team-a" }, { settings }), [
+    `deny CM-01 data[a]: "team-a" is not the ARN of an IAM role: it is not an ARN. ${fix}`,
+  ]);
+  t.match(
+    dataLines("CM-01", { a: `${ROLE}\n` }, { settings }),
+    [/its role name "a\\n" is not/],
+    "a line break at the end",
+  );
+  t.same(dataLines("CM-01", { a: ROLE, b: "" }, { settings }), []);
   t.end();
 });
 
-test("CM-13: keys of a service are told where nobody reads them", (t) => {
+test("CM-01 warns about an old fault and denies a new one", (t) => {
+  const old = mapObject(ACCOUNT_MAP, { a: "x" });
+  t.match(dataLines("CM-01", { a: "x", b: "y" }, { old, settings }), [
+    /^warn CM-01 data\[a\]/,
+    /^deny CM-01 data\[b\]/,
+  ]);
+  t.end();
+});
+
+test("CM-02 denies a key without a role", (t) => {
+  t.same(dataLines("CM-02", { [ONE]: "" }, { settings }), [
+    `deny CM-02 data[${ONE}]: the key has no role. Set the role's ARN, or remove the key once no namespace names it.`,
+  ]);
+  t.same(dataLines("CM-02", { [ONE]: ROLE }, { settings }), []);
+  t.end();
+});
+
+test("CM-03 warns about an account id with a role in another account", (t) => {
+  const line = (key: string): string => (
+    `warn CM-03 data[${key}]: the key is account ${ONE}, but its role is in account "${TWO}". `
+    + "Set a role in the account of the key, or rename the key."
+  );
+  t.same(dataLines("CM-03", { [ONE]: roleIn(TWO) }, { settings }), [line(ONE)]);
+  t.same(dataLines("CM-03", { [`s3.${ONE}`]: roleIn(TWO) }, { settings }), [line(`s3.${ONE}`)]);
+  const valid = { [ONE]: ROLE, alias: roleIn(TWO), "1111": roleIn(TWO), [TWO]: "x" };
+  t.same(dataLines("CM-03", valid, { settings }), []);
+  t.same(linesOf("CM-03", mapObject(TEAM_MAP, { [ONE]: roleIn(TWO) }), { settings }), [], "a team may have this name");
+  t.end();
+});
+
+test("CM-04 warns about a key of an unknown service", (t) => {
+  const fix = "Write ID or SERVICE.ID with an ACK service, such as s3.111122223333.";
+  t.same(dataLines("CM-04", { [`frobnicator.${ONE}`]: ROLE }), [
+    `warn CM-04 data[frobnicator.${ONE}]: "frobnicator" is not an ACK service. ${fix}`,
+  ]);
+  t.same(dataLines("CM-04", { [`dynamodbs.${ONE}`]: ROLE }), [
+    `warn CM-04 data[dynamodbs.${ONE}]: "dynamodbs" is not an ACK service. `
+    + `Write dynamodb.${ONE} if you meant that service.`,
+  ]);
+  t.same(dataLines("CM-04", { "s3.": ROLE }), [`warn CM-04 data[s3.]: the key has no id after the dot. ${fix}`]);
+  t.same(dataLines("CM-04", { [ONE]: ROLE, alias: ROLE, [`s3.${ONE}`]: ROLE, "s3.team.a": ROLE }), []);
+  const installed = kindObject("Box", "warehouse.services.k8s.aws", [{ name: "v1", storage: true, served: true }]);
+  t.same(dataLines("CM-04", { "warehouse.a": ROLE }, { known: [installed] }), [], "an installed service");
+  t.end();
+});
+
+test("CM-05 denies a value that is a document or not a string", (t) => {
+  const fix = "Write one key for each role, with the service in front if there are several: s3.111122223333.";
+  const line = `deny CM-05 data[s3]: the value is a document, but controllers parse it as one ARN. ${fix}`;
+  const documents = [`${ONE}: ${ROLE}`, `${ROLE}\n${roleIn(TWO)}\n`, `- ${ROLE}`, '{"a": 1}', `team-a:\n  ${ROLE}`];
+  for (const value of documents) {
+    t.same(dataLines("CM-05", { s3: value }, { settings }), [line], value);
+    t.same(dataLines("CM-01", { s3: value }, { settings }), [], "CM-01 does not repeat it");
+  }
+  for (const value of [ROLE, `${ROLE}\n`, ` ${ROLE}`, "", "x"]) {
+    t.same(dataLines("CM-05", { s3: value }, { settings }), [], JSON.stringify(value));
+  }
+  t.same(linesOf("CM-05", { ...mapObject(ACCOUNT_MAP, {}), data: null }), [], "no data");
+  t.same(dataLines("CM-05", { s3: { [ONE]: ROLE } }, { settings }), [
+    `deny CM-05 data[s3]: the value is not a string, which a ConfigMap requires. ${fix}`,
+  ]);
+  t.end();
+});
+
+test("CM-06 warns about entries of binaryData", (t) => {
+  t.same(linesOf("CM-06", { ...mapObject(ACCOUNT_MAP, {}), binaryData: { [ONE]: "YQ==" } }), [
+    `warn CM-06 binaryData[${ONE}]: controllers ignore the entries of binaryData. Move the entry to data.`,
+  ]);
+  t.same(linesOf("CM-06", mapObject(ACCOUNT_MAP, { [ONE]: ROLE })), []);
+  t.end();
+});
+
+test("CM-13 warns about keys of a service if controllers do not read them", (t) => {
   t.same(dataLines("CM-13", { [`s3.${ONE}`]: ROLE, [ONE]: ROLE, "x.a": ROLE }, { settings }), [
-    `warn CM-13 data[s3.${ONE}]: the key is for s3 alone, and ignored, since --service-level-carm is not on. Have the controllers run with ServiceLevelCARM, and say so with --service-level-carm, or remove the key.`,
+    `warn CM-13 data[s3.${ONE}]: controllers ignore this key of service s3, because --service-level-carm is off. `
+    + "Enable the feature gate ServiceLevelCARM on the controllers and set --service-level-carm, or remove the key.",
   ]);
   t.same(dataLines("CM-13", { [`s3.${ONE}`]: ROLE }, { settings: { ...CARM, serviceLevelCARM: true } }), []);
-  t.same(dataLines("CM-13", { [`s3.${ONE}`]: ROLE }), [], "in mode selectors CM-09 says it of the whole map");
+  t.same(dataLines("CM-13", { [`s3.${ONE}`]: ROLE }), [], "in mode selectors CM-09 reports the whole map");
+  t.end();
+});
+
+test("checks no other ConfigMap and no other kind", (t) => {
+  const others = [
+    mapObject("ack-role-account-maps", { a: "" }),
+    { ...mapObject(ACCOUNT_MAP, { a: "" }), kind: "Secret" },
+  ];
+  for (const other of others) t.same(linesOf("CM-02", other), []);
   t.end();
 });

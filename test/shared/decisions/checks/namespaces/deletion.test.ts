@@ -1,39 +1,68 @@
 import { test } from "tap";
-import { kindObject } from "../../objects.ts";
-import { annotationLines } from "../subjects.ts";
+import { bucketObject, kindObject, namespaceObject } from "../../objects.ts";
+import { annotationLines, existingBucket, linesOf, ONE } from "../subjects.ts";
 
-test("NS-09: a deletion policy is delete or retain", (t) => {
-  const lines = (value: string, key = "s3.services.k8s.aws/deletion-policy"): string[] => annotationLines("NS-09", { [key]: value });
-  t.same(lines("Delete"), ['deny NS-09 metadata.annotations[s3.services.k8s.aws/deletion-policy]: "Delete" is no deletion policy, and is taken for retain. Write delete or retain.']);
+test("NS-09 denies an unknown deletion policy of a service", (t) => {
+  const lines = (value: string, key = "s3.services.k8s.aws/deletion-policy"): string[] => (
+    annotationLines("NS-09", { [key]: value })
+  );
+  t.same(lines("Delete"), [
+    'deny NS-09 metadata.annotations[s3.services.k8s.aws/deletion-policy]: "Delete" is not a deletion policy, '
+    + "so controllers treat it as retain. Set delete or retain.",
+  ]);
   for (const value of ["delete", "retain", ""]) t.same(lines(value), [], value);
-  t.same(lines("Delete", "services.k8s.aws/deletion-policy"), [], "which nobody reads");
+  t.same(lines("Delete", "services.k8s.aws/deletion-policy"), [], "controllers ignore it on a namespace");
   t.same(lines("Delete", "s3.services.k8s.aws/deletion-policies"), []);
   t.end();
 });
 
-test("NS-09b: a deletion policy is of a service that there is", (t) => {
-  const fix = "Write SERVICE.services.k8s.aws/deletion-policy with the service's lower-case name, such as s3.";
-  const lines = (key: string, known: Parameters<typeof annotationLines>[2] = {}): string[] => annotationLines("NS-09b", { [key]: "retain" }, known);
+test("NS-09b warns about a deletion policy without a known service", (t) => {
+  const fix = "Use SERVICE.services.k8s.aws/deletion-policy with the lower-case name of the service, such as s3.";
+  const lines = (key: string, known: Parameters<typeof annotationLines>[2] = {}): string[] => (
+    annotationLines("NS-09b", { [key]: "retain" }, known)
+  );
   t.same(lines("services.k8s.aws/deletion-policy"), [
-    `warn NS-09b metadata.annotations[services.k8s.aws/deletion-policy]: the deletion policy names no service, so it is ignored on a namespace. ${fix}`,
+    "warn NS-09b metadata.annotations[services.k8s.aws/deletion-policy]: "
+    + `the deletion policy names no service, so controllers ignore it on a namespace. ${fix}`,
   ]);
   t.same(lines("DynamoDB.services.k8s.aws/deletion-policy"), [
-    'warn NS-09b metadata.annotations[DynamoDB.services.k8s.aws/deletion-policy]: "DynamoDB" is no service of ACK, so the annotation is ignored. Write dynamodb.services.k8s.aws/deletion-policy, if that is the service.',
+    'warn NS-09b metadata.annotations[DynamoDB.services.k8s.aws/deletion-policy]: "DynamoDB" is not an ACK service, '
+    + "so controllers ignore the annotation. Use dynamodb.services.k8s.aws/deletion-policy if you meant that service.",
   ]);
   t.same(lines("frobnicator.services.k8s.aws/deletion-policy"), [
-    `warn NS-09b metadata.annotations[frobnicator.services.k8s.aws/deletion-policy]: "frobnicator" is no service of ACK, so the annotation is ignored. ${fix}`,
+    'warn NS-09b metadata.annotations[frobnicator.services.k8s.aws/deletion-policy]: '
+    + '"frobnicator" is not an ACK service, '
+    + `so controllers ignore the annotation. ${fix}`,
   ]);
   t.same(lines("dynamodb.services.k8s.aws/deletion-policy"), []);
   const installed = kindObject("Box", "frobnicator.services.k8s.aws", [{ name: "v1", storage: true, served: true }]);
-  t.same(lines("frobnicator.services.k8s.aws/deletion-policy", { known: [installed] }), [], "a service that is installed");
+  t.same(lines("frobnicator.services.k8s.aws/deletion-policy", { known: [installed] }), [], "an installed service");
   t.end();
 });
 
-test("NS-10: what is read from resources alone is told", (t) => {
+test("NS-10 warns about an annotation that controllers read on resources only", (t) => {
+  const message = "controllers ignore this annotation on a namespace";
   t.same(annotationLines("NS-10", { "services.k8s.aws/region": "eu-west-1", "services.k8s.aws/read-only": "true" }), [
-    "warn NS-10 metadata.annotations[services.k8s.aws/read-only]: the annotation is ignored on a namespace. Annotate the resources themselves.",
-    "warn NS-10 metadata.annotations[services.k8s.aws/region]: the annotation is ignored on a namespace. Write services.k8s.aws/default-region on the namespace, or annotate the resources themselves.",
+    `warn NS-10 metadata.annotations[services.k8s.aws/read-only]: ${message}. Annotate the resources instead.`,
+    `warn NS-10 metadata.annotations[services.k8s.aws/region]: ${message}. `
+    + "Set services.k8s.aws/default-region on the namespace, or annotate the resources instead.",
   ]);
-  t.same(annotationLines("NS-10", { "services.k8s.aws/default-region": "eu-west-1", "services.k8s.aws/deletion-policy": "retain", "example.com/region": "x" }), []);
+  t.same(annotationLines("NS-10", {
+    "services.k8s.aws/default-region": "eu-west-1", "services.k8s.aws/deletion-policy": "retain",
+    "example.com/region": "x",
+  }), []);
+  t.end();
+});
+
+test("NS-13 warns about the resources that the deletion of a namespace deletes", (t) => {
+  const known = [existingBucket("b1", ONE), bucketObject({ name: "b2" }), bucketObject({ namespace: "team-b" })];
+  t.same(linesOf("NS-13", namespaceObject("team-a"), { operation: "DELETE", known }), [
+    "warn NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: "
+    + "Bucket team-a/b1 and Bucket team-a/b2. "
+    + "Do not change the namespace's labels and annotations, or the selectors of its resources, "
+    + "until the namespace is deleted.",
+  ]);
+  t.same(linesOf("NS-13", namespaceObject("team-c"), { operation: "DELETE", known }), []);
+  t.same(linesOf("NS-13", namespaceObject("team-a"), { known }), [], "runs at DELETE only");
   t.end();
 });

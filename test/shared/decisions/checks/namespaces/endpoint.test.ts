@@ -2,52 +2,65 @@ import { test } from "tap";
 import { annotationLines } from "../subjects.ts";
 
 const PATH = "metadata.annotations[services.k8s.aws/endpoint-url]";
-const FIX = "Write https://HOST or https://HOST:PORT, without credentials or a query.";
+const FIX = "Set https://HOST or https://HOST:PORT, without credentials or a query.";
 
 function lines(url: string): string[] {
   return annotationLines("NS-08", { "services.k8s.aws/endpoint-url": url });
 }
 
-const refused = (...messages: readonly string[]): string[] => messages.map((message) => `deny NS-08 ${PATH}: ${message}. ${FIX}`);
+function denied(...messages: readonly string[]): string[] {
+  return messages.map((message) => `deny NS-08 ${PATH}: ${message}. ${FIX}`);
+}
 
-test("NS-08: an endpoint is reached by https, at a host", (t) => {
-  t.same(lines("http://minio.team-a.svc:9000"), refused("the endpoint is reached by http, not https, so anyone on the way reads what is sent"));
-  t.same(lines("HTTP://minio"), refused("the endpoint is reached by http, not https, so anyone on the way reads what is sent"));
-  t.same(lines("minio.team-a.svc"), refused("the endpoint is not a URL"));
-  t.same(lines("https://"), refused('the endpoint names no host: ""'));
-  t.same(lines("https://a b"), refused('the endpoint names no host: "a b"'));
-  t.same(lines("https://host:port"), refused('the endpoint names no host: "host:port"'));
-  for (const url of ["https://vpce-1.s3.eu-west-1.vpce.amazonaws.com", "https://minio:9000", "HTTPS://minio/base/path", "https://[fd00::1]:443", "https://10.0.0.1", ""]) {
-    t.same(lines(url), [], url);
-  }
+test("NS-08 denies an endpoint without https or a valid host", (t) => {
+  const plaintext = "the endpoint uses http, not https, so its requests can be read on the network";
+  t.same(lines("http://minio.team-a.svc:9000"), denied(plaintext));
+  t.same(lines("HTTP://minio"), denied(plaintext));
+  t.same(lines("minio.team-a.svc"), denied("the endpoint is not a URL"));
+  t.same(lines("https://"), denied('the endpoint has no valid host: ""'));
+  t.same(lines("https://a b"), denied('the endpoint has no valid host: "a b"'));
+  t.same(lines("https://host:port"), denied('the endpoint has no valid host: "host:port"'));
+  const valid = [
+    "https://vpce-1.s3.eu-west-1.vpce.amazonaws.com", "https://minio:9000", "HTTPS://minio/base/path",
+    "https://[fd00::1]:443", "https://10.0.0.1", "",
+  ];
+  for (const url of valid) t.same(lines(url), [], url);
   t.end();
 });
 
-test("NS-08: an endpoint has no credentials, no query, no fragment, and no message shows them", (t) => {
-  const credentials = "the endpoint holds credentials, which everybody who reads the namespace sees";
-  t.same(lines("https://root:hunter2@minio"), refused(credentials));
-  t.same(lines("https://minio@evil.example.net"), refused(credentials));
-  t.same(lines("https://a@b@c"), refused(credentials));
-  t.same(lines("https://minio/?key=hunter2"), refused("the endpoint has a query or a fragment, which no AWS endpoint has"));
-  t.same(lines("https://minio#x"), refused("the endpoint has a query or a fragment, which no AWS endpoint has"));
-  t.same(lines("https://minio/a\nb"), refused("the endpoint's path has characters that no URL may have"));
+test("NS-08 denies credentials, a query and a fragment, and never quotes them", (t) => {
+  const credentials = "the endpoint contains credentials, which every user who can read the namespace sees";
+  const query = "the endpoint has a query or a fragment, which AWS endpoints do not have";
+  t.same(lines("https://root:hunter2@minio"), denied(credentials));
+  t.same(lines("https://minio@evil.example.net"), denied(credentials));
+  t.same(lines("https://a@b@c"), denied(credentials));
+  t.same(lines("https://minio/?key=hunter2"), denied(query));
+  t.same(lines("https://minio#x"), denied(query));
+  t.same(lines("https://minio/a\nb"), denied("the path of the endpoint has characters that are not allowed in a URL"));
   t.same(lines("ftp://root:hunter2@?key=hunter2").length, 4);
   for (const line of lines("ftp://root:hunter2@?key=hunter2")) t.notMatch(line, "hunter2");
   t.end();
 });
 
-test("NS-08b: only the hosts that are allowed, where any are named", (t) => {
-  const of = (url: string, allowedEndpointHosts: readonly string[] = ["minio.example.com", "s3.internal:8443"]): string[] => (
-    annotationLines("NS-08b", { "services.k8s.aws/endpoint-url": url }, { settings: { allowedEndpointHosts } })
-  );
-  const refusal = (host: string): string[] => [
-    `deny NS-08b ${PATH}: the endpoint is on "${host}", which is not among the allowed hosts minio.example.com, s3.internal:8443. Name one of the hosts of --allowed-endpoint-hosts, or have the host added there.`,
+test("NS-08b denies hosts that are not in --allowed-endpoint-hosts", (t) => {
+  const linesFor = (
+    url: string,
+    allowedEndpointHosts: readonly string[] = ["minio.example.com", "s3.internal:8443"],
+  ): string[] =>
+    annotationLines("NS-08b", { "services.k8s.aws/endpoint-url": url }, { settings: { allowedEndpointHosts } });
+  const denial = (host: string): string[] => [
+    `deny NS-08b ${PATH}: the endpoint host "${host}" is not one of the allowed hosts minio.example.com, `
+    + "s3.internal:8443. "
+    + "Use a host of --allowed-endpoint-hosts, or add the host to that flag.",
   ];
-  t.same(of("https://collector.example.net"), refusal("collector.example.net"));
-  t.same(of("https://minio.example.com@collector.example.net"), refusal("collector.example.net"));
-  t.same(of("https://minio.example.com.evil.net"), refusal("minio.example.com.evil.net"));
-  t.same(of("https://s3.internal:9000"), refusal("s3.internal"), "another port");
-  for (const url of ["https://MINIO.example.com", "https://minio.example.com:9000/x", "https://s3.internal:8443", "nonsense", ""]) t.same(of(url), [], url);
-  t.same(of("https://collector.example.net", []), [], "where no host is named any may be");
+  t.same(linesFor("https://collector.example.net"), denial("collector.example.net"));
+  t.same(linesFor("https://minio.example.com@collector.example.net"), denial("collector.example.net"));
+  t.same(linesFor("https://minio.example.com.evil.net"), denial("minio.example.com.evil.net"));
+  t.same(linesFor("https://s3.internal:9000"), denial("s3.internal"), "another port");
+  const allowed = [
+    "https://MINIO.example.com", "https://minio.example.com:9000/x", "https://s3.internal:8443", "nonsense", "",
+  ];
+  for (const url of allowed) t.same(linesFor(url), [], url);
+  t.same(linesFor("https://collector.example.net", []), [], "without the flag every host is allowed");
   t.end();
 });

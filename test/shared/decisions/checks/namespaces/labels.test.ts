@@ -5,71 +5,89 @@ import type { Access } from "../../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
-import { type Circumstances, judgeChange } from "../selector-changes.ts";
-import { CARM, existing, linesOf, ONE, roleIn, TWO } from "../subjects.ts";
+import { checkChange, type Circumstances } from "../selector-changes.ts";
+import { CARM, existingBucket, linesOf, ONE, roleIn, TWO } from "../subjects.ts";
 
 const byEnv = (name: string, env: string, roleARN: string): JsonObject => (
   selectorObject(name, { arn: roleARN, namespaceSelector: { labelSelector: { matchLabels: { env } } } })
 );
 const SELECTORS = [
   byEnv("prod", "prod", roleIn(ONE)), byEnv("dev", "dev", roleIn(TWO)), byEnv("audit", "audit", roleIn(ONE, "audit")),
-  selectorObject("gold", { arn: roleIn(ONE, "gold"), namespaceSelector: { labelSelector: { matchLabels: { tier: "gold" } } } }),
+  selectorObject("gold", {
+    arn: roleIn(ONE, "gold"), namespaceSelector: { labelSelector: { matchLabels: { tier: "gold" } } },
+  }),
 ];
 
-/** What a step of team-a from one env (and these resources) to other labels does. */
-function lines(from: JsonObject, to: JsonObject, resources: readonly JsonObject[], more: Circumstances = {}): string[] {
+/** Returns the lines of NS-01 for a change of the labels of team-a, which contains the resources. */
+function lines(
+  from: JsonObject, to: JsonObject, resources: readonly JsonObject[], more: Circumstances = {},
+): string[] {
   const old = namespaceObject("team-a", from);
   return linesOf("NS-01", namespaceObject("team-a", to), { old, known: [...SELECTORS, old, ...resources], ...more });
 }
 
-const FIX = "Keep the labels that select these resources, or change the selectors first so that each resource keeps its account.";
-const B1 = existing("b1", ONE);
+const FIX = "Keep the labels that select these resources, "
+  + "or first change the selectors so that each resource stays in its account.";
+const B1 = existingBucket("b1", ONE);
+const line = (severity: "deny" | "warn", message: string, names = "Bucket team-a/b1"): string => (
+  `${severity} NS-01 metadata.labels: the new labels ${message}: ${names}. ${FIX}`
+);
 
-test("NS-01: labels that move resources to another account are refused", (t) => {
-  t.same(lines({ env: "prod" }, { env: "dev" }, [B1, existing("b2", ONE)]), [
-    `deny NS-01 metadata.labels: the new labels move 2 resources from account ${ONE} to account ${TWO}: Bucket team-a/b1 and Bucket team-a/b2. ${FIX}`,
+test("NS-01 denies labels that move resources to another account", (t) => {
+  t.same(lines({ env: "prod" }, { env: "dev" }, [B1, existingBucket("b2", ONE)]), [
+    line("deny", `move 2 resources from account ${ONE} to account ${TWO}`, "Bucket team-a/b1 and Bucket team-a/b2"),
   ]);
-  t.same(lines({}, { env: "dev" }, [B1]), [`deny NS-01 metadata.labels: the new labels move 1 resource from account ${ONE} to account ${TWO}: Bucket team-a/b1. ${FIX}`], "what no selector selected was made in some account too");
-  t.same(lines({ env: "prod" }, { env: "dev" }, [existing("b1", ONE, { namespace: "team-b" })]), [], "in another namespace");
+  t.same(lines({}, { env: "dev" }, [B1]), [
+    line("deny", `move 1 resource from account ${ONE} to account ${TWO}`),
+  ], "a resource that no selector selected exists in an account too");
+  const elsewhere = existingBucket("b1", ONE, { namespace: "team-b" });
+  t.same(lines({ env: "prod" }, { env: "dev" }, [elsewhere]), [], "in another namespace");
   t.end();
 });
 
-test("NS-01: labels that take the last selector away are refused", (t) => {
-  t.same(lines({ env: "prod" }, {}, [B1]), [
-    `deny NS-01 metadata.labels: the new labels leave 1 resource of account ${ONE} to the controllers' own role: Bucket team-a/b1. ${FIX}`,
-  ]);
-  t.same(lines({ env: "prod" }, {}, [bucketObject()]), [
-    `deny NS-01 metadata.labels: the new labels leave 1 resource of account ${ONE} to the controllers' own role: Bucket team-a/b1. ${FIX}`,
-  ], "what was never made would be made in the controllers' account");
+test("NS-01 denies labels that leave resources without a selector", (t) => {
+  const leave = line("deny", `leave 1 resource of account ${ONE} with the controllers' own role`);
+  t.same(lines({ env: "prod" }, {}, [B1]), [leave]);
+  t.same(
+    lines({ env: "prod" }, {}, [bucketObject()]),
+    [leave],
+    "a new resource would be created in the controllers' account",
+  );
   t.same(lines({ env: "prod", tier: "gold" }, {}, [bucketObject()]), [
-    `deny NS-01 metadata.labels: the new labels leave 1 resource to the controllers' own role: Bucket team-a/b1. ${FIX}`,
-  ], "a conflict is safe, and this is not");
+    line("deny", "leave 1 resource with the controllers' own role"),
+  ], "after a conflict");
   t.same(lines({ env: "prod" }, {}, [B1], { settings: { controllerAccount: ONE } }), [
-    `warn NS-01 metadata.labels: the new labels give 1 resource another role: Bucket team-a/b1. ${FIX}`,
-  ], "the controllers' own account is the same account");
+    line("warn", "change the role of 1 resource"),
+  ], "the controllers are in the same account");
   t.end();
 });
 
-test("NS-01: labels that let several selectors select are refused", (t) => {
-  t.same(lines({ env: "prod" }, { env: "prod", tier: "gold" }, [B1]), [
-    `deny NS-01 metadata.labels: the new labels let several IAMRoleSelectors (gold, prod) select 1 resource at once, where controllers stop: Bucket team-a/b1. ${FIX}`,
-  ]);
-  t.same(lines({ env: "prod", tier: "gold" }, { env: "dev", tier: "gold" }, [B1]), [], "it was in conflict before");
-  t.same(lines({ env: "prod", tier: "gold" }, { env: "prod" }, [B1, bucketObject({ name: "b9" })]), [], "the conflict ends");
-  t.same(lines({ env: "prod", tier: "gold" }, { env: "dev" }, [B1]).length, 1, "it ends in another account than that of the resource");
+test("NS-01 denies labels that cause a conflict", (t) => {
+  const conflict = line("deny", "cause a conflict between IAMRoleSelectors (gold, prod) for 1 resource");
+  t.same(lines({ env: "prod" }, { env: "prod", tier: "gold" }, [B1]), [conflict]);
+  t.same(
+    lines({ env: "prod", tier: "gold" }, { env: "dev", tier: "gold" }, [B1]),
+    [],
+    "the resource was in conflict before",
+  );
+  const resources = [B1, bucketObject({ name: "b9" })];
+  t.same(lines({ env: "prod", tier: "gold" }, { env: "prod" }, resources), [], "the conflict ends");
+  const moved = lines({ env: "prod", tier: "gold" }, { env: "dev" }, [B1]);
+  t.same(moved.length, 1, "the conflict ends in another account than the resource's");
   t.end();
 });
 
-test("NS-01: another role of the same account is told, and so is the first role of what was never made", (t) => {
-  const told = [`warn NS-01 metadata.labels: the new labels give 1 resource another role: Bucket team-a/b1. ${FIX}`];
-  t.same(lines({ env: "prod" }, { env: "audit" }, [B1]), told);
-  t.same(lines({}, { env: "dev" }, [bucketObject()]), told);
-  t.same(lines({ env: "prod" }, { env: "dev" }, [bucketObject()]), told);
-  t.same(lines({ env: "prod" }, { env: "twin" }, [B1, byEnv("twin", "twin", roleIn(ONE))]), [], "another selector of the same role");
+test("NS-01 warns about another role in the same account, and about another role for a new resource", (t) => {
+  const warned = [line("warn", "change the role of 1 resource")];
+  t.same(lines({ env: "prod" }, { env: "audit" }, [B1]), warned);
+  t.same(lines({}, { env: "dev" }, [bucketObject()]), warned);
+  t.same(lines({ env: "prod" }, { env: "dev" }, [bucketObject()]), warned);
+  const twin = byEnv("twin", "twin", roleIn(ONE));
+  t.same(lines({ env: "prod" }, { env: "twin" }, [B1, twin]), [], "another selector with the same role");
   t.end();
 });
 
-test("NS-01: what changes no label that counts is nothing, nor is anything in mode carm", (t) => {
+test("NS-01 allows labels that change no role, and every label in mode carm", (t) => {
   t.same(lines({ env: "prod" }, { env: "prod" }, [B1]), []);
   t.same(lines({ env: "prod" }, { env: "prod", cost: "7" }, [B1]), []);
   t.same(lines({ env: "prod" }, { env: "dev" }, [B1], { settings: CARM }), []);
@@ -77,50 +95,68 @@ test("NS-01: what changes no label that counts is nothing, nor is anything in mo
   t.end();
 });
 
-test("NS-01: it looks no further than 20, in pieces, and may be waived", (t) => {
-  const buckets = Array.from({ length: 250 }, (_, i) => existing(`b${String(i).padStart(3, "0")}`, ONE));
+test("NS-01 stops at 20 resources, and can be waived", (t) => {
+  const buckets = Array.from({ length: 250 }, (_, i) => existingBucket(`b${String(i).padStart(3, "0")}`, ONE));
+  const first = "Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002";
   t.same(lines({ env: "prod" }, { env: "dev" }, buckets), [
-    `deny NS-01 metadata.labels: the new labels move at least 20 resources from account ${ONE} to account ${TWO}: Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002 and 17 more. ${FIX}`,
+    line("deny", `move at least 20 resources from account ${ONE} to account ${TWO}`, `${first} and 17 more`),
   ]);
   t.same(lines({ env: "prod" }, { env: "audit" }, buckets), [
-    `warn NS-01 metadata.labels: the new labels give 250 resources another role: Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002 and 247 more. ${FIX}`,
-  ], "what is only told is counted");
-  const waived = { ...namespaceObject("team-a", { env: "dev" }, { "ack-role-resolver.io/allow": "NS-01" }) };
-  const { denied, findings } = judgeChange(waived, { old: namespaceObject("team-a", { env: "prod" }), known: [...SELECTORS, namespaceObject("team-a", { env: "prod" }), B1] });
-  t.same([denied, findings.map(({ code, waived: isWaived }) => [code, isWaived])], [false, [["NS-01", true]]]);
+    line("warn", "change the role of 250 resources", `${first} and 247 more`),
+  ], "counts all resources if it only warns");
+  const waived = namespaceObject("team-a", { env: "dev" }, { "ack-role-resolver.io/allow": "NS-01" });
+  const old = namespaceObject("team-a", { env: "prod" });
+  const { denied, findings } = checkChange(waived, { old, known: [...SELECTORS, old, B1] });
+  t.same([denied, findings.map((finding) => [finding.code, finding.waived])], [false, [["NS-01", true]]]);
   t.end();
 });
 
-const USE_FIX = "Grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, resourceNames and verbs use.";
-
-/** What NS-02 says of a step of team-a, with these answers of access reviews. */
-function useLines(to: JsonObject, answers: Readonly<Record<string, Access>> | null, { from = {}, carm = false, on = true, isNew = false } = {}): string[] {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
-  inventory.apply(SELECTORS.map(put));
-  const settings = { ...SETTINGS_BY_DEFAULT, ...(carm && CARM), checkSeverities: new Map(on ? [["NS-02", "deny"] as const] : []) };
-  const { findings } = runChecks({
-    object: namespaceObject("team-a", to), old: isNew ? null : namespaceObject("team-a", from), requester: { username: "jane", groups: [] }, origin: "cluster", inventory,
-    access: answers === null ? null : new Map(Object.entries(answers)),
-  }, settings);
-  return findings.filter(({ code }) => code === "NS-02").map((finding) => `${finding.severity} ${findingLine(finding)}`);
+interface UseOptions {
+  readonly from?: JsonObject;
+  readonly settings?: object;
+  readonly on?: boolean;
+  readonly isNew?: boolean;
 }
 
-test("NS-02: who comes to be selected must may use the selector", (t) => {
-  const refused = [`deny NS-02 metadata.labels: the requester may not use IAMRoleSelector prod, which comes to select the namespace. ${USE_FIX}`];
-  t.same(useLines({ env: "prod" }, { prod: "denied" }), refused);
-  t.same(useLines({ env: "prod" }, { prod: "denied" }, { isNew: true }), refused, "at CREATE");
+/** Returns the lines of NS-02 for a change of the labels of team-a, with these results of access reviews. */
+function useLines(
+  to: JsonObject, access: Readonly<Record<string, Access>> | null,
+  { from = {}, settings = {}, on = true, isNew = false }: UseOptions = {},
+): string[] {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  inventory.apply(SELECTORS.map(put));
+  const { findings } = runChecks({
+    object: namespaceObject("team-a", to), old: isNew ? null : namespaceObject("team-a", from),
+    requester: { username: "jane", groups: [] }, origin: "cluster", inventory,
+    access: access === null ? null : new Map(Object.entries(access)),
+  }, { ...SETTINGS_BY_DEFAULT, ...settings, checkSeverities: new Map(on ? [["NS-02", "deny"] as const] : []) });
+  return findings
+    .filter(({ code }) => code === "NS-02")
+    .map((finding) => `${finding.severity} ${findingLine(finding)}`);
+}
+
+test("NS-02 requires the verb use on a selector that newly selects the namespace", (t) => {
+  const denied = [
+    "deny NS-02 metadata.labels: the requester may not use IAMRoleSelector prod, which newly selects the namespace. "
+    + "Grant the requester the verb use on the selector: "
+    + "a ClusterRole with resources iamroleselectors, resourceNames and verbs use.",
+  ];
+  t.same(useLines({ env: "prod" }, { prod: "denied" }), denied);
+  t.same(useLines({ env: "prod" }, { prod: "denied" }, { isNew: true }), denied, "at CREATE");
   t.same(useLines({ env: "prod" }, { prod: "allowed" }), []);
-  t.same(useLines({ env: "prod", cost: "7" }, { prod: "denied" }, { from: { env: "prod" } }), [], "it was selected before");
-  t.same(useLines({}, {}, { from: { env: "prod" } }), [], "a selector less");
+  const unchanged = { from: { env: "prod" } };
+  t.same(useLines({ env: "prod", cost: "7" }, { prod: "denied" }, unchanged), [], "the selector selected it before");
+  t.same(useLines({}, {}, unchanged), [], "the selector no longer selects it");
   t.end();
 });
 
-test("NS-02: unknown is a refusal; off, without reviews and in mode carm it says nothing", (t) => {
+test("NS-02 denies an unknown access, and does not run if it is off, without reviews or in mode carm", (t) => {
   t.same(useLines({ env: "prod" }, {}), [
-    "deny NS-02 metadata.labels: whether the requester may use IAMRoleSelector prod, which comes to select the namespace, could not be found out. Try again in a moment; the webhook's log says why the access review failed.",
+    "deny NS-02 metadata.labels: it is unknown whether the requester may use IAMRoleSelector prod, "
+    + "which newly selects the namespace. Retry in a moment; the webhook log shows why the access review failed.",
   ]);
   t.same(useLines({ env: "prod" }, { prod: "denied" }, { on: false }), []);
   t.same(useLines({ env: "prod" }, null), []);
-  t.same(useLines({ env: "prod" }, { prod: "denied" }, { carm: true }), []);
+  t.same(useLines({ env: "prod" }, { prod: "denied" }, { settings: CARM }), []);
   t.end();
 });

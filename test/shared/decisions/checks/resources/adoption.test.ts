@@ -1,50 +1,76 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { ADMIN, annotated, lines, tiered } from "../resource-lines.ts";
+import { ADMIN, annotated, findingLines, tiered } from "../resource-lines.ts";
 
 const POLICY = "services.k8s.aws/adoption-policy";
 const FIELDS = "services.k8s.aws/adoption-fields";
 const at = (key: string): string => `metadata.annotations[${key}]`;
-const adopting = (policy: string, fields?: string, rest: JsonObject = {}): JsonObject => annotated({ [POLICY]: policy, ...(fields !== undefined && { [FIELDS]: fields }), ...rest });
-const FIELDS_FIX = `Write what identifies the AWS resource as a JSON object of strings, such as '{"name": "my-bucket"}'.`;
+const FIELDS_FIX = `Set a JSON object of strings that identifies the AWS resource, such as '{"name": "my-bucket"}'.`;
 
-test("ACK-12 refuses a policy that there is not, and says which was meant", (t) => {
+function adopting(policy: string, fields?: string, rest: JsonObject = {}): JsonObject {
+  return annotated({ [POLICY]: policy, ...(fields !== undefined && { [FIELDS]: fields }), ...rest });
+}
+
+test("ACK-12 denies an unknown adoption policy and suggests a similar one", (t) => {
   const policies = "the policies are adopt and adopt-or-create";
-  t.same(lines("ACK-12", adopting("adopt-only")), [`deny ACK-12 ${at(POLICY)}: "adopt-only" is not an adoption policy. Write adopt, if that was meant; ${policies}.`]);
-  t.same(lines("ACK-12", adopting("adopt-or-crate")), [`deny ACK-12 ${at(POLICY)}: "adopt-or-crate" is not an adoption policy. Write adopt-or-create, if that was meant; ${policies}.`]);
-  t.same(lines("ACK-12", adopting("yes")), [`deny ACK-12 ${at(POLICY)}: "yes" is not an adoption policy. Write adopt or adopt-or-create.`]);
-  t.same(lines("ACK-12", adopting("adopt", '{"name": "b1"}')), []);
-  t.same(lines("ACK-12", adopting("adopt-or-create")), [], "it says itself what it is");
-  t.same(lines("ACK-12", tiered("gold")), []);
+  const line = (policy: string, fix: string): string => (
+    `deny ACK-12 ${at(POLICY)}: "${policy}" is not an adoption policy. ${fix}.`
+  );
+  t.same(findingLines("ACK-12", adopting("adopt-only")), [
+    line("adopt-only", `Set adopt if you meant that; ${policies}`),
+  ]);
+  t.same(findingLines("ACK-12", adopting("adopt-or-crate")), [
+    line("adopt-or-crate", `Set adopt-or-create if you meant that; ${policies}`),
+  ]);
+  t.same(findingLines("ACK-12", adopting("yes")), [line("yes", "Set adopt or adopt-or-create")]);
+  t.same(findingLines("ACK-12", adopting("adopt", '{"name": "b1"}')), []);
+  t.same(findingLines("ACK-12", adopting("adopt-or-create")), [], "adopt-or-create needs no fields");
+  t.same(findingLines("ACK-12", tiered("gold")), []);
   t.end();
 });
 
-test("ACK-12 refuses an adoption without fields, or with some that cannot be read", (t) => {
+test("ACK-12 denies missing and invalid adoption fields", (t) => {
+  const line = (message: string): string => `deny ACK-12 ${at(FIELDS)}: ${message}. ${FIELDS_FIX}`;
   for (const fields of [undefined, ""]) {
-    t.same(lines("ACK-12", adopting("adopt", fields)), [`deny ACK-12 ${at(FIELDS)}: adopt needs the fields that identify the AWS resource. ${FIELDS_FIX}`]);
+    t.same(findingLines("ACK-12", adopting("adopt", fields)), [
+      line("the policy adopt requires the fields that identify the AWS resource"),
+    ]);
   }
-  t.same(lines("ACK-12", adopting("adopt", "{name: b1}")), [`deny ACK-12 ${at(FIELDS)}: "{name: b1}" is not a JSON object. ${FIELDS_FIX}`]);
-  t.same(lines("ACK-12", adopting("adopt-or-create", '["b1"]')), [`deny ACK-12 ${at(FIELDS)}: "[\\"b1\\"]" is not a JSON object. ${FIELDS_FIX}`]);
-  t.same(lines("ACK-12", adopting("adopt", '{"a": 1, "b": "x", "c": null}')), [
-    `deny ACK-12 ${at(FIELDS)}: the value of "a" is not a string. ${FIELDS_FIX}`,
-    `deny ACK-12 ${at(FIELDS)}: the value of "c" is not a string. ${FIELDS_FIX}`,
+  t.same(findingLines("ACK-12", adopting("adopt", "{name: b1}")), [line('"{name: b1}" is not a JSON object')]);
+  t.same(findingLines("ACK-12", adopting("adopt-or-create", '["b1"]')), [line('"[\\"b1\\"]" is not a JSON object')]);
+  t.same(findingLines("ACK-12", adopting("adopt", '{"a": 1, "b": "x", "c": null}')), [
+    line('the value of "a" is not a string'), line('the value of "c" is not a string'),
   ]);
   t.end();
 });
 
-test("ACK-17 refuses to adopt from another account, unless it is waived", (t) => {
+test("ACK-17 denies an adoption with a role in another account unless it is waived", (t) => {
   const arn = '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}';
-  const line = `ACK-17 ${at(FIELDS)}: "arn:aws:sqs:eu-west-1:444455556666:jobs" is of account "444455556666", and its role of "111122223333"`;
-  const fix = "Put it where a selector of the AWS resource's account selects it.";
-  t.same(lines("ACK-17", adopting("adopt", arn)), [`deny ${line}. ${fix}`]);
+  const lineFor = (account: string): string => (
+    `ACK-17 ${at(FIELDS)}: "arn:aws:sqs:eu-west-1:444455556666:jobs" is in account "444455556666", `
+    + `but the role is in account "${account}"`
+  );
+  const line = lineFor("111122223333");
+  const fix = "Move the resource to a namespace, or label it, "
+    + "so that a selector with a role in the AWS resource's account "
+    + "selects it.";
+  t.same(findingLines("ACK-17", adopting("adopt", arn)), [`deny ${line}. ${fix}`]);
   const waived = { "ack-role-resolver.io/allow": "ACK-17" };
-  t.same(lines("ACK-17", adopting("adopt", arn, waived), { requester: ADMIN }), [`warn (waived) ${line}. ${fix}`]);
-  t.same(lines("ACK-17", adopting("adopt", arn, waived)), [`deny ${line}; the waiver on it is ignored, since the requester may not waive checks. ${fix}`]);
-  for (const fields of ['{"arn": "arn:aws:sqs:eu-west-1:111122223333:jobs"}', '{"arn": "arn:aws:s3:::b1"}', '{"name": "b1"}', undefined]) {
-    t.same(lines("ACK-17", adopting("adopt", fields)), [], fields ?? "none");
+  t.same(findingLines("ACK-17", adopting("adopt", arn, waived), { requester: ADMIN }), [
+    `warn (waived) ${line}. ${fix}`,
+  ]);
+  t.same(findingLines("ACK-17", adopting("adopt", arn, waived)), [
+    `deny ${line}; the waiver on it is ignored, since the requester may not waive checks. ${fix}`,
+  ]);
+  const ownAccount = '{"arn": "arn:aws:sqs:eu-west-1:111122223333:jobs"}';
+  for (const fields of [ownAccount, '{"arn": "arn:aws:s3:::b1"}', '{"name": "b1"}', undefined]) {
+    t.same(findingLines("ACK-17", adopting("adopt", fields)), [], fields ?? "no fields");
   }
-  t.same(lines("ACK-17", annotated({ [FIELDS]: arn })), [], "it is not adopted");
-  t.same(lines("ACK-17", adopting("adopt", arn), { settings: { mode: "carm" } }), [`deny ${line.replace("111122223333", "777788889999")}. ${fix}`], "nor by the controller's own role");
-  t.same(lines("ACK-17", adopting("adopt", arn), { settings: { mode: "carm", controllerAccount: null } }), [], "whose account is not known");
+  t.same(findingLines("ACK-17", annotated({ [FIELDS]: arn })), [], "the resource is not adopted");
+  t.same(findingLines("ACK-17", adopting("adopt", arn), { settings: { mode: "carm" } }), [
+    `deny ${lineFor("777788889999")}. ${fix}`,
+  ], "the controller's own role is in another account too");
+  const unknown = { settings: { mode: "carm", controllerAccount: null } } as const;
+  t.same(findingLines("ACK-17", adopting("adopt", arn), unknown), [], "the controller's account is unknown");
   t.end();
 });

@@ -2,63 +2,86 @@ import { test } from "tap";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, namespaceObject } from "../../objects.ts";
 import {
-  ADMIN, annotated, BASE, type Circumstances, COMPANY, lines, notApplied, owned, tiered,
+  ADMIN, annotated, CONTROLLER_ACCOUNT, type Circumstances, CLUSTER_OBJECTS, findingLines, owned, skippedChecks, tiered,
 } from "../resource-lines.ts";
 
 const POLICY = "services.k8s.aws/deletion-policy";
-const deleting = (id: string, object: JsonObject, rest: Circumstances = {}): string[] => lines(id, object, { operation: "DELETE", ...rest });
+const deletionLines = (id: string, object: JsonObject, rest: Circumstances = {}): string[] => (
+  findingLines(id, object, { operation: "DELETE", ...rest })
+);
 
-test("ACK-30 refuses to delete a foreign resource with the controller's own role", (t) => {
-  const line = 'ACK-30 metadata.labels: it is of account "111122223333", and the controller\'s own role, of account "777788889999", would look for it there and leave it behind';
-  const fix = "Have a selector of its account select it first, or annotate it with services.k8s.aws/deletion-policy: retain to leave it in AWS.";
+test("ACK-30 denies the deletion of a resource in another account with the controller's own role", (t) => {
+  const line = 'ACK-30 metadata.labels: the resource is in account "111122223333", '
+    + 'but the controller would look for it in '
+    + 'account "777788889999" and leave it behind. '
+    + 'First let a selector with a role in the resource\'s account select it. '
+    + "To leave the resource in AWS instead, annotate it with services.k8s.aws/deletion-policy: retain.";
   const foreign = owned("111122223333", tiered());
-  t.same(deleting("ACK-30", foreign), [`deny ${line}. ${fix}`]);
-  t.same(deleting("ACK-30", owned("111122223333")), [], "its selector selects it");
-  t.same(deleting("ACK-30", owned(BASE, tiered())), [], "it is of the controller's account");
-  t.same(deleting("ACK-30", tiered()), [], "it was never made");
-  t.same(deleting("ACK-30", annotated({ [POLICY]: "retain" }, foreign)), [], "nothing is asked of AWS");
-  t.same(deleting("ACK-30", annotated({ "ack-role-resolver.io/allow": "ACK-30" }, foreign), { requester: ADMIN }), [`warn (waived) ${line}. ${fix}`]);
-  t.same(deleting("ACK-30", foreign, { warnOnly: true }), [`warn ${line}. ${fix}`], "the cluster cleans up");
-  t.equal(notApplied(foreign, { operation: "DELETE", settings: { controllerAccount: null } })["ACK-30"], "--controller-account or --controller-role");
-  t.same(lines("ACK-30", foreign), [], "nothing is deleted");
+  t.same(deletionLines("ACK-30", foreign), [`deny ${line}`]);
+  t.same(deletionLines("ACK-30", owned("111122223333")), [], "a selector selects it");
+  t.same(deletionLines("ACK-30", owned(CONTROLLER_ACCOUNT, tiered())), [], "it is in the controller's account");
+  t.same(deletionLines("ACK-30", tiered()), [], "it does not exist in AWS");
+  t.same(deletionLines("ACK-30", annotated({ [POLICY]: "retain" }, foreign)), [], "the controller makes no AWS call");
+  const waived = annotated({ "ack-role-resolver.io/allow": "ACK-30" }, foreign);
+  t.same(deletionLines("ACK-30", waived, { requester: ADMIN }), [`warn (waived) ${line}`]);
+  t.same(
+    deletionLines("ACK-30", foreign, { warnOnly: true }),
+    [`warn ${line}`],
+    "warns for the cluster's own controllers",
+  );
+  const skipped = skippedChecks(foreign, { operation: "DELETE", settings: { controllerAccount: null } });
+  t.equal(skipped["ACK-30"], "--controller-account or --controller-role");
+  t.same(findingLines("ACK-30", foreign), [], "runs at DELETE only");
   t.end();
 });
 
-test("ACK-31 warns of a deletion that hangs", (t) => {
-  t.same(deleting("ACK-31", tiered("gold", "silver")), [
-    "warn ACK-31 metadata: it will hang until one selector alone selects it, of gold and silver. Narrow or delete all selectors but one.",
+test("ACK-31 warns about a deletion that will hang", (t) => {
+  t.same(deletionLines("ACK-31", tiered("gold", "silver")), [
+    "warn ACK-31 metadata: the deletion will hang until only one of these IAMRoleSelectors selects the resource: "
+    + "gold and silver. Narrow or delete all selectors but one.",
   ]);
-  t.same(deleting("ACK-31", tiered("gold")), []);
-  const fix = "Mend that first; until then the deletion hangs.";
-  t.same(deleting("ACK-31", owned("111122223333"), { settings: { region: "us-east-1" } }), [
-    `warn ACK-31 metadata.annotations[services.k8s.aws/region]: it exists in region "eu-west-1", and "us-east-1" is wanted (by the controller). ${fix}`,
+  t.same(deletionLines("ACK-31", tiered("gold")), []);
+  const fix = "Fix this first; the deletion hangs until then.";
+  t.same(deletionLines("ACK-31", owned("111122223333"), { settings: { region: "us-east-1" } }), [
+    'warn ACK-31 metadata.annotations[services.k8s.aws/region]: the resource exists in region "eu-west-1", '
+    + `but its desired region is "us-east-1" (set by the controller). ${fix}`,
   ]);
-  t.same(deleting("ACK-31", owned("111122223333"), { settings: { region: "eu-west-1" } }), []);
+  t.same(deletionLines("ACK-31", owned("111122223333"), { settings: { region: "eu-west-1" } }), []);
   const known = [namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "1" })];
-  t.same(deleting("ACK-31", bucketObject(), { known, settings: { mode: "carm" } }), [
-    `warn ACK-31 metadata: it will hang until its role is told: ConfigMap ack-system/ack-role-account-map is not there, so 1 has no role. ${fix}`,
+  t.same(deletionLines("ACK-31", bucketObject(), { known, settings: { mode: "carm" } }), [
+    "warn ACK-31 metadata: the deletion will hang until a role resolves: "
+    + `ConfigMap ack-system/ack-role-account-map does not exist, so key "1" has no role. ${fix}`,
   ]);
   t.end();
 });
 
-test("ACK-32 refuses a deletion with a role in another account, unless it is waived", (t) => {
-  const line = 'ACK-32 metadata.labels: it is of account "444455556666" and its role of "111122223333", so the deletion would hang for ever';
-  const fix = "Have a selector of its account select it first.";
-  t.same(deleting("ACK-32", owned("444455556666")), [`deny ${line}. ${fix}`]);
-  t.same(deleting("ACK-32", owned("111122223333")), []);
-  t.same(deleting("ACK-32", annotated({ "ack-role-resolver.io/allow": "ACK-32" }, owned("444455556666")), { requester: ADMIN }), [`warn (waived) ${line}. ${fix}`]);
+test("ACK-32 denies a deletion with a role in another account unless it is waived", (t) => {
+  const line = 'ACK-32 metadata.labels: the resource is in account "444455556666" but its role is in account '
+    + '"111122223333", '
+    + "so the deletion would never finish. First let a selector with a role in the resource's account select it.";
+  t.same(deletionLines("ACK-32", owned("444455556666")), [`deny ${line}`]);
+  t.same(deletionLines("ACK-32", owned("111122223333")), []);
+  const waived = annotated({ "ack-role-resolver.io/allow": "ACK-32" }, owned("444455556666"));
+  t.same(deletionLines("ACK-32", waived, { requester: ADMIN }), [`warn (waived) ${line}`]);
   t.end();
 });
 
-test("ACK-33 warns of what stays in AWS", (t) => {
-  const fix = "Set the policy to delete first, if the AWS resource is to go too.";
+test("ACK-33 warns if the resource stays in AWS", (t) => {
+  const line = (path: string, policy: string): string => (
+    `warn ACK-33 ${path}: the deletion policy ${policy}, so the resource stays in AWS. `
+    + "Set the policy to delete first if the AWS resource is to be deleted too."
+  );
   const path = `metadata.annotations[${POLICY}]`;
-  t.same(deleting("ACK-33", annotated({ [POLICY]: "retain" })), [`warn ACK-33 ${path}: the deletion policy is retain, so it stays in AWS. ${fix}`]);
-  t.same(deleting("ACK-33", annotated({ [POLICY]: "Delete" })), [`warn ACK-33 ${path}: the deletion policy "Delete" reads as retain, so it stays in AWS. ${fix}`]);
-  t.same(deleting("ACK-33", annotated({ [POLICY]: "delete" })), []);
-  const known = [...COMPANY, namespaceObject("team-a", {}, { "s3.services.k8s.aws/deletion-policy": "retain" })];
-  t.same(deleting("ACK-33", tiered("gold"), { known }), [`warn ACK-33 metadata: the deletion policy of its namespace is retain, so it stays in AWS. ${fix}`]);
-  t.same(deleting("ACK-33", annotated({ [POLICY]: "delete" }), { known }), [], "its own counts");
-  t.same(deleting("ACK-11", annotated({ [POLICY]: "Delete" })), [], "at its deletion nothing is to be mended");
+  t.same(deletionLines("ACK-33", annotated({ [POLICY]: "retain" })), [line(path, "is retain")]);
+  t.same(deletionLines("ACK-33", annotated({ [POLICY]: "Delete" })), [line(path, '"Delete" is treated as retain')]);
+  t.same(deletionLines("ACK-33", annotated({ [POLICY]: "delete" })), []);
+  const known = [
+    ...CLUSTER_OBJECTS,
+    namespaceObject("team-a", {}, { "s3.services.k8s.aws/deletion-policy": "retain" }),
+  ];
+  t.same(deletionLines("ACK-33", tiered("gold"), { known }), [line("metadata", "of the namespace is retain")]);
+  const overridden = deletionLines("ACK-33", annotated({ [POLICY]: "delete" }), { known });
+  t.same(overridden, [], "the annotation of the resource overrides that of the namespace");
+  t.same(deletionLines("ACK-11", annotated({ [POLICY]: "Delete" })), [], "ACK-11 does not run at DELETE");
   t.end();
 });

@@ -5,160 +5,204 @@ import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json
 import { parseLabelSelector } from "../../../../../shared/decisions/kubernetes/label-selector.ts";
 import { bucketObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
-  ADMIN, annotated, attempted, COMPANY, GOLD, lines, notApplied, owned, tiered, tierSelector,
+  ADMIN, annotated, attempted, CLUSTER_OBJECTS, findingLines, GOLD, owned, skippedChecks, tiered, tierSelector,
 } from "../resource-lines.ts";
 
 const CARM: readonly JsonObject[] = [
   namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111122223333" }),
   namespaceObject("sandbox"),
-  { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "ack-system", name: "ack-role-account-map" }, data: { "999": GOLD } },
+  {
+    apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "ack-system", name: "ack-role-account-map" },
+    data: { "999": GOLD },
+  },
 ];
 const MAPS = { known: CARM, settings: { mode: "carm" } } as const;
-const nobodys = bucketObject({ namespace: "sandbox" });
-const NO_KEY = "metadata: ConfigMap ack-system/ack-role-account-map has no key 111122223333. Mend the CARM map, or what the namespace names.";
+const unselected = bucketObject({ namespace: "sandbox" });
 
-test("ACK-03 and ACK-04 warn of a conflict, at create and at update", (t) => {
-  const conflict = "metadata: 2 IAMRoleSelectors select it, and controllers stop there: gold and silver. "
+test("ACK-03 and ACK-04 warn about a conflict, at CREATE and at UPDATE", (t) => {
+  const conflict = "metadata: 2 IAMRoleSelectors select the resource, so controllers do not reconcile it: "
+    + "gold and silver. "
     + "Narrow or delete all selectors but one, or change the labels of the resource.";
-  t.same(lines("ACK-03", tiered("gold", "silver")), [`warn ACK-03 ${conflict}`]);
-  t.same(lines("ACK-03", tiered("gold")), []);
-  t.same(lines("ACK-04", tiered("gold", "silver")), []);
-  t.same(lines("ACK-04", tiered("gold", "silver"), { old: tiered("gold") }), [`warn ACK-04 ${conflict}`]);
-  t.same(lines("ACK-04", tiered("gold"), { old: tiered("gold", "silver") }), []);
-  t.same(lines("ACK-03", tiered("gold", "silver"), { old: tiered("gold") }), []);
+  t.same(findingLines("ACK-03", tiered("gold", "silver")), [`warn ACK-03 ${conflict}`]);
+  t.same(findingLines("ACK-03", tiered("gold")), []);
+  t.same(findingLines("ACK-04", tiered("gold", "silver")), []);
+  t.same(findingLines("ACK-04", tiered("gold", "silver"), { old: tiered("gold") }), [`warn ACK-04 ${conflict}`]);
+  t.same(findingLines("ACK-04", tiered("gold"), { old: tiered("gold", "silver") }), []);
+  t.same(findingLines("ACK-03", tiered("gold", "silver"), { old: tiered("gold") }), []);
   t.end();
 });
 
-test("ACK-03 and ACK-04 warn of what the CARM maps refuse", (t) => {
-  t.same(lines("ACK-03", bucketObject(), MAPS), [`warn ACK-03 ${NO_KEY}`]);
-  t.same(lines("ACK-04", bucketObject(), { ...MAPS, old: bucketObject() }), [`warn ACK-04 ${NO_KEY}`]);
-  t.same(lines("ACK-03", nobodys, MAPS), []);
+test("ACK-03 and ACK-04 warn if the CARM maps contain no role for the resource", (t) => {
+  const noKey = 'metadata: ConfigMap ack-system/ack-role-account-map has no key "111122223333". '
+    + "Correct the CARM map, or the account or team annotation of the namespace.";
+  t.same(findingLines("ACK-03", bucketObject(), MAPS), [`warn ACK-03 ${noKey}`]);
+  t.same(findingLines("ACK-04", bucketObject(), { ...MAPS, old: bucketObject() }), [`warn ACK-04 ${noKey}`]);
+  t.same(findingLines("ACK-03", unselected, MAPS), []);
   t.end();
 });
 
-test("ACK-05 warns of the controller's own role", (t) => {
-  const fix = "Label it or its namespace so that a selector selects it, unless it belongs into the controller's own account.";
-  t.same(lines("ACK-05", nobodys), [`warn ACK-05 metadata: No IAMRoleSelector selects it, so the controller's own role is used. ${fix}`]);
-  t.same(lines("ACK-05", nobodys, MAPS), [`warn ACK-05 metadata: Its namespace names no account or team, so the controller's own role is used. ${fix}`]);
-  t.same(lines("ACK-05", tiered("gold")), []);
-  t.same(lines("ACK-05", bucketObject(), MAPS), [], "refused is no default");
-  t.end();
-});
-
-test("ACK-05b refuses the controller's own role where the namespace requires a selector", (t) => {
-  const requiring = (value: string): readonly JsonObject[] => [...COMPANY, namespaceObject("sandbox", {}, { "ack-role-resolver.io/selector-required": value })];
-  const refused = ["deny ACK-05b metadata: namespace sandbox requires a selector for each of its resources, and the controller's own role would be used. "
-    + "Label it so that a selector selects it, or have a selector made that does."];
-  t.same(lines("ACK-05b", nobodys, { known: requiring("true") }), refused);
-  t.same(lines("ACK-05", nobodys, { known: requiring("true") }), [], "said once");
-  t.same(lines("ACK-05b", nobodys, { known: requiring("false") }), []);
-  t.same(lines("ACK-05b", bucketObject({ namespace: "sandbox", annotations: { "ack-role-resolver.io/allow": "ACK-05b" } }), { known: requiring("true"), requester: ADMIN }), refused, "not waived");
-  t.same(lines("ACK-05b", nobodys, { known: requiring("true"), old: { ...nobodys } }), refused.map((line) => line.replace("deny", "warn")), "nothing new");
-  t.same(lines("ACK-05b", tiered("gold"), { known: [...COMPANY, namespaceObject("team-a", {}, { "ack-role-resolver.io/selector-required": "true" })] }), []);
-  t.end();
-});
-
-const KEEP = "Keep the labels that selectors read; who looks after the selectors moves resources.";
-const TO_SILVER = 'these labels move it from the role "arn:aws:iam::111122223333:role/gold" to the role "arn:aws:iam::444455556666:role/silver"';
-
-test("ACK-06 refuses labels that move a resource to another role", (t) => {
-  t.same(lines("ACK-06", tiered("silver"), { old: tiered("gold") }), [`deny ACK-06 metadata.labels: ${TO_SILVER}. ${KEEP}`]);
-  t.same(lines("ACK-06", tiered("gold", "blue"), { old: tiered("gold") }), []);
-  t.same(lines("ACK-06", tiered(), { old: tiered("gold") }), [
-    `deny ACK-06 metadata.labels: these labels move it from the role "arn:aws:iam::111122223333:role/gold" to the controller's own role. ${KEEP}`,
+test("ACK-05 warns if the controller's own role is used", (t) => {
+  const fix = "Label the resource or its namespace so that a selector selects it, "
+    + "unless it belongs in the controller's own account.";
+  t.same(findingLines("ACK-05", unselected), [
+    `warn ACK-05 metadata: No IAMRoleSelector selects it, so the controller's own role is used. ${fix}`,
   ]);
-  t.same(lines("ACK-06", tiered("gold"), { old: tiered() }), [
-    `deny ACK-06 metadata.labels: these labels move it from the controller's own role to the role "arn:aws:iam::111122223333:role/gold". ${KEEP}`,
+  t.same(findingLines("ACK-05", unselected, MAPS), [
+    `warn ACK-05 metadata: Its namespace names no account or team, so the controller's own role is used. ${fix}`,
   ]);
-  t.same(lines("ACK-06", tiered("silver")), [], "at create whoever makes it chooses");
+  t.same(findingLines("ACK-05", tiered("gold")), []);
+  t.same(
+    findingLines("ACK-05", bucketObject(), MAPS),
+    [],
+    "without a role in the maps the controller's role is not used",
+  );
   t.end();
 });
 
-test("ACK-06 is never waived, and another selector of the same role is no move", (t) => {
+test("ACK-05b denies the controller's own role if the namespace requires a selector", (t) => {
+  const requiring = (value: string): readonly JsonObject[] => (
+    [...CLUSTER_OBJECTS, namespaceObject("sandbox", {}, { "ack-role-resolver.io/selector-required": value })]
+  );
+  const line = "ACK-05b metadata: namespace sandbox requires a selector, "
+    + "but the resource would use the controller's own role. "
+    + "Label the resource so that a selector selects it, or create a selector that selects it.";
+  const known = requiring("true");
+  t.same(findingLines("ACK-05b", unselected, { known }), [`deny ${line}`]);
+  t.same(findingLines("ACK-05", unselected, { known }), [], "ACK-05 does not repeat it");
+  t.same(findingLines("ACK-05b", unselected, { known: requiring("false") }), []);
+  const waived = bucketObject({ namespace: "sandbox", annotations: { "ack-role-resolver.io/allow": "ACK-05b" } });
+  t.same(findingLines("ACK-05b", waived, { known, requester: ADMIN }), [`deny ${line}`], "cannot be waived");
+  t.same(findingLines("ACK-05b", unselected, { known, old: { ...unselected } }), [`warn ${line}`], "the fault is old");
+  const selected = namespaceObject("team-a", {}, { "ack-role-resolver.io/selector-required": "true" });
+  t.same(findingLines("ACK-05b", tiered("gold"), { known: [...CLUSTER_OBJECTS, selected] }), []);
+  t.end();
+});
+
+const LABEL_FIX = "Keep the labels that selectors match, or ask the owner of the selectors to move the resource.";
+const TO_SILVER = 'the new labels move the resource from the role "arn:aws:iam::111122223333:role/gold" '
+  + 'to the role "arn:aws:iam::444455556666:role/silver"';
+
+test("ACK-06 denies labels that move a resource to another role", (t) => {
+  const line = (message: string): string => `deny ACK-06 metadata.labels: ${message}. ${LABEL_FIX}`;
+  t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold") }), [line(TO_SILVER)]);
+  t.same(findingLines("ACK-06", tiered("gold", "blue"), { old: tiered("gold") }), []);
+  const gold = 'the role "arn:aws:iam::111122223333:role/gold"';
+  t.same(findingLines("ACK-06", tiered(), { old: tiered("gold") }), [
+    line(`the new labels move the resource from ${gold} to the controller's own role`),
+  ]);
+  t.same(findingLines("ACK-06", tiered("gold"), { old: tiered() }), [
+    line(`the new labels move the resource from the controller's own role to ${gold}`),
+  ]);
+  t.same(findingLines("ACK-06", tiered("silver")), [], "at CREATE the requester chooses the role");
+  t.end();
+});
+
+test("ACK-06 cannot be waived, and allows another selector with the same role", (t) => {
   const waived = annotated({ "ack-role-resolver.io/allow": "ACK-06" }, tiered("silver"));
-  t.match(lines("ACK-06", waived, { old: tiered("gold"), requester: ADMIN }), [/^deny/]);
-  const twin = [...COMPANY, tierSelector("twin", GOLD)];
-  t.same(lines("ACK-06", tiered("twin"), { old: tiered("gold"), known: twin }), []);
-  t.same(lines("ACK-06", tiered("gold"), { old: tiered(), settings: { controllerRole: GOLD } }), [], "nor one of the controller's own");
+  t.match(findingLines("ACK-06", waived, { old: tiered("gold"), requester: ADMIN }), [/^deny/]);
+  const twin = [...CLUSTER_OBJECTS, tierSelector("twin", GOLD)];
+  t.same(findingLines("ACK-06", tiered("twin"), { old: tiered("gold"), known: twin }), []);
+  const sameRole = { old: tiered(), settings: { controllerRole: GOLD } };
+  t.same(findingLines("ACK-06", tiered("gold"), sameRole), [], "the controller has the same role");
   t.end();
 });
 
-test("ACK-06: into a conflict warns (ACK-04), and out of it is a move for what exists", (t) => {
-  t.same(lines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), []);
-  t.same(lines("ACK-06", tiered("silver"), { old: tiered("gold", "silver") }), [], "it was never made");
+test("ACK-06 allows a change into a conflict, and denies a change out of it for an existing resource", (t) => {
+  t.same(findingLines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), [], "ACK-04 warns");
+  t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold", "silver") }), [], "it does not exist in AWS");
   const both = owned("111122223333", tiered("gold", "silver"));
-  t.same(lines("ACK-06", tiered("silver"), { old: both }), [
-    `deny ACK-06 metadata.labels: these labels move it from a conflict of gold and silver to the role "arn:aws:iam::444455556666:role/silver". ${KEEP}`,
+  t.same(findingLines("ACK-06", tiered("silver"), { old: both }), [
+    "deny ACK-06 metadata.labels: the new labels move the resource from a conflict between gold and silver "
+    + `to the role "arn:aws:iam::444455556666:role/silver". ${LABEL_FIX}`,
   ]);
-  const twins = [...COMPANY, tierSelector("twin", GOLD)];
-  t.same(lines("ACK-06", tiered("twin"), { old: owned("111122223333", tiered("gold", "twin")), known: twins }), [], "of one role");
+  const twins = [...CLUSTER_OBJECTS, tierSelector("twin", GOLD)];
+  const old = owned("111122223333", tiered("gold", "twin"));
+  t.same(findingLines("ACK-06", tiered("twin"), { old, known: twins }), [], "both selectors have the same role");
   t.end();
 });
 
-test("ACK-06 lets whoever may use the selector move to it, where access reviews are asked", (t) => {
-  const step = (answer: "allowed" | "denied" | "unknown"): string[] => lines("ACK-06", tiered("silver"), { old: tiered("gold"), access: new Map([["silver", answer]]) });
-  const refused = [`deny ACK-06 metadata.labels: ${TO_SILVER}. Keep the labels that selectors read, or be granted the verb use on IAMRoleSelector silver.`];
-  t.same(step("allowed"), []);
-  t.same(step("denied"), refused);
-  t.same(step("unknown"), refused);
-  t.same(lines("ACK-06", tiered(), { old: tiered("gold"), access: new Map([["gold", "allowed"]]) }).length, 1, "nobody is granted the controller's own role");
+test("ACK-06 allows a requester with the verb use on the new selector", (t) => {
+  const linesWith = (answer: "allowed" | "denied" | "unknown"): string[] => (
+    findingLines("ACK-06", tiered("silver"), { old: tiered("gold"), access: new Map([["silver", answer]]) })
+  );
+  const denied = [
+    `deny ACK-06 metadata.labels: ${TO_SILVER}. `
+    + "Keep the labels that selectors match, or request the verb use on IAMRoleSelector silver.",
+  ];
+  t.same(linesWith("allowed"), []);
+  t.same(linesWith("denied"), denied);
+  t.same(linesWith("unknown"), denied);
+  const access = new Map([["gold", "allowed"]] as const);
+  const toDefault = findingLines("ACK-06", tiered(), { old: tiered("gold"), access });
+  t.equal(toDefault.length, 1, "no verb allows the controller's own role");
   t.end();
 });
 
-test("ACK-09 asks who may use the selector, only where it is on", (t) => {
-  const on = { checkSeverities: new Map([["ACK-09", "deny"]] as const) };
-  const grant = "Grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, resourceNames and verbs use.";
+test("ACK-09 requires the verb use on the selector if it is enabled", (t) => {
+  const settings = { checkSeverities: new Map([["ACK-09", "deny"]] as const) };
   const denied = new Map([["gold", "denied"]] as const);
-  t.same(lines("ACK-09", tiered("gold"), { settings: on, access: denied }), [`deny ACK-09 metadata: the requester may not use IAMRoleSelector gold, which selects it. ${grant}`]);
-  t.same(lines("ACK-09", tiered("gold"), { settings: on, access: new Map([["gold", "allowed"]]) }), []);
-  t.same(lines("ACK-09", tiered("gold"), { settings: on, access: new Map() }), [
-    "deny ACK-09 metadata: whether the requester may use IAMRoleSelector gold, which selects it, could not be found out. "
-    + "Try again in a moment; the webhook's log says why the access review failed.",
+  t.same(findingLines("ACK-09", tiered("gold"), { settings, access: denied }), [
+    "deny ACK-09 metadata: the requester may not use IAMRoleSelector gold, which selects the resource. "
+    + "Grant the requester the verb use on the selector: "
+    + "a ClusterRole with resources iamroleselectors, resourceNames and verbs use.",
   ]);
-  t.same(lines("ACK-09", tiered("gold"), { access: denied }), [], "off by default");
-  t.same(lines("ACK-09", tiered(), { settings: on, access: denied }), [], "nothing selects it");
-  t.match(lines("ACK-09", tiered("gold"), { settings: on, access: denied, old: tiered("gold") }), [/^warn/], "it had the role before");
-  t.same(notApplied(tiered("gold"), { settings: on })["ACK-09"], "access reviews");
+  t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map([["gold", "allowed"]]) }), []);
+  t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map() }), [
+    "deny ACK-09 metadata: it is unknown whether the requester may use IAMRoleSelector gold, "
+    + "which selects the resource. "
+    + "Retry in a moment; the webhook log shows why the access review failed.",
+  ]);
+  t.same(findingLines("ACK-09", tiered("gold"), { access: denied }), [], "off by default");
+  t.same(findingLines("ACK-09", tiered(), { settings, access: denied }), [], "no selector selects the resource");
+  const unchanged = { settings, access: denied, old: tiered("gold") };
+  t.match(findingLines("ACK-09", tiered("gold"), unchanged), [/^warn/], "the resource had the role before");
+  t.same(skippedChecks(tiered("gold"), { settings })["ACK-09"], "access reviews");
   t.end();
 });
 
-test("ACK-19 warns of a namespace that nobody watches", (t) => {
-  const settings = { watchNamespaces: ["team-b"] };
-  t.same(lines("ACK-19", tiered("gold"), { settings }), [
-    "warn ACK-19 metadata.namespace: the controllers do not watch namespace team-a, so nobody manages it. Put it into a namespace that is watched, or have this one watched too.",
+test("ACK-19 warns about a namespace that controllers do not watch", (t) => {
+  t.same(findingLines("ACK-19", tiered("gold"), { settings: { watchNamespaces: ["team-b"] } }), [
+    "warn ACK-19 metadata.namespace: controllers do not watch namespace team-a, so no controller manages the resource. "
+    + "Move the resource to a watched namespace, or let the controllers watch this namespace.",
   ]);
-  t.same(lines("ACK-19", tiered("gold"), { settings: { watchNamespaces: ["team-b", "team-a"] } }), []);
-  t.same(notApplied(tiered("gold"))["ACK-19"], "--watch-namespace");
+  t.same(findingLines("ACK-19", tiered("gold"), { settings: { watchNamespaces: ["team-b", "team-a"] } }), []);
+  t.same(skippedChecks(tiered("gold"))["ACK-19"], "--watch-namespace");
   t.end();
 });
 
-test("ACK-19b warns of labels that nobody watches", (t) => {
+test("ACK-19b warns about labels that controllers do not watch", (t) => {
   const settings = { watchSelector: parseLabelSelector("gold") };
-  t.same(lines("ACK-19b", tiered("silver"), { settings }), [
-    "warn ACK-19b metadata.labels: the controllers do not watch resources with these labels, so nobody manages it. Label it so that it is watched, or have such resources watched too.",
+  t.same(findingLines("ACK-19b", tiered("silver"), { settings }), [
+    "warn ACK-19b metadata.labels: controllers do not watch resources with these labels, so no controller manages the "
+    + "resource. Add the labels that the controllers watch, or let the controllers watch these labels.",
   ]);
-  t.same(lines("ACK-19b", tiered("gold"), { settings }), []);
-  t.same(notApplied(tiered("gold"))["ACK-19b"], "--watch-selectors");
+  t.same(findingLines("ACK-19b", tiered("gold"), { settings }), []);
+  t.same(skippedChecks(tiered("gold"))["ACK-19b"], "--watch-selectors");
   t.end();
 });
 
-test("what would need selectors and namespaces is not told without them", (t) => {
-  const needs = (known: readonly JsonObject[], origin: "file" | "cluster", settings = {}): string | undefined => notApplied(tiered("gold"), { known, origin, settings })["ACK-05"];
-  const labelled = selectorObject("prod", { arn: GOLD, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } });
+test("skips the checks of the resolved role if selectors or namespaces are missing", (t) => {
+  const needs = (known: readonly JsonObject[], origin: "file" | "cluster", settings = {}): string | undefined => (
+    skippedChecks(tiered("gold"), { known, origin, settings })["ACK-05"]
+  );
+  const namespaceSelector = { labelSelector: { matchLabels: { env: "prod" } } };
+  const byLabel = selectorObject("prod", { arn: GOLD, namespaceSelector });
   const unmet = "selectors and namespaces";
   t.equal(needs([], "file"), unmet, "no selectors");
   t.equal(needs([tierSelector("gold", GOLD)], "file"), undefined, "selectors by name need no Namespace");
-  t.equal(needs([labelled], "file"), unmet, "selectors by label do");
-  t.equal(needs([labelled, namespaceObject("other")], "file"), undefined);
-  t.equal(needs([selectorObject("bad", { arn: "" })], "file"), undefined, "a malformed one is one all the same");
-  t.equal(needs([], "cluster"), undefined, "a cluster without selectors has none");
-  t.equal(needs([labelled], "cluster"), unmet, "the namespace is not known yet");
-  t.equal(needs([labelled, namespaceObject("team-a")], "cluster"), undefined);
+  t.equal(needs([byLabel], "file"), unmet, "selectors by label need the Namespace");
+  t.equal(needs([byLabel, namespaceObject("other")], "file"), undefined);
+  t.equal(needs([selectorObject("bad", { arn: "" })], "file"), undefined, "a malformed selector counts");
+  t.equal(needs([], "cluster"), undefined, "a cluster may have no selectors");
+  t.equal(needs([byLabel], "cluster"), unmet, "the namespace is unknown");
+  t.equal(needs([byLabel, namespaceObject("team-a")], "cluster"), undefined);
   t.equal(needs(CARM, "file", { mode: "carm" }), undefined);
   t.equal(needs(CARM.slice(0, 2), "file", { mode: "carm" }), unmet);
   t.equal(needs(CARM.slice(2), "file", { mode: "carm" }), unmet);
   t.equal(needs([], "cluster", { mode: "carm" }), unmet);
-  t.same(unmetRequirements(ACK_05, { object: tiered("gold"), old: null, requester: null, origin: "cluster" }, SETTINGS_BY_DEFAULT), [unmet], "no inventory at all");
-  t.same(lines("ACK-06", attempted("111122223333", tiered("gold")), { origin: "file" }), [], "a file is no step");
+  const input = { object: tiered("gold"), old: null, requester: null, origin: "cluster" } as const;
+  t.same(unmetRequirements(ACK_05, input, SETTINGS_BY_DEFAULT), [unmet], "no inventory");
+  const manifest = attempted("111122223333", tiered("gold"));
+  t.same(findingLines("ACK-06", manifest, { origin: "file" }), [], "a manifest has no old object");
   t.end();
 });

@@ -1,0 +1,84 @@
+import { test } from "tap";
+import type { SelectorSubject } from "../../../../shared/decisions/checks/check.ts";
+import { runChecks } from "../../../../shared/decisions/checks/run.ts";
+import { SELECTOR_CHANGE_CHECKS } from "../../../../shared/decisions/checks/selectors/change-checks.ts";
+import { SELECTOR_SELF_CHECKS } from "../../../../shared/decisions/checks/selectors/self-checks.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import {
+  bucketObject,
+  kindObject,
+  namespaceObject,
+  put,
+  ROLE,
+  selectorObject,
+  SETTINGS_BY_DEFAULT,
+} from "../objects.ts";
+
+/** One decoding, or resolution, of the old object and one of the new object. */
+const MAX_RUNS = 2;
+
+const SETTINGS = { ...SETTINGS_BY_DEFAULT, controllerAccount: "777788889999", region: "eu-west-1" };
+const selectorIn = (name: string, namespace: string): JsonObject => (
+  selectorObject(name, { arn: ROLE, namespaceSelector: { names: [namespace] } })
+);
+
+/** Returns an inventory in which the requirements of most checks are met. */
+function loadedInventory(): Inventory {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  const bucketKind = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
+  inventory.apply(
+    [
+      selectorIn("a", "team-a"),
+      selectorIn("b", "team-b"),
+      namespaceObject("team-a"),
+      namespaceObject("team-b"),
+      bucketKind,
+      bucketObject(),
+      bucketObject({ namespace: "team-b" }),
+    ].map(put),
+  );
+  return inventory;
+}
+
+test("an UPDATE of a selector runs each self check at most twice", (t) => {
+  const inventory = loadedInventory();
+  const runs = new Map<string, number>();
+  for (const check of SELECTOR_SELF_CHECKS) {
+    const { find } = check;
+    const countedFind = (subject: SelectorSubject): ReturnType<typeof find> => {
+      runs.set(check.id, (runs.get(check.id) ?? 0) + 1);
+      return find(subject);
+    };
+    Object.assign(check, { find: countedFind });
+    t.teardown(() => { Object.assign(check, { find }); });
+  }
+  const old = selectorIn("a", "team-a");
+  const object = selectorIn("a", "team-b");
+  const { findings } = runChecks({ object, old, requester: null, origin: "cluster", inventory }, SETTINGS);
+  const changeChecks = new Set(SELECTOR_CHANGE_CHECKS.map(({ id }) => id));
+  t.ok(findings.some(({ code }) => changeChecks.has(code)), "the checks of changes run too");
+  t.same([...runs.keys()], SELECTOR_SELF_CHECKS.map(({ id }) => id), "every self check runs");
+  for (const [id, count] of runs) t.ok(count <= MAX_RUNS, `${id} runs ${count} times`);
+  const total = [...runs.values()].reduce((sum, count) => sum + count, 0);
+  t.ok(total <= MAX_RUNS * SELECTOR_SELF_CHECKS.length, `${total} runs in all`);
+  t.end();
+});
+
+test("an UPDATE of an ACK resource resolves its role at most twice", (t) => {
+  const inventory = loadedInventory();
+  const { selectors } = inventory;
+  const inNamespace = selectors.inNamespace.bind(selectors);
+  let resolutions = 0;
+  // Each resolution looks up the selectors of the namespace once.
+  const countedLookup: typeof inNamespace = (...args) => {
+    resolutions++;
+    return inNamespace(...args);
+  };
+  Object.assign(selectors, { inNamespace: countedLookup });
+  const old = bucketObject();
+  const object = bucketObject({ labels: { changed: "yes" } });
+  runChecks({ object, old, requester: null, origin: "cluster", inventory }, SETTINGS);
+  t.ok(resolutions > 0 && resolutions <= MAX_RUNS, `${resolutions} resolutions`);
+  t.end();
+});

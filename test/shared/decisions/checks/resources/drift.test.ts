@@ -1,0 +1,106 @@
+import { test } from "tap";
+import { bucketObject, namespaceObject } from "../../objects.ts";
+import {
+  ADMIN, annotated, attempted, CONTROLLER_ACCOUNT, CLUSTER_OBJECTS, findingLines, owned, skippedChecks, tiered,
+} from "../resource-lines.ts";
+
+const SILVER_DRIFT = 'the resource is in account "111122223333" but its role is in account "444455556666"';
+const MOVE_FIX = "Keep the labels that select a role in the resource's account. "
+  + "To move the resource to another account, delete it and create it again there.";
+
+test("ACK-07 denies a change of a resource to a role in another account", (t) => {
+  const old = owned("111122223333");
+  const line = `ACK-07 metadata.labels: ${SILVER_DRIFT}, so controllers never reconcile it. ${MOVE_FIX}`;
+  t.same(findingLines("ACK-07", tiered("silver"), { old }), [`deny ${line}`]);
+  t.same(findingLines("ACK-07", tiered("gold"), { old }), []);
+  t.same(findingLines("ACK-07", tiered("silver"), { old: tiered("gold") }), [], "the resource is in no account yet");
+  const drifted = owned("111122223333", tiered("silver"));
+  t.same(
+    findingLines("ACK-07", tiered("silver"), { old: drifted }),
+    [`warn ${line}`],
+    "the selector changed, not the resource",
+  );
+  t.end();
+});
+
+test("ACK-07 reads the stored status and cannot be waived", (t) => {
+  const claimed = owned("444455556666", tiered("silver"));
+  const denied = findingLines("ACK-07", claimed, { old: owned("111122223333"), requester: ADMIN });
+  t.match(denied, [/^deny ACK-07/], "ignores the status in the request");
+  const old = owned("444455556666", tiered("gold"));
+  t.same(findingLines("ACK-07", owned("111122223333", tiered("silver")), { old }), []);
+  t.same(findingLines("ACK-07", owned("111122223333", tiered("silver"))), [], "a created resource has no status");
+  t.end();
+});
+
+test("ACK-18 warns if a failed attempt recorded another account than the role's", (t) => {
+  const line = "warn ACK-18 metadata.labels: the status records account \"111122223333\" from a failed attempt, "
+    + "but the role is "
+    + 'in account "444455556666". Delete the object and create it again, or clear status.ackResourceMetadata.';
+  const old = attempted("111122223333");
+  t.same(findingLines("ACK-18", tiered("silver"), { old }), [line]);
+  t.same(findingLines("ACK-07", tiered("silver"), { old }), [], "ACK-07 does not deny");
+  t.same(findingLines("ACK-18", tiered("gold"), { old }), []);
+  t.same(findingLines("ACK-18", tiered("silver"), { old: owned("111122223333") }), []);
+  const manifest = attempted("111122223333", tiered("silver"));
+  t.same(findingLines("ACK-18", manifest, { origin: "file" }), [line], "reads the status of a manifest");
+  t.end();
+});
+
+test("ACK-08 denies a change of a resource in another account to the controller's own role", (t) => {
+  const old = owned("111122223333");
+  const line = 'ACK-08 metadata.labels: the resource is in account "111122223333", '
+    + 'but the controller would create it again in '
+    + 'account "777788889999" with its own role. '
+    + "Keep the labels that let a selector with a role in the resource's account select it.";
+  t.same(findingLines("ACK-08", tiered(), { old }), [`deny ${line}`]);
+  t.same(findingLines("ACK-08", tiered("gold"), { old }), []);
+  t.same(
+    findingLines("ACK-08", tiered(), { old: owned(CONTROLLER_ACCOUNT) }),
+    [],
+    "the resource is in the controller's account",
+  );
+  t.same(findingLines("ACK-08", tiered(), { old: owned("111122223333", tiered()) }), [`warn ${line}`]);
+  t.same(findingLines("ACK-08", tiered(), { old: bucketObject() }), []);
+  t.end();
+});
+
+test("ACK-08 reads the controller's account from its role, and is skipped without both settings", (t) => {
+  const old = owned("111122223333");
+  const settings = { controllerAccount: null, controllerRole: "arn:aws:iam::777788889999:role/ack" };
+  t.match(findingLines("ACK-08", tiered(), { old, settings }), [/again in account "777788889999"/]);
+  const unset = { old, settings: { controllerAccount: null } };
+  t.same(findingLines("ACK-08", tiered(), unset), []);
+  t.equal(skippedChecks(tiered(), unset)["ACK-08"], "--controller-account or --controller-role");
+  t.end();
+});
+
+test("ACK-10b denies a change of a resource to another region", (t) => {
+  const key = "services.k8s.aws/region";
+  const old = owned("111122223333");
+  const drift = (region: string, source: string): string => (
+    `deny ACK-10b metadata.annotations[${key}]: the resource exists in region "eu-west-1", `
+    + `but its desired region is "${region}" `
+    + `(set by the ${source}). Keep the region in which the resource exists. `
+    + "To move the resource to another region, delete it and create it again there."
+  );
+  t.same(findingLines("ACK-10b", annotated({ [key]: "us-east-1" }), { old }), [drift("us-east-1", "resource")]);
+  t.same(findingLines("ACK-10b", annotated({ [key]: "eu-west-1" }), { old }), []);
+  t.same(findingLines("ACK-10b", tiered("gold"), { old }), [], "the desired region is unknown");
+  const settings = { region: "us-west-2" };
+  const pinned = { old: annotated({ [key]: "eu-west-1" }, old), settings };
+  t.same(
+    findingLines("ACK-10b", tiered("gold"), pinned),
+    [drift("us-west-2", "controller")],
+    "the annotation is removed",
+  );
+  t.match(
+    findingLines("ACK-10b", tiered("gold"), { old, settings }),
+    [/^warn ACK-10b/],
+    "the change does not change the region",
+  );
+  const known = [...CLUSTER_OBJECTS, namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "us-east-2" })];
+  t.match(findingLines("ACK-10b", tiered("gold"), { old, known }), [/"us-east-2" \(set by the namespace\)/]);
+  t.same(findingLines("ACK-10b", annotated({ [key]: "us-east-1" })), [], "a created resource exists in no region");
+  t.end();
+});
