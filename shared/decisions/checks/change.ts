@@ -1,7 +1,7 @@
-import type { AccessAnswers, DecisionSettings, Operation, Origin, Requester } from "../context.ts";
+import type { AccessBySelector, DecisionSettings, Operation, Origin, Requester } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import type { Names } from "../resolution/change-set.ts";
+import type { NameSet } from "../resolution/change-set.ts";
 
 /** A change of one object, and what is known about its circumstances. */
 export interface CheckInput {
@@ -17,9 +17,9 @@ export interface CheckInput {
   /** Null if only the object itself can be checked. */
   readonly inventory?: Inventory | null;
   /** Which selectors the requester may `use`; null without access reviews. */
-  readonly access?: AccessAnswers | null;
+  readonly access?: AccessBySelector | null;
   /** Selectors with an admitted deletion that the inventory may still contain. */
-  readonly pendingDeletions?: Names;
+  readonly pendingDeletions?: NameSet;
   /** Whether every fault only warns, as for a deletion by the cluster's own controllers. */
   readonly warnOnly?: boolean;
 }

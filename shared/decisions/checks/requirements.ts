@@ -12,10 +12,10 @@ export function unmetRequirements(
 
 /** Whether each requirement is met. The type makes the table complete: a requirement without a row does not compile. */
 const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
-  "namespaces": ({ inventory }) => inventory?.knows("namespaces") === true,
-  "kinds": ({ inventory }) => inventory?.knows("kinds") === true,
-  "resources": ({ inventory }) => inventory?.knows("resources") === true,
-  "config maps": ({ inventory }) => inventory?.knows("config maps") === true,
+  "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
+  "kinds": ({ inventory }) => inventory?.includes("kinds") === true,
+  "resources": ({ inventory }) => inventory?.includes("resources") === true,
+  "config maps": ({ inventory }) => inventory?.includes("config maps") === true,
   "the requester": ({ requester }) => requester !== null,
   "the stored object": ({ old }) => old !== null,
   "selectors and namespaces": canResolve,
@@ -40,10 +40,10 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
  */
 function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
   if (inventory === null) return false;
-  const namespaceDecides = mode === "carm" || inventory.readsNamespaceLabels;
-  if (origin === "cluster") return !namespaceDecides || inventory.hasNamespace(objectMeta(object).namespace);
+  const namespaceDecides = mode === "carm" || inventory.selectors.readsNamespaceLabels;
+  if (origin === "cluster") return !namespaceDecides || inventory.namespaces.has(objectMeta(object).namespace);
   const hasRoles = mode === "carm"
-    ? inventory.knows("config maps")
-    : inventory.selectors.size + inventory.malformed.size > 0;
-  return hasRoles && (!namespaceDecides || inventory.knows("namespaces"));
+    ? inventory.includes("config maps")
+    : inventory.selectors.size + inventory.selectors.malformed.size > 0;
+  return hasRoles && (!namespaceDecides || inventory.includes("namespaces"));
 }
