@@ -9,7 +9,7 @@ test("CM-01 denies a value that is not the ARN of a role in mode carm, and warns
   const fix = "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.";
   const root = `arn:aws:iam::${ONE}:root`;
   const line = `CM-01 data[${ONE}]: "${root}" is not the ARN of an IAM role: its resource is "root", not role/NAME. `
-    + `${fix}`;
+    + fix;
   t.same(dataLines("CM-01", { [ONE]: root }, { settings }), [`deny ${line}`]);
   t.same(dataLines("CM-01", { [ONE]: root }), [`warn ${line}`]);
   t.same(dataLines("CM-01", { a: "team-a" }, { settings }), [

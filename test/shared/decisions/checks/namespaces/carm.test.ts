@@ -30,7 +30,7 @@ test("NS-03 denies an account without an entry in mode carm, and warns in mode s
 test("NS-03 denies if the map is missing, and checks only an annotation that controllers read", (t) => {
   t.same(annotationLines("NS-03", owner(ONE), { settings: CARM }), [
     `deny NS-03 ${OWNER_PATH}: ConfigMap ack-system/ack-role-account-map does not exist, so key "${ONE}" has no role. `
-    + `${FIX}`,
+    + FIX,
   ]);
   t.equal(annotationLines("NS-03", owner("only"), carm()).length, 1);
   t.same(annotationLines("NS-03", owner("only"), carm({ serviceLevelCARM: true })), [], "one service has an entry");
@@ -68,7 +68,7 @@ test("NS-05 warns in mode carm about an annotation that controllers ignore", (t)
   ]);
   t.same(annotationLines("NS-05", { ...team("payments"), ...owner(ONE) }, carm(BOTH)), [
     `warn NS-05 ${OWNER_PATH}: controllers ignore the account, because the namespace also has the team "payments". `
-    + `${fix}`,
+    + fix,
   ]);
   t.same(annotationLines("NS-05", team("payments"), carm(BOTH)), []);
   t.same(annotationLines("NS-05", owner(ONE), carm()), []);
