@@ -101,7 +101,7 @@ function text(status: number, body: string): Page {
 async function closeServer(server: Server): Promise<void> {
   const closed = once(server, "close");
   server.close();
-  // Scrapers hold idle keep-alive connections.
+  // Scrapers leave idle keep-alive connections open.
   server.closeAllConnections();
   await closed;
 }

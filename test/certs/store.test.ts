@@ -13,7 +13,7 @@ async function contents(dir: string): Promise<Record<string, string>> {
 }
 
 test("writes three files, the key readable by its owner only, and no other file", async (t) => {
-  const dir = join(t.testdir(), "made", "for", "it");
+  const dir = join(t.testdir(), "new", "nested", "folder");
   const paths = [join(dir, "ca.crt"), join(dir, "tls.crt"), join(dir, "tls.key")];
   t.same(await storeCertificates(dir, first, { force: false }), paths);
   t.same(await contents(dir), { "ca.crt": "ca 1", "tls.crt": "cert 1", "tls.key": "key 1" });

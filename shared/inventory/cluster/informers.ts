@@ -1,4 +1,4 @@
-import type { Inventory, InventoryChange, Collection } from "../../decisions/inventory/inventory.ts";
+import type { Collection, Inventory, InventoryChange } from "../../decisions/inventory/inventory.ts";
 import { unknownGroups } from "../../decisions/kubernetes/ack-groups.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";

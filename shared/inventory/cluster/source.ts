@@ -1,5 +1,5 @@
 import { ResolverError } from "../../decisions/errors.ts";
-import { Inventory, type Collection } from "../../decisions/inventory/inventory.ts";
+import { type Collection, Inventory } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { apiVersionOf } from "../../decisions/kubernetes/object-meta.ts";
 import { type Clock, systemClock } from "../clock.ts";

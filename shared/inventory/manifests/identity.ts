@@ -73,7 +73,7 @@ const PREFIX_LENGTH = 58;
 const SUFFIX_LENGTH = 5;
 
 /**
- * Gives each IAMRoleSelector with a `generateName` and no name the name `GENERATENAME00001` and so on. Selectors are
+ * Names each IAMRoleSelector with a `generateName` and no name `GENERATENAME00001` and so on. Selectors are
  * identified by name, and the API server never generates these names.
  */
 export function generateNames(manifests: readonly Manifest[]): Manifest[] {

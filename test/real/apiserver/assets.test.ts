@@ -21,14 +21,14 @@ async function mustNotBuild(): Promise<never> {
 
 test("uses KUBEBUILDER_ASSETS if it has every program, and rejects it otherwise", async (t) => {
   const folder = t.testdir();
-  const given = environment(folder, { kubebuilderAssets: path.join(folder, "bin"), ci: true });
+  const configured = environment(folder, { kubebuilderAssets: path.join(folder, "bin"), ci: true });
   await fill(path.join(folder, "bin"));
-  t.same(await findAssets(given, mustNotBuild), {
+  t.same(await findAssets(configured, mustNotBuild), {
     found: true,
     assets: Object.fromEntries(BINARIES.map((name) => [name, path.join(folder, "bin", name)])),
   });
   await chmod(path.join(folder, "bin", "etcd"), 0o644);
-  await t.rejects(findAssets(given, mustNotBuild), {
+  await t.rejects(findAssets(configured, mustNotBuild), {
     message: `${path.join(folder, "bin")} has no executable etcd; it must contain kube-apiserver, etcd, kubectl`,
   });
 });

@@ -1,4 +1,4 @@
-// The Kubernetes API server, etcd and kubectl that the tests under test/real run against, built from Go modules.
+// kube-apiserver, etcd and kubectl for the tests in test/real.
 module ack-role-resolver.test/apiserver
 
 go 1.25.0

@@ -1,4 +1,4 @@
-// The matcher that ACK controllers ship and Kubernetes' own rules for labels and names, to hold ours against.
+// The selector cache of ACK controllers, and Kubernetes' validation of labels and names: the reference for this project.
 module ack-role-resolver.test/oracle
 
 go 1.25.0

@@ -6,48 +6,48 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// LabelSelectorQuestion asks which of several label sets a selector selects.
-type LabelSelectorQuestion struct {
+// LabelSelectorQuery is a label selector, and the label sets to match with it.
+type LabelSelectorQuery struct {
 	Selector metav1.LabelSelector `json:"selector"`
 	Labels   []map[string]string  `json:"labels"`
 }
 
-// LabelSelectorAnswer holds whether the selector is valid and, for each label set in order, whether it is selected.
-type LabelSelectorAnswer struct {
+// LabelSelectorResult is whether the selector is valid, and whether it matches each label set.
+type LabelSelectorResult struct {
 	Valid   bool   `json:"valid"`
 	Matches []bool `json:"matches"`
 }
 
-func answerLabelSelector(question LabelSelectorQuestion) LabelSelectorAnswer {
-	answer := LabelSelectorAnswer{Matches: make([]bool, len(question.Labels))}
-	selector, err := metav1.LabelSelectorAsSelector(&question.Selector)
+func matchLabels(query LabelSelectorQuery) LabelSelectorResult {
+	result := LabelSelectorResult{Matches: make([]bool, len(query.Labels))}
+	selector, err := metav1.LabelSelectorAsSelector(&query.Selector)
 	if err != nil {
-		return answer
+		return result
 	}
-	answer.Valid = true
-	for i, set := range question.Labels {
-		answer.Matches[i] = selector.Matches(labels.Set(set))
+	result.Valid = true
+	for i, set := range query.Labels {
+		result.Matches[i] = selector.Matches(labels.Set(set))
 	}
-	return answer
+	return result
 }
 
-// NameAnswer holds what Kubernetes takes a text for.
-type NameAnswer struct {
+// NameResult is whether a text is valid as each kind of name.
+type NameResult struct {
 	QualifiedName bool `json:"qualifiedName"`
 	LabelValue    bool `json:"labelValue"`
 	DNSLabel      bool `json:"dnsLabel"`
 	DNSSubdomain  bool `json:"dnsSubdomain"`
 }
 
-func answerNames(names []string) []NameAnswer {
-	answers := make([]NameAnswer, len(names))
+func validateNames(names []string) []NameResult {
+	results := make([]NameResult, len(names))
 	for i, name := range names {
-		answers[i] = NameAnswer{
+		results[i] = NameResult{
 			QualifiedName: len(validation.IsQualifiedName(name)) == 0,
 			LabelValue:    len(validation.IsValidLabelValue(name)) == 0,
 			DNSLabel:      len(validation.IsDNS1123Label(name)) == 0,
 			DNSSubdomain:  len(validation.IsDNS1123Subdomain(name)) == 0,
 		}
 	}
-	return answers
+	return results
 }

@@ -1,5 +1,5 @@
-// Answers questions on standard input, one JSON object a line, with one JSON object a line on standard output, by calling the code
-// that is shipped: the selector cache of ACK controllers, and Kubernetes' validation of label selectors and names.
+// Reads queries from standard input and writes results to standard output, one JSON object per line. It calls the selector cache of
+// ACK controllers, and the validation of label selectors and names of Kubernetes.
 package main
 
 import (
@@ -9,52 +9,52 @@ import (
 	"os"
 )
 
-// Question has exactly one of its fields set.
-type Question struct {
-	Selection     *SelectionQuestion     `json:"selection"`
-	LabelSelector *LabelSelectorQuestion `json:"labelSelector"`
-	Names         []string               `json:"names"`
+// Query has exactly one non-nil field.
+type Query struct {
+	Selection     *SelectionQuery     `json:"selection"`
+	LabelSelector *LabelSelectorQuery `json:"labelSelector"`
+	Names         []string            `json:"names"`
 }
 
 func main() {
-	if err := answerAll(); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)
 	}
 }
 
-func answerAll() error {
+func run() error {
 	matcher, err := startMatcher()
 	if err != nil {
 		return err
 	}
-	questions := json.NewDecoder(bufio.NewReaderSize(os.Stdin, 1<<20))
+	queries := json.NewDecoder(bufio.NewReaderSize(os.Stdin, 1<<20))
 	output := bufio.NewWriterSize(os.Stdout, 1<<20)
-	answers := json.NewEncoder(output)
-	for questions.More() {
-		var question Question
-		if err := questions.Decode(&question); err != nil {
-			return fmt.Errorf("reading a question: %w", err)
+	results := json.NewEncoder(output)
+	for queries.More() {
+		var query Query
+		if err := queries.Decode(&query); err != nil {
+			return fmt.Errorf("reading a query: %w", err)
 		}
-		answer, err := answerOne(matcher, question)
+		result, err := resultOf(matcher, query)
 		if err != nil {
 			return err
 		}
-		if err := answers.Encode(answer); err != nil {
-			return fmt.Errorf("writing an answer: %w", err)
+		if err := results.Encode(result); err != nil {
+			return fmt.Errorf("writing a result: %w", err)
 		}
 	}
 	return output.Flush()
 }
 
-func answerOne(matcher *matcher, question Question) (any, error) {
+func resultOf(matcher *matcher, query Query) (any, error) {
 	switch {
-	case question.Selection != nil:
-		return matcher.answer(*question.Selection)
-	case question.LabelSelector != nil:
-		return answerLabelSelector(*question.LabelSelector), nil
-	case question.Names != nil:
-		return answerNames(question.Names), nil
+	case query.Selection != nil:
+		return matcher.run(*query.Selection)
+	case query.LabelSelector != nil:
+		return matchLabels(*query.LabelSelector), nil
+	case query.Names != nil:
+		return validateNames(query.Names), nil
 	}
-	return nil, fmt.Errorf("a question without a known field")
+	return nil, fmt.Errorf("a query has no known field")
 }

@@ -16,15 +16,15 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-const patience = 20 * time.Second
+const timeout = 20 * time.Second
 
-// SelectionQuestion asks, after a sequence of writes to an empty cluster, which selectors select each resource.
-type SelectionQuestion struct {
+// SelectionQuery is a sequence of writes to an empty cluster, and the resources to select.
+type SelectionQuery struct {
 	Writes    []Write    `json:"writes"`
 	Resources []Resource `json:"resources"`
 }
 
-// Write is what a watch tells: an IAMRoleSelector as it is now, or with Remove that it is gone.
+// Write is a watch event: a created or changed IAMRoleSelector, or with Remove a deleted one.
 type Write struct {
 	Object map[string]any `json:"object"`
 	Remove bool           `json:"remove"`
@@ -40,13 +40,13 @@ type Resource struct {
 	Labels          map[string]string `json:"labels"`
 }
 
-// SelectionAnswer names the selectors that the cache holds, and for each resource those that select it; all sorted.
-type SelectionAnswer struct {
+// SelectionResult has the sorted names of the cached selectors, and of the selectors of each resource.
+type SelectionResult struct {
 	Cached    []string   `json:"cached"`
 	Selecting [][]string `json:"selecting"`
 }
 
-// matcher is a controller's selector cache behind a watch that we write to.
+// matcher is the selector cache of a controller, with a fake watch.
 type matcher struct {
 	cache  *iamroleselector.Cache
 	events *watch.FakeWatcher
@@ -66,30 +66,30 @@ func startMatcher() (*matcher, error) {
 	return started, waitFor("the cache to start", started.cache.HasSynced)
 }
 
-func (m *matcher) answer(question SelectionQuestion) (*SelectionAnswer, error) {
+func (m *matcher) run(query SelectionQuery) (*SelectionResult, error) {
 	live := map[string]map[string]any{}
-	for _, write := range question.Writes {
+	for _, write := range query.Writes {
 		m.write(live, write)
 	}
 	if err := m.settle(); err != nil {
 		return nil, err
 	}
-	answer := &SelectionAnswer{Cached: []string{}, Selecting: [][]string{}}
+	result := &SelectionResult{Cached: []string{}, Selecting: [][]string{}}
 	for _, selector := range m.cache.ListSelectors() {
-		answer.Cached = append(answer.Cached, selector.Name)
+		result.Cached = append(result.Cached, selector.Name)
 	}
-	sort.Strings(answer.Cached)
-	for _, resource := range question.Resources {
+	sort.Strings(result.Cached)
+	for _, resource := range query.Resources {
 		names, err := m.selecting(resource)
 		if err != nil {
 			return nil, err
 		}
-		answer.Selecting = append(answer.Selecting, names)
+		result.Selecting = append(result.Selecting, names)
 	}
 	for name := range live {
 		m.write(live, Write{Object: live[name], Remove: true})
 	}
-	return answer, nil
+	return result, nil
 }
 
 func (m *matcher) write(live map[string]map[string]any, write Write) {
@@ -108,7 +108,7 @@ func (m *matcher) write(live map[string]map[string]any, write Write) {
 	live[object.GetName()] = write.Object
 }
 
-// settle returns once the cache has seen every write: it sees them in order, so a selector that comes and goes marks the end.
+// settle waits until the cache handled every write. It handles them in order, so settle adds and deletes a marker selector.
 func (m *matcher) settle() error {
 	m.marks++
 	mark := &unstructured.Unstructured{Object: map[string]any{
@@ -116,16 +116,16 @@ func (m *matcher) settle() error {
 		"metadata": map[string]any{"name": fmt.Sprintf("mark-%d", m.marks)},
 		"spec":     map[string]any{"arn": "arn:aws:iam::111122223333:role/mark"},
 	}}
-	held := func() bool {
+	isCached := func() bool {
 		_, found := m.cache.GetSelector(mark.GetName())
 		return found
 	}
 	m.events.Add(mark)
-	if err := waitFor("a write to be seen", held); err != nil {
+	if err := waitFor("a write to be cached", isCached); err != nil {
 		return err
 	}
 	m.events.Delete(mark)
-	return waitFor("a removal to be seen", func() bool { return !held() })
+	return waitFor("a deletion to be cached", func() bool { return !isCached() })
 }
 
 func (m *matcher) selecting(resource Resource) ([]string, error) {
@@ -143,9 +143,9 @@ func (m *matcher) selecting(resource Resource) ([]string, error) {
 }
 
 func waitFor(what string, done func() bool) error {
-	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Microsecond) {
+	for end := time.Now().Add(timeout); !done(); time.Sleep(20 * time.Microsecond) {
 		if time.Now().After(end) {
-			return fmt.Errorf("waited %s for %s", patience, what)
+			return fmt.Errorf("timed out after %s waiting for %s", timeout, what)
 		}
 	}
 	return nil

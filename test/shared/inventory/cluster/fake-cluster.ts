@@ -46,9 +46,9 @@ export class FakeCluster {
     for (const request of requests) this.#list(request);
   }
 
-  /** Resolves when `holds()` is true. Checks it after each request. */
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await this.#served.promise;
+  /** Resolves when `condition()` is true. Checks it after each request. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await this.#served.promise;
   }
 
   async #serve(): Promise<never> {
@@ -105,11 +105,11 @@ export async function fakeCluster(
   return { cluster, source };
 }
 
-/** Resolves when `holds()` is true. Checks it after each change of the source. */
-export async function eventually(source: InventorySource, holds: () => boolean): Promise<void> {
+/** Resolves when `condition()` is true. Checks it after each change of the source. */
+export async function eventually(source: InventorySource, condition: () => boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const unsubscribe = source.onChange(() => (holds() ? resolve() : undefined));
-  if (!holds()) await promise;
+  const unsubscribe = source.onChange(() => (condition() ? resolve() : undefined));
+  if (!condition()) await promise;
   unsubscribe();
 }
 

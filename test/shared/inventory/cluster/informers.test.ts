@@ -50,7 +50,7 @@ test("marks an added kind as unlisted until its first list, and stays ready", as
   t.same([...source.inventory.unlisted("resources")], []);
   await cluster.emit(QUEUES, "DELETED", resource("q"));
   await eventually(source, () => source.inventory.resources.size === 0);
-  t.same(source.inventory.groups, new Set([S3, SQS]));
+  t.same(source.inventory.kinds.groups, new Set([S3, SQS]));
 });
 
 test("does not list a kind that is not served yet", async (t) => {
@@ -109,7 +109,7 @@ test("lists objects in the stored version, and again when that changes", async (
   await cluster.watches.get(BUCKETS)?.closed;
   const listed = cluster.lists.length;
   await cluster.emit(DEFINITIONS, "MODIFIED", definition(S3, "Bucket", { versions: ["v1"] }));
-  await eventually(source, () => source.inventory.kindVersions(S3, "Bucket")?.served.length === 1);
+  await eventually(source, () => source.inventory.kinds.versions(S3, "Bucket")?.served.length === 1);
   t.equal(cluster.lists.length, listed, "other changes of the definition do not list again");
 });
 
@@ -217,5 +217,5 @@ test("lists only selectors, namespaces and definitions without the resources opt
   t.equal(source.inventory.includes("resources"), false);
   t.equal(source.inventory.includes("config maps"), false);
   t.equal(source.inventory.includes("namespaces"), true);
-  t.same(source.inventory.kindVersions(S3, "Bucket"), { storage: "v1alpha1", served: ["v1alpha1"] });
+  t.same(source.inventory.kinds.versions(S3, "Bucket"), { storage: "v1alpha1", served: ["v1alpha1"] });
 });

@@ -4,7 +4,6 @@ import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
 import { DEFINITIONS, eventually, NAMESPACES, SELECTORS } from "./fake-cluster.ts";
 
-
 const metadata = (name: string, more: object = {}): object => (
   { name, resourceVersion: "5", managedFields: [{ manager: "kubectl" }], ...more }
 );
@@ -80,9 +79,9 @@ test("is loaded when every kind is listed", async (t) => {
   await started;
   t.same(source.status, { loaded: true, lastSyncMs: clock.now(), fault: null });
   t.same([...source.inventory.selectors.keys()], ["a"]);
-  t.equal(source.inventory.namespaceLabels("team-a").get("tier"), "gold");
-  t.same(source.inventory.kindVersions("s3.services.k8s.aws", "Bucket"), { storage: "v1", served: ["v1", "v1alpha1"] });
-  t.equal(source.inventory.kindVersions("example.com", "Other"), null, "definitions of other groups are not stored");
+  t.equal(source.inventory.namespaces.labelsOf("team-a").get("tier"), "gold");
+  t.same(source.inventory.kinds.versions("s3.services.k8s.aws", "Bucket"), { storage: "v1", served: ["v1", "v1alpha1"] });
+  t.equal(source.inventory.kinds.versions("example.com", "Other"), null, "definitions of other groups are not stored");
 });
 
 test("applies watch events to the inventory and notifies listeners", async (t) => {
@@ -94,9 +93,9 @@ test("applies watch events to the inventory and notifies listeners", async (t) =
   await emit(SELECTORS, "ADDED", { ...selector("b"), metadata: metadata("b", { resourceVersion: "11" }) });
   await eventually(source, () => source.inventory.selectors.has("b"));
   await emit(NAMESPACES, "DELETED", { metadata: metadata("team-a", { resourceVersion: "12" }) });
-  await eventually(source, () => !source.inventory.hasNamespace("team-a"));
+  await eventually(source, () => !source.inventory.namespaces.has("team-a"));
   await emit(DEFINITIONS, "DELETED", definition("s3.services.k8s.aws", "Bucket"));
-  await eventually(source, () => source.inventory.kindVersions("s3.services.k8s.aws", "Bucket") === null);
+  await eventually(source, () => source.inventory.kinds.versions("s3.services.k8s.aws", "Bucket") === null);
   t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "b"]);
 });
 
@@ -113,9 +112,9 @@ test("is as old as the stalest watched kind", async (t) => {
     await eventually(source, isHandled);
   };
   await emit(SELECTORS, selector("b"), () => inventory.selectors.has("b"));
-  await emit(NAMESPACES, { metadata: metadata("team-b") }, () => inventory.hasNamespace("team-b"));
+  await emit(NAMESPACES, { metadata: metadata("team-b") }, () => inventory.namespaces.has("team-b"));
   t.equal(source.status.lastSyncMs, loadedMs, "the definitions were not synced since");
-  const isVPCKnown = (): boolean => inventory.kindVersions("ec2.services.k8s.aws", "VPC") !== null;
+  const isVPCKnown = (): boolean => inventory.kinds.versions("ec2.services.k8s.aws", "VPC") !== null;
   await emit(DEFINITIONS, definition("ec2.services.k8s.aws", "VPC"), isVPCKnown);
   t.equal(source.status.lastSyncMs, clock.now());
   t.equal(clock.now(), loadedMs + 60_000);

@@ -13,10 +13,10 @@ const selector = (name: string, namespace = "team-a"): string =>
 
 const names = (source: ManifestSource): string[] => [...source.inventory.selectors.keys()].toSorted();
 
-/** Resolves at the next change after which `holds()` is true. */
-async function change(source: ManifestSource, holds: () => boolean): Promise<void> {
+/** Resolves at the next change after which `condition()` is true. */
+async function change(source: ManifestSource, condition: () => boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const unsubscribe = source.onChange(() => (holds() ? resolve() : undefined));
+  const unsubscribe = source.onChange(() => (condition() ? resolve() : undefined));
   await promise;
   unsubscribe();
 }

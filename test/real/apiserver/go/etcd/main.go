@@ -1,4 +1,4 @@
-// Command etcd is the store behind the API server that the tests under test/real run against.
+// Command etcd is the store of the API server of the tests in test/real.
 package main
 
 import (

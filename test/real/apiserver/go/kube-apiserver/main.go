@@ -1,4 +1,4 @@
-// Command kube-apiserver is the Kubernetes API server that the tests under test/real run against.
+// Command kube-apiserver is the Kubernetes API server of the tests in test/real.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command kubectl is the client whose output the tests under test/real hold the webhook's answers to.
+// Command kubectl is the client with which the tests in test/real show the webhook's responses.
 package main
 
 import (
