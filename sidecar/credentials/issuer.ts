@@ -75,7 +75,7 @@ export class Issuer {
    */
   async credentialsFor(grant: Grant, issue: IssueOptions): Promise<Credentials> {
     const { kind, requested = DEFAULT_SESSION, isLate = () => false } = issue;
-    if (grant.verdict === "refused") throw new ResolverError(grant.code, grant.message);
+    if (grant.verdict === "denied") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") {
       this.#checkAllowed(grant);
       this.#checkAccount(accountOfARN(grant.roleARN));

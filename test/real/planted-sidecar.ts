@@ -11,38 +11,43 @@ import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts"
 import { assumeBody, elementOf, signed, type Signing, type VendedKeys } from "../sidecar/sts/signed-request.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
-/** Stands in everything that is a secret here, and in nothing else. */
+/** Part of every secret in these tests, and of nothing else. */
 export const PLANTED = "planted";
-/** The sidecar's own identity, as STS knows it, and as a process is given it. */
+/** The base identity of the sidecar, as STS knows it and as its environment. */
 export const BASE = {
   accessKeyID: "ASIASIDECARBASE", secretAccessKey: `${PLANTED}-base-secret`, sessionToken: `${PLANTED}-base-token`,
   arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
 };
-export const ENVIRONMENT = { AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey, AWS_SESSION_TOKEN: BASE.sessionToken };
+export const ENVIRONMENT = {
+  AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey,
+  AWS_SESSION_TOKEN: BASE.sessionToken,
+};
 const TOKEN = `${PLANTED}-client-token-0123456789abcdef`;
 const EXTRAS = {
-  "ack-role-resolver.io/external-id": `${PLANTED}-external-id`, "ack-role-resolver.io/session-tags": `team=${PLANTED}-tag-value`,
+  "ack-role-resolver.io/external-id": `${PLANTED}-external-id`,
+  "ack-role-resolver.io/session-tags": `team=${PLANTED}-tag-value`,
 };
 
-/** `ok` or the code that stands in the body, as clients read it, and how long it took. */
-export interface Answer extends Omit<LoopbackAnswer, "headers"> {
+/** A response with `ok` or the error code of its body, and its latency. */
+export interface MeasuredResponse extends Omit<LoopbackAnswer, "headers"> {
   readonly code: string;
   readonly ms: number;
 }
 
 type Faults = NonNullable<STSEmulatorOptions["faults"]>;
+type Headers = Readonly<Record<string, string>>;
 
 /**
- * A sidecar process that logs at level debug, before an STS that can be ended, set wrong and made to fail. It grants the roles of the selectors
- * named; every secret that there is has PLANTED in it.
+ * A sidecar process with log level debug, and an STS that can be stopped, return faults and change its clock. The
+ * sidecar grants the roles of the named selectors. Every secret contains PLANTED.
  */
 export class PlantedSidecar {
   faults: Faults = () => null;
-  /** By how much STS's clock is ahead of this machine's. */
+  /** How far the clock of STS is ahead of the local clock. */
   aheadMs = 0;
   readonly folder: string;
-  /** The bodies of all refusals. */
-  readonly refusals: string[] = [];
+  /** The bodies of all errors. */
+  readonly errorBodies: string[] = [];
   #sts: STSEmulator | null = null;
   #server: ServerProcess | null = null;
 
@@ -50,15 +55,17 @@ export class PlantedSidecar {
     this.folder = folder;
   }
 
-  /** Starts both; they end with the test. The controller has its keys, by `keys`. */
+  /** Starts both, and stops them with the test. `keys` returns the keys of the controller. */
   static async start(t: Test, selectors: readonly string[]): Promise<PlantedSidecar> {
     const sidecar = new PlantedSidecar(t.testdir({ manifests: {}, state: {}, token: TOKEN }));
     t.teardown(() => sidecar.#sts?.close());
     await sidecar.startSTS();
     await Promise.all(selectors.map((name) => sidecar.writeSelector(name)));
-    const from = ["--from", join(sidecar.folder, "manifests"), "--group", "s3.services.k8s.aws", "--log-level", "debug"];
-    const own = ["--token-file", sidecar.tokenFile, "--state-dir", join(sidecar.folder, "state"), "--sts-endpoint", sidecar.sts.url];
-    const server = await startServer("sidecar", [...from, ...own], ENVIRONMENT);
+    const server = await startServer("sidecar", [
+      "--from", join(sidecar.folder, "manifests"), "--group", "s3.services.k8s.aws", "--log-level", "debug",
+      "--token-file", sidecar.tokenFile, "--state-dir", join(sidecar.folder, "state"),
+      "--sts-endpoint", sidecar.sts.url,
+    ], ENVIRONMENT);
     t.teardown(() => server.stop());
     sidecar.#server = server;
     return sidecar;
@@ -69,12 +76,12 @@ export class PlantedSidecar {
   }
 
   get sts(): STSEmulator {
-    if (this.#sts === null) throw new Error("STS was never started");
+    if (this.#sts === null) throw new Error("STS is not started");
     return this.#sts;
   }
 
   get server(): ServerProcess {
-    if (this.#server === null) throw new Error("the sidecar was never started");
+    if (this.#server === null) throw new Error("the sidecar is not started");
     return this.#server;
   }
 
@@ -82,7 +89,7 @@ export class PlantedSidecar {
     return `http://${this.server.address}`;
   }
 
-  /** Again on the port of the one before. */
+  /** Starts STS, on the port of the previous one. */
   async startSTS(): Promise<void> {
     this.#sts = await startSTSEmulator({
       port: this.#sts === null ? 0 : Number(new URL(this.#sts.url).port),
@@ -91,9 +98,10 @@ export class PlantedSidecar {
     });
   }
 
-  /** The selector of role `name`; `labels` make another object of it. */
+  /** Writes the selector of role `name`. Other `labels` make it a changed object. */
   async writeSelector(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
-    const selector = selectorObject(name, { arn: roleARN(name), namespaceSelector: { names: [name] } }, { annotations: EXTRAS, labels });
+    const spec = { arn: roleARN(name), namespaceSelector: { names: [name] } };
+    const selector = selectorObject(name, spec, { annotations: EXTRAS, labels });
     const list = { apiVersion: "v1", kind: "List", items: [namespaceObject(name), selector] };
     await writeFile(join(this.folder, "manifests", `${name}.json`), JSON.stringify(list));
   }
@@ -102,37 +110,41 @@ export class PlantedSidecar {
     return readFile(this.tokenFile, "utf8");
   }
 
-  /** The credentials of a selector's role, by the container endpoint. */
-  async credentials(name: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.ask(`/v1/credentials/selectors/${name}`, { headers: { authorization: await this.token(), ...headers } });
+  /** Requests the credentials of a selector's role from the container endpoint. */
+  async credentials(name: string, headers: Headers = {}): Promise<MeasuredResponse> {
+    const authorized = { authorization: await this.token(), ...headers };
+    return this.request(`/v1/credentials/selectors/${name}`, { headers: authorized });
   }
 
-  /** The keys that the endpoint answers with at `path`. Throws where it refuses. */
+  /** Returns the keys of the container endpoint at `path`. Rejects if it returns an error. */
   async keys(path = "/v1/credentials"): Promise<VendedKeys> {
-    const { body } = await this.ask(path, { headers: { authorization: await this.token() } });
-    const [AccessKeyId, SecretAccessKey, Token] = ["AccessKeyId", "SecretAccessKey", "Token"].map((name) => stringAt(JSON.parse(body), name));
-    if (AccessKeyId == null || SecretAccessKey == null || Token == null) throw new Error(`${path} is refused: ${body}`);
+    const { body } = await this.request(path, { headers: { authorization: await this.token() } });
+    const text = (name: string): string | null => stringAt(JSON.parse(body), name);
+    const [AccessKeyId, SecretAccessKey, Token] = [text("AccessKeyId"), text("SecretAccessKey"), text("Token")];
+    if (AccessKeyId === null || SecretAccessKey === null || Token === null) throw new Error(`${path} returned ${body}`);
     return { AccessKeyId, SecretAccessKey, Token };
   }
 
-  /** As a controller asks `/sts`, with `change` at what it signs. */
-  async askSTS(keys: VendedKeys, change: Partial<Signing> = {}, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    const request = await signed({ keys, now: Date.now(), ...change, headers: { host: this.server.address, ...change.headers } });
-    return this.ask(request.url, { method: "POST", headers: { ...request.headers, ...headers }, body: request.payload });
+  /** Sends a signed request to `/sts`, as a controller does. `change` is signed, `headers` are not. */
+  async callSTS(keys: VendedKeys, change: Partial<Signing> = {}, headers: Headers = {}): Promise<MeasuredResponse> {
+    const signedHeaders = { host: this.server.address, ...change.headers };
+    const request = await signed({ keys, now: Date.now(), ...change, headers: signedHeaders });
+    const allHeaders = { ...request.headers, ...headers };
+    return this.request(request.url, { method: "POST", headers: allHeaders, body: request.payload });
   }
 
-  async assume(keys: VendedKeys, name: string): Promise<Answer> {
-    return this.askSTS(keys, { body: assumeBody({ RoleArn: roleARN(name) }) });
+  async assume(keys: VendedKeys, name: string): Promise<MeasuredResponse> {
+    return this.callSTS(keys, { body: assumeBody({ RoleArn: roleARN(name) }) });
   }
 
-  async ask(path: string, request: LoopbackRequest): Promise<Answer> {
+  async request(path: string, request: LoopbackRequest): Promise<MeasuredResponse> {
     const startMs = performance.now();
-    const answer = await send(this.url + path, request);
-    return this.#noted(answer, performance.now() - startMs);
+    const response = await send(this.url + path, request);
+    return this.#record(response, performance.now() - startMs);
   }
 
-  /** Sends bytes as they are, `pieces` of them as they come, and reads until the other side ends. */
-  async raw(pieces: AsyncIterable<string> | Iterable<string>): Promise<Answer> {
+  /** Sends the `pieces` unchanged as they arrive, and reads until the sidecar closes the connection. */
+  async sendRaw(pieces: AsyncIterable<string> | Iterable<string>): Promise<MeasuredResponse> {
     const startMs = performance.now();
     const socket = connect(Number(new URL(this.url).port), "127.0.0.1");
     await once(socket, "connect");
@@ -143,21 +155,26 @@ export class PlantedSidecar {
     }
     const text = (await received).join("");
     const [head = "", body = ""] = text.split("\r\n\r\n");
-    return this.#noted({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]), body }, performance.now() - startMs);
+    const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]);
+    return this.#record({ status, body }, performance.now() - startMs);
   }
 
   async health(path: "/healthz" | "/readyz" | "/metrics"): Promise<LoopbackAnswer> {
     return get(`http://${this.server.healthAddress}${path}`);
   }
 
-  /** Where any secret was told: a line of the log, a metric, or a refusal. */
+  /** Returns every log line, line of a health endpoint and error body that contains a secret. */
   async leaks(): Promise<string[]> {
-    const probes = await Promise.all((["/healthz", "/readyz", "/metrics"] as const).map(async (path) => (await this.health(path)).body));
-    return [...this.server.log.map((line) => JSON.stringify(line)), ...probes.flatMap((body) => body.split("\n")), ...this.refusals].filter((text) => text.includes(PLANTED));
+    const health = await Promise.all((["/healthz", "/readyz", "/metrics"] as const).map((path) => this.health(path)));
+    const texts = [
+      ...this.server.log.map((line) => JSON.stringify(line)), ...health.flatMap(({ body }) => body.split("\n")),
+      ...this.errorBodies,
+    ];
+    return texts.filter((text) => text.includes(PLANTED));
   }
 
-  #noted({ status, body }: Omit<LoopbackAnswer, "headers">, ms: number): Answer {
-    if (status !== 200) this.refusals.push(body);
+  #record({ status, body }: Omit<LoopbackAnswer, "headers">, ms: number): MeasuredResponse {
+    if (status !== 200) this.errorBodies.push(body);
     return { status, body, ms, code: status === 200 ? "ok" : codeOf(body) };
   }
 }
@@ -166,7 +183,7 @@ export function roleARN(name: string): string {
   return `arn:aws:iam::111111111111:role/${name}`;
 }
 
-/** Of XML at `/sts`, else of JSON. */
+/** Returns the error code of an XML body of `/sts`, or of a JSON body. */
 function codeOf(body: string): string {
   const xml = elementOf(body, "Code");
   if (xml !== null) return xml;
@@ -174,7 +191,7 @@ function codeOf(body: string): string {
   return (isJsonObject(json) ? stringAt(json, "code") : null) ?? body;
 }
 
-/** A session's secret and its token are base64, of which these bytes are the first letters; an access key's id is made of 16 bytes. */
+/** Secrets and tokens of sessions are base64 that starts with PLANTED. Access key IDs use 16 bytes and stay random. */
 function plantedBytes(size: number): Buffer {
   const letters = Buffer.from(`${PLANTED}/`, "base64");
   return size === 16 ? randomBytes(size) : Buffer.concat([letters, randomBytes(size - letters.length)]);

@@ -7,30 +7,32 @@ import { until } from "./apiserver/until.ts";
 
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 /**
- * What an answer of a real process is held to. The sidecar's own limit is 850 ms, which is tested to the millisecond on a clock of its own, and a hung
- * call would take 5 s without it; this is between the two, since a machine that runs other tests beside this one is late as well.
+ * Maximum time for a response of a real process. The sidecar limits it to 850 ms, which other tests measure with a fake
+ * clock. Without that limit, a hanging call would take 5 s. The value in between allows for a loaded machine.
  */
-export const ANSWER_LIMIT_MS = 2_500;
+export const RESPONSE_LIMIT_MS = 2_500;
 const READY_LIMIT_MS = 15_000;
 
-/** A JSON line that a server logged, or `{text}` for another line on its standard error. */
+/** A JSON line of the server's log, or `{text}` for another line of its standard error. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** `ack-role-resolver COMMAND` as a process of its own, as it runs in a Pod. */
+/** `ack-role-resolver COMMAND` in a separate process, as in a Pod. */
 export interface ServerProcess {
-  /** `HOST:PORT` as it listens. */
+  /** `HOST:PORT` of its listener. */
   readonly address: string;
   readonly healthAddress: string;
-  /** What it has logged so far. */
+  /** Its log so far. */
   readonly log: readonly LogLine[];
-  /** Sends SIGTERM, or the signal given, and resolves to the exit status once the process is gone. */
+  /** Sends SIGTERM or `signal`, and resolves to the exit status after the process exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts it on free ports of loopback, and waits until it is ready. Rejects with what it logged when it ends before. */
-export async function startServer(command: "webhook" | "sidecar", args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-  const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-  const child = spawn(process.execPath, [MAIN, command, ...listen, ...args], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
+/** Starts the server on free loopback ports and waits until it is ready. Rejects with its log if it exits before. */
+export async function startServer(
+  command: "webhook" | "sidecar", args: readonly string[], environment: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> {
+  const argv = [MAIN, command, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", ...args];
+  const child = spawn(process.execPath, argv, { env: environment, stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
   const log: LogLine[] = [];
   const listening = await firstListening(child, log);
@@ -39,10 +41,11 @@ export async function startServer(command: "webhook" | "sidecar", args: readonly
     await ended;
     return child.exitCode;
   };
-  const server = { address: String(listening["address"]), healthAddress: String(listening["health_address"]), log, stop };
-  if (await until(async () => (await get(`http://${server.healthAddress}/readyz`)).status === 200, READY_LIMIT_MS)) return server;
+  const healthAddress = String(listening["health_address"]);
+  const isReady = async (): Promise<boolean> => (await get(`http://${healthAddress}/readyz`)).status === 200;
+  if (await until(isReady, READY_LIMIT_MS)) return { address: String(listening["address"]), healthAddress, log, stop };
   await stop("SIGKILL");
-  throw new Error(`${command} did not get ready:\n${log.map((line) => JSON.stringify(line)).join("\n")}`);
+  throw new Error(`${command} did not become ready:\n${textOf(log)}`);
 }
 
 async function firstListening(child: ChildProcess, log: LogLine[]): Promise<LogLine> {
@@ -52,7 +55,7 @@ async function firstListening(child: ChildProcess, log: LogLine[]): Promise<LogL
     const line = parseLine(text);
     log.push(line);
     if (String(line["msg"]).endsWith(" listening")) resolve(line);
-  }).once("close", () => reject(new Error(`it ended before it listened:\n${log.map((line) => JSON.stringify(line)).join("\n")}`)));
+  }).once("close", () => reject(new Error(`the server exited before it listened:\n${textOf(log)}`)));
   return await promise;
 }
 
@@ -63,4 +66,8 @@ function parseLine(text: string): LogLine {
   } catch {
     return { text };
   }
+}
+
+function textOf(log: readonly LogLine[]): string {
+  return log.map((line) => JSON.stringify(line)).join("\n");
 }

@@ -119,7 +119,7 @@ test("keeps a session in use while 100,000 others pass through a cache of 1,000"
 
 test("close aborts the calls in flight and rejects queued calls", async (t) => {
   const { clock, sts, guard, cache } = subject(7);
-  sts.behaviour = "hangs";
+  sts.behavior = "hangs";
   const calls = Array.from({ length: 20 }, (_, i) => cache.get(sts.lookup(`${i}`)));
   await clock.advance(0);
   t.equal(sts.inFlight, 8);

@@ -6,7 +6,7 @@ import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { parameters } from "../../shared/decisions/property.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { type Behaviour, FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
+import { type Behavior, FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
 interface Subject {
   readonly clock: FakeClock;
@@ -35,19 +35,19 @@ function fault(sts: FakeSTS, clock: FakeClock, credentials: Credentials): string
 interface Step {
   readonly waitMs: number;
   readonly jumpMs: number;
-  readonly does: Behaviour;
+  readonly does: Behavior;
   readonly latencyMs: number;
 }
 
 test("never returns empty or expiring credentials in 10^5 responses, for any STS fault and clock change", async (t) => {
-  const faulty = fc.constantFrom<Behaviour>("is empty", "is short", "denies", "finds it invalid", "throttles", "hangs");
+  const faulty = fc.constantFrom<Behavior>("is empty", "is short", "denies", "finds it invalid", "throttles", "hangs");
   const step = fc.record<Step>({
     waitMs: fc.oneof(fc.integer({ min: 0, max: MINUTE }), fc.integer({ min: 0, max: 20 * MINUTE })),
     jumpMs: fc.oneof(
       { weight: 4, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.integer({ min: -10 * MINUTE, max: 10 * MINUTE }) },
     ),
-    does: fc.oneof({ weight: 3, arbitrary: fc.constant<Behaviour>("grants") }, { weight: 2, arbitrary: faulty }),
+    does: fc.oneof({ weight: 3, arbitrary: fc.constant<Behavior>("grants") }, { weight: 2, arbitrary: faulty }),
     latencyMs: fc.constantFrom(0, 20, 900, 4_900),
   });
   const outcomes = { returned: 0, rejected: 0 };
@@ -92,7 +92,7 @@ for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
       const { clock, sts, cache } = subject();
       t.equal(fault(sts, clock, await cache.get(sts.lookup("a"))), null);
       await clock.advance(atMs);
-      sts.behaviour = "hangs";
+      sts.behavior = "hangs";
       clock.jump(jumpMs);
       for (let passedMs = 0; passedMs <= HOUR; passedMs += MINUTE) {
         const found = cache.get(sts.lookup("a")).then((one) => fault(sts, clock, one), () => null);

@@ -5,7 +5,7 @@ import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { parameters } from "../../shared/decisions/property.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { type Behaviour, DENIED, FakeSTS, HOUR, INVALID, MINUTE, SECOND } from "../fake-sts.ts";
+import { type Behavior, DENIED, FakeSTS, HOUR, INVALID, MINUTE, SECOND } from "../fake-sts.ts";
 
 interface Subject {
   readonly clock: FakeClock;
@@ -48,21 +48,21 @@ test("serves all cached sessions during a 22 min outage, and refreshes them with
   let slowestMs = 0;
   const outage = fc.record({
     seed: fc.integer(), afterMs: fc.integer({ min: 60 * MINUTE, max: 180 * MINUTE }),
-    fault: fc.constantFrom<Behaviour>("hangs", "throttles", "is empty"),
+    fault: fc.constantFrom<Behavior>("hangs", "throttles", "is empty"),
   });
   const property = fc.asyncProperty(outage, async ({ seed, afterMs, fault }) => {
     const one = subject(seed);
     const names = keys(12);
     await warmUp(one, names, afterMs);
     await one.clock.advance(afterMs % (10 * MINUTE));
-    one.sts.behaviour = fault;
+    one.sts.behavior = fault;
     for (let second = 0; second < 22 * 60; second += 30) {
       const answers = await Promise.all(names.map((name) => one.request(name)));
       asks += answers.length;
       if (answers.some((answer) => answer !== "ok")) return false;
       await one.clock.advance(30 * SECOND);
     }
-    one.sts.behaviour = "grants";
+    one.sts.behavior = "grants";
     const recoveredMs = one.clock.steady();
     const isLagging = (): boolean => one.cache.refreshLagMs > 0;
     while (isLagging() && one.clock.steady() - recoveredMs < MINUTE) await one.clock.advance(500);
@@ -78,7 +78,7 @@ test("serves a session until 60 s before it expires in an outage, and a new one 
   const one = subject(1);
   const requests = one.cache.get(one.sts.lookup("a"));
   const session = await requests;
-  one.sts.behaviour = "hangs";
+  one.sts.behavior = "hangs";
   await one.clock.advance(HOUR - MINUTE);
   t.equal(await one.request("a"), "ok");
   t.equal(one.sts.leftMs(session), MINUTE);
@@ -88,7 +88,7 @@ test("serves a session until 60 s before it expires in an outage, and a new one 
   await one.clock.advance(5 * SECOND);
   t.equal(await refused, "ERR_STS_UNAVAILABLE");
   await one.clock.advance(10 * MINUTE);
-  one.sts.behaviour = "grants";
+  one.sts.behavior = "grants";
   const recoveredMs = one.clock.steady();
   let answer = "";
   while (answer !== "ok" && one.clock.steady() - recoveredMs < MINUTE) {
@@ -101,7 +101,7 @@ test("serves a session until 60 s before it expires in an outage, and a new one 
 
 test("makes at most 3 calls in 10 s for 200 requests for one uncached session while STS hangs", async (t) => {
   const one = subject(2);
-  one.sts.behaviour = "hangs";
+  one.sts.behavior = "hangs";
   const refused: Promise<string>[] = [];
   for (let caller = 0; caller < 200; caller++) {
     refused.push(one.request("a"));
@@ -119,7 +119,7 @@ test("makes at most 1 call every 5 s with an open circuit, while STS throttles 2
     const one = subject(3);
     const names = keys(200);
     if (warm) await warmUp(one, names, 2 * HOUR);
-    one.sts.behaviour = "throttles";
+    one.sts.behavior = "throttles";
     one.sts.latencyMs = 20;
     const fromMs = one.clock.steady();
     let openedMs = Infinity;
@@ -143,7 +143,7 @@ test("makes at most 1 call every 5 s with an open circuit, while STS throttles 2
 
 test("rejects requests at once while the circuit is open, with the time and the reason", async (t) => {
   const one = subject(4);
-  one.sts.behaviour = "throttles";
+  one.sts.behavior = "throttles";
   await Promise.all(keys(5).map((name) => one.request(name)));
   const calls = one.sts.calls.length;
   await t.rejects(one.cache.get(one.sts.lookup("another")), {
@@ -155,7 +155,7 @@ test("rejects requests at once while the circuit is open, with the time and the 
 test("makes at most 60 calls an hour for a denied role, and 12 for an invalid request", async (t) => {
   for (const [fault, max] of [["denies", 60], ["finds it invalid", 12]] as const) {
     const one = subject(5);
-    one.sts.behaviour = fault;
+    one.sts.behavior = fault;
     const answers = new Set<string>();
     for (let second = 0; second < 3600; second += 5) {
       answers.add(await one.request("a"));
@@ -170,7 +170,7 @@ test("makes at most 60 calls an hour for a denied role, and 12 for an invalid re
 test("makes one call for the retries of botocore or the JavaScript SDK", async (t) => {
   for (const tries of [3, 5]) {
     const one = subject(6);
-    one.sts.behaviour = "denies";
+    one.sts.behavior = "denies";
     for (let i = 0; i < tries; i++) {
       t.equal(await one.request("a"), "ERR_STS_REFUSED");
       await one.clock.advance(700);
@@ -181,12 +181,12 @@ test("makes one call for the retries of botocore or the JavaScript SDK", async (
 
 test("retries a rejection at once after the selector changed, but not unavailability", async (t) => {
   const one = subject(7);
-  one.sts.behaviour = "denies";
+  one.sts.behavior = "denies";
   t.equal(await one.request("a"), "ERR_STS_REFUSED");
-  one.sts.behaviour = "grants";
+  one.sts.behavior = "grants";
   t.equal(await one.request("a"), "ERR_STS_REFUSED");
   t.equal(await one.request("a", { changed: true }), "ok");
-  one.sts.behaviour = "throttles";
+  one.sts.behavior = "throttles";
   for (let i = 0; i < 3; i++) await one.request("b", { number: i });
   t.equal(one.sts.callsBetween(0, Infinity), 3, "one call for b: a changed selector does not make STS available");
 });
@@ -194,7 +194,7 @@ test("retries a rejection at once after the selector changed, but not unavailabi
 test("calls STS once for each of two selectors of a denied role, not at every change between them", async (t) => {
   const one = subject(8);
   const selectors = [{ name: "a" }, { name: "b" }] as const;
-  one.sts.behaviour = "denies";
+  one.sts.behavior = "denies";
   for (let second = 0; second < 3600; second += 5) {
     await one.request("role", selectors[second % 2]);
     await one.clock.advance(5 * SECOND);
@@ -206,7 +206,7 @@ test("evicts the cached session on AccessDenied, but not on other STS errors", a
   for (const [fault, isCached] of [["denies", false], ["finds it invalid", true]] as const) {
     const one = subject(9);
     t.equal(await one.request("a"), "ok");
-    one.sts.behaviour = fault;
+    one.sts.behavior = fault;
     await one.clock.advance(40 * MINUTE);
     // One call at the first refresh, then one every 5 minutes for a cached session.
     t.equal(one.sts.calls.length, isCached ? 4 : 2);
@@ -222,7 +222,7 @@ test("makes no more calls for a denied session until the next request", async (t
   const one = subject(10);
   t.equal(await one.request("a"), "ok");
   one.clock.jump(40 * MINUTE);
-  one.sts.behaviour = "denies";
+  one.sts.behavior = "denies";
   t.equal(await one.request("a"), "ok", "served from the cache, and refreshed because the clock change made it due");
   await one.clock.advance(2 * HOUR);
   t.equal(one.sts.calls.length, 2);
@@ -230,18 +230,18 @@ test("makes no more calls for a denied session until the next request", async (t
 });
 
 /** Returns how long the last uncached session takes after an outage, with requests every second. */
-async function recoveryMs(seed: number, fault: Behaviour): Promise<number> {
+async function recoveryMs(seed: number, fault: Behavior): Promise<number> {
   const one = subject(seed);
   const missing = new Set(keys(1 + (seed % 4)));
   const askAll = (): void => {
     for (const name of missing) void one.request(name).then((answer) => answer === "ok" && missing.delete(name));
   };
-  one.sts.behaviour = fault;
+  one.sts.behavior = fault;
   for (let second = 0; second < 300 + seed; second++) {
     askAll();
     await one.clock.advance(SECOND);
   }
-  one.sts.behaviour = "grants";
+  one.sts.behavior = "grants";
   const recoveredMs = one.clock.steady();
   while (missing.size > 0 && one.clock.steady() - recoveredMs < MINUTE) {
     askAll();
