@@ -11,7 +11,7 @@ export interface Certificates {
   readonly key: string;
 }
 
-export interface CertificateRequest {
+interface CertificateRequest {
   /** The DNS names and IP addresses of the server. */
   readonly hosts: readonly string[];
   /** The validity of both certificates from `now`, in days. Default: 365. */

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readServingPair, type ServingPair } from "./read.ts";
 
-export interface CertificateWatchOptions {
+interface CertificateWatchOptions {
   readonly dir: string;
   /** The pair that is already served. */
   readonly current: ServingPair;

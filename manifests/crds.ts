@@ -7,7 +7,7 @@ import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/decisions
 import { labelsOf } from "./naming.ts";
 
 /** A CEL rule of a schema. The API server applies it to each value of that schema. */
-export interface ValidationRule {
+interface ValidationRule {
   readonly rule: string;
   readonly message: string;
   readonly fieldPath?: string;
@@ -61,7 +61,7 @@ interface SelectorNames extends Readonly<Record<"kind" | "listKind" | "plural" |
 }
 
 /** The fields of the CustomResourceDefinition that this project sets. */
-export interface SelectorCRD {
+interface SelectorCRD {
   readonly apiVersion: "apiextensions.k8s.io/v1";
   readonly kind: "CustomResourceDefinition";
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
@@ -73,7 +73,7 @@ export interface SelectorCRD {
   };
 }
 
-export interface SelectorVersion {
+interface SelectorVersion {
   readonly name: string;
   readonly served: boolean;
   readonly storage: boolean;

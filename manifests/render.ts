@@ -12,7 +12,7 @@ import {
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
 export const MANIFEST_PARTS = ["crds", "rbac", "webhooks", "all"] as const;
-export type ManifestPart = (typeof MANIFEST_PARTS)[number];
+type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
 export interface ManifestOptions extends WebhookOptions {
   /** Whether the CRD stores only selectors that shipped controllers support, or every documented one. */

@@ -9,7 +9,7 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
-export interface HealthServerOptions {
+interface HealthServerOptions {
   /** The value of --health-listen, `HOST:PORT`. Port 0 selects a free port. */
   readonly listen: string;
   readonly ready: () => Readiness;

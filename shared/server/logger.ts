@@ -4,7 +4,7 @@ import type { InventorySource } from "../inventory/source.ts";
 
 export type { Logger } from "pino";
 
-export interface LoggerOptions {
+interface LoggerOptions {
   /** The program: `webhook` or `sidecar`. */
   readonly name: string;
   readonly level?: Level | "silent";

@@ -23,7 +23,7 @@ export function createRegistry(options: { readonly component: string }): Registr
   return registry;
 }
 
-export interface GaugeConfig {
+interface GaugeConfig {
   /** Without the common prefix. */
   readonly name: string;
   readonly help: string;

@@ -2,7 +2,7 @@ import { ResolverError } from "../decisions/errors.ts";
 import type { SourceStatus } from "../inventory/source.ts";
 import type { Readiness } from "./health.ts";
 
-export interface InventoryReadinessInput {
+interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
   /** The value of --max-staleness, in ms. An older inventory makes the server unready. */
   readonly maxStalenessMs: number;

@@ -1,7 +1,7 @@
 import { ResolverError } from "../decisions/errors.ts";
 import type { Paced } from "../decisions/paced.ts";
 
-export interface SliceOptions {
+interface SliceOptions {
   /** The longest time to block the event loop, in ms. */
   readonly sliceMs: number;
   /** Milliseconds of a clock that never decreases. */

@@ -18,7 +18,7 @@ export class Drain {
   }
 }
 
-export interface StopOptions {
+interface StopOptions {
   readonly log: Logger;
   readonly drain: Drain;
   /** How long the server accepts requests after the signal, in ms, until its endpoint is removed from the Service. */

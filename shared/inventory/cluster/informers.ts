@@ -95,7 +95,7 @@ const CONCURRENT_LISTS = 2;
 
 type InformerDefaults = Omit<InformerOptions, "kind" | "sort" | "isRequired" | "listSemaphore" | "onObjects">;
 
-export interface ResourceInformersOptions extends InformerDefaults {
+interface ResourceInformersOptions extends InformerDefaults {
   /** ACK groups unknown to this release that the user granted rights to. */
   readonly extraGroups: readonly string[];
   /** Wraps the kind's transform, so that the caller receives each object. */

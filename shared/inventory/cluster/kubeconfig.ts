@@ -3,7 +3,7 @@ import { ResolverError } from "../../decisions/errors.ts";
 import { type Connect, httpKubernetesAPI, type KubernetesAPI, type KubernetesConnection } from "./api.ts";
 
 /** A kubeconfig file and a context in it; null for the defaults. */
-export interface ClusterChoice {
+interface ClusterChoice {
   readonly kubeconfig: string | null;
   readonly context: string | null;
 }

@@ -25,7 +25,7 @@ export interface ClusterSourceOptions {
 }
 
 /** Numbers of kinds. */
-export interface ListingProgress {
+interface ListingProgress {
   readonly kinds: number;
   readonly listed: number;
   /** Kinds with a fault that were never listed. */

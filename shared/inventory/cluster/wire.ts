@@ -47,7 +47,7 @@ export interface ListPage {
 }
 
 /** A watch event. PUT is ADDED or MODIFIED: a resumed watch can report a known object as ADDED. */
-export type WatchEvent =
+type WatchEvent =
   | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: StoredObject }
   | { readonly type: "DELETED"; readonly resourceVersion: string; readonly namespace: string; readonly name: string }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string }

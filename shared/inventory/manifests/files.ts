@@ -11,7 +11,7 @@ import { formatInputFault, type InputFault, type ManifestResult, readManifests }
 export const STDIN = "-";
 
 /** A file to read. The fingerprint changes with the file. */
-export interface ManifestFile {
+interface ManifestFile {
   readonly path: string;
   readonly fingerprint: string;
 }

@@ -9,7 +9,7 @@ import {
 import { identityKey, identityOf, type ObjectIdentity } from "./identity.ts";
 import { type InputFault, type Manifest, type ManifestResult, readManifests } from "./reader.ts";
 
-export interface ManifestSourceOptions {
+interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
   readonly clock?: Clock;
   readonly watch?: WatchPath;

@@ -5,7 +5,7 @@ import { plainScalar, type Scalar, scalarKey } from "./yaml-scalars.ts";
 /** The offset of each field or element of each object and list, in characters from the start of the text. */
 export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;
 
-export interface YamlContext {
+interface YamlContext {
   readonly positions: Positions;
   /** Reports a fault at a character offset. */
   fault(offset: number, message: string): void;

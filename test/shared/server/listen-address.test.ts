@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
 import {
-  boundAddress, formatListenAddress, isLoopbackHost, startListening, parseListenAddress,
+  boundAddress, formatListenAddress, isLoopbackHost, parseListenAddress, startListening,
 } from "../../../shared/server/listen-address.ts";
 
 test("parses and formats addresses", (t) => {
