@@ -19,13 +19,13 @@ export interface BaseState {
 }
 
 /** The properties of the base identity that role sessions depend on. */
-export interface VerifiedBase {
+interface VerifiedBase {
   readonly arn: string;
   /** Whether the base credentials are a session. Assuming a role from a session is role chaining. */
   readonly isSession: boolean;
 }
 
-export interface BaseIdentityPorts {
+interface BaseIdentityPorts {
   readonly provider: BaseProvider;
   readonly sts: Pick<STS, "callerIdentity" | "clockLagMs">;
   readonly clock: SteadyClock;

@@ -1,6 +1,6 @@
 import type { CachedSession, Credentials } from "./session.ts";
 
-/** Requests new credentials. `signal` aborts when the cache gives up on the call. */
+/** Requests new credentials. `signal` aborts when the call times out or the cache closes. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
 
 export interface Lookup {

@@ -3,7 +3,7 @@ import type { BaseIdentity } from "../base/identity.ts";
 import { makeKeys } from "../sts/signature.ts";
 import type { CallerIdentity, Credentials } from "./session.ts";
 
-export interface IdentityOnlyPorts {
+interface IdentityOnlyPorts {
   readonly base: Pick<BaseIdentity, "get">;
   readonly clock: Pick<Clock, "now">;
   readonly randomBytes: (size: number) => Buffer;

@@ -23,7 +23,7 @@ export interface IssuerOptions {
   readonly allowedAccounts: readonly string[];
 }
 
-export interface IssuerPorts {
+interface IssuerPorts {
   readonly base: BaseIdentity;
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
@@ -35,7 +35,7 @@ export interface IssuerPorts {
   readonly onDurationCapped?: (roleARN: string, requestedSeconds: number) => void;
 }
 
-export interface IssueOptions {
+interface IssueOptions {
   /** How `/sts` treats the credentials. The base identity is always recorded as the controller's. */
   readonly kind: IssuedKind;
   readonly requested?: RequestedSession;
@@ -44,7 +44,7 @@ export interface IssueOptions {
 }
 
 /** Session parameters that a client may set, to get a shorter or more restricted session. */
-export interface RequestedSession {
+interface RequestedSession {
   readonly durationSeconds: number;
   readonly policy: string | null;
   readonly policyARNs: readonly string[];

@@ -36,7 +36,7 @@ export interface CachedSession {
 }
 
 /** The same moment on both clocks. */
-export interface ClockReading {
+interface ClockReading {
   readonly nowMs: number;
   readonly steadyMs: number;
 }

@@ -5,7 +5,7 @@ import { UnknownSTSError } from "./errors.ts";
 /** `closed`: all calls run; `open`: no call runs; `half-open`: one call runs, to find out whether STS has recovered. */
 export type CircuitState = "closed" | "open" | "half-open";
 
-export interface CircuitOptions {
+interface CircuitOptions {
   readonly clock: SteadyClock;
   readonly onChange?: (state: CircuitState) => void;
 }

@@ -11,7 +11,7 @@ const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnReque
  */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
-export interface STSAddress {
+interface STSAddress {
   /** Null selects the regional endpoint of `region`, in its partition. */
   readonly endpoint: string | null;
   readonly region: string;

@@ -1,7 +1,7 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { isLoopbackHost } from "../../shared/server/listen-address.ts";
 
-export interface EndpointSettings {
+interface EndpointSettings {
   /** --sts-endpoint. */
   readonly endpoint: string | null;
   readonly region: string | null;

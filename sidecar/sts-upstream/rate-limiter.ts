@@ -6,7 +6,7 @@ const MAX_IN_FLIGHT = 8;
 const PER_SECOND = 10;
 const BURST = 25;
 
-export interface CallOptions {
+interface CallOptions {
   /**
    * Whether a client waits for the call. Such calls run before background refreshes. Read each time a call can start.
    */
@@ -123,7 +123,7 @@ export interface CallGuard {
 /** Runs every call at once. */
 export const NO_GUARD: CallGuard = { run: (call) => call() };
 
-export interface STSCallGuardOptions {
+interface STSCallGuardOptions {
   readonly clock: SteadyClock;
   /** `reason`: the last failure if the circuit is open; otherwise null. */
   readonly onCircuit?: (state: CircuitState, reason: string | null) => void;

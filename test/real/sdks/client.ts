@@ -33,7 +33,7 @@ export interface ErrorResponse {
 }
 
 /** The part of an error that each SDK shows to its user. */
-export const ERROR_SHOWN: Readonly<Record<SDK, (refusal: ErrorResponse) => RegExp>> = {
+export const ERROR_SHOWN: Readonly<Record<SDK, (error: ErrorResponse) => RegExp>> = {
   go: ({ code, message }) => new RegExp(literal(`${code}: ${message}`)),
   botocore: ({ code }) => new RegExp(`"code": ?"${code}"`),
   // It reports that no provider has credentials, but not why.

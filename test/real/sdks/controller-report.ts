@@ -3,13 +3,13 @@ import type { ProgramResult } from "../apiserver/run-program.ts";
 /**
  * The results of one role: number of providers by access key, expiration by access key, and number of errors by text.
  */
-export interface RoleReport {
+interface (RoleReport) {
   readonly sessions: Readonly<Record<string, number>>;
   readonly expirations: Readonly<Record<string, string>>;
   readonly errors: Readonly<Record<string, number>>;
 }
 
-export interface ControllerReport {
+interface ControllerReport {
   readonly identity?: { readonly account: string; readonly arn: string };
   /** By role ARN. */
   readonly roles: Readonly<Record<string, RoleReport>>;
@@ -21,7 +21,7 @@ export function readReport({ code, stdout, stderr }: ProgramResult): ControllerR
   return JSON.parse(stdout);
 }
 
-export interface Totals {
+interface Totals {
   readonly served: number;
   readonly errors: Readonly<Record<string, number>>;
 }

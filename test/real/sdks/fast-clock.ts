@@ -7,7 +7,7 @@ import { type SteadyClock, systemClock } from "../../../shared/inventory/clock.t
 /** Shorter waits are for responses, which do not speed up. */
 const SHORT_WAIT_MS = 10_000;
 
-export interface FastClock extends SteadyClock {
+interface FastClock extends SteadyClock {
   readonly now: () => number;
   /** Value of the Go client's CLIENT_CLOCK, to set the same time. */
   readonly text: string;

@@ -8,7 +8,7 @@ import { testCredentialProcess } from "./credential-process.ts";
 import { testMotoIdentity } from "./moto-identity.ts";
 
 /** A client, or the reason why its tests are skipped, with the fix. */
-export type FoundSDK =
+type FoundSDK =
   | { readonly found: true; readonly client: Client }
   | { readonly found: false; readonly reason: string };
 

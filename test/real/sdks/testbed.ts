@@ -68,7 +68,7 @@ export interface RecordedRequest {
   status: number | null;
 }
 
-export interface TestbedPorts {
+interface TestbedPorts {
   readonly sts?: Partial<STSEmulatorOptions>;
   readonly clock?: SteadyClock;
   /** Default: MANIFESTS. */
@@ -129,6 +129,6 @@ function recordRequests(t: Test, port: number): readonly RecordedRequest[] {
 async function fetchError(url: string, authorization: string): Promise<ErrorResponse> {
   const { status, body } = await get(url, { authorization });
   if (status === 200) throw new Error(`${url} returned 200, not an error`);
-  const refusal: unknown = JSON.parse(body);
-  return { code: stringAt(refusal, "code") ?? "", message: stringAt(refusal, "message") ?? "", status };
+  const error: unknown = JSON.parse(body);
+  return { code: stringAt(error, "code") ?? "", message: stringAt(error, "message") ?? "", status };
 }

@@ -25,11 +25,11 @@ function fault(sts: FakeSTS, clock: FakeClock, credentials: Credentials): string
   const fields = [accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID];
   if (fields.some((text) => text === "" || text === null)) return "a field is empty";
   const reportedMs = (expirationMs ?? Infinity) - clock.now();
-  if (reportedMs < MINUTE) return `${reportedMs} ms are said to be left`;
+  if (reportedMs < MINUTE) return `${reportedMs} ms reported`;
   const actualMs = sts.leftMs(credentials);
-  if (actualMs < MINUTE) return `${actualMs} ms are left in truth`;
+  if (actualMs < MINUTE) return `${actualMs} ms left`;
   // The clocks may differ by a second before the cache recomputes the expiration.
-  return reportedMs > actualMs + SECOND ? `${reportedMs} ms are said to be left of ${actualMs}` : null;
+  return reportedMs > actualMs + SECOND ? `${reportedMs} ms reported, ${actualMs} ms left` : null;
 }
 
 interface Step {

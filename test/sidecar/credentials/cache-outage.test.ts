@@ -44,7 +44,7 @@ async function warmUp({ clock, request }: Subject, names: readonly string[], for
 }
 
 test("serves all cached sessions during a 22 min outage, and refreshes them within 30 s after it", async (t) => {
-  let asks = 0;
+  let requests = 0;
   let slowestMs = 0;
   const outage = fc.record({
     seed: fc.integer(), afterMs: fc.integer({ min: 60 * MINUTE, max: 180 * MINUTE }),
@@ -57,9 +57,9 @@ test("serves all cached sessions during a 22 min outage, and refreshes them with
     await one.clock.advance(afterMs % (10 * MINUTE));
     one.sts.behavior = fault;
     for (let second = 0; second < 22 * 60; second += 30) {
-      const answers = await Promise.all(names.map((name) => one.request(name)));
-      asks += answers.length;
-      if (answers.some((answer) => answer !== "ok")) return false;
+      const responses = await Promise.all(names.map((name) => one.request(name)));
+      requests += responses.length;
+      if (responses.some((response) => response !== "ok")) return false;
       await one.clock.advance(30 * SECOND);
     }
     one.sts.behavior = "grants";
@@ -70,7 +70,7 @@ test("serves all cached sessions during a 22 min outage, and refreshes them with
     return !isLagging() && one.clock.steady() - recoveredMs <= 30 * SECOND;
   });
   await fc.assert(property, parameters(t, 25));
-  t.comment(`0 errors in ${asks} responses during 22 min without STS (target: 0)`);
+  t.comment(`0 errors in ${requests} responses during 22 min without STS (target: 0)`);
   t.comment(`all refreshed at most ${slowestMs / 1000} s after STS recovered (target: 30)`);
 });
 
@@ -84,15 +84,15 @@ test("serves a session until 60 s before it expires in an outage, and a new one 
   t.equal(one.sts.leftMs(session), MINUTE);
   t.equal((await one.cache.get(one.sts.lookup("a"))).accessKeyID, session.accessKeyID);
   await one.clock.advance(1);
-  const refused = one.request("a");
+  const rejected = one.request("a");
   await one.clock.advance(5 * SECOND);
-  t.equal(await refused, "ERR_STS_UNAVAILABLE");
+  t.equal(await rejected, "ERR_STS_UNAVAILABLE");
   await one.clock.advance(10 * MINUTE);
   one.sts.behavior = "grants";
   const recoveredMs = one.clock.steady();
-  let answer = "";
-  while (answer !== "ok" && one.clock.steady() - recoveredMs < MINUTE) {
-    answer = await one.request("a");
+  let response = "";
+  while (response !== "ok" && one.clock.steady() - recoveredMs < MINUTE) {
+    response = await one.request("a");
     await one.clock.advance(100);
   }
   t.comment(`returned ${(one.clock.steady() - recoveredMs) / 1000} s after STS recovered (target: 30)`);
@@ -102,15 +102,15 @@ test("serves a session until 60 s before it expires in an outage, and a new one 
 test("makes at most 3 calls in 10 s for 200 requests for one uncached session while STS hangs", async (t) => {
   const one = subject(2);
   one.sts.behavior = "hangs";
-  const refused: Promise<string>[] = [];
+  const rejected: Promise<string>[] = [];
   for (let caller = 0; caller < 200; caller++) {
-    refused.push(one.request("a"));
+    rejected.push(one.request("a"));
     await one.clock.advance(50);
   }
   t.comment(`${one.sts.calls.length} calls in 10 s for 200 requests (target: 3)`);
   t.ok(one.sts.calls.length >= 2 && one.sts.calls.length <= 3);
   await one.clock.advance(5 * SECOND);
-  t.same([...new Set(await Promise.all(refused))], ["ERR_STS_UNAVAILABLE"]);
+  t.same([...new Set(await Promise.all(rejected))], ["ERR_STS_UNAVAILABLE"]);
   t.equal(one.guard.inFlight, 0, "timed-out calls free their slots");
 });
 
@@ -123,11 +123,11 @@ test("makes at most 1 call every 5 s with an open circuit, while STS throttles 2
     one.sts.latencyMs = 20;
     const fromMs = one.clock.steady();
     let openedMs = Infinity;
-    let refusals = 0;
+    let errors = 0;
     for (let second = 0; second < 600; second += 2) {
-      const answers = names.map((name) => one.request(name));
+      const responses = names.map((name) => one.request(name));
       await one.clock.advance(2 * SECOND);
-      refusals += (await Promise.all(answers)).filter((answer) => answer !== "ok").length;
+      errors += (await Promise.all(responses)).filter((response) => response !== "ok").length;
       if (one.guard.circuit !== "closed") openedMs = Math.min(openedMs, one.clock.steady());
     }
     const calls = one.sts.callsBetween(openedMs, Infinity);
@@ -136,7 +136,7 @@ test("makes at most 1 call every 5 s with an open circuit, while STS throttles 2
     t.comment(`${warm ? "cached" : "uncached"}: ${opening} calls until the circuit opened`);
     t.comment(`${calls} calls in the ${openSeconds} s after (target: 1 per 5 s)`);
     t.ok(calls <= Math.ceil((one.clock.steady() - openedMs) / 5_000));
-    t.equal(warm ? refusals : 0, 0, "cached sessions are served");
+    t.equal(warm ? errors : 0, 0, "cached sessions are served");
     t.ok(opening <= 33, "the first 5 failures, and the calls in flight during them");
   }
 });
@@ -156,14 +156,14 @@ test("makes at most 60 calls an hour for a denied role, and 12 for an invalid re
   for (const [fault, max] of [["denies", 60], ["finds it invalid", 12]] as const) {
     const one = subject(5);
     one.sts.behavior = fault;
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     for (let second = 0; second < 3600; second += 5) {
-      answers.add(await one.request("a"));
+      responses.add(await one.request("a"));
       await one.clock.advance(5 * SECOND);
     }
     t.comment(`STS ${fault}: ${one.sts.calls.length} calls (target: ${max})`);
     t.ok(one.sts.calls.length <= max && one.sts.calls.length >= max - 1);
-    t.same([...answers], ["ERR_STS_REFUSED"]);
+    t.same([...responses], ["ERR_STS_REFUSED"]);
   }
 });
 
@@ -234,7 +234,7 @@ async function recoveryMs(seed: number, fault: Behavior): Promise<number> {
   const one = subject(seed);
   const missing = new Set(keys(1 + (seed % 4)));
   const askAll = (): void => {
-    for (const name of missing) void one.request(name).then((answer) => answer === "ok" && missing.delete(name));
+    for (const name of missing) void one.request(name).then((response) => response === "ok" && missing.delete(name));
   };
   one.sts.behavior = fault;
   for (let second = 0; second < 300 + seed; second++) {

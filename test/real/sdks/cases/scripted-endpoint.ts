@@ -11,7 +11,7 @@ export interface ScriptedResponse {
   readonly body: object;
 }
 
-export interface ScriptedEndpoint {
+interface ScriptedEndpoint {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
   /** The requests so far. */

@@ -19,7 +19,7 @@ export interface Recipe {
 }
 
 /** The folder with the build result, or the reason why tests are skipped, with the fix. */
-export type FoundClient =
+type FoundClient =
   | { readonly found: true; readonly folder: string }
   | { readonly found: false; readonly reason: string };
 

@@ -17,7 +17,7 @@ const RECIPE: Recipe = {
 };
 
 /** The path of the Go program, or the reason why tests are skipped, with the fix. */
-export type FoundGo =
+type FoundGo =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };
 

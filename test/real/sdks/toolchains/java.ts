@@ -14,13 +14,13 @@ const RECIPE: Recipe = {
 };
 
 /** The command of the Java program. The client's arguments follow. */
-export interface JavaCommand {
+interface JavaCommand {
   readonly java: string;
   readonly args: readonly string[];
 }
 
 /** The command, or the reason why tests are skipped, with the fix. */
-export type FoundJava =
+type FoundJava =
   | { readonly found: true; readonly command: JavaCommand }
   | { readonly found: false; readonly reason: string };
 

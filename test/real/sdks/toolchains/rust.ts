@@ -19,7 +19,7 @@ const RECIPE: Recipe = {
 };
 
 /** The path of the Rust program, or the reason why tests are skipped, with the fix. */
-export type FoundRust =
+type FoundRust =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };
 

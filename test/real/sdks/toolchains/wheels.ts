@@ -20,7 +20,7 @@ export interface InstalledWheels {
 }
 
 /** The installed packages, or the reason why tests are skipped, with the fix. */
-export type FoundWheels =
+type FoundWheels =
   | { readonly found: true; readonly wheels: InstalledWheels }
   | { readonly found: false; readonly reason: string };
 
