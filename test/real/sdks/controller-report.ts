@@ -3,7 +3,7 @@ import type { ProgramResult } from "../apiserver/run-program.ts";
 /**
  * The results of one role: number of providers by access key, expiration by access key, and number of errors by text.
  */
-interface (RoleReport) {
+interface RoleReport {
   readonly sessions: Readonly<Record<string, number>>;
   readonly expirations: Readonly<Record<string, string>>;
   readonly errors: Readonly<Record<string, number>>;
