@@ -3,7 +3,7 @@ import type { LookupFunction } from "node:net";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { field, parseJSON, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { printable } from "../shared/decisions/kubernetes/text.ts";
-import { readGroupedKind, readLabels } from "../shared/decisions/resolution/hypothetical-resource.ts";
+import { parseKindFlag, parseLabelFlags } from "../shared/decisions/resolution/hypothetical-resource.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { type Clock, systemClock, withTimeout } from "../shared/inventory/clock.ts";
 import { formatExpiration, statedExpirationMs } from "../sidecar/http/respond.ts";
@@ -97,8 +97,8 @@ export async function runCredentialProcess(
 /** Throws ERR_CONFIG_INVALID with one line for each fault. */
 function credentialsURL({ endpoint, selector, namespace, kind, label }: Settings): URL {
   const faults: string[] = [];
-  for (const text of kind) readGroupedKind(text, faults);
-  readLabels(label, faults);
+  for (const text of kind) parseKindFlag(text, faults);
+  parseLabelFlags(label, faults);
   const url = URL.parse(endpoint ?? "");
   if (url === null) faults.push("--endpoint: expected a port of at most 65535, such as http://127.0.0.1:9780");
   if (url === null || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));

@@ -1,4 +1,4 @@
-import type { Finding } from "../shared/decisions/checks/finding.ts";
+import type { Finding } from "../shared/decisions/checks/check.ts";
 import type { CheckResult } from "../shared/decisions/checks/run.ts";
 import type { Severity } from "../shared/decisions/context.ts";
 import { type FieldPath, formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";

@@ -1,5 +1,5 @@
 import { renderYAML } from "../manifests/render.ts";
-import { type Finding, findingLine } from "../shared/decisions/checks/finding.ts";
+import { type Finding, findingLine } from "../shared/decisions/checks/check.ts";
 import { runChecks } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";

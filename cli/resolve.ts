@@ -1,4 +1,4 @@
-import { findingLine } from "../shared/decisions/checks/finding.ts";
+import { findingLine } from "../shared/decisions/checks/check.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/decisions/context.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";

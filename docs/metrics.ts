@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
-import { registerInventoryMetrics, registerKindMetrics } from "../shared/server/inventory-metrics.ts";
-import { createRegistry, METRIC_PREFIX } from "../shared/server/metrics.ts";
+import {
+  createRegistry, METRIC_PREFIX, registerInventoryMetrics, registerKindMetrics,
+} from "../shared/server/metrics.ts";
 import { createSidecarMetrics, registerSidecarState } from "../sidecar/metrics.ts";
 import { createWebhookMetrics } from "../webhook/metrics.ts";
 

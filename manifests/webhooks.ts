@@ -4,10 +4,9 @@ import type {
 } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
-import { knownGroups } from "../shared/decisions/kubernetes/ack-groups.ts";
-import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
+import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
-import { labelsOf, WEBHOOK } from "./naming.ts";
+import { labelsOf, WEBHOOK } from "./rbac.ts";
 
 /** How the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {

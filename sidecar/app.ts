@@ -9,14 +9,13 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { STSRoutePorts } from "./http/assume-role.ts";
 import { limitConnections } from "./http/connection-limit.ts";
 import { addCredentialRoutes, requestedOf } from "./http/credential-routes.ts";
-import { RejectionLog } from "./http/rejection-log.ts";
+import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
 import { checkRequest, isSTSPath } from "./http/request-check.ts";
-import { decorateRequests } from "./http/request-context.ts";
 import { errorBody, sendError } from "./http/respond.ts";
 import { addSTSRoutes, sendSTSError, toSTSError } from "./http/sts-routes.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
-import { STSErrorResponse } from "./sts/response.ts";
+import { STSErrorResponse } from "./sts/query-protocol.ts";
 import type { TokenCheck } from "./token.ts";
 
 interface SidecarPorts extends STSRoutePorts {

@@ -1,13 +1,12 @@
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { NamespaceQuery, RoleQuery } from "../shared/decisions/grants/grant.ts";
-import { ACK_GROUPS } from "../shared/decisions/kubernetes/ack-groups.ts";
-import { type KindArgument, parseKindArgument } from "../shared/decisions/kubernetes/kinds.ts";
+import { ACK_GROUPS, type KindArgument, parseKindArgument } from "../shared/decisions/kubernetes/kinds.ts";
 import { closest } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
 import { rejectOwnAddress } from "./base/provider.ts";
-import { readSTSEndpoint } from "./sts-upstream/endpoint.ts";
+import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 
 /** The settings of the sidecar, without those of its inventory, which the caller provides. */
 export type SidecarSettings = Pick<

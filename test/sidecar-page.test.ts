@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
-import { READER_ROLE } from "../manifests/naming.ts";
+import { READER_ROLE } from "../manifests/rbac.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
 import { isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { defaultOf, SETTINGS } from "../shared/decisions/settings.ts";

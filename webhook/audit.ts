@@ -1,4 +1,4 @@
-import type { Finding } from "../shared/decisions/checks/finding.ts";
+import type { Finding } from "../shared/decisions/checks/check.ts";
 import type { ResolverError } from "../shared/decisions/errors.ts";
 import { apiVersionOf } from "../shared/decisions/kubernetes/object-meta.ts";
 import type { Resolution } from "../shared/decisions/resolution/resolve.ts";

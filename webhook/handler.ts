@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckInput } from "../shared/decisions/checks/change.ts";
-import type { Finding } from "../shared/decisions/checks/finding.ts";
+import type { Finding } from "../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecksPaced } from "../shared/decisions/checks/run.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import type { ErrorCode } from "../shared/decisions/errors.ts";

@@ -5,12 +5,11 @@ import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
-import { registerInventoryMetrics, registerKindMetrics } from "../shared/server/inventory-metrics.ts";
 import {
   boundAddress, formatListenAddress, parseListenAddress, startListening,
 } from "../shared/server/listen-address.ts";
 import { type Logger, logUnknownGroups } from "../shared/server/logger.ts";
-import { createRegistry } from "../shared/server/metrics.ts";
+import { createRegistry, registerInventoryMetrics, registerKindMetrics } from "../shared/server/metrics.ts";
 import { webhookReadiness } from "../shared/server/readiness.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";

@@ -1,5 +1,5 @@
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
-import { type Finding, findingLine, findingSentences } from "../shared/decisions/checks/finding.ts";
+import { type Finding, findingLine, findingSentences } from "../shared/decisions/checks/check.ts";
 import type { ResolverError } from "../shared/decisions/errors.ts";
 import { formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
 import type { PatchOperation } from "../shared/decisions/kubernetes/json.ts";

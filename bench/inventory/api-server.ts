@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 import { NAMESPACE_COUNT, RESOURCE_KINDS, RESOURCES_PER_KIND, SELECTOR_COUNT } from "./size.ts";
 
 /**

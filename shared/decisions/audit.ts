@@ -1,8 +1,7 @@
 import {
   AUDIT_CHECKS, type AuditCheck, hasResolutionAnnotations, type Section, SECTIONS,
 } from "./checks/audit-checks.ts";
-import type { Fault } from "./checks/check.ts";
-import type { Finding } from "./checks/finding.ts";
+import type { Fault, Finding } from "./checks/check.ts";
 import { unmetRequirements } from "./checks/requirements.ts";
 import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";

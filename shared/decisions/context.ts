@@ -49,20 +49,46 @@ export interface DecisionSettings {
   readonly waiverGroups: readonly string[];
 }
 
-type DecisionInput = Omit<SettingsFor<"lint">, "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn"> & Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
+type DecisionInput = Omit<
+  SettingsFor<"lint">,
+  "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn"
+> &
+  Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
 
 /** Returns the settings of a command that decisions read. Offline commands have no requester, so no waiver users. */
 export function decisionSettings(settings: DecisionInput): DecisionSettings {
-  const { mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, waiverUsers = [], waiverGroups = [] } = settings;
+  const {
+    mode,
+    runtime,
+    region,
+    controllerAccount,
+    controllerRole,
+    ackSystemNamespace,
+    waiverUsers = [],
+    waiverGroups = [],
+  } = settings;
   const { allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts } = settings;
   const checkSeverities = new Map(settings.check.map((one): [string, Severity | "off"] => {
     const [id = "", severity] = one.split("=");
     return [id, severity === "deny" || severity === "warn" ? severity : "off"];
   }));
   return {
-    mode, runtime, region, controllerAccount, controllerRole, ackSystemNamespace, checkSeverities, waiverUsers, waiverGroups,
-    allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts, watchNamespaces: settings.watchNamespace,
+    mode,
+    runtime,
+    region,
+    controllerAccount,
+    controllerRole,
+    ackSystemNamespace,
+    checkSeverities,
+    waiverUsers,
+    waiverGroups,
+    allowedAccounts,
+    controllerServiceAccounts,
+    tenantLabels,
+    allowedEndpointHosts,
+    watchNamespaces: settings.watchNamespace,
     watchSelector: settings.watchSelectors === null ? null : parseLabelSelector(settings.watchSelectors),
-    teamLevelCARM: settings.teamLevelCarm, serviceLevelCARM: settings.serviceLevelCarm,
+    teamLevelCARM: settings.teamLevelCarm,
+    serviceLevelCARM: settings.serviceLevelCarm,
   };
 }

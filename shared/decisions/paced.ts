@@ -1,11 +1,12 @@
 /**
- * Long work that pauses at each `yield` and returns its result. A pause yields how many items the current loop has visited, which is
- * enough for a progress line. `drain` runs the work at once; `inSlices` of shared/server/slices.ts lets other work run at the pauses.
+ * Long work that pauses at each `yield` and returns its result. A pause yields how many items the current loop has visited,
+ * for a progress line. `drain` runs the work at once. `inSlices` (shared/server/slices.ts) lets other work run at each pause.
  */
 export type Paced<Result> = Generator<number, Result, void>;
 
 /**
- * Visits each item and pauses after every `every` items. Returns true after the last item, or false as soon as `visit` returns false.
+ * Visits each item and pauses after every `every` items. Returns true after the last item, or false as soon as `visit`
+ * returns false.
  */
 export function* paced<Item>(items: Iterable<Item>, every: number, visit: (item: Item) => boolean): Paced<boolean> {
   let visited = 0;

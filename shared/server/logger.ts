@@ -1,5 +1,5 @@
 import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
-import { unknownGroups } from "../decisions/kubernetes/ack-groups.ts";
+import { unknownGroups } from "../decisions/kubernetes/kinds.ts";
 import type { InventorySource } from "../inventory/source.ts";
 
 export type { Logger } from "pino";

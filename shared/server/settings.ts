@@ -1,43 +1,54 @@
 import type { ErrorObject } from "ajv";
+import { CHECK_IDS } from "../decisions/checks/catalogue.ts";
 import { ResolverError } from "../decisions/errors.ts";
 import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
 import { closest } from "../decisions/kubernetes/text.ts";
 import {
-  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor,
+  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type Pattern, type SettingName, type SettingsFor,
 } from "../decisions/settings.ts";
 
-/** The flags that were given, by setting, as the command line has them; repeatable ones as lists. */
+/** The flags of a command line by setting name. Repeatable flags are lists. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
-/** The environment, as a plain record. */
+/** The environment variables as a plain record. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "ACK_ROLE_RESOLVER_";
-/** What Kubernetes injects for a Service called ack-role-resolver or ack-role-resolver-* (enableServiceLinks). */
+/** Suffixes of the variables that Kubernetes injects for a Service named ack-role-resolver* (enableServiceLinks). */
 const SERVICE_LINK = /(^|_)(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT|PORT_[0-9]+_.*)$/;
 const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** `--health-listen` is ACK_ROLE_RESOLVER_HEALTH_LISTEN in the environment. */
+const IDS = [...CHECK_IDS];
+/** A value of --check. The pattern is not in the settings table, which must not depend on the check catalogue. */
+const CHECK_SEVERITY: Pattern = {
+  regexp: `^(${IDS.join("|")})=(deny|warn|off)$`,
+  meaning: `ID=deny, ID=warn or ID=off with one of ${IDS.join(", ")}`,
+};
+
+/** Returns the environment variable of a flag: ACK_ROLE_RESOLVER_HEALTH_LISTEN for --health-listen. */
 export function environmentName(flag: string): string {
   return PREFIX + flag.slice(2).toUpperCase().replaceAll("-", "_");
 }
 
 /**
- * Reads a command's settings: flags over environment over defaults, checked against the command's schema and frozen.
- * @throws ResolverError ERR_CONFIG_INVALID whose message lists every fault, a line each.
+ * Returns the validated and frozen settings of a command: flags override the environment, which overrides defaults.
+ * @throws ResolverError ERR_CONFIG_INVALID with one line for each fault.
  */
 export function readSettings<C extends Command>(command: C, flags: Flags, environment: Environment): SettingsFor<C> {
   const faults = unknownVariables(environment);
   const values: Record<string, unknown> = {};
   for (const [name, definition] of DEFINITIONS) {
     if (!definition.commands.includes(command)) continue;
-    values[name] = convert(definition, flags[name] ?? fromEnvironment(definition, environment)) ?? defaultOf(definition, command);
+    const value = flags[name] ?? fromEnvironment(definition, environment);
+    values[name] = convert(definition, value) ?? defaultOf(definition, command);
   }
   const validate = compileSchema<SettingsFor<C>>(settingsSchema(command));
   const settings: unknown = values;
   const valid = validate(settings);
-  const given: Given = (name, { flag }) => (flags[name] === undefined && environment[environmentName(flag)] !== undefined ? environmentName(flag) : flag);
-  faults.push(...(validate.errors ?? []).map((error) => describe(error, command, given)), ...crossFieldFaults(command, values));
-  // An empty text breaks its least length and its pattern: one line says both.
+  const errors = validate.errors ?? [];
+  faults.push(
+    ...errors.map((error) => faultText(error, { command, flags, environment })), ...crossFieldFaults(command, values),
+  );
+  // An empty value violates both minLength and the pattern, with the same text.
   if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
   for (const value of Object.values(values)) Object.freeze(value);
   Object.freeze(settings);
@@ -46,20 +57,25 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
 
 function unknownVariables(environment: Environment): string[] {
   const known = DEFINITIONS.map(([, { flag }]) => environmentName(flag));
-  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !known.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
+  const unknown = Object.keys(environment).filter((name) =>
+    name.startsWith(PREFIX) && !known.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
   return unknown.toSorted().map((name) => {
-    // Without what they all start with, which would make any two look alike.
+    // The common prefix would make any two names similar.
     const guess = closest(name.slice(PREFIX.length), known.map((one) => one.slice(PREFIX.length)));
-    return `${name}: there is no such setting; ${guess === null ? "see --help for the flags that variables are named after" : `did you mean ${PREFIX}${guess}?`}`;
+    const hint = guess === null ? "variables are named after flags, see --help" : `did you mean ${PREFIX}${guess}?`;
+    return `${name}: unknown setting; ${hint}`;
   });
 }
 
-function fromEnvironment(definition: Definition, environment: Environment): string | readonly string[] | undefined {
-  const text = environment[environmentName(definition.flag)];
-  return text === undefined || definition.type !== "strings" ? text : text.split(",").map((item) => item.trim()).filter((item) => item !== "");
+function fromEnvironment(
+  { flag, type }: Definition, environment: Environment,
+): string | readonly string[] | undefined {
+  const text = environment[environmentName(flag)];
+  if (text === undefined || type !== "strings") return text;
+  return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }
 
-/** The one place where text becomes a boolean or a number; what does not convert stays text, and the schema says so. */
+/** Converts text to a boolean or a number. Text that does not convert is returned as it is and fails validation. */
 function convert({ type }: Definition, value: string | boolean | readonly string[] | undefined): unknown {
   if (typeof value !== "string") return value;
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
@@ -68,74 +84,116 @@ function convert({ type }: Definition, value: string | boolean | readonly string
   return amount === undefined ? value : Number(amount) * (DURATION_UNITS_MS[unit] ?? 1);
 }
 
-/** What a command's settings must be, read and converted. */
+/** Returns the JSON Schema of a command's settings after conversion. */
 export function settingsSchema(command: Command): NamedSchema {
   const own = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command));
-  const properties = Object.fromEntries(own.map(([name, definition]) => [name, valueSchema(definition, command)]));
+  const properties = Object.fromEntries(
+    own.map(([name, definition]) => [name, valueSchema(name, definition, command)]),
+  );
   const schema = { $id: `settings of ${command}`, type: "object", properties, additionalProperties: false };
   return schema;
 }
 
-function valueSchema(definition: Definition, command: Command): object {
-  const { type, pattern } = definition;
+function valueSchema(name: SettingName, definition: Definition, command: Command): object {
+  const { type } = definition;
   const choices = choicesOf(definition, command);
+  const pattern = patternOf(name, definition);
   if (type === "boolean") return { type };
   if (type === "duration") return { type: "integer", minimum: 1 };
-  const text = { minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }) };
-  return type === "strings" ? { type: "array", items: { type: "string", ...text } } : { type: ["string", "null"], ...text };
+  const text = {
+    minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }),
+  };
+  return type === "strings"
+    ? { type: "array", items: { type: "string", ...text } }
+    : { type: ["string", "null"], ...text };
 }
 
-/** What a setting was given by: its flag, or its variable. */
-type Given = (name: string, definition: Definition) => string;
-
-function describe(error: ErrorObject, command: Command, given: Given): string {
-  const [, name = "", index] = error.instancePath.split("/");
-  const definition = DEFINITIONS.find(([setting]) => setting === name)?.[1];
-  const where = index === undefined ? "" : ` (value ${Number(index) + 1})`;
-  return `${definition === undefined ? name : given(name, definition)}${where}: expected ${expectation(definition, command)}`;
+function patternOf(name: SettingName, { pattern }: Definition): Pattern | undefined {
+  return name === "check" ? CHECK_SEVERITY : pattern;
 }
 
-function expectation(definition: Definition | undefined, command: Command): string {
-  const choices = definition === undefined ? undefined : choicesOf(definition, command);
-  if (definition?.type === "boolean") return "true or false";
-  if (definition?.type === "duration") return "a duration of 1ms or more, such as 5m, 30s or 500ms";
+interface SettingSources {
+  readonly command: Command;
+  readonly flags: Flags;
+  readonly environment: Environment;
+}
+
+/** Returns `SOURCE: expected ...`, where SOURCE is the flag or the variable that set the value. */
+function faultText(error: ErrorObject, { command, flags, environment }: SettingSources): string {
+  const [, setting = "", index] = error.instancePath.split("/");
+  const found = DEFINITIONS.find(([name]) => name === setting);
+  if (found === undefined) return `${setting}: unexpected setting`;
+  const [name, definition] = found;
+  const variable = environmentName(definition.flag);
+  const source = flags[name] === undefined && environment[variable] !== undefined ? variable : definition.flag;
+  const position = index === undefined ? "" : ` (value ${Number(index) + 1})`;
+  return `${source}${position}: expected ${expectation(name, definition, command)}`;
+}
+
+function expectation(name: SettingName, definition: Definition, command: Command): string {
+  const choices = choicesOf(definition, command);
+  if (definition.type === "boolean") return "true or false";
+  if (definition.type === "duration") return "a duration of at least 1ms, such as 5m, 30s or 500ms";
   if (choices !== undefined) return `one of ${choices.join(", ")}`;
-  return definition?.pattern?.meaning ?? "a text that is not empty";
+  return patternOf(name, definition)?.meaning ?? "a non-empty value";
 }
 
-const ONE_SOURCE = "--from, --cluster: give exactly one of them";
+const NO_MANIFESTS = "no manifests: pass files or folders, - for standard input, or --cluster";
+const ONE_SOURCE = "--from, --cluster: exactly one is required";
 
-/** What no single setting can say of itself. */
+/** Returns the faults that depend on several settings, one line each. */
 function crossFieldFaults(command: Command, values: Readonly<Record<string, unknown>>): string[] {
-  const given = (name: SettingName): boolean => values[name] !== null && values[name] !== undefined && values[name] !== false && !isEmptyList(values[name]);
-  const noManifests = "no manifests: name files or folders, --from PATH, - for standard input, or --cluster";
-  const bothSources = given("from") && given("cluster");
-  const anySource = given("from") || given("cluster");
-  const rules: readonly (readonly [command: Command, broken: boolean, message: string])[] = [
-    ...(["lint", "resolve", "audit", "migrate carm"] as const).flatMap((reader) => [[reader, !anySource, noManifests], [reader, bothSources, ONE_SOURCE]] as const),
-    ["resolve", given("label") && !given("kind"), "--label: labels are those of a resource that is asked for; name its kind too, with --kind"],
-    ["resolve", given("explain") && values["mode"] === "carm", "--explain: selectors decide nothing with --mode carm; the message of each resource says what the maps say"],
-    ["impact", given("from") === given("cluster"), `${ONE_SOURCE}: the state that the manifests are applied to`],
-    ["webhook", given("from") === given("cluster"), ONE_SOURCE],
-    ["sidecar", given("from") === given("cluster"), ONE_SOURCE],
-    ["webhook", !given("tlsDir"), "--tls-dir: required; `ack-role-resolver certs make --dir DIR --host NAME` makes one"],
-    ["sidecar", !given("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
-    ["certs make", !given("dir"), "--dir: required; the folder to write the certificates to"],
-    ["certs make", !given("host"), "--host: required; the name that clients call, such as ack-role-resolver-webhook.ack-role-resolver.svc"],
-    ["credential-process", !given("endpoint"), "--endpoint: required; the sidecar's address, such as http://127.0.0.1:9780"],
-    ["credential-process", !given("tokenFile"), "--token-file: required; the file that the sidecar was given with its own --token-file"],
-    ["credential-process", given("selector") === given("namespace"), "--selector, --namespace: give exactly one of them"],
-    ["credential-process", given("namespace") && countOf(values["kind"]) !== 1, "--kind: give exactly one with --namespace, such as Bucket.s3.services.k8s.aws"],
-    ["credential-process", given("selector") && (given("kind") || given("label")), "--kind, --label: they go with --namespace; a selector has one role whatever the resource"],
-    ["sidecar", given("token") === given("tokenFile"), "--token, --token-file: give exactly one of them"],
+  const set = (name: SettingName): boolean => isSet(values[name]);
+  const noSource = !set("from") && !set("cluster");
+  const bothSources = set("from") && set("cluster");
+  const notOneSource = noSource || bothSources;
+  const rules: readonly (readonly [command: Command, violated: boolean, message: string])[] = [
+    ...(["lint", "resolve", "audit", "migrate carm"] as const).flatMap((reader) => [
+      [reader, noSource, NO_MANIFESTS], [reader, bothSources, ONE_SOURCE],
+    ] as const),
+    ["resolve", set("label") && !set("kind"), "--label: requires --kind"],
+    [
+      "resolve", set("explain") && values["mode"] === "carm",
+      "--explain: not supported with --mode carm; the message of each resource in -o json explains its role",
+    ],
+    ["impact", notOneSource, `${ONE_SOURCE}, as the state that the manifests are applied to`],
+    ["webhook", notOneSource, ONE_SOURCE],
+    ["sidecar", notOneSource, ONE_SOURCE],
+    [
+      "webhook", !set("tlsDir"),
+      "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`",
+    ],
+    ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
+    ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],
+    [
+      "certs make", !set("host"),
+      "--host: required; the name that clients connect to, such as ack-role-resolver-webhook.ack-role-resolver.svc",
+    ],
+    ["sidecar", set("token") === set("tokenFile"), "--token, --token-file: exactly one is required"],
+    ...credentialProcessRules(values, set),
   ];
-  return rules.flatMap(([of, broken, message]) => (of === command && broken ? [message] : []));
+  return rules.flatMap(([of, violated, message]) => (of === command && violated ? [message] : []));
 }
 
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
+type Rules = readonly (readonly ["credential-process", violated: boolean, message: string])[];
+
+function credentialProcessRules(values: Readonly<Record<string, unknown>>, set: (name: SettingName) => boolean): Rules {
+  const { kind } = values;
+  const oneKind = Array.isArray(kind) && kind.length === 1;
+  const command = "credential-process";
+  return [
+    [command, !set("endpoint"), "--endpoint: required; the URL of the sidecar, such as http://127.0.0.1:9780"],
+    [command, !set("tokenFile"), "--token-file: required; the token file of the sidecar"],
+    [command, set("selector") === set("namespace"), "--selector, --namespace: exactly one is required"],
+    [
+      command, set("namespace") && !oneKind,
+      "--kind: exactly one is required with --namespace, such as Bucket.s3.services.k8s.aws",
+    ],
+    [command, set("selector") && (set("kind") || set("label")), "--kind, --label: allowed only with --namespace"],
+  ];
 }
 
-function countOf(value: unknown): number {
-  return Array.isArray(value) ? value.length : 0;
+function isSet(value: unknown): boolean {
+  const isEmptyList = Array.isArray(value) && value.length === 0;
+  return value !== null && value !== undefined && value !== false && !isEmptyList;
 }

@@ -3,9 +3,9 @@ import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
 import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
 import { type CallGuard, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
 import { backoffFor } from "./backoff.ts";
-import { type Entry, type Failure, type Load, type Lookup, newEntry } from "./cache-entry.ts";
 import {
-  type CachedSession, type Credentials, credentialsAt, readClocks, remainingMs, toCachedSession,
+  type CachedSession, type Credentials, credentialsAt, type Entry, type Failure, type Load, type Lookup, newEntry,
+  readClocks, remainingMs, toCachedSession,
 } from "./session.ts";
 
 export interface CredentialCacheOptions {

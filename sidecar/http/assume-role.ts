@@ -7,7 +7,7 @@ import type { IssuedCredentials } from "../credentials/issued.ts";
 import type { Credentials } from "../credentials/session.ts";
 import type { SidecarOptions } from "../options.ts";
 import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../sts/assume-role-form.ts";
-import { type Content, STSErrorResponse } from "../sts/response.ts";
+import { type Content, STSErrorResponse } from "../sts/query-protocol.ts";
 import type { CredentialRoutePorts } from "./credential-routes.ts";
 import { formatExpiration, statedExpirationMs } from "./respond.ts";
 

@@ -1,7 +1,7 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { type KindArgument, parseKindArgument } from "../../shared/decisions/kubernetes/kinds.ts";
-import type { Labels } from "../../shared/decisions/kubernetes/label-selector.ts";
-import { labelKeyFaults, labelValueFaults, namespaceNameFaults } from "../../shared/decisions/kubernetes/names.ts";
+import { type Labels, parseLabels } from "../../shared/decisions/kubernetes/label-selector.ts";
+import { namespaceNameFaults } from "../../shared/decisions/kubernetes/names.ts";
 import { quote } from "../../shared/decisions/kubernetes/text.ts";
 
 /** The resource that a request describes in its query. */
@@ -23,7 +23,7 @@ export function readResourceDescription(path: string): ResourceDescription {
   for (const { text, kind } of kinds) {
     if (kind === null || kind.group === null) faults.push(`kind ${quote(text)} is not ${KIND_FORMAT}`);
   }
-  const labels = parseLabels(search.getAll("label"), faults);
+  const labels = readLabels(search.getAll("label"), faults);
   rejectIfAny(faults);
   return { kinds: kinds.flatMap(({ kind }) => (kind === null ? [] : [kind])), labels };
 }
@@ -50,19 +50,11 @@ function unknownParameters(search: URLSearchParams, known: readonly string[]): s
   return unknown.map((name) => `parameter ${quote(name)} is unknown (this path accepts ${accepted})`);
 }
 
-function parseLabels(texts: readonly string[], faults: string[]): Labels | null {
+/** Returns null without `label`, and no labels for `label=`. */
+function readLabels(texts: readonly string[], faults: string[]): Labels | null {
   if (texts.length === 0) return null;
-  const labels = new Map<string, string>();
-  if (texts.length === 1 && texts[0] === "") return labels;
-  for (const text of texts) {
-    const at = text.indexOf("=");
-    const [key, value] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
-    const labelFaults = at < 0 ? ["not KEY=VALUE"] : [...labelKeyFaults(key), ...labelValueFaults(value)];
-    if (labels.has(key)) labelFaults.push("the key is repeated");
-    faults.push(...labelFaults.map((fault) => `label ${quote(text)}: ${fault}`));
-    labels.set(key, value);
-  }
-  return labels;
+  if (texts.length === 1 && texts[0] === "") return new Map();
+  return parseLabels(texts, (text, fault) => void faults.push(`label ${quote(text)}: ${fault}`));
 }
 
 function rejectIfAny(faults: readonly string[]): void {

@@ -4,8 +4,9 @@ import { type ErrorCode, ResolverError } from "../../shared/decisions/errors.ts"
 import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { SidecarOptions } from "../options.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
-import { readForm, sanitize } from "../sts/form.ts";
-import { type Content, renderError, renderResult, STSErrorResponse } from "../sts/response.ts";
+import {
+  type Content, readForm, renderError, renderResult, sanitize, STSErrorResponse,
+} from "../sts/query-protocol.ts";
 import { verifySignature } from "../sts/signature.ts";
 import { withAnswerLimit } from "./answer-limit.ts";
 import { assumeRole, type STSRequest, type STSRoutePorts } from "./assume-role.ts";

@@ -1,7 +1,44 @@
 import { IncomingMessage } from "node:http";
 import { pipeline, Transform } from "node:stream";
 import { STSClient, STSServiceException } from "@aws-sdk/client-sts";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { isLoopbackHost } from "../../shared/server/listen-address.ts";
 import type { SigningCredentials } from "../credentials/session.ts";
+
+interface EndpointSettings {
+  /** --sts-endpoint. */
+  readonly endpoint: string | null;
+  readonly region: string | null;
+}
+
+/**
+ * Returns the URL of --sts-endpoint; null selects the regional endpoint. Throws ERR_CONFIG_INVALID if both settings are
+ * missing.
+ */
+export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | null {
+  if (endpoint !== null) return parseSTSEndpoint(endpoint);
+  if (region !== null) return null;
+  const message = "--region is required for the regional STS endpoint. Set --region or --sts-endpoint.";
+  throw new ResolverError("ERR_CONFIG_INVALID", message);
+}
+
+/**
+ * Throws ERR_CONFIG_INVALID unless the URL is https, or http to a loopback address, and has no user, query or fragment.
+ */
+export function parseSTSEndpoint(text: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && isSafeEndpoint(url)) return url;
+  // The message omits the value, which can contain a password.
+  throw new ResolverError(
+    "ERR_CONFIG_INVALID",
+    "--sts-endpoint must be an https URL, or http to a loopback address, without user, password, query or fragment.",
+  );
+}
+
+function isSafeEndpoint({ protocol, hostname, username, password, search, hash }: URL): boolean {
+  if (`${username}${password}${search}${hash}` !== "") return false;
+  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, "")));
+}
 
 /** Within the limit of a whole call, so that no socket stays open after it. */
 const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;

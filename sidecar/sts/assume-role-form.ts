@@ -4,8 +4,7 @@ import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_TAGS, SESSION_NAME_LIMITS, type SessionTag, TAG_KEY_LIMITS,
   TAG_VALUE_LIMITS, type TextLimits,
 } from "../../shared/decisions/selectors/session.ts";
-import { joinFaults, sanitize, validationError } from "./form.ts";
-import { STSErrorResponse } from "./response.ts";
+import { joinFaults, sanitize, STSErrorResponse, validationError } from "./query-protocol.ts";
 
 /** The parameters of an AssumeRole request. Each is within its documented limits. */
 export interface AssumeRoleForm {

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
-import { STSErrorResponse } from "./response.ts";
+import { STSErrorResponse } from "./query-protocol.ts";
 
 /** A generated key in the format of temporary STS credentials. */
 interface TemporaryKeys {

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 import { runCommand } from "./run-command.ts";
 
 const MAP = `apiVersion: v1
@@ -43,15 +43,15 @@ spec:
     stderr,
     `1 IAMRoleSelector. Proved: 1 resource and ${pairs(3)} namespace and kind pairs resolve to the same role before and after.
 Selectors cannot express:
-  ConfigMap ack-system/ack-role-account-map, key "blue": no namespace names it, so there is nothing for a selector to select
-    fix: nothing, unless a namespace is to name it: annotate that first and run this again
-  namespaces that are created later with an owner or a team annotation: selectors name the namespaces that there are, so a new one gets the controller's own role, whatever its annotations say
-    fix: add its name to the selector of its role before anything is created in it, or replace the names by namespaceSelector.labelSelector on a label that only administrators set
+  ConfigMap ack-system/ack-role-account-map, key "blue": no namespace is annotated with it, so a selector would select nothing
+    fix: none, unless a namespace needs it: annotate that namespace and run this again
+  namespaces that are created later with an owner or a team annotation: the selectors list the existing namespaces; resources in a new namespace use the controller's own role, whatever its annotations
+    fix: add a new namespace to the selector of its role before you create resources in it, or replace the names by namespaceSelector.labelSelector with a label that only administrators can set
 Migration steps, in this order:
-  1. Keep CARM as it is, its maps and annotations too, and apply the selectors: kubectl apply --server-side -f selectors.yaml. While the feature gate IAMRoleSelector is off no controller reads them.
-  2. Then turn the gate on and CARM off in ONE rollout of each controller: helm upgrade RELEASE CHART --reuse-values --set featureGates.IAMRoleSelector=true --set enableCARM=false. A controller with both on exits at its start; one with both off puts new resources into its own account. It must be installed with installScope=cluster, since nothing else lets it read selectors.
-  3. Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster. Controllers look at a resource again when it changes, else within their resync period (10 hours).
-  4. Only then remove the annotations services.k8s.aws/owner-account-id and services.k8s.aws/team-id, and last the maps: until then turning both settings back, in one rollout again, undoes the switch. services.k8s.aws/default-region and endpoint-url stay: they are read as before.
+  1. Keep CARM with its maps and annotations, and apply the selectors: kubectl apply --server-side -f selectors.yaml. Controllers do not read them while the feature gate IAMRoleSelector is off.
+  2. Turn the gate on and CARM off in ONE rollout of each controller: helm upgrade RELEASE CHART --reuse-values --set featureGates.IAMRoleSelector=true --set enableCARM=false. A controller with both on exits at startup. A controller with both off creates new resources in its own account. Controllers need installScope=cluster, otherwise they cannot read selectors.
+  3. Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster. Controllers reconcile a resource when it changes, or after their resync period (10 hours).
+  4. Remove the annotations services.k8s.aws/owner-account-id and services.k8s.aws/team-id, and the maps last. Until then you can roll back: turn both settings back in one rollout. Keep services.k8s.aws/default-region and endpoint-url: controllers still read them.
 `,
   );
 });
@@ -64,12 +64,12 @@ test("exits 1 and first reports a refusal that would become the controller's own
   t.equal(
     stderr.split("\n").slice(0, 3).join("\n"),
     `0 IAMRoleSelectors. Not proved: of 0 resources and ${pairs(2)} namespace and kind pairs, these resolve to a different role after the migration:
-  every resource in namespace "one": refused before, the controller's own role after: a stop would become the controller's own account (ConfigMap ack-system/ack-role-account-map has no key 999900001111)
-    fix: give the key its role in the map, or take the annotation off the namespace where the controller's own role is meant, and run this again`,
+  every resource in namespace "one": refused before, the controller's own role after: CARM stops them (ConfigMap ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the controller's own role
+    fix: set the role of the key in the map, or remove the annotation from the namespace to use the controller's own role. Then run this again`,
   );
   t.match(
     stderr,
-    "  1. Decide each difference above and run this again, until there is none: nothing below is safe before.\n",
+    "  1. Resolve every difference above and run this again before you continue.\n",
   );
 });
 
@@ -102,7 +102,7 @@ test("JSON contains the selectors, the proof, what selectors cannot express and 
     },
     inexpressible: [{ subject: /key "111122223333"$/ }, { subject: /^namespaces that are created later/ }],
     refusals: [],
-    steps: [/^Decide each difference/, /^Keep CARM/, /ONE rollout/, /^Verify/, /^Only then/],
+    steps: [/^Resolve every difference/, /^Keep CARM/, /ONE rollout/, /^Verify/, /^Remove/],
   });
 });
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
-import { findingLine } from "../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../shared/decisions/checks/check.ts";
 import { runChecks } from "../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { queryOf } from "../../shared/decisions/kubernetes/ack-resource.ts";
@@ -63,7 +63,8 @@ test("the examples have one malformed selector and no other finding", (t) => {
   );
   t.same(findings, [
     'analytics-ingest: IRS-02 spec.arn: "arn:aws:iam:444455556666:role/ack/analytics-ingest" is not an ARN: ' +
-      "it has fewer than six parts separated by ':'. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
+      "it has fewer than six parts separated by ':'. " +
+      "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
   ]);
   t.end();
 });

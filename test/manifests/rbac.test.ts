@@ -3,7 +3,7 @@ import {
   accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, serviceAccount,
 } from "../../manifests/rbac.ts";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
 const verbs = ["get", "list", "watch"];
 

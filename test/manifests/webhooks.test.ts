@@ -1,8 +1,8 @@
 import type { V1MutatingWebhook, V1ValidatingWebhook } from "@kubernetes/client-node";
 import { type Test, test } from "tap";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/ack-groups.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
 const OPTIONS: WebhookOptions = {

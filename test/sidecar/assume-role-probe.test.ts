@@ -81,7 +81,7 @@ class Subject {
   #grantOf(name: string): Grant {
     const found = this.inventory.selectors.get(name);
     if (found === undefined || this.ungranted.has(name))
-      return { verdict: "refused", code: "ERR_SELECTOR_UNKNOWN", message: "", selectors: [] };
+      return { verdict: "denied", code: "ERR_SELECTOR_UNKNOWN", message: "", selectors: [] };
     return { verdict: "role", roleARN: found.roleARN, selectors: [name], extras: EXTRAS, grantedBy: found };
   }
 

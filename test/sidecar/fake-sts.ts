@@ -1,6 +1,5 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import type { Load, Lookup } from "../../sidecar/credentials/cache-entry.ts";
-import type { Credentials } from "../../sidecar/credentials/session.ts";
+import type { Credentials, Load, Lookup } from "../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
 import type { FakeClock } from "./fake-clock.ts";
 

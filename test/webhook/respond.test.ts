@@ -1,6 +1,6 @@
 import { assert, property, string } from "fast-check";
 import { test } from "tap";
-import type { Finding } from "../../shared/decisions/checks/finding.ts";
+import type { Finding } from "../../shared/decisions/checks/check.ts";
 import { findingWarnings, warningLine } from "../../webhook/respond.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";
 import { webhookUnderTest } from "./webhook-under-test.ts";

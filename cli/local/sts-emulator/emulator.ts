@@ -6,8 +6,9 @@ import { MAX_CHAINED_SECONDS } from "../../../shared/decisions/selectors/session
 import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
 import { formatExpiration } from "../../../sidecar/http/respond.ts";
 import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
-import { readForm } from "../../../sidecar/sts/form.ts";
-import { type Content, renderError, renderResult, STSErrorResponse } from "../../../sidecar/sts/response.ts";
+import {
+  type Content, readForm, renderError, renderResult, STSErrorResponse,
+} from "../../../sidecar/sts/query-protocol.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type Fault, faultyBody } from "./faults.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";

@@ -1,6 +1,7 @@
 import type { Operation, Origin, Runtime, Severity } from "../context.ts";
-import type { FieldPath } from "../kubernetes/field-path.ts";
+import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
+import { compareText } from "../kubernetes/text.ts";
 import type { Paced } from "../paced.ts";
 import type { SelectorSpec } from "../selectors/iamroleselector.ts";
 
@@ -61,9 +62,9 @@ export interface CheckEntry {
   readonly requires?: readonly Requirement[];
   /** Default: CREATE and UPDATE. */
   readonly on?: readonly Operation[];
-  /** Whether the check compares the old object with the new one. A fault of such a check is new even if the old object had it. */
+  /** Whether the check compares the old object with the new one. Its faults are new even if the old object had them. */
   readonly ofChange?: true;
-  /** Whether the check denies in mode `carm` only. In mode `selectors` it warns, since the maps decide nothing there. */
+  /** Whether the check denies in mode `carm` only. In mode `selectors` it warns, since the maps have no effect. */
   readonly deniesInCARM?: true;
 }
 
@@ -106,4 +107,36 @@ export function bindChecks<Subject>(
 
 function* faultsOf<Subject>(check: Check<Subject>, subject: Subject): Paced<readonly Fault[]> {
   return "scan" in check ? yield* check.scan(subject) : [...check.find(subject)];
+}
+
+/** A fault that a check found in one object, with its severity. */
+export interface Finding {
+  /** The id of the check. */
+  readonly code: string;
+  readonly severity: Severity;
+  readonly path: FieldPath;
+  /** What is wrong and what was expected. Like `fix`, it starts in lower case and has no full stop. */
+  readonly message: string;
+  readonly fix: string;
+  /** Whether the annotation `ack-role-resolver.io/allow` can waive the check. */
+  readonly waivable: boolean;
+  /** Whether the check is waived for the object. A waived finding never denies. */
+  readonly waived: boolean;
+}
+
+type FindingText = Pick<Finding, "code" | "path" | "message" | "fix">;
+
+/** Orders findings by code, then by path. */
+export function compareFindings(a: Finding, b: Finding): number {
+  return compareText(a.code, b.code) || compareText(formatFieldPath(a.path), formatFieldPath(b.path));
+}
+
+/** Returns `IRS-03 spec.arn: MESSAGE. FIX.` */
+export function findingLine(finding: FindingText): string {
+  return `${finding.code} ${formatFieldPath(finding.path)}: ${findingSentences(finding)}`;
+}
+
+/** Returns `MESSAGE. FIX.` as sentences. */
+export function findingSentences({ message, fix }: Pick<FindingText, "message" | "fix">): string {
+  return `${message}. ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
 }

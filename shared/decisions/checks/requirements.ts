@@ -35,8 +35,8 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
 };
 
 /**
- * Whether the input holds everything that decides the role of the resource. Manifests may leave out objects that the cluster has.
- * The watch of a cluster may not have delivered a new namespace yet.
+ * Returns whether the input has everything that decides the role of the resource. Manifests may lack objects that the
+ * cluster has. The watch of a cluster may not have delivered a new namespace yet.
  */
 function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
   if (inventory === null) return false;

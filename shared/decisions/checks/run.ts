@@ -6,8 +6,7 @@ import { compareText } from "../kubernetes/text.ts";
 import { drain, type Paced } from "../paced.ts";
 import { applicableChecks } from "./applicable.ts";
 import type { CheckInput } from "./change.ts";
-import type { BoundCheck, CheckEntry, Fault } from "./check.ts";
-import { compareFindings, type Finding } from "./finding.ts";
+import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Finding } from "./check.ts";
 import { unmetRequirements } from "./requirements.ts";
 
 /** A check that did not run, or did not see everything, and what it needs. */
@@ -24,7 +23,7 @@ export interface CheckResult {
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** Runs every check that applies to the change, and then the rules that apply to all checks: ratchet, waiver and severity. */
+/** Runs every check that applies to the change, then the rules for all checks: ratchet, waiver and severity. */
 export function runChecks(input: CheckInput, settings: DecisionSettings): CheckResult {
   return drain(runChecksPaced(input, settings));
 }
@@ -52,7 +51,9 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
 function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
   const unlisted = requires.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
   if (unlisted.length === 0) return [];
-  return [{ code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` }];
+  return [
+    { code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` },
+  ];
 }
 
 function* findingsOf(
@@ -68,19 +69,19 @@ function* findingsOf(
   return findings;
 }
 
-/** A fault that stood twice excuses two of the same, not a third. */
+/** Counts equal faults: a fault that the old object has twice excuses two in the new object, not a third. */
 function countFaults(faults: readonly Fault[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const fault of faults) counts.set(identity(fault), (counts.get(identity(fault)) ?? 0) + 1);
   return counts;
 }
 
-/** What makes a fault the same one before and after an edit: list positions shift, what is wrong does not. */
+/** Returns a key that equal faults of the old and the new object share. List positions do not count, since an edit shifts them. */
 function identity({ message, path }: Fault): string {
   return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
 }
 
-/** The severity that counts before any object is looked at: the users', else the check's own in the mode at hand. */
+/** Returns the configured severity of a check, or its default in the current mode. */
 function severityOf(check: CheckEntry, { checkSeverities, mode }: DecisionSettings): Severity | "off" {
   const own = check.deniesInCARM === true && mode !== "carm" ? "warn" : check.severity;
   return checkSeverities.get(check.id) ?? own;
@@ -89,11 +90,11 @@ function severityOf(check: CheckEntry, { checkSeverities, mode }: DecisionSettin
 interface Circumstances {
   readonly input: CheckInput;
   readonly settings: DecisionSettings;
-  /** Whether the stored object has the same fault. */
+  /** Whether the old object has the same fault. */
   readonly wasThere: boolean;
 }
 
-/** The ratchet, the waiver and the severities that users set: only a fresh, unwaived deny denies. */
+/** Applies the ratchet, the waiver and the severity: only a new fault that is not waived denies. */
 function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere }: Circumstances): Finding {
   const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
   const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.warnOnly === true;
@@ -101,20 +102,27 @@ function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere 
     code: check.id,
     severity: !harmless && severityOf(check, settings) === "deny" ? "deny" : "warn",
     path: fault.path,
-    message: waiver === "ignored" ? `${fault.message}; the waiver on it is ignored, since the requester may not waive checks` : fault.message,
+    message:
+      waiver === "ignored"
+        ? `${fault.message}; the waiver is ignored because the requester is not a waiver user`
+        : fault.message,
     fix: fault.fix ?? check.fix,
     waivable: check.waivable,
     waived: waiver === "valid",
   };
 }
 
-/** A waiver counts only when one who may waive sends the request: whoever can write the object can write the annotation. */
-function waiverState(id: string, { object, requester }: CheckInput, settings: DecisionSettings): "none" | "valid" | "ignored" {
-  if (!waiverOf(object).includes(id)) return "none";
+/** Returns whether a waiver counts. Anyone who can write the object can write the annotation, so the requester decides. */
+function waiverState(
+  id: string,
+  { object, requester }: CheckInput,
+  settings: DecisionSettings,
+): "none" | "valid" | "ignored" {
+  if (!waivedChecks(object).includes(id)) return "none";
   return requester === null || mayWaive(requester, settings) ? "valid" : "ignored";
 }
 
-function waiverOf(object: JsonObject): string[] {
+function waivedChecks(object: JsonObject): string[] {
   const text = objectMeta(object).annotations.get(WAIVER_ANNOTATION) ?? "";
   return text.split(",").map((id) => id.trim());
 }

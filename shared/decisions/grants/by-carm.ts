@@ -1,9 +1,9 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import { lookUpEntry, lookUpMaps, type MapEntry, serviceOf } from "../carm/maps.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { ACK_GROUPS } from "../kubernetes/ack-groups.ts";
 import type { ResourceStatus } from "../kubernetes/ack-resource.ts";
 import { parseRoleARN } from "../kubernetes/arn.ts";
+import { ACK_GROUPS } from "../kubernetes/kinds.ts";
 import { quote } from "../kubernetes/text.ts";
 import { NO_EXTRAS } from "../selectors/session.ts";
 import {

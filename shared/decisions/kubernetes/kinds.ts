@@ -61,3 +61,114 @@ export function parseKindArgument(text: string): KindArgument | null {
   const group = rest.slice(version === null ? 0 : 1).join(".");
   return GROUP.test(group) ? { kind, version, group } : null;
 }
+
+/**
+ * The API groups of all ACK service controllers, sorted. Webhook rules list them one by one: `apiGroups` in a webhook
+ * configuration matches whole names or `*`, not suffixes.
+ *
+ * The list is the union of three public lists of the organization github.com/aws-controllers-k8s. It therefore includes
+ * controllers that are not released yet or no longer built. A group that a cluster does not serve has no effect.
+ * - the `<service>-controller` repositories;
+ * - `aws_services` in test-infra `prow/jobs/jobs_config.yaml` at 17b0b9a;
+ * - the dependencies in ack-chart `Chart.yaml` at af3c138 (version 46.158.1).
+ * The prefixes of repository and group are equal: code-generator at d4aaca5 builds both from the controller name
+ * (`pkg/model/model.go` `APIGroup`, `templates/helm/Chart.yaml.tpl` `sources`).
+ * The group `services.k8s.aws` is not listed: its kinds (IAMRoleSelector, AdoptedResource) are not AWS resources.
+ */
+export const ACK_GROUPS: readonly string[] = [
+  "acm.services.k8s.aws",
+  "acmpca.services.k8s.aws",
+  "apigateway.services.k8s.aws",
+  "apigatewayv2.services.k8s.aws",
+  "appconfig.services.k8s.aws",
+  "applicationautoscaling.services.k8s.aws",
+  "athena.services.k8s.aws",
+  "autoscaling.services.k8s.aws",
+  "backup.services.k8s.aws",
+  "batch.services.k8s.aws",
+  "bedrock.services.k8s.aws",
+  "bedrockagent.services.k8s.aws",
+  "bedrockagentcorecontrol.services.k8s.aws",
+  "cloudfront.services.k8s.aws",
+  "cloudtrail.services.k8s.aws",
+  "cloudwatch.services.k8s.aws",
+  "cloudwatchevents.services.k8s.aws",
+  "cloudwatchlogs.services.k8s.aws",
+  "codeartifact.services.k8s.aws",
+  "cognitoidentityprovider.services.k8s.aws",
+  "dms.services.k8s.aws",
+  "documentdb.services.k8s.aws",
+  "dsql.services.k8s.aws",
+  "dynamodb.services.k8s.aws",
+  "ec2.services.k8s.aws",
+  "ecr.services.k8s.aws",
+  "ecrpublic.services.k8s.aws",
+  "ecs.services.k8s.aws",
+  "efs.services.k8s.aws",
+  "eks.services.k8s.aws",
+  "elasticache.services.k8s.aws",
+  "elasticsearchservice.services.k8s.aws",
+  "elbv2.services.k8s.aws",
+  "emr.services.k8s.aws",
+  "emrcontainers.services.k8s.aws",
+  "emrserverless.services.k8s.aws",
+  "eventbridge.services.k8s.aws",
+  "firehose.services.k8s.aws",
+  "fsx.services.k8s.aws",
+  "globalaccelerator.services.k8s.aws",
+  "glue.services.k8s.aws",
+  "iam.services.k8s.aws",
+  "kafka.services.k8s.aws",
+  "keyspaces.services.k8s.aws",
+  "kinesis.services.k8s.aws",
+  "kms.services.k8s.aws",
+  "lakeformation.services.k8s.aws",
+  "lambda.services.k8s.aws",
+  "lambdacore.services.k8s.aws",
+  "lambdamicrovms.services.k8s.aws",
+  "memorydb.services.k8s.aws",
+  "mq.services.k8s.aws",
+  "mwaa.services.k8s.aws",
+  "mwaaserverless.services.k8s.aws",
+  "networkfirewall.services.k8s.aws",
+  "networkmanager.services.k8s.aws",
+  "opensearchserverless.services.k8s.aws",
+  "opensearchservice.services.k8s.aws",
+  "organizations.services.k8s.aws",
+  "pipes.services.k8s.aws",
+  "prometheusservice.services.k8s.aws",
+  "quicksight.services.k8s.aws",
+  "ram.services.k8s.aws",
+  "rds.services.k8s.aws",
+  "recyclebin.services.k8s.aws",
+  "route53.services.k8s.aws",
+  "route53resolver.services.k8s.aws",
+  "s3.services.k8s.aws",
+  "s3control.services.k8s.aws",
+  "s3files.services.k8s.aws",
+  "s3tables.services.k8s.aws",
+  "s3vectors.services.k8s.aws",
+  "sagemaker.services.k8s.aws",
+  "secretsmanager.services.k8s.aws",
+  "servicecatalog.services.k8s.aws",
+  "ses.services.k8s.aws",
+  "sfn.services.k8s.aws",
+  "sns.services.k8s.aws",
+  "sqs.services.k8s.aws",
+  "ssm.services.k8s.aws",
+  "transfer.services.k8s.aws",
+  "wafv2.services.k8s.aws",
+];
+
+/**
+ * Returns the groups of this release and the extra groups of the user, sorted. Webhook rules and RBAC rules cover them.
+ */
+export function knownGroups(extraGroups: readonly string[]): string[] {
+  return [...new Set([...ACK_GROUPS, ...extraGroups])].toSorted();
+}
+
+/** Returns the ACK groups among `groups` that no webhook rule and no RBAC rule covers, sorted. */
+export function unknownGroups(groups: Iterable<string>, extraGroups: readonly string[]): string[] {
+  const known = new Set(knownGroups(extraGroups));
+  return [...groups].filter((group) => isACKGroup(group) && !known.has(group)).toSorted();
+}

@@ -1,9 +1,8 @@
 import { lookUpMaps, type MapLookup } from "../carm/maps.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { knownGroups } from "../kubernetes/ack-groups.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
-import { isACKGroup } from "../kubernetes/kinds.ts";
+import { isACKGroup, knownGroups } from "../kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../kubernetes/names.ts";
 import { compareText } from "../kubernetes/text.ts";
 

@@ -51,9 +51,9 @@ function laterGroups({ proof: { unknownGroups } }: MigrationResult): Inexpressib
   if (unknownGroups.length === 0) return [];
   return [{
     subject: `ACK groups that are neither installed nor known to this release, in ${describeNamespaces(unknownGroups)}`,
-    reason: "with a key for one service the selectors list all other groups, because a selector cannot exclude a group; "
+    reason: "with a key for one service, selectors list all other groups, because they cannot exclude a group; "
       + "resources of a group that is not listed would use the controller's own role",
-    fix: "before you install a controller of such a group, set --extra-groups to it, run this again and apply the output",
+    fix: "before you install a controller of such a group, set --extra-groups, run this again and apply the output",
   }];
 }
 
@@ -108,7 +108,7 @@ function watchedNamespace({ settings: { watchNamespaces } }: MigrationInput): In
   if (watchNamespaces.length !== 1) return [];
   return [{
     subject: `controllers that watch only ${describeNamespaces(watchNamespaces)}`,
-    reason: "they do not start CARM and use their own role before the switch; the proof assumes that they read the maps",
+    reason: "they do not start CARM, so they use their own role before the switch; the proof assumes otherwise",
     fix: "remove the selectors of that namespace if its resources must keep the controller's own role",
   }];
 }

@@ -1,6 +1,5 @@
-import { ACK_GROUPS } from "../../decisions/kubernetes/ack-groups.ts";
 import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
-import { isACKGroup } from "../../decisions/kubernetes/kinds.ts";
+import { ACK_GROUPS, isACKGroup } from "../../decisions/kubernetes/kinds.ts";
 import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watched-kind.ts";
 
 /** How the next attempt starts: `resume` watches from the last resource version, `relist` lists again. */

@@ -1,6 +1,6 @@
 import type { Collection, Inventory, InventoryChange } from "../../decisions/inventory/inventory.ts";
-import { unknownGroups } from "../../decisions/kubernetes/ack-groups.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
+import { unknownGroups } from "../../decisions/kubernetes/kinds.ts";
 import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { resourceKind } from "./kinds.ts";
 import { Reflector, type ReflectorHandler, type ReflectorOptions } from "./reflector.ts";

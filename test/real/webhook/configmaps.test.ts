@@ -33,7 +33,7 @@ function map(name: string, data: object, metadata: object = {}): object {
 
 const FAULTS = `Warning: CM-04 data[s4.${ACCOUNT}]: "s4" is not an ACK service. Write s3.${ACCOUNT} if you meant that service.
 The ConfigMap "ack-role-account-map" is invalid: 
-* data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: it names "root", not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
+* data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: its resource is "root", not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
 * data[444455556666]: CM-02 the key has no role. Set the role's ARN, or remove the key once no namespace names it.
 * data[s3]: CM-05 the value is a document, but controllers parse it as one ARN. Write one key for each role, with the service in front if there are several: s3.111122223333.
 `;

@@ -1,5 +1,6 @@
-// The rules of IAMRoleSelectors as plainly as they can be written, to hold the indexed implementation against. It shares nothing
-// with shared/decisions, on purpose: not a regular expression, not a type.
+// A simple model of IAMRoleSelectors, to compare the indexed implementation with. It deliberately shares no code and no
+// type with
+// shared/decisions.
 
 export interface ModelLabelSelector {
   readonly matchLabels?: Readonly<Record<string, unknown>>;
@@ -23,7 +24,10 @@ export interface ModelSelector {
   readonly name: string;
   readonly spec: {
     readonly arn?: unknown;
-    readonly namespaceSelector?: { readonly names?: readonly string[] | string; readonly labelSelector?: ModelLabelSelector };
+    readonly namespaceSelector?: {
+      readonly names?: readonly string[] | string;
+      readonly labelSelector?: ModelLabelSelector;
+    };
     readonly resourceTypeSelector?: readonly ModelEntry[];
     readonly resourceLabelSelector?: ModelLabelSelector;
     readonly unknownField?: boolean;
@@ -51,57 +55,76 @@ export interface ModelWorld extends ModelContext {
   readonly storage: ReadonlyMap<string, string>;
 }
 
-/** The names of the selectors that select the resource, sorted. */
+/** Returns the names of the selectors that select the resource, sorted. */
 export function modelSelecting(world: ModelWorld, resource: ModelResource): string[] {
-  const selecting = world.selectors.filter((selector) => !modelMalformed(selector, world) && selects(selector, resource, world));
+  const selecting = world.selectors.filter(
+    (selector) => !modelMalformed(selector, world) && selects(selector, resource, world),
+  );
   return selecting.map(({ name }) => name).toSorted();
 }
 
 function selects({ spec }: ModelSelector, resource: ModelResource, world: ModelWorld): boolean {
-  return selectsNamespace(spec, resource.namespace, world) && holdsForType(spec, resource, world) && labelsHold(spec.resourceLabelSelector, resource.labels, world);
+  return (
+    selectsNamespace(spec, resource.namespace, world) &&
+    matchesType(spec, resource, world) &&
+    matchesLabels(spec.resourceLabelSelector, resource.labels, world)
+  );
 }
 
-function selectsNamespace({ namespaceSelector: { names = [], labelSelector } = {} }: ModelSelector["spec"], namespace: string, world: ModelWorld): boolean {
+function selectsNamespace(
+  { namespaceSelector: { names = [], labelSelector } = {} }: ModelSelector["spec"],
+  namespace: string,
+  world: ModelWorld,
+): boolean {
   const labels = { ...world.namespaces.get(namespace), "kubernetes.io/metadata.name": namespace };
-  return (names.length === 0 || names.includes(namespace)) && labelsHold(labelSelector, labels, world);
+  return (names.length === 0 || names.includes(namespace)) && matchesLabels(labelSelector, labels, world);
 }
 
-function holdsForType(spec: ModelSelector["spec"], resource: ModelResource, world: ModelWorld): boolean {
+function matchesType(spec: ModelSelector["spec"], resource: ModelResource, world: ModelWorld): boolean {
   const version = world.storage.get(`${resource.kind}.${resource.group}`) ?? resource.version;
   const entries = spec.resourceTypeSelector ?? [];
-  return entries.length === 0 || entries.some((entry) => entryHolds(plain(entry), { ...resource, version }));
+  return entries.length === 0 || entries.some((entry) => matchesEntry(plain(entry), { ...resource, version }));
 }
 
-function entryHolds(entry: ModelEntry, resource: ModelResource): boolean {
+function matchesEntry(entry: ModelEntry, resource: ModelResource): boolean {
   for (const part of ["group", "version", "kind"] as const) {
-    const wanted = entry[part] ?? "";
-    if (wanted !== "" && wanted !== resource[part]) return false;
+    const required = entry[part] ?? "";
+    if (required !== "" && required !== resource[part]) return false;
   }
   return true;
 }
 
-/** `{apiVersion: g/v}` written out. */
+/** Expands `{apiVersion: g/v}`. */
 function plain(entry: ModelEntry): ModelEntry {
   if (entry.apiVersion === undefined) return entry;
   const [group = "", version = ""] = entry.apiVersion.split("/");
   return { group, version, kind: entry.kind ?? "" };
 }
 
-function labelsHold(selector: ModelLabelSelector | undefined, labels: Readonly<Record<string, string>>, { runtime }: ModelContext): boolean {
-  const carried = new Map(Object.entries(labels));
-  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) if (carried.get(key) !== value) return false;
-  return runtime === "ack" || (selector?.matchExpressions ?? []).every((expression) => expressionHolds(expression, carried));
+function matchesLabels(
+  selector: ModelLabelSelector | undefined,
+  labels: Readonly<Record<string, string>>,
+  { runtime }: ModelContext,
+): boolean {
+  const actual = new Map(Object.entries(labels));
+  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) if (actual.get(key) !== value) return false;
+  return (
+    runtime === "ack" || (selector?.matchExpressions ?? []).every((expression) => matchesExpression(expression, actual))
+  );
 }
 
-function expressionHolds({ key, operator, values = [] }: ModelExpression, carried: ReadonlyMap<string, string>): boolean {
-  const value = carried.get(key);
+function matchesExpression(
+  { key, operator, values = [] }: ModelExpression,
+  actual: ReadonlyMap<string, string>,
+): boolean {
+  const value = actual.get(key);
   const among = value !== undefined && values.includes(value);
   if (operator === "In") return among;
   if (operator === "NotIn") return !among;
-  return operator === "Exists" ? carried.has(key) : !carried.has(key);
+  return operator === "Exists" ? actual.has(key) : !actual.has(key);
 }
 
-/** Whether the selector takes no part. */
+/** Whether the selector is malformed. */
 export function modelMalformed(selector: ModelSelector, context: ModelContext): boolean {
   return droppedByControllers(selector, context) || (context.runtime === "extended" && faultyBeyondThat(selector));
 }
@@ -109,7 +132,8 @@ export function modelMalformed(selector: ModelSelector, context: ModelContext): 
 function droppedByControllers({ spec }: ModelSelector, context: ModelContext): boolean {
   const { namespaceSelector = {}, resourceLabelSelector = {}, resourceTypeSelector = [] } = spec;
   const { names = [], labelSelector = {} } = namespaceSelector;
-  const isUnreadable = isUnreadableNames(names) || isUnreadableLabels(labelSelector) || isUnreadableLabels(resourceLabelSelector);
+  const isUnreadable =
+    isUnreadableNames(names) || isUnreadableLabels(labelSelector) || isUnreadableLabels(resourceLabelSelector);
   return isUnreadable || !isARN(spec.arn) || areFaultyEntries(resourceTypeSelector, context);
 }
 
@@ -121,14 +145,16 @@ function isUnreadableLabels({ matchLabels = {} }: ModelLabelSelector): boolean {
   return Object.entries(matchLabels).some(([key, value]) => key === "" || typeof value !== "string");
 }
 
-/** Anything with the prefix and six parts is taken for one. */
+/** Any text with the prefix and six parts is an ARN. */
 function isARN(text: unknown): boolean {
   return typeof text === "string" && text.startsWith("arn:") && text.split(":").length >= 6;
 }
 
 function areFaultyEntries(resourceTypeSelector: readonly ModelEntry[], context: ModelContext): boolean {
   if (resourceTypeSelector.some((entry) => isUnreadableEntry(entry, context))) return true;
-  const entries = resourceTypeSelector.map(plain).map(({ group = "", version = "", kind = "" }) => [group, version, kind].join(" "));
+  const entries = resourceTypeSelector
+    .map(plain)
+    .map(({ group = "", version = "", kind = "" }) => [group, version, kind].join(" "));
   return entries.includes("  ") || isRepeating(entries);
 }
 
@@ -136,18 +162,29 @@ function isRepeating(texts: readonly string[]): boolean {
   return texts.some((text, i) => texts.indexOf(text) < i);
 }
 
-/** An `apiVersion` that says nothing, that says something beside group or version, or that shipped controllers are left with. */
-function isUnreadableEntry({ apiVersion, group = "", version = "" }: ModelEntry, { runtime, origin }: ModelContext): boolean {
+/** An `apiVersion` without group or version, besides a group or version, or unsupported by the shipped controllers. */
+function isUnreadableEntry(
+  { apiVersion, group = "", version = "" }: ModelEntry,
+  { runtime, origin }: ModelContext,
+): boolean {
   if (apiVersion === undefined) return false;
   const parts = apiVersion.split("/");
-  return parts.length !== 2 || parts.includes("") || group !== "" || version !== "" || (origin === "cluster" && runtime === "ack");
+  return (
+    parts.length !== 2 ||
+    parts.includes("") ||
+    group !== "" ||
+    version !== "" ||
+    (origin === "cluster" && runtime === "ack")
+  );
 }
 
 function faultyBeyondThat({ spec }: ModelSelector): boolean {
   if (!isRoleARN(String(spec.arn)) || spec.unknownField !== undefined) return true;
   const names = spec.namespaceSelector?.names ?? [];
   if (typeof names !== "string" && names.some((name) => name.length > 63 || !isDNSText(name))) return true;
-  return [spec.namespaceSelector?.labelSelector, spec.resourceLabelSelector].some((labels) => labels !== undefined && isFaultyLabels(labels));
+  return [spec.namespaceSelector?.labelSelector, spec.resourceLabelSelector].some(
+    (labels) => labels !== undefined && isFaultyLabels(labels),
+  );
 }
 
 function isRoleARN(arn: string): boolean {
@@ -177,8 +214,8 @@ function isLabelValue(text: string): boolean {
 }
 
 function isLabelKey(text: string): boolean {
-  const [name = "", prefix, tooMuch] = text.split("/").toReversed();
-  if (tooMuch !== undefined || name === "" || !isLabelValue(name)) return false;
+  const [name = "", prefix, extra] = text.split("/").toReversed();
+  if (extra !== undefined || name === "" || !isLabelValue(name)) return false;
   return prefix === undefined || (prefix.length <= 253 && prefix.split(".").every(isDNSText));
 }
 

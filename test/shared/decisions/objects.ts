@@ -4,11 +4,25 @@ import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 
 export const ROLE = "arn:aws:iam::111122223333:role/team-a";
 
-/** What decisions take when no flag is given. */
+/** The default settings. */
 export const SETTINGS_BY_DEFAULT: DecisionSettings = {
-  mode: "selectors", teamLevelCARM: false, serviceLevelCARM: false, ackSystemNamespace: "ack-system",
-  allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [], allowedEndpointHosts: [], watchNamespaces: [], watchSelector: null, runtime: "ack", region: null, controllerAccount: null, controllerRole: null,
-  checkSeverities: new Map(), waiverUsers: [], waiverGroups: ["system:masters"],
+  mode: "selectors",
+  teamLevelCARM: false,
+  serviceLevelCARM: false,
+  ackSystemNamespace: "ack-system",
+  allowedAccounts: [],
+  controllerServiceAccounts: [],
+  tenantLabels: [],
+  allowedEndpointHosts: [],
+  watchNamespaces: [],
+  watchSelector: null,
+  runtime: "ack",
+  region: null,
+  controllerAccount: null,
+  controllerRole: null,
+  checkSeverities: new Map(),
+  waiverUsers: [],
+  waiverGroups: ["system:masters"],
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {
@@ -19,17 +33,28 @@ export function namespaceObject(name: string, labels: JsonObject = {}, annotatio
   return { apiVersion: "v1", kind: "Namespace", metadata: { name, labels, annotations } };
 }
 
-export function kindObject(kind: string, group: string, versions: readonly { readonly name: string; readonly storage: boolean; readonly served: boolean }[]): JsonObject {
+export function kindObject(
+  kind: string,
+  group: string,
+  versions: readonly { readonly name: string; readonly storage: boolean; readonly served: boolean }[],
+): JsonObject {
   const plural = `${kind.toLowerCase()}s`;
   return {
-    apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: `${plural}.${group}` },
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
     spec: { group, names: { kind, plural }, versions },
   };
 }
 
-/** A bucket of version v1alpha1; `metadata` is put over its name, b1, and namespace, team-a. */
+/** Returns the bucket team-a/b1 of version v1alpha1. `metadata` overrides its metadata. */
 export function bucketObject(metadata: JsonObject = {}, rest: JsonObject = {}): JsonObject {
-  return { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b1", namespace: "team-a", ...metadata }, ...rest };
+  return {
+    apiVersion: "s3.services.k8s.aws/v1alpha1",
+    kind: "Bucket",
+    metadata: { name: "b1", namespace: "team-a", ...metadata },
+    ...rest,
+  };
 }
 
 export function put(object: JsonObject): InventoryChange {

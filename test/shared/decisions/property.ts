@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 
-/** Every run tries the same cases, so that a failure of CI is one anywhere; `tap --test-arg=--seed=N` tries others. */
+/** Makes every run use the same cases. `tap --test-arg=--seed=N` uses others. */
 const DEFAULT_SEED = 20_260_801;
 
-/** How many cases from which seed, said in the test's output. */
+/** Returns the number of cases and the seed, and prints them as a comment. */
 export function parameters(t: Test, numRuns: number): { readonly seed: number; readonly numRuns: number } {
   const argument = process.argv.find((text) => text.startsWith("--seed="));
   const seed = argument === undefined ? DEFAULT_SEED : Number(argument.slice("--seed=".length));

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { registerInventoryMetrics, registerKindMetrics } from "../../../shared/server/inventory-metrics.ts";
+import { registerInventoryMetrics, registerKindMetrics } from "../../../shared/server/metrics.ts";
 
 async function values(registry: Registry): Promise<string[]> {
   return (await registry.metrics()).split("\n").filter((line) => line.startsWith("ack_"));

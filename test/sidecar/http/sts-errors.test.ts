@@ -2,7 +2,7 @@ import { test } from "tap";
 import { type ErrorCode, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
 import { toSTSError } from "../../../sidecar/http/sts-routes.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
-import { STSErrorResponse } from "../../../sidecar/sts/response.ts";
+import { STSErrorResponse } from "../../../sidecar/sts/query-protocol.ts";
 
 function describe(error: ResolverError | STSErrorResponse): string {
   const { status, code } = toSTSError(error);

@@ -5,15 +5,7 @@ import { namespaceObject, selectorObject } from "../../shared/decisions/objects.
 import { FakeClock } from "../fake-clock.ts";
 import { BASE_IDENTITY, HEADERS, ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 import {
-  assumeBody,
-  elementOf,
-  FORM,
-  HOST,
-  send,
-  signed,
-  type STSAnswer,
-  type VendedKeys,
-  WHO,
+  assumeBody, elementOf, FORM, HOST, send, signed, type STSAnswer, type VendedKeys, WHO,
 } from "../sts/signed-request.ts";
 
 const MINUTE = 60_000;

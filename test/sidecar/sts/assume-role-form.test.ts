@@ -1,7 +1,7 @@
 import type { AssumeRoleCommandInput } from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
 import { readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
-import { readForm } from "../../../sidecar/sts/form.ts";
+import { readForm } from "../../../sidecar/sts/query-protocol.ts";
 
 const ROLE = "arn:aws:iam::111111111111:role/a";
 /** The message of a single fault. */

@@ -1,8 +1,8 @@
 import { ACCOUNT_MAP } from "../../annotation-keys.ts";
 import { serviceOf } from "../../carm/maps.ts";
-import { ACK_GROUPS } from "../../kubernetes/ack-groups.ts";
 import { parseARN, roleARNFaults } from "../../kubernetes/arn.ts";
 import { field, isJsonObject, type JsonObject } from "../../kubernetes/json.ts";
+import { ACK_GROUPS } from "../../kubernetes/kinds.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { type ConfigMapChange, dataPath } from "./change.ts";

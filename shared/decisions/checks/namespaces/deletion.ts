@@ -2,12 +2,12 @@ import {
   DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
 } from "../../annotation-keys.ts";
 import { serviceOf } from "../../carm/maps.ts";
-import { ACK_GROUPS } from "../../kubernetes/ack-groups.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
+import { ACK_GROUPS } from "../../kubernetes/kinds.ts";
 import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../../kubernetes/text.ts";
 import { resourceName } from "../../resolution/change-set.ts";
-import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../resolution/deletion-policy.ts";
 import type { Fault, QuickCheck } from "../check.ts";
+import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../resources/deletion.ts";
 import type { NamespaceChange } from "./change.ts";
 
 /** Matches the deletion policy of one service, such as `s3.services.k8s.aws/deletion-policy`. */

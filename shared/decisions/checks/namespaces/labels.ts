@@ -4,7 +4,7 @@ import {
 } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
-import { AffectedResources, type Effect } from "./affected-resources.ts";
+import { AffectedResources, type Effect } from "../message-lists.ts";
 import type { NamespaceChange } from "./change.ts";
 
 const LABELS = ["metadata", "labels"] as const;

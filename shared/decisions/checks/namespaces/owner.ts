@@ -6,7 +6,7 @@ import { annotationPath, type FieldPath } from "../../kubernetes/field-path.ts";
 import { paced } from "../../paced.ts";
 import { RESOURCES_BETWEEN_PAUSES } from "../../resolution/change-set.ts";
 import type { ScanningCheck } from "../check.ts";
-import { AffectedResources, type Effect } from "./affected-resources.ts";
+import { AffectedResources, type Effect } from "../message-lists.ts";
 import { annotationOf, type NamespaceChange, type NamespaceState } from "./change.ts";
 
 export const NS_04: ScanningCheck<NamespaceChange> = {

@@ -4,10 +4,10 @@ import type { Paced } from "../../paced.ts";
 import {
   accountOfResource, accountOfSelectors, type SelectorTransition, type Transition, transitionsOfSelector,
 } from "../../resolution/change-set.ts";
-import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../../resolution/deletion-policy.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import { type Hits, SCAN_LIMIT } from "../message-lists.ts";
+import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../resources/deletion.ts";
 
 /** What a change of a selector does to one resource. */
 export type Effect =

@@ -3,10 +3,10 @@ import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
 import { accountOfResource, type Transition } from "../../resolution/change-set.ts";
-import { deletionPolicyOf } from "../../resolution/deletion-policy.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import type { ScanningCheck } from "../check.ts";
 import { listHits, resourceInAccount } from "../message-lists.ts";
+import { deletionPolicyOf } from "../resources/deletion.ts";
 import type { SelectorChange } from "./change.ts";
 import { FALLS_BACK } from "./moves.ts";
 

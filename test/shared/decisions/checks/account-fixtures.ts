@@ -1,4 +1,4 @@
-import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, selectorObject } from "../objects.ts";
 import { type Circumstances, findingsOf } from "./selector-changes.ts";

@@ -1,4 +1,4 @@
-import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { Origin, Runtime } from "../../../../shared/decisions/context.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";

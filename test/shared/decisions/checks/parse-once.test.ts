@@ -6,13 +6,7 @@ import { SELECTOR_SELF_CHECKS } from "../../../../shared/decisions/checks/select
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import {
-  bucketObject,
-  kindObject,
-  namespaceObject,
-  put,
-  ROLE,
-  selectorObject,
-  SETTINGS_BY_DEFAULT,
+  bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 
 /** One decoding, or resolution, of the old object and one of the new object. */

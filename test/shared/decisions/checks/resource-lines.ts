@@ -1,4 +1,4 @@
-import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type {
   AccessBySelector, DecisionSettings, Operation, Origin, Requester,

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { isChecked } from "../../../../shared/decisions/checks/applicable.ts";
-import { findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Requester } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
@@ -98,7 +98,7 @@ test("ignores a waiver from another user, and reports that", (t) => {
   const ignored = checkSelector(everything(WAIVED));
   t.same(brief(ignored), [true, [["IRS-15", "deny", false]]]);
   t.equal(ignored.findings[0]?.message, "the selector selects every resource in every namespace; "
-    + "the waiver on it is ignored, since the requester may not waive checks");
+    + "the waiver is ignored because the requester is not a waiver user");
   const noWaivers = checkSelector(everything(WAIVED), { requester: ADMIN, settings: { waiverGroups: [] } });
   t.same(brief(noWaivers), [true, [["IRS-15", "deny", false]]]);
   t.end();

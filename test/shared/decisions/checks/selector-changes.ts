@@ -1,4 +1,4 @@
-import { type Finding, findingLine } from "../../../../shared/decisions/checks/finding.ts";
+import { type Finding, findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Operation, Origin, Requester } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";

@@ -15,35 +15,53 @@ import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../ob
 import { parameters } from "../property.ts";
 
 const KNOWN_NAMESPACES = NAMESPACES.slice(0, 3);
-const ROLES = ["arn:aws:iam::111122223333:role/one", "arn:aws-cn:iam::444455556666:role/a/b/two", "arn:aws:iam::111122223333:role/x"] as const;
+const ROLES = [
+  "arn:aws:iam::111122223333:role/one",
+  "arn:aws-cn:iam::444455556666:role/a/b/two",
+  "arn:aws:iam::111122223333:role/x",
+] as const;
 const groups = fc.subarray([...GROUPS], { minLength: 1 });
 const runtime = fc.constantFrom("ack" as const, "extended" as const);
 
 const extras = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
-  { weight: 1, arbitrary: fc.constantFrom(
-    { "ack-role-resolver.io/external-id": "one" }, { "ack-role-resolver.io/external-id": "not one" }, { "ack-role-resolver.io/session-tags": "for={group}" },
-  ) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      { "ack-role-resolver.io/external-id": "one" },
+      { "ack-role-resolver.io/external-id": "not one" },
+      { "ack-role-resolver.io/session-tags": "for={group}" },
+    ),
+  },
 );
-const selectors = fc.uniqueArray(fc.record({ name: fc.constantFrom(...SELECTOR_NAMES), written: spec, annotations: extras }), { minLength: 1, maxLength: SELECTOR_NAMES.length, selector: ({ name }) => name, size: "max" });
+const selectors = fc.uniqueArray(
+  fc.record({ name: fc.constantFrom(...SELECTOR_NAMES), stored: spec, annotations: extras }),
+  { minLength: 1, maxLength: SELECTOR_NAMES.length, selector: ({ name }) => name, size: "max" },
+);
 
 interface Selectors {
   readonly runtime: "ack" | "extended";
-  readonly selectors: readonly { readonly name: string; readonly written: ModelSelector["spec"]; readonly annotations: object }[];
+  readonly selectors: readonly {
+    readonly name: string;
+    readonly stored: ModelSelector["spec"];
+    readonly annotations: object;
+  }[];
 }
 
 function inventoryOf(context: Selectors): Inventory {
   const inventory = new Inventory({ runtime: context.runtime, origin: "file" });
-  const objects = context.selectors.map(({ name, written, annotations }) => selectorObject(name, written, { annotations }));
+  const objects = context.selectors.map(({ name, stored, annotations }) =>
+    selectorObject(name, stored, { annotations }),
+  );
   inventory.apply([...KNOWN_NAMESPACES.map((name) => namespaceObject(name, { team: name })), ...objects].map(put));
   return inventory;
 }
 
-/** As plainly as it can be said, of what was written. */
-function speaksOf({ resourceTypeSelector = [] }: ModelSelector["spec"], group: string): boolean {
+/** Whether a type entry of the selector covers the group. */
+function coversGroup({ resourceTypeSelector = [] }: ModelSelector["spec"], group: string): boolean {
   return resourceTypeSelector.length === 0 || resourceTypeSelector.some((entry) => {
-    const said = entry.apiVersion === undefined ? entry.group : entry.apiVersion.split("/")[0];
-    return (said ?? "") === "" || said === group;
+    const entryGroup = entry.apiVersion === undefined ? entry.group : entry.apiVersion.split("/")[0];
+    return (entryGroup ?? "") === "" || entryGroup === group;
   });
 }
 
@@ -54,27 +72,32 @@ function count(outcome: string): void {
 }
 
 function outcomeOf(grant: Grant): string {
-  return grant.verdict === "refused" ? grant.code : grant.verdict;
+  return grant.verdict === "denied" ? grant.code : grant.verdict;
 }
 
-test("by ARN a role is granted exactly where a selector that names it grants it by its own name", (t) => {
+test("grants a role by ARN if and only if a selector with the role grants it by name", (t) => {
   seen.clear();
   const input = fc.record({ runtime, selectors, groups, scope: fc.option(fc.constantFrom(...KNOWN_NAMESPACES)) });
-  fc.assert(fc.property(input, ({ groups: asked, scope, ...context }) => {
+  fc.assert(fc.property(input, ({ groups: served, scope, ...context }) => {
     const inventory = inventoryOf(context);
-    const query: RoleQuery = { groups: asked, kinds: [], scope, settings: { ...SETTINGS_BY_DEFAULT, runtime: context.runtime } };
+    const query: RoleQuery = {
+      groups: served,
+      kinds: [],
+      scope,
+      settings: { ...SETTINGS_BY_DEFAULT, runtime: context.runtime },
+    };
     for (const roleARN of ROLES) {
       const grant = grantRole(inventory, roleARN, query);
       count(outcomeOf(grant));
       const byName = context.selectors.map(({ name }) => ({ name, grant: grantSelector(inventory, name, query) }));
       const granting = byName.filter((one) => one.grant.verdict === "role" && one.grant.roleARN === roleARN);
-      assert.equal(grant.verdict, granting.length > 0 ? "role" : "refused");
+      assert.equal(grant.verdict, granting.length > 0 ? "role" : "denied");
       if (grant.verdict !== "role") continue;
       const first = granting.map(({ name }) => name).toSorted()[0];
       assert.deepEqual(grant, granting.find(({ name }) => name === first)?.grant);
-      const { written } = context.selectors.find(({ name }) => name === first) ?? assert.fail();
-      assert.equal(written.arn, roleARN);
-      assert.ok(asked.some((group) => speaksOf(written, group)));
+      const { stored } = context.selectors.find(({ name }) => name === first) ?? assert.fail();
+      assert.equal(stored.arn, roleARN);
+      assert.ok(served.some((group) => coversGroup(stored, group)));
     }
   }), parameters(t, 3_000));
   const outcomes = ["role", "ERR_SELECTOR_NOT_GRANTED", "ERR_SELECTOR_MALFORMED", "ERR_SELECTOR_EXTRAS"];
@@ -82,31 +105,35 @@ test("by ARN a role is granted exactly where a selector that names it grants it 
   t.end();
 });
 
-/** Every set of these labels that a resource could carry. */
-const LABEL_SETS = ["team", "constructor", "example.com/x", "kubernetes.io/metadata.name"].reduce<ReadonlyMap<string, string>[]>(
-  (sets, key) => sets.flatMap((set) => [set, ...["", "a", "b"].map((value) => new Map([...set, [key, value]]))]), [new Map()],
+/** Every set of these labels. */
+const LABEL_SETS = ["team", "constructor", "example.com/x", "kubernetes.io/metadata.name"].reduce<
+  ReadonlyMap<string, string>[]
+>(
+  (sets, key) => sets.flatMap((set) => [set, ...["", "a", "b"].map((value) => new Map([...set, [key, value]]))]),
+  [new Map()],
 );
 
-function* resourcesIn(namespace: string, asked: readonly string[]): Iterable<ResourceQuery> {
-  const nowhere = { name: null, annotations: new Map(), status: { ownerAccountID: null, region: null } };
-  for (const group of asked) {
+function* resourcesIn(namespace: string, served: readonly string[]): Iterable<ResourceQuery> {
+  const hypothetical = { name: null, annotations: new Map(), status: { ownerAccountID: null, region: null } };
+  for (const group of served) {
     for (const kind of [...KINDS, "Other"]) {
-      for (const version of [...VERSIONS, "v2"]) yield* LABEL_SETS.map((labels) => ({ group, kind, version, namespace, labels, ...nowhere }));
+      for (const version of [...VERSIONS, "v2"])
+        yield * LABEL_SETS.map((labels) => ({ group, kind, version, namespace, labels, ...hypothetical }));
     }
   }
 }
 
-test("in a scope a role is granted only where some resource there resolves to it", (t) => {
+test("grants a role in a scope only if some resource there resolves to it", (t) => {
   seen.clear();
   const input = fc.record({ runtime, selectors, groups, scope: fc.constantFrom(...KNOWN_NAMESPACES) });
-  fc.assert(fc.property(input, ({ groups: asked, scope, ...context }) => {
+  fc.assert(fc.property(input, ({ groups: served, scope, ...context }) => {
     const inventory = inventoryOf(context);
     const settings = { ...SETTINGS_BY_DEFAULT, runtime: context.runtime };
     for (const roleARN of ROLES) {
-      const grant = grantRole(inventory, roleARN, { groups: asked, kinds: [], scope, settings });
+      const grant = grantRole(inventory, roleARN, { groups: served, kinds: [], scope, settings });
       count(grant.verdict);
       if (grant.verdict !== "role") continue;
-      const found = Array.from(resourcesIn(scope, asked)).some((resource) => {
+      const found = Array.from(resourcesIn(scope, served)).some((resource) => {
         const { outcome, selectors: [selector] } = resolve(inventory, resource, settings);
         return outcome === "selected" && selector?.name === grant.selectors[0];
       });
@@ -119,7 +146,13 @@ test("in a scope a role is granted only where some resource there resolves to it
 
 const KEYS = ["t", "111122223333", "prod.eu", "s3.t", "sqs.t", "s3.111122223333", "rds.t", "s3.prod.eu"] as const;
 const VALUES = [...ROLES, "", "arn:aws:iam::111122223333:user/jane", "nonsense"] as const;
-const mapData = fc.uniqueArray(fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES)), { maxLength: KEYS.length, selector: ([key]) => key, size: "max" }).map((pairs) => Object.fromEntries(pairs));
+const mapData = fc
+  .uniqueArray(fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES)), {
+    maxLength: KEYS.length,
+    selector: ([key]) => key,
+    size: "max",
+  })
+  .map((pairs) => Object.fromEntries(pairs));
 const map = fc.option(mapData, { freq: 8 });
 
 interface Maps {
@@ -134,44 +167,65 @@ const maps: fc.Arbitrary<Maps> = fc.record({
     .map((gates) => ({ ...SETTINGS_BY_DEFAULT, ...gates, mode: "carm" as const })),
 });
 
-/** The namespaces `account-KEY` and `team-KEY` of each key that a namespace may name: with services not that of one. */
-function ownersOf({ settings }: Maps): { readonly name: string; readonly annotations: Readonly<Record<string, string>> }[] {
+/**
+ * Returns the namespaces `account-KEY` and `team-KEY` for each key that a namespace can name, which excludes keys of a
+ * service.
+ */
+function ownersOf({
+  settings,
+}: Maps): { readonly name: string; readonly annotations: Readonly<Record<string, string>> }[] {
   const keys = KEYS.filter((key) => !settings.serviceLevelCARM || !/^(s3|sqs|rds)\./.test(key));
   return keys.flatMap((key) => [
-    { name: `account-${key}`, annotations: { "services.k8s.aws/owner-account-id": key } }, { name: `team-${key}`, annotations: { "services.k8s.aws/team-id": key } },
+    { name: `account-${key}`, annotations: { "services.k8s.aws/owner-account-id": key } },
+    { name: `team-${key}`, annotations: { "services.k8s.aws/team-id": key } },
   ]);
 }
 
 function inventoryOfMaps(input: Maps): Inventory {
   const configMaps = [["ack-role-account-map", input.accounts], ["ack-role-team-map", input.teams]] as const;
-  const objects = configMaps.flatMap(([name, data]) => (data === null ? [] : [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ack-system" }, data }]));
+  const objects = configMaps.flatMap(([name, data]) =>
+    data === null ? [] : [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ack-system" }, data }],
+  );
   const inventory = new Inventory({ runtime: input.settings.runtime, origin: "cluster" });
-  inventory.apply([...objects, ...ownersOf(input).map(({ name, annotations }) => namespaceObject(name, {}, annotations))].map(put));
+  inventory.apply(
+    [...objects, ...ownersOf(input).map(({ name, annotations }) => namespaceObject(name, {}, annotations))].map(put),
+  );
   return inventory;
 }
 
-test("of the maps exactly that is granted which they give some controller of the groups, by ARN, in a scope and in a namespace", (t) => {
+test("grants exactly the roles that the maps have for the groups, by ARN, in a scope and in a namespace", (t) => {
   seen.clear();
-  fc.assert(fc.property(maps, groups, (input, asked) => {
+  fc.assert(fc.property(maps, groups, (input, served) => {
     const inventory = inventoryOfMaps(input);
     const { settings } = input;
     const namespaces = ownersOf(input).map(({ name }) => name);
-    const given = (namespace: string, group: string): string | null => {
-      const roleARN = lookUpMaps(inventory, { namespace, group, status: { ownerAccountID: null, region: null } }, settings)?.roleARN ?? null;
+    const roleFor = (namespace: string, group: string): string | null => {
+      const roleARN =
+        lookUpMaps(inventory, { namespace, group, status: { ownerAccountID: null, region: null } }, settings)
+          ?.roleARN ?? null;
       return roleARN === null || parseRoleARN(roleARN) === null ? null : roleARN;
     };
     for (const namespace of namespaces) {
-      for (const group of asked) {
-        const grant = grantInNamespace(inventory, { namespace, groups: [group], kinds: [], labels: null, unmatched: "deny", settings });
+      for (const group of served) {
+        const grant = grantInNamespace(inventory, {
+          namespace,
+          groups: [group],
+          kinds: [],
+          labels: null,
+          unmatched: "deny",
+          settings,
+        });
         count(outcomeOf(grant));
-        assert.equal(grant.verdict === "role" ? grant.roleARN : null, given(namespace, group));
+        assert.equal(grant.verdict === "role" ? grant.roleARN : null, roleFor(namespace, group));
       }
     }
     for (const roleARN of VALUES) {
-      const grants = (scope: string | null): boolean => grantRole(inventory, roleARN, { groups: asked, kinds: [], scope, settings }).verdict === "role";
-      const isGiven = (namespace: string): boolean => asked.some((group) => given(namespace, group) === roleARN);
-      assert.equal(grants(null), namespaces.some(isGiven), roleARN);
-      for (const namespace of namespaces) assert.equal(grants(namespace), isGiven(namespace), `${roleARN} in ${namespace}`);
+      const grants = (scope: string | null): boolean =>
+        grantRole(inventory, roleARN, { groups: served, kinds: [], scope, settings }).verdict === "role";
+      const hasRole = (namespace: string): boolean => served.some((group) => roleFor(namespace, group) === roleARN);
+      assert.equal(grants(null), namespaces.some(hasRole), roleARN);
+      for (const namespace of namespaces)
+        assert.equal(grants(namespace), hasRole(namespace), `${roleARN} in ${namespace}`);
     }
   }), parameters(t, 1_000));
   const outcomes = ["role", "ERR_CARM_MAP_MISSING", "ERR_CARM_KEY_MISSING", "ERR_CARM_VALUE_EMPTY", "ERR_CARM_ARN"];

@@ -10,7 +10,14 @@ const RDS = "rds.services.k8s.aws";
 const A = "arn:aws:iam::111111111111:role/a";
 const B = "arn:aws:iam::222222222222:role/b";
 const ANYWHERE: RoleQuery = { groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_DEFAULT };
-const TEAM_A: NamespaceQuery = { namespace: "team-a", groups: [S3], kinds: [], labels: null, unmatched: "deny", settings: SETTINGS_BY_DEFAULT };
+const TEAM_A: NamespaceQuery = {
+  namespace: "team-a",
+  groups: [S3],
+  kinds: [],
+  labels: null,
+  unmatched: "deny",
+  settings: SETTINGS_BY_DEFAULT,
+};
 const BUCKETS = { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] };
 const QUEUES = { resourceTypeSelector: [{ group: S3, kind: "Queue" }] };
 
@@ -20,45 +27,65 @@ function inventoryOf(...objects: readonly JsonObject[]): Inventory {
   return inventory;
 }
 
-/** A selector of team-a; `extras` by the short names of their annotations. */
-function selector(name: string, arn: string, spec: JsonObject = {}, extras: Readonly<Record<string, string>> = {}): JsonObject {
-  const annotations = Object.fromEntries(Object.entries(extras).map(([key, value]) => [`ack-role-resolver.io/${key}`, value]));
+/** Returns a selector of team-a. `extras` are keyed by the short names of the annotations. */
+function selector(
+  name: string,
+  arn: string,
+  spec: JsonObject = {},
+  extras: Readonly<Record<string, string>> = {},
+): JsonObject {
+  const annotations = Object.fromEntries(
+    Object.entries(extras).map(([key, value]) => [`ack-role-resolver.io/${key}`, value]),
+  );
   return selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] }, ...spec }, { annotations });
 }
 
-function told(grant: Grant): string {
-  if (grant.verdict === "refused") return `${grant.code} ${grant.message}`;
+function describe(grant: Grant): string {
+  if (grant.verdict === "denied") return `${grant.code} ${grant.message}`;
   return grant.verdict === "role" ? `${grant.roleARN} of ${grant.selectors.join(",")}` : grant.verdict;
 }
 
 function ofRole(roleARN: string, objects: readonly JsonObject[], query: Partial<RoleQuery> = {}): string {
-  return told(grantRole(inventoryOf(...objects), roleARN, { ...ANYWHERE, ...query }));
+  return describe(grantRole(inventoryOf(...objects), roleARN, { ...ANYWHERE, ...query }));
 }
 
-test("a role is granted by its ARN when a selector that has it selects a kind of the groups", async (t) => {
+test("grants a role by ARN if a selector with the role selects a kind of the groups", async (t) => {
   t.equal(ofRole(A, [selector("a", A), selector("b", B)]), `${A} of a`);
   t.equal(ofRole(A, [selector("a", A, BUCKETS)]), `${A} of a`);
   const rds = selector("rds", A, { resourceTypeSelector: [{ group: RDS }] });
   t.equal(
     ofRole(A, [rds]),
-    `ERR_SELECTOR_NOT_GRANTED No IAMRoleSelector grants "${A}" to ${S3}. Those with that role: rds. Have one with this spec.arn select what the role is for, or ask for another role.`,
+    `ERR_SELECTOR_NOT_GRANTED No IAMRoleSelector grants "${A}" to ${S3}. Selectors with this role: rds. `
+      + "Create or change a selector with this spec.arn so that it selects the resources, or request another role.",
   );
   t.equal(ofRole(A, [rds], { groups: [S3, RDS] }), `${A} of rds`);
-  t.match(ofRole(B, [rds]), "There is none with that role. Have one");
+  t.match(ofRole(B, [rds]), "No selector has this role. Create or change");
   t.match(ofRole(A, [selector("a", A)], { groups: [] }), "ERR_SELECTOR_NOT_GRANTED");
 });
 
-test("--kind narrows what is granted, by ARN and by name", async (t) => {
+test("restricts grants by ARN and by name to --kind", async (t) => {
   const bucket = [{ kind: "Bucket", version: null, group: S3 }];
-  t.match(ofRole(A, [selector("a", A, QUEUES)], { kinds: bucket }), `ERR_SELECTOR_NOT_GRANTED No IAMRoleSelector grants "${A}" to Bucket.${S3}.`);
+  t.match(
+    ofRole(A, [selector("a", A, QUEUES)], { kinds: bucket }),
+    `ERR_SELECTOR_NOT_GRANTED No IAMRoleSelector grants "${A}" to Bucket.${S3}.`,
+  );
   t.equal(ofRole(A, [selector("a", A, BUCKETS)], { kinds: bucket }), `${A} of a`);
-  const byName = (spec: JsonObject): string => told(grantSelector(inventoryOf(selector("a", A, spec)), "a", { ...ANYWHERE, kinds: bucket }));
-  t.equal(byName(QUEUES), `ERR_SELECTOR_NOT_GRANTED IAMRoleSelector a selects no kind of Bucket.${S3}, which is what this sidecar grants for.`);
+  const byName = (spec: JsonObject): string =>
+    describe(grantSelector(inventoryOf(selector("a", A, spec)), "a", { ...ANYWHERE, kinds: bucket }));
+  t.equal(
+    byName(QUEUES),
+    `ERR_SELECTOR_NOT_GRANTED IAMRoleSelector a selects no kind of Bucket.${S3}, which this sidecar serves.`,
+  );
   t.equal(byName(BUCKETS), `${A} of a`);
 });
 
-test("of several selectors with the role the first by name that grants it is the basis", async (t) => {
-  const objects = [selector("c", A), selector("b", A), selector("d", A), selector("a", A, { resourceTypeSelector: [{ group: RDS }] })];
+test("grants a role on the first selector by name that grants it", async (t) => {
+  const objects = [
+    selector("c", A),
+    selector("b", A),
+    selector("d", A),
+    selector("a", A, { resourceTypeSelector: [{ group: RDS }] }),
+  ];
   t.equal(ofRole(A, objects), `${A} of b`);
   t.equal(ofRole(A, objects.toReversed()), `${A} of b`);
   const inventory = inventoryOf(...objects);
@@ -69,80 +96,147 @@ test("of several selectors with the role the first by name that grants it is the
   const before = grantedBy();
   t.equal(before, inventory.selectors.get("b"));
   inventory.apply([put(selector("b", A))]);
-  t.not(grantedBy(), before, "another object once it has been written again");
+  t.not(grantedBy(), before, "a new object after the selector is stored again");
   inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "b")]);
   t.equal(grantedBy(), inventory.selectors.get("c"));
 });
 
-test("within a scope only what resolves there is granted by ARN", async (t) => {
-  const scoped = (roleARN: string, objects: readonly JsonObject[]): string => ofRole(roleARN, objects, { scope: "team-a" });
+test("grants by ARN in a scope only roles that a resource there resolves to", async (t) => {
+  const scoped = (roleARN: string, objects: readonly JsonObject[]): string =>
+    ofRole(roleARN, objects, { scope: "team-a" });
   const elsewhere = selector("elsewhere", B, { namespaceSelector: { names: ["team-b"] } });
   t.equal(scoped(A, [selector("a", A), elsewhere]), `${A} of a`);
-  t.match(scoped(B, [selector("a", A), elsewhere]), `No IAMRoleSelector grants "${B}" to ${S3} in namespace team-a, the scope of this sidecar. Those with that role: elsewhere.`);
-  t.match(scoped(A, [selector("a", A), selector("rival", B)]), "ERR_SELECTOR_NOT_GRANTED", "one in conflict does not resolve");
-  t.equal(scoped(B, [selector("a", A, BUCKETS), selector("b", B, { ...QUEUES, resourceLabelSelector: { matchLabels: { tier: "gold" } } })]), `${B} of b`);
+  t.match(
+    scoped(B, [selector("a", A), elsewhere]),
+    `No IAMRoleSelector grants "${B}" to ${S3} in namespace team-a, the scope of this sidecar. Selectors with this `
+      + "role: elsewhere.",
+  );
+  t.match(
+    scoped(A, [selector("a", A), selector("rival", B)]),
+    "ERR_SELECTOR_NOT_GRANTED",
+    "a selector in conflict does not resolve",
+  );
+  t.equal(
+    scoped(B, [
+      selector("a", A, BUCKETS),
+      selector("b", B, { ...QUEUES, resourceLabelSelector: { matchLabels: { tier: "gold" } } }),
+    ]),
+    `${B} of b`,
+  );
   t.match(ofRole(A, [selector("a", A)], { scope: "team-c" }), "ERR_NAMESPACE_UNKNOWN");
 });
 
-test("a selector with a fault grants nothing, and is told where no other one grants the role", async (t) => {
-  const misspelt = selector("misspelt", A, { resourceLabelSelector: { matchLabels: { tier: "very gold" } } });
-  t.match(ofRole(A, [misspelt]), /^ERR_SELECTOR_MALFORMED Nothing is granted on IAMRoleSelector misspelt until it is mended: IRS-11 /);
+test("denies the role of a faulty selector unless another selector grants it", async (t) => {
+  const misspelled = selector("misspelled", A, { resourceLabelSelector: { matchLabels: { tier: "very gold" } } });
+  t.match(
+    ofRole(A, [misspelled]),
+    /^ERR_SELECTOR_MALFORMED IAMRoleSelector misspelled grants no role until its faults are corrected: IRS-11 /,
+  );
   const dropped = selector("dropped", A, { namespaceSelector: { names: ["team-a", "team-a"] } });
-  t.match(ofRole(A, [misspelt, dropped]), "IAMRoleSelector dropped until it is mended: IRS-08", "one that controllers drop too, and the first of them");
-  t.equal(ofRole(A, [misspelt, dropped, selector("z", A)]), `${A} of z`);
+  t.match(
+    ofRole(A, [misspelled, dropped]),
+    "IAMRoleSelector dropped grants no role until its faults are corrected: IRS-08",
+    "the first faulty selector by name, which controllers ignore",
+  );
+  t.equal(ofRole(A, [misspelled, dropped, selector("z", A)]), `${A} of z`);
   t.match(ofRole(A, [selector("a", A, {}, { "external-id": "not one" })]), "ERR_SELECTOR_MALFORMED");
-  const inventory = inventoryOf(misspelt);
-  inventory.apply([put(selector("misspelt", B))]);
-  t.match(told(grantRole(inventory, A, ANYWHERE)), "There is none with that role", "what was mended is forgotten");
-  t.equal(told(grantRole(inventory, B, ANYWHERE)), `${B} of misspelt`);
+  const inventory = inventoryOf(misspelled);
+  inventory.apply([put(selector("misspelled", B))]);
+  t.match(
+    describe(grantRole(inventory, A, ANYWHERE)),
+    "No selector has this role",
+    "a corrected selector is no longer faulty",
+  );
+  t.equal(describe(grantRole(inventory, B, ANYWHERE)), `${B} of misspelled`);
 });
 
-test("what a selector asks of its sessions comes with the grant, on every path", async (t) => {
+test("returns the session settings of the selector with every kind of grant", async (t) => {
   const tags = "who={selector},for={group}";
-  const inventory = inventoryOf(selector("a", A, {}, { "external-id": "id-1", "session-tags": tags, "duration-seconds": "900" }));
+  const inventory = inventoryOf(
+    selector("a", A, {}, { "external-id": "id-1", "session-tags": tags, "duration-seconds": "900" }),
+  );
   const extras = {
-    externalID: "id-1", sessionName: null, sourceIdentity: null, durationSeconds: 900, tags: [{ key: "for", value: `${RDS} ${S3}` }, { key: "who", value: "a" }],
+    externalID: "id-1",
+    sessionName: null,
+    sourceIdentity: null,
+    durationSeconds: 900,
+    tags: [
+      { key: "for", value: `${RDS} ${S3}` },
+      { key: "who", value: "a" },
+    ],
   };
   const groups = [S3, RDS];
-  for (const grant of [grantInNamespace(inventory, { ...TEAM_A, groups }), grantSelector(inventory, "a", { ...ANYWHERE, groups }), grantRole(inventory, A, { ...ANYWHERE, groups })]) {
+  for (const grant of [
+    grantInNamespace(inventory, { ...TEAM_A, groups }),
+    grantSelector(inventory, "a", { ...ANYWHERE, groups }),
+    grantRole(inventory, A, { ...ANYWHERE, groups }),
+  ]) {
     t.match(grant, { verdict: "role" });
     t.strictSame(grant.verdict === "role" && grant.extras, extras);
   }
-  const narrow = grantRole(inventoryOf(selector("a", A, BUCKETS, { "session-tags": tags })), A, { ...ANYWHERE, groups });
-  t.match(narrow, { extras: { tags: [{ key: "for", value: S3 }] } }, "the groups that it selects a kind of");
+  const narrow = grantRole(inventoryOf(selector("a", A, BUCKETS, { "session-tags": tags })), A, {
+    ...ANYWHERE,
+    groups,
+  });
+  t.match(narrow, { extras: { tags: [{ key: "for", value: S3 }] } }, "the groups of the kinds that it selects");
 });
 
-test("selectors with one role and unequal extras are refused both, on every path", async (t) => {
+test("denies a role if its selectors have different session settings, with every kind of grant", async (t) => {
   const mine = selector("mine", A, BUCKETS, { "external-id": "planted", "session-name": "one" });
-  const theirs = selector("theirs", A, { namespaceSelector: { names: ["team-b"] }, ...BUCKETS }, { "external-id": "other" });
+  const theirs = selector(
+    "theirs",
+    A,
+    { namespaceSelector: { names: ["team-b"] }, ...BUCKETS },
+    { "external-id": "other" },
+  );
   const inventory = inventoryOf(mine, theirs);
-  const message = `ERR_SELECTOR_EXTRAS IAMRoleSelectors mine and theirs ask for different sessions of ${A} (external-id, session-name), so nothing is granted on them. Annotate them alike.`;
+  const message = `ERR_SELECTOR_EXTRAS IAMRoleSelectors mine and theirs configure different sessions of ${A} `
+    + "(external-id, session-name), so none is granted. Set equal annotations on them.";
   const kinds = [{ kind: "Bucket", version: null, group: S3 }];
   for (const [grant, path] of [
-    [grantRole(inventory, A, ANYWHERE), "by ARN"], [grantRole(inventory, A, { ...ANYWHERE, scope: "team-a" }), "by ARN in a scope"],
-    [grantSelector(inventory, "mine", ANYWHERE), "by name"], [grantSelector(inventory, "theirs", { ...ANYWHERE, scope: "team-b" }), "by name in a scope"],
-    [grantInNamespace(inventory, { ...TEAM_A, kinds }), "in a namespace"], [grantInNamespace(inventory, { ...TEAM_A, namespace: "team-b", kinds }), "in the other's"],
+    [grantRole(inventory, A, ANYWHERE), "by ARN"],
+    [grantRole(inventory, A, { ...ANYWHERE, scope: "team-a" }), "by ARN in a scope"],
+    [grantSelector(inventory, "mine", ANYWHERE), "by name"],
+    [grantSelector(inventory, "theirs", { ...ANYWHERE, scope: "team-b" }), "by name in a scope"],
+    [grantInNamespace(inventory, { ...TEAM_A, kinds }), "in a namespace"],
+    [grantInNamespace(inventory, { ...TEAM_A, namespace: "team-b", kinds }), "in the other namespace"],
   ] as const) {
-    t.equal(told(grant), message, path);
+    t.equal(describe(grant), message, path);
     t.match(grant, { selectors: ["mine", "theirs"] });
   }
-  t.match(ofRole(A, [mine, selector("theirs", A)]), "ERR_SELECTOR_EXTRAS", "one that asks for nothing is not like one that asks for something");
-  t.match(ofRole(A, [selector("a", A), selector("theirs", A, {}, { "external-id": "not one" })]), "ERR_SELECTOR_EXTRAS", "though nothing is granted on the other one anyhow");
+  t.match(
+    ofRole(A, [mine, selector("theirs", A)]),
+    "ERR_SELECTOR_EXTRAS",
+    "a selector without session settings differs from one with settings",
+  );
+  t.match(
+    ofRole(A, [selector("a", A), selector("theirs", A, {}, { "external-id": "not one" })]),
+    "ERR_SELECTOR_EXTRAS",
+    "a faulty selector counts too",
+  );
   inventory.apply([put(selector("theirs", A, {}, { "session-name": "one", "external-id": "planted" }))]);
-  t.equal(told(grantRole(inventory, A, ANYWHERE)), `${A} of mine`, "until they are alike");
+  t.equal(describe(grantRole(inventory, A, ANYWHERE)), `${A} of mine`, "equal settings are granted");
 });
 
-test("tags that name the groups are no longer than STS takes", async (t) => {
+test("denies session tags that exceed the limits of STS with the groups filled in", async (t) => {
   const groups = Array.from({ length: 14 }, (_, i) => `service${i}.services.k8s.aws`);
   t.equal(
     ofRole(A, [selector("a", A, {}, { "session-tags": "for={group}" })], { groups }),
-    'ERR_SELECTOR_EXTRAS IAMRoleSelector a asks for the session tag "for", which with the groups of this sidecar filled in is longer than STS takes. Leave {group} out of it.',
+    'ERR_SELECTOR_EXTRAS IAMRoleSelector a sets the session tag "for", '
+      + "which exceeds the limits of STS with the groups of this sidecar. Remove {group} from it.",
   );
 });
 
-test("kinds with one role whose sessions differ by their groups are no one answer", async (t) => {
+test("denies kinds with one role whose session tags differ by group", async (t) => {
   const tags = { "session-tags": "for={group}" };
-  const objects = [selector("a", A, { resourceTypeSelector: [{ group: S3 }] }, tags), selector("b", A, { resourceTypeSelector: [{ group: RDS }] }, tags)];
+  const objects = [
+    selector("a", A, { resourceTypeSelector: [{ group: S3 }] }, tags),
+    selector("b", A, { resourceTypeSelector: [{ group: RDS }] }, tags),
+  ];
   const grant = grantInNamespace(inventoryOf(...objects), { ...TEAM_A, groups: [S3, RDS] });
-  t.match(told(grant), `ERR_SELECTOR_AMBIGUOUS In namespace team-a the role depends on the kind (any other kind of ${RDS}: ${A} with the session tags of b; any other kind of ${S3}: ${A} with the session tags of a).`);
+  t.match(
+    describe(grant),
+    `ERR_SELECTOR_AMBIGUOUS In namespace team-a the role depends on the kind (any other kind of ${RDS}: ${A} with the `
+      + `session tags of b; any other kind of ${S3}: ${A} with the session tags of a).`,
+  );
 });

@@ -2,7 +2,10 @@ import { test } from "tap";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import { bucketObject, kindObject, namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
 
-const byLabel = (labels: object): object => ({ arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: labels } } });
+const byLabel = (labels: object): object => ({
+  arn: ROLE,
+  namespaceSelector: { labelSelector: { matchLabels: labels } },
+});
 
 function inventoryOf(...objects: Parameters<typeof put>[0][]): Inventory {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
@@ -10,30 +13,55 @@ function inventoryOf(...objects: Parameters<typeof put>[0][]): Inventory {
   return inventory;
 }
 
-const selecting = (inventory: Inventory, namespace: string): string[] => inventory.selectors.inNamespace(namespace).map(({ name }) => name).toSorted();
+const selecting = (inventory: Inventory, namespace: string): string[] =>
+  inventory.selectors
+    .inNamespace(namespace)
+    .map(({ name }) => name)
+    .toSorted();
 
-test("selectors, namespaces and kinds are taken, anything else changes nothing", (t) => {
-  const inventory = inventoryOf(bucketObject(), { kind: "Namespace" }, {}, selectorObject("a", { arn: ROLE }), namespaceObject("n"));
-  inventory.apply([removal("apps", "Deployment", "a"), removal("services.k8s.aws", "FieldExport", "a"), removal("example.com", "IAMRoleSelector", "a"), removal("example.com", "Namespace", "n")]);
-  t.same([[...inventory.selectors.keys()], inventory.namespaces.has("n"), inventory.namespaces.has("team-a")], [["a"], true, false]);
+test("stores selectors, namespaces and kinds, and ignores other objects", (t) => {
+  const inventory = inventoryOf(
+    bucketObject(),
+    { kind: "Namespace" },
+    {},
+    selectorObject("a", { arn: ROLE }),
+    namespaceObject("n"),
+  );
+  inventory.apply([
+    removal("apps", "Deployment", "a"),
+    removal("services.k8s.aws", "FieldExport", "a"),
+    removal("example.com", "IAMRoleSelector", "a"),
+    removal("example.com", "Namespace", "n"),
+  ]);
+  t.same(
+    [[...inventory.selectors.keys()], inventory.namespaces.has("n"), inventory.namespaces.has("team-a")],
+    [["a"], true, false],
+  );
   t.end();
 });
 
-test("a selector moves between taking part, malformed and gone", (t) => {
+test("moves a selector between effective, malformed and removed", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE }));
-  const where = (): unknown => [[...inventory.selectors.keys()], [...inventory.selectors.malformed.keys()], [...inventory.selectors.faulty.keys()]];
-  t.same(where(), [["a"], [], []]);
+  const stored = (): unknown => [
+    [...inventory.selectors.keys()],
+    [...inventory.selectors.malformed.keys()],
+    [...inventory.selectors.faulty.keys()],
+  ];
+  t.same(stored(), [["a"], [], []]);
   inventory.apply([put(selectorObject("a", { arn: "" }))]);
-  t.same(where(), [[], ["a"], ["a"]]);
+  t.same(stored(), [[], ["a"], ["a"]]);
   inventory.apply([put(selectorObject("a", { arn: "arn:aws:iam::111122223333:user/jane" }))]);
-  t.same(where(), [["a"], [], ["a"]], "refused at admission, but taken by controllers");
+  t.same(stored(), [["a"], [], ["a"]], "denied at admission, but controllers accept it");
   t.equal(inventory.selectors.get("a")?.grantable, false);
-  inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "a"), removal("services.k8s.aws", "IAMRoleSelector", "a")]);
-  t.same(where(), [[], [], []]);
+  inventory.apply([
+    removal("services.k8s.aws", "IAMRoleSelector", "a"),
+    removal("services.k8s.aws", "IAMRoleSelector", "a"),
+  ]);
+  t.same(stored(), [[], [], []]);
   t.end();
 });
 
-test("a namespace's labels and annotations are those of its last state; an unknown one carries its name", (t) => {
+test("returns the last labels and annotations of a namespace, and the name label of an unknown one", (t) => {
   const inventory = inventoryOf(namespaceObject("n", { a: "b" }, { c: "d" }));
   t.same(inventory.namespaces.labelsOf("n"), new Map([["a", "b"], ["kubernetes.io/metadata.name", "n"]]));
   t.same(inventory.namespaces.annotationsOf("n"), new Map([["c", "d"]]));
@@ -46,23 +74,36 @@ test("a namespace's labels and annotations are those of its last state; an unkno
   t.end();
 });
 
-test("what was found for a namespace is forgotten with each change that could touch it", (t) => {
-  const inventory = inventoryOf(namespaceObject("n", { env: "prod", team: "x" }), namespaceObject("m", { env: "prod" }), selectorObject("name", { arn: ROLE, namespaceSelector: { names: ["n"] } }));
+test("evicts the selectors of a namespace with each change that can affect them", (t) => {
+  const inventory = inventoryOf(
+    namespaceObject("n", { env: "prod", team: "x" }),
+    namespaceObject("m", { env: "prod" }),
+    selectorObject("name", { arn: ROLE, namespaceSelector: { names: ["n"] } }),
+  );
   t.same([selecting(inventory, "n"), selecting(inventory, "m")], [["name"], []]);
   inventory.apply([put(selectorObject("label", byLabel({ env: "prod" })))]);
   t.same([selecting(inventory, "n"), selecting(inventory, "m")], [["label", "name"], ["label"]]);
-  inventory.apply([put(selectorObject("both", byLabel({ env: "prod", team: "x" }))), put(selectorObject("neither", byLabel({ env: "test" })))]);
+  inventory.apply([
+    put(selectorObject("both", byLabel({ env: "prod", team: "x" }))),
+    put(selectorObject("neither", byLabel({ env: "test" }))),
+  ]);
   t.same([selecting(inventory, "n"), selecting(inventory, "m")], [["both", "label", "name"], ["label"]]);
   inventory.apply([put(namespaceObject("n", { team: "x" }))]);
   t.same(selecting(inventory, "n"), ["name"]);
-  inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "name"), removal("services.k8s.aws", "IAMRoleSelector", "label")]);
+  inventory.apply([
+    removal("services.k8s.aws", "IAMRoleSelector", "name"),
+    removal("services.k8s.aws", "IAMRoleSelector", "label"),
+  ]);
   t.same([selecting(inventory, "n"), selecting(inventory, "m")], [[], []]);
   t.end();
 });
 
-test("under extended a selector with expressions alone is found everywhere that they hold", (t) => {
+test("finds a selector that has only expressions under extended", (t) => {
   const inventory = new Inventory({ runtime: "extended", origin: "cluster" });
-  const expressions = (operator: string): object => ({ arn: ROLE, namespaceSelector: { labelSelector: { matchExpressions: [{ key: "team", operator }] } } });
+  const expressions = (operator: string): object => ({
+    arn: ROLE,
+    namespaceSelector: { labelSelector: { matchExpressions: [{ key: "team", operator }] } },
+  });
   inventory.apply([put(namespaceObject("n", { team: "x" })), put(selectorObject("a", expressions("Exists")))]);
   t.same([selecting(inventory, "n"), selecting(inventory, "unknown")], [["a"], []]);
   inventory.apply([put(selectorObject("a", expressions("DoesNotExist")))]);
@@ -70,47 +111,68 @@ test("under extended a selector with expressions alone is found everywhere that 
   t.end();
 });
 
-test("whether namespace labels are read at all is known", (t) => {
+test("reports whether any selector reads namespace labels", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }));
   t.equal(inventory.selectors.readsNamespaceLabels, false);
   inventory.apply([put(selectorObject("b", byLabel({ a: "b" }))), put(selectorObject("c", byLabel({ "": "b" })))]);
   t.equal(inventory.selectors.readsNamespaceLabels, true);
   inventory.apply([put(selectorObject("b", { arn: ROLE }))]);
-  t.equal(inventory.selectors.readsNamespaceLabels, false, "a malformed one reads nothing");
+  t.equal(inventory.selectors.readsNamespaceLabels, false, "a malformed selector does not count");
   t.end();
 });
 
-test("a kind's versions are those of its CustomResourceDefinition's last state", (t) => {
+test("returns the versions in the last state of a CustomResourceDefinition", (t) => {
   const group = "s3.services.k8s.aws";
-  const inventory = inventoryOf(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }, { name: "v2", served: true, storage: true }, { name: "v0", served: false, storage: false }]));
+  const inventory = inventoryOf(
+    kindObject("Bucket", group, [
+      { name: "v1", served: true, storage: false },
+      { name: "v2", served: true, storage: true },
+      { name: "v0", served: false, storage: false },
+    ]),
+  );
   t.same(inventory.kinds.versions(group, "Bucket"), { storage: "v2", served: ["v1", "v2"] });
   t.equal(inventory.kinds.versions(group, "Object"), null);
   inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }]))]);
   t.equal(inventory.kinds.versions(group, "Bucket"), null);
-  inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: true }])), removal("apiextensions.k8s.io", "CustomResourceDefinition", `buckets.${group}`)]);
+  inventory.apply([
+    put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: true }])),
+    removal("apiextensions.k8s.io", "CustomResourceDefinition", `buckets.${group}`),
+  ]);
   t.equal(inventory.kinds.versions(group, "Bucket"), null);
   for (const spec of [undefined, { versions: {} }, { versions: [null, { storage: true }] }]) {
-    t.doesNotThrow(() => inventory.apply([put({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "x" }, spec })]));
+    t.doesNotThrow(() =>
+      inventory.apply([
+        put({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "x" }, spec }),
+      ]),
+    );
   }
   inventory.apply([removal("apiextensions.k8s.io", "CustomResourceDefinition", "never-seen")]);
   t.end();
 });
 
-test("the selectors of a role are found by it, as they are now", (t) => {
+test("finds the current selectors of a role", (t) => {
   const other = `${ROLE}-2`;
-  const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }), selectorObject("b", { arn: ROLE }));
+  const inventory = inventoryOf(
+    selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }),
+    selectorObject("b", { arn: ROLE }),
+  );
   const named = (arn: string): string[] => [...inventory.selectors.ofRole(arn)].map(({ name }) => name).toSorted();
   t.same([named(ROLE), named(other)], [["a", "b"], []]);
   inventory.apply([put(selectorObject("a", { arn: other })), put(selectorObject("b", { arn: "not-an-arn" }))]);
-  t.same([named(ROLE), named(other), named("not-an-arn")], [[], ["a"], []], "a malformed one grants none");
+  t.same([named(ROLE), named(other), named("not-an-arn")], [[], ["a"], []], "a malformed selector has no effect");
   inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "a")]);
   t.same(named(other), []);
   t.end();
 });
 
-test("the namespaces that ask for CARM are known, as they are now", (t) => {
+test("lists the namespaces that are annotated for CARM now", (t) => {
   const owner = { "services.k8s.aws/owner-account-id": "111122223333" };
-  const inventory = inventoryOf(namespaceObject("a", {}, owner), namespaceObject("b", {}, { "services.k8s.aws/team-id": "x" }), namespaceObject("c"), namespaceObject("kube-system", {}, owner));
+  const inventory = inventoryOf(
+    namespaceObject("a", {}, owner),
+    namespaceObject("b", {}, { "services.k8s.aws/team-id": "x" }),
+    namespaceObject("c"),
+    namespaceObject("kube-system", {}, owner),
+  );
   t.same([...inventory.namespaces.usingCARM], ["a", "b"]);
   t.same([...inventory.namespaces.names], ["a", "b", "c", "kube-system"]);
   inventory.apply([put(namespaceObject("a")), removal("", "Namespace", "b")]);

@@ -6,13 +6,23 @@ import { kindObject, ROLE, selectorObject } from "../objects.ts";
 
 const SELECTORS = "iamroleselectors.services.k8s.aws";
 
-function stored(openAPIV3Schema?: JsonObject): { readonly name: string; readonly storage: boolean; readonly served: boolean } {
-  return { name: "v1alpha1", storage: true, served: true, ...(openAPIV3Schema === undefined ? {} : { schema: { openAPIV3Schema } }) };
+function stored(openAPIV3Schema?: JsonObject): {
+  readonly name: string;
+  readonly storage: boolean;
+  readonly served: boolean;
+} {
+  return {
+    name: "v1alpha1",
+    storage: true,
+    served: true,
+    ...(openAPIV3Schema === undefined ? {} : { schema: { openAPIV3Schema } }),
+  };
 }
 
-const definition = (...versions: Parameters<typeof kindObject>[2]): JsonObject => kindObject("IAMRoleSelector", "services.k8s.aws", versions);
+const definition = (...versions: Parameters<typeof kindObject>[2]): JsonObject =>
+  kindObject("IAMRoleSelector", "services.k8s.aws", versions);
 
-test("the installed kinds are ACK's, in the version that is stored", (t) => {
+test("lists the installed ACK kinds in their storage version", (t) => {
   const kinds = new KindStore();
   kinds.put(kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1", storage: false, served: true }, stored()]));
   kinds.put(kindObject("Widget", "example.com", [stored()]));
@@ -24,16 +34,25 @@ test("the installed kinds are ACK's, in the version that is stored", (t) => {
   t.end();
 });
 
-test("the fields of a selector are those of the stored version, for as long as it is defined", (t) => {
+test("returns the fields of the storage version of IAMRoleSelector while it is defined", (t) => {
   const kinds = new KindStore();
-  const unknown = (): unknown[] => (kinds.selectorFields === null ? [] : [...droppedFields(kinds.selectorFields, selectorObject("a", { arn: ROLE, other: "x" }), selectorObject("a", {}))]);
+  const unknown = (): unknown[] =>
+    kinds.selectorFields === null
+      ? []
+      : [
+          ...droppedFields(
+            kinds.selectorFields,
+            selectorObject("a", { arn: ROLE, other: "x" }),
+            selectorObject("a", {}),
+          ),
+        ];
   t.equal(kinds.selectorFields, null);
   kinds.put(definition(stored({ properties: { spec: { properties: { arn: { type: "string" } } } } })));
   t.same(unknown(), [["spec", "other"]]);
   kinds.put(definition(stored({ properties: { spec: { properties: { other: { type: "string" } } } } })));
   t.same(unknown(), [["spec", "arn"]]);
   kinds.put(definition({ ...stored({ properties: {} }), storage: false }));
-  t.equal(kinds.selectorFields, null, "no version is stored");
+  t.equal(kinds.selectorFields, null, "no storage version");
   kinds.put(definition(stored({ properties: {} })));
   t.not(kinds.selectorFields, null);
   kinds.remove(SELECTORS);

@@ -4,14 +4,14 @@ import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts
 import { bucketObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const GROUP = "s3.services.k8s.aws";
-const held = (...objects: Parameters<typeof put>[0][]): Inventory => {
+const inventoryOf = (...objects: Parameters<typeof put>[0][]): Inventory => {
   const inventory = new Inventory({ runtime: SETTINGS_BY_DEFAULT.runtime, origin: "cluster" });
   inventory.apply(objects.map(put));
   return inventory;
 };
 
-test("resources are found by namespace and by group, and each is held once", (t) => {
-  const { resources } = held(bucketObject(), bucketObject(), bucketObject({ name: "b2", namespace: "team-b" }));
+test("finds resources by namespace and group, and stores each once", (t) => {
+  const { resources } = inventoryOf(bucketObject(), bucketObject(), bucketObject({ name: "b2", namespace: "team-b" }));
   t.equal(resources.size, 2);
   t.same([...resources.inNamespace("team-b")].map(({ name }) => name), ["b2"]);
   t.same([...resources.ofGroup(GROUP)].map(({ name }) => name), ["b1", "b2"]);
@@ -21,19 +21,25 @@ test("resources are found by namespace and by group, and each is held once", (t)
   t.end();
 });
 
-test("resources are found by a label, the one that they carry now", (t) => {
-  const inventory = held(bucketObject({ labels: { tier: "gold" } }), bucketObject({ name: "b2", labels: { tier: "silver" } }));
+test("finds resources by their current labels", (t) => {
+  const inventory = inventoryOf(
+    bucketObject({ labels: { tier: "gold" } }),
+    bucketObject({ name: "b2", labels: { tier: "silver" } }),
+  );
   const gold = (): (string | null)[] => Array.from(inventory.resources.withLabel("tier", "gold"), ({ name }) => name);
   t.same(gold(), ["b1"]);
-  inventory.apply([put(bucketObject({ labels: { tier: "silver" } })), put(bucketObject({ name: "b2", labels: { tier: "gold" } }))]);
+  inventory.apply([
+    put(bucketObject({ labels: { tier: "silver" } })),
+    put(bucketObject({ name: "b2", labels: { tier: "gold" } })),
+  ]);
   t.same(gold(), ["b2"]);
   inventory.apply([{ type: "remove", group: GROUP, kind: "Bucket", namespace: "team-a", name: "b2" }]);
   t.same(gold(), []);
   t.end();
 });
 
-test("what is removed is found nowhere, and what is not there can be removed", (t) => {
-  const inventory = held(bucketObject());
+test("removes a resource from every index, and ignores the removal of an unknown one", (t) => {
+  const inventory = inventoryOf(bucketObject());
   const remove = { type: "remove", group: GROUP, kind: "Bucket", namespace: "team-a", name: "b1" } as const;
   inventory.apply([remove, remove]);
   t.equal(inventory.resources.size, 0);
@@ -41,39 +47,64 @@ test("what is removed is found nowhere, and what is not there can be removed", (
   t.end();
 });
 
-test("what exists in an account is found by it, until it is elsewhere or gone", (t) => {
-  const inIt = (account: string): JsonObject => bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: account } } });
-  const inventory = held(inIt("111122223333"), bucketObject({ name: "b2" }));
-  const found = (account: string): (string | null)[] => [...inventory.resources.ofAccount(account)].map(({ name }) => name);
+test("finds a resource by its account until the account changes or the resource is removed", (t) => {
+  const inAccount = (account: string): JsonObject =>
+    bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: account } } });
+  const inventory = inventoryOf(inAccount("111122223333"), bucketObject({ name: "b2" }));
+  const found = (account: string): (string | null)[] =>
+    [...inventory.resources.ofAccount(account)].map(({ name }) => name);
   t.same([found("111122223333"), found("444455556666")], [["b1"], []]);
-  inventory.apply([put(inIt("444455556666"))]);
+  inventory.apply([put(inAccount("444455556666"))]);
   t.same([found("111122223333"), found("444455556666")], [[], ["b1"]]);
   inventory.apply([{ type: "remove", group: GROUP, kind: "Bucket", namespace: "team-a", name: "b1" }]);
   t.same(found("444455556666"), []);
   t.end();
 });
 
-test("objects of other groups and without a name are not held", (t) => {
-  t.equal(held({ apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, bucketObject({ name: undefined }), { apiVersion: "services.k8s.aws/v1alpha1", kind: "FieldExport", metadata: { name: "f" } }).resources.size, 0);
+test("ignores objects of other groups and objects without a name", (t) => {
+  t.equal(
+    inventoryOf({ apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, bucketObject({ name: undefined }), {
+      apiVersion: "services.k8s.aws/v1alpha1",
+      kind: "FieldExport",
+      metadata: { name: "f" },
+    }).resources.size,
+    0,
+  );
   t.end();
 });
 
-test("a resource that was ever made is told from one that never was, and one on its way out from one that stays", (t) => {
-  const stored = (object: Parameters<typeof put>[0]): object => [...held(object).resources.all()].map(({ created, deleting }) => ({ created, deleting }))[0] ?? {};
-  const synced = (status: string): object => ({ status: { conditions: [{ type: "ACK.Terminal", status: "False" }, { type: "ACK.ResourceSynced", status }] } });
+test("reads whether a resource was created in AWS and whether it is being deleted", (t) => {
+  const stored = (object: Parameters<typeof put>[0]): object =>
+    [...inventoryOf(object).resources.all()].map(({ created, deleting }) => ({ created, deleting }))[0] ?? {};
+  const synced = (status: string): object => ({
+    status: {
+      conditions: [
+        { type: "ACK.Terminal", status: "False" },
+        { type: "ACK.ResourceSynced", status },
+      ],
+    },
+  });
   t.same(stored(bucketObject()), { created: false, deleting: false });
-  t.same(stored(bucketObject({}, { status: { ackResourceMetadata: { arn: "arn:aws:s3:::b1" } } })), { created: true, deleting: false });
+  t.same(stored(bucketObject({}, { status: { ackResourceMetadata: { arn: "arn:aws:s3:::b1" } } })), {
+    created: true,
+    deleting: false,
+  });
   t.same(stored(bucketObject({}, { ...synced("True") })), { created: true, deleting: false });
   t.same(stored(bucketObject({}, { ...synced("False") })), { created: false, deleting: false });
-  t.same(stored(bucketObject({ deletionTimestamp: "2026-11-21T00:00:00Z" }, { status: { ackResourceMetadata: { arn: "" } } })), { created: false, deleting: true });
+  t.same(
+    stored(
+      bucketObject({ deletionTimestamp: "2026-11-21T00:00:00Z" }, { status: { ackResourceMetadata: { arn: "" } } }),
+    ),
+    { created: false, deleting: true },
+  );
   t.end();
 });
 
-test("a resource is had by its group, kind, namespace and name; what has no name is not there", (t) => {
-  const { resources } = held(bucketObject());
-  const asked = { group: GROUP, kind: "Bucket", namespace: "team-a" };
-  t.equal(resources.get({ ...asked, name: "b1" })?.name, "b1");
-  t.equal(resources.get({ ...asked, name: "b2" }), null);
-  t.equal(resources.get({ ...asked, name: null }), null);
+test("finds a resource by group, kind, namespace and name", (t) => {
+  const { resources } = inventoryOf(bucketObject());
+  const key = { group: GROUP, kind: "Bucket", namespace: "team-a" };
+  t.equal(resources.get({ ...key, name: "b1" })?.name, "b1");
+  t.equal(resources.get({ ...key, name: "b2" }), null);
+  t.equal(resources.get({ ...key, name: null }), null);
   t.end();
 });

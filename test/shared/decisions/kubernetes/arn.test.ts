@@ -4,22 +4,38 @@ import {
 } from "../../../../shared/decisions/kubernetes/arn.ts";
 import { ROLE } from "../objects.ts";
 
-// The rows of aws-sdk-go-v2's own rules: the prefix, six parts, nothing else.
-test("anything with the prefix and six parts is parsed, colons of the resource kept", (t) => {
+// Cases from the tests of aws-sdk-go-v2.
+test("parses any text with the prefix and six parts, and preserves colons in the resource", (t) => {
   t.same(parseARN("arn:aws:ecr:us-west-2:123456789012:repository/foo:bar:baz"), {
-    partition: "aws", service: "ecr", region: "us-west-2", accountID: "123456789012", resource: "repository/foo:bar:baz",
+    partition: "aws",
+    service: "ecr",
+    region: "us-west-2",
+    accountID: "123456789012",
+    resource: "repository/foo:bar:baz",
   });
   t.same(parseARN("arn:::::"), { partition: "", service: "", region: "", accountID: "", resource: "" });
-  for (const text of ["", "arn", "arn:", "arn:a", "arn:a:b", "arn:a:b:c", "arn:a:b:c:d", "ARN:a:b:c:d:e", "something:a:b:c:d:e", " arn:a:b:c:d:e"]) t.equal(parseARN(text), null, text);
+  for (const text of [
+    "",
+    "arn",
+    "arn:",
+    "arn:a",
+    "arn:a:b",
+    "arn:a:b:c",
+    "arn:a:b:c:d",
+    "ARN:a:b:c:d:e",
+    "something:a:b:c:d:e",
+    " arn:a:b:c:d:e",
+  ])
+    t.equal(parseARN(text), null, text);
   t.end();
 });
 
-test("the account is the one in the ARN, where it has one", (t) => {
+test("returns the account of an ARN, or null without one", (t) => {
   t.same([ROLE, "arn:aws:s3:::bucket", "typo", ""].map(accountOfARN), ["111122223333", null, null, null]);
   t.end();
 });
 
-test("a role's ARN has no fault", (t) => {
+test("finds no fault in a role ARN", (t) => {
   const arn = parseARN(ROLE);
   t.ok(arn);
   t.same(arn === null ? null : roleARNFaults(ROLE, arn), []);

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import {
-  isEmptySelector, isOperator, LABEL_SELECTOR_TEXT, type LabelRequirement, labelsSatisfy, parseLabelSelector,
+  isEmptySelector, isOperator, LABEL_SELECTOR_TEXT, type LabelRequirement, parseLabelSelector, satisfies,
 } from "../../../../shared/decisions/kubernetes/label-selector.ts";
 
 const FORM = new RegExp(LABEL_SELECTOR_TEXT);
@@ -17,7 +17,7 @@ const READ: readonly (readonly [text: string, key: string, operator: string, val
   ["! old", "old", "DoesNotExist", []],
 ];
 
-test("each form of a requirement is read as Kubernetes reads it", (t) => {
+test("parses each form of a requirement as Kubernetes does", (t) => {
   for (const [text, key, operator, values] of READ) {
     t.match(text, FORM);
     t.same(parseLabelSelector(text), { matchLabels: [], matchExpressions: [{ key, operator, values }] }, text);
@@ -25,45 +25,84 @@ test("each form of a requirement is read as Kubernetes reads it", (t) => {
   t.end();
 });
 
-test("requirements are parted by commas, values inside parentheses too", (t) => {
+test("splits requirements and values at commas", (t) => {
   const text = " team=a, tier in (gold,silver) ,!old";
   t.match(text, FORM);
   const selector = parseLabelSelector(text);
-  t.ok(labelsSatisfy(new Map([["team", "a"], ["tier", "silver"]]), selector));
-  t.notOk(labelsSatisfy(new Map([["team", "a"], ["tier", "silver"], ["old", ""]]), selector));
-  t.notOk(labelsSatisfy(new Map([["team", "a"], ["tier", "bronze"]]), selector));
+  t.ok(satisfies(new Map([["team", "a"], ["tier", "silver"]]), selector));
+  t.notOk(satisfies(new Map([["team", "a"], ["tier", "silver"], ["old", ""]]), selector));
+  t.notOk(satisfies(new Map([["team", "a"], ["tier", "bronze"]]), selector));
   t.end();
 });
 
-test("what is no selector does not match", (t) => {
-  for (const text of ["", ",", "team=a,", "=a", "team in gold", "team in (gold", "team ~ a", "team=a b", "!", "a=b=c"]) t.notMatch(text, FORM, JSON.stringify(text));
+test("does not match invalid selectors", (t) => {
+  for (const text of ["", ",", "team=a,", "=a", "team in gold", "team in (gold", "team ~ a", "team=a b", "!", "a=b=c"])
+    t.notMatch(text, FORM, JSON.stringify(text));
   t.end();
 });
 
-const holds = (labels: Readonly<Record<string, string>>, ...matchExpressions: readonly LabelRequirement[]): boolean =>
-  labelsSatisfy(new Map(Object.entries(labels)), { matchLabels: [], matchExpressions });
+const matches = (labels: Readonly<Record<string, string>>, ...matchExpressions: readonly LabelRequirement[]): boolean =>
+  satisfies(new Map(Object.entries(labels)), { matchLabels: [], matchExpressions });
 
-test("each operator holds for an absent, an empty, a listed and another value as Kubernetes has it", (t) => {
-  const rows: readonly (readonly [operator: LabelRequirement["operator"], absent: boolean, empty: boolean, listed: boolean, other: boolean])[] = [
-    ["In", false, false, true, false], ["NotIn", true, true, false, true], ["Exists", false, true, true, true], ["DoesNotExist", true, false, false, false],
+test("matches each operator for a missing, an empty, a listed and another value as Kubernetes does", (t) => {
+  const rows: readonly (readonly [
+    operator: LabelRequirement["operator"],
+    absent: boolean,
+    empty: boolean,
+    listed: boolean,
+    other: boolean,
+  ])[] = [
+    ["In", false, false, true, false],
+    ["NotIn", true, true, false, true],
+    ["Exists", false, true, true, true],
+    ["DoesNotExist", true, false, false, false],
   ];
   for (const [operator, ...expected] of rows) {
     const requirement = { key: "k", operator, values: ["a", "b"] };
-    t.same([{}, { k: "" }, { k: "b" }, { k: "c" }].map((labels) => holds(labels, requirement)), expected, operator);
+    t.same([{}, { k: "" }, { k: "b" }, { k: "c" }].map((labels) => matches(labels, requirement)), expected, operator);
   }
   t.end();
 });
 
-test("all parts are ANDed, and with none everything is satisfied", (t) => {
-  const selector = { matchLabels: [["a", "1"], ["b", ""]] as const, matchExpressions: [{ key: "c", operator: "Exists" as const, values: [] }] };
-  t.equal(labelsSatisfy(new Map([["a", "1"], ["b", ""], ["c", "x"]]), selector), true);
-  for (const key of ["a", "b", "c"]) t.equal(labelsSatisfy(new Map([["a", "1"], ["b", ""], ["c", "x"]].filter(([name]) => name !== key).map(([name = "", value = ""]) => [name, value])), selector), false, `without ${key}`);
-  t.equal(holds({}), true);
-  t.same([isEmptySelector(selector), isEmptySelector({ matchLabels: [], matchExpressions: [] }), isEmptySelector({ ...selector, matchLabels: [] })], [false, true, false]);
+test("requires all parts, and matches any labels without parts", (t) => {
+  const selector = {
+    matchLabels: [
+      ["a", "1"],
+      ["b", ""],
+    ] as const,
+    matchExpressions: [{ key: "c", operator: "Exists" as const, values: [] }],
+  };
+  t.equal(satisfies(new Map([["a", "1"], ["b", ""], ["c", "x"]]), selector), true);
+  for (const key of ["a", "b", "c"])
+    t.equal(
+      satisfies(
+        new Map(
+          [
+            ["a", "1"],
+            ["b", ""],
+            ["c", "x"],
+          ]
+            .filter(([name]) => name !== key)
+            .map(([name = "", value = ""]) => [name, value]),
+        ),
+        selector,
+      ),
+      false,
+      `without ${key}`,
+    );
+  t.equal(matches({}), true);
+  t.same(
+    [
+      isEmptySelector(selector),
+      isEmptySelector({ matchLabels: [], matchExpressions: [] }),
+      isEmptySelector({ ...selector, matchLabels: [] }),
+    ],
+    [false, true, false],
+  );
   t.end();
 });
 
-test("operators are spelled as in Kubernetes", (t) => {
+test("accepts the operators of Kubernetes only", (t) => {
   for (const operator of ["In", "NotIn", "Exists", "DoesNotExist"]) t.equal(isOperator(operator), true);
   for (const operator of ["in", "", "=", "constructor"]) t.equal(isOperator(operator), false);
   t.end();

@@ -7,27 +7,57 @@ import { apiVersionOf, objectMeta, splitAPIVersion } from "../../../../shared/de
 import { readSelectorSpec } from "../../../../shared/decisions/selectors/iamroleselector.ts";
 import { namespaceObject, selectorObject } from "../objects.ts";
 
-test("an apiVersion is a group and a version, and back", (t) => {
-  for (const [apiVersion, group, version] of [["v1", "", "v1"], ["s3.services.k8s.aws/v1alpha1", "s3.services.k8s.aws", "v1alpha1"], ["", "", ""]] as const) {
+test("splits and joins apiVersions", (t) => {
+  for (const [apiVersion, group, version] of [
+    ["v1", "", "v1"],
+    ["s3.services.k8s.aws/v1alpha1", "s3.services.k8s.aws", "v1alpha1"],
+    ["", "", ""],
+  ] as const) {
     t.same(splitAPIVersion(apiVersion), { group, version });
     t.equal(apiVersionOf({ group, version }), apiVersion);
   }
   t.end();
 });
 
-test("metadata is read leniently: what has another type reads as absent", (t) => {
-  const absent = { group: "", version: "", kind: "", namespace: "", name: "", resourceVersion: null, labels: new Map(), annotations: new Map() };
+test("treats metadata of the wrong type as missing", (t) => {
+  const absent = {
+    group: "",
+    version: "",
+    kind: "",
+    namespace: "",
+    name: "",
+    resourceVersion: null,
+    labels: new Map(),
+    annotations: new Map(),
+  };
   t.same(objectMeta({}), absent);
   t.same(objectMeta({ apiVersion: 1, kind: [], metadata: "x" }), absent);
-  t.same(objectMeta({ metadata: { name: 5, namespace: null, resourceVersion: 7, labels: ["a"], annotations: { a: 1 } } }), absent);
-  t.match(objectMeta(namespaceObject("n", { a: "b" })), { kind: "Namespace", version: "v1", name: "n", labels: new Map([["a", "b"]]) });
+  t.same(
+    objectMeta({ metadata: { name: 5, namespace: null, resourceVersion: 7, labels: ["a"], annotations: { a: 1 } } }),
+    absent,
+  );
+  t.match(objectMeta(namespaceObject("n", { a: "b" })), {
+    kind: "Namespace",
+    version: "v1",
+    name: "n",
+    labels: new Map([["a", "b"]]),
+  });
   t.end();
 });
 
-test("only own fields are read, __proto__ among them", (t) => {
+test("reads own fields only, including __proto__", (t) => {
   // oxlint-disable-next-line typescript/no-unsafe-assignment -- as it comes over the wire
   const object: JsonObject = JSON.parse('{"__proto__": {"a": "own"}, "a": {"b": "c"}}');
-  t.same([stringAt(object, "__proto__", "a"), stringAt(object, "a", "b"), stringAt(object, "a"), stringAt(object, "a", "b", "c"), stringAt(object, "x", "y")], ["own", "c", null, null, null]);
+  t.same(
+    [
+      stringAt(object, "__proto__", "a"),
+      stringAt(object, "a", "b"),
+      stringAt(object, "a"),
+      stringAt(object, "a", "b", "c"),
+      stringAt(object, "x", "y"),
+    ],
+    ["own", "c", null, null, null],
+  );
   t.equal(field({}, "constructor"), undefined);
   t.same([{}, [], null, "x", undefined].map(isJsonObject), [true, false, false, false, false]);
   t.same(stringMap(null), new Map());
@@ -36,20 +66,48 @@ test("only own fields are read, __proto__ among them", (t) => {
 
 test("an IAMRoleSelector is one of its kind and group, in any version", (t) => {
   t.equal(isSelector(selectorObject("a", {})), true);
-  for (const change of [{ apiVersion: "services.k8s.aws/v2" }]) t.equal(isSelector({ ...selectorObject("a", {}), ...change }), true);
-  for (const change of [{ apiVersion: undefined }, { apiVersion: "services.k8s.aws" }, { apiVersion: "s3.services.k8s.aws/v1" }, { kind: "IAMRoleSelectorList" }]) t.equal(isSelector({ ...selectorObject("a", {}), ...change }), false);
+  for (const change of [{ apiVersion: "services.k8s.aws/v2" }])
+    t.equal(isSelector({ ...selectorObject("a", {}), ...change }), true);
+  for (const change of [
+    { apiVersion: undefined },
+    { apiVersion: "services.k8s.aws" },
+    { apiVersion: "s3.services.k8s.aws/v1" },
+    { kind: "IAMRoleSelectorList" },
+  ])
+    t.equal(isSelector({ ...selectorObject("a", {}), ...change }), false);
   t.end();
 });
 
 test("a selector of nothing but wrong types reads as an empty one, list positions kept", (t) => {
-  t.same(readSelectorSpec({ spec: 5 }), { name: "", resourceVersion: null, arn: null, namespaceSelector: null, resourceTypeSelector: null, resourceLabelSelector: null });
-  const written = readSelectorSpec(selectorObject("a", {
+  t.same(readSelectorSpec({ spec: 5 }), {
+    name: "",
+    resourceVersion: null,
+    arn: null,
+    namespaceSelector: null,
+    resourceTypeSelector: null,
+    resourceLabelSelector: null,
+  });
+  const parsed = readSelectorSpec(selectorObject("a", {
     arn: {}, namespaceSelector: { names: [1, "a"], labelSelector: [] }, resourceTypeSelector: [5, { kind: "K" }],
     resourceLabelSelector: { matchLabels: 1, matchExpressions: [null, { key: "k", operator: "In", values: ["v", 2] }] },
   }));
-  t.same([written.arn, written.namespaceSelector, written.resourceTypeSelector], [
-    null, { names: ["", "a"], labelSelector: null }, [{ group: "", version: "", kind: "", apiVersion: null }, { group: "", version: "", kind: "K", apiVersion: null }],
-  ]);
-  t.same(written.resourceLabelSelector, { matchLabels: new Map(), matchExpressions: [{ key: "", operator: "", values: [] }, { key: "k", operator: "In", values: ["v", ""] }] });
+  t.same(
+    [parsed.arn, parsed.namespaceSelector, parsed.resourceTypeSelector],
+    [
+      null,
+      { names: ["", "a"], labelSelector: null },
+      [
+        { group: "", version: "", kind: "", apiVersion: null },
+        { group: "", version: "", kind: "K", apiVersion: null },
+      ],
+    ],
+  );
+  t.same(parsed.resourceLabelSelector, {
+    matchLabels: new Map(),
+    matchExpressions: [
+      { key: "", operator: "", values: [] },
+      { key: "k", operator: "In", values: ["v", ""] },
+    ],
+  });
   t.end();
 });

@@ -1,5 +1,6 @@
-// CARM and the selection by IAMRoleSelectors as plainly as they can be written, to hold a migration against. It shares nothing with
-// shared/decisions, on purpose: not a regular expression, not a type.
+// A simple model of CARM and of IAMRoleSelectors, to compare a migration with. It deliberately shares no code and no
+// type with
+// shared/decisions.
 
 export interface ModelWorld {
   readonly accounts: Readonly<Record<string, string>> | null;
@@ -15,7 +16,7 @@ export interface ModelNamespace {
   readonly name: string;
   readonly owner: string;
   readonly team: string;
-  /** The proposal's name of the same annotation. */
+  /** The proposed name of the same annotation. */
   readonly ownerTeam: string;
 }
 
@@ -27,17 +28,26 @@ export interface ModelResource {
   readonly account: string | null;
 }
 
-/** A role's ARN, `default` or `refused`. */
-export function modelBefore(world: ModelWorld, { namespace, service, account }: Pick<ModelResource, "namespace" | "service" | "account">): string {
+/** Returns a role ARN, `default` or `refused`. */
+export function modelBefore(
+  world: ModelWorld,
+  { namespace, service, account }: Pick<ModelResource, "namespace" | "service" | "account">,
+): string {
   const { owner, team } = annotationsOf(world, namespace);
   if (world.gates.team && team !== "") return roleIn(world.teams, service, team, world);
   if (owner !== "") return roleIn(world.accounts, service, owner, world);
-  return account !== null && account !== world.controllerAccount ? roleIn(world.accounts, service, account, world) : "default";
+  return account !== null && account !== world.controllerAccount
+    ? roleIn(world.accounts, service, account, world)
+    : "default";
 }
 
-function annotationsOf({ namespaces, runtime }: ModelWorld, namespace: string): { readonly owner: string; readonly team: string } {
+function annotationsOf(
+  { namespaces, runtime }: ModelWorld,
+  namespace: string,
+): { readonly owner: string; readonly team: string } {
   const found = namespaces.find(({ name }) => name === namespace);
-  if (found === undefined || ["kube-system", "kube-public", "kube-node-lease"].includes(namespace)) return { owner: "", team: "" };
+  if (found === undefined || ["kube-system", "kube-public", "kube-node-lease"].includes(namespace))
+    return { owner: "", team: "" };
   return { owner: found.owner, team: found.team === "" && runtime === "extended" ? found.ownerTeam : found.team };
 }
 
@@ -45,23 +55,36 @@ function roleIn(map: ModelWorld["accounts"], service: string, key: string, { gat
   const entries = new Map(Object.entries(map ?? {}));
   const ofService = gates.service ? entries.get(`${service}.${key}`) ?? "" : "";
   const value = ofService === "" ? entries.get(key) ?? "" : ofService;
-  const isTaken = runtime === "ack" ? value.startsWith("arn:") && value.split(":").length >= 6 : modelIsRole(value);
-  return isTaken ? value : "refused";
+  const isAccepted = runtime === "ack" ? value.startsWith("arn:") && value.split(":").length >= 6 : modelIsRole(value);
+  return isAccepted ? value : "refused";
 }
 
-/** As far as the values here go. */
+/** Covers the values of these tests only. */
 export function modelIsRole(value: string): boolean {
   const [arn, partition, service, region, account = "", role = "", more] = value.split(":");
-  return arn === "arn" && partition === "aws" && service === "iam" && region === "" && account.length === 12 && role.startsWith("role/") && !role.includes(" ") && more === undefined;
+  return (
+    arn === "arn" &&
+    partition === "aws" &&
+    service === "iam" &&
+    region === "" &&
+    account.length === 12 &&
+    role.startsWith("role/") &&
+    !role.includes(" ") &&
+    more === undefined
+  );
 }
 
-/** A selector as the manifest has it. */
+/** A selector manifest. */
 export interface ModelSelector {
   readonly metadata: { readonly name: string };
   readonly spec: {
     readonly arn: string;
     readonly namespaceSelector?: { readonly names: readonly string[] };
-    readonly resourceTypeSelector?: readonly { readonly group: string; readonly version: string; readonly kind: string }[];
+    readonly resourceTypeSelector?: readonly {
+      readonly group: string;
+      readonly version: string;
+      readonly kind: string;
+    }[];
   };
 }
 
@@ -70,15 +93,22 @@ export function asModel(selectors: readonly object[]): readonly ModelSelector[] 
   return JSON.parse(JSON.stringify(selectors));
 }
 
-/** A role's ARN, `default` or `conflict`. */
-export function modelAfter(selectors: readonly ModelSelector[], { namespace, service, kind }: Pick<ModelResource, "namespace" | "service" | "kind">): string {
+/** Returns a role ARN, `default` or `conflict`. */
+export function modelAfter(
+  selectors: readonly ModelSelector[],
+  { namespace, service, kind }: Pick<ModelResource, "namespace" | "service" | "kind">,
+): string {
   const group = `${service}.services.k8s.aws`;
   const selecting = selectors.filter(({ spec: { namespaceSelector, resourceTypeSelector = [] } }) => {
     const names = namespaceSelector?.names ?? [];
     const inNamespace = names.length === 0 || names.includes(namespace);
-    const ofType = resourceTypeSelector.length === 0
-      || resourceTypeSelector.some((one) => (one.group === "" || one.group === group) && (one.kind === "" || one.kind === kind) && one.version === "");
+    const ofType =
+      resourceTypeSelector.length === 0 ||
+      resourceTypeSelector.some(
+        (one) =>
+          (one.group === "" || one.group === group) && (one.kind === "" || one.kind === kind) && one.version === "",
+      );
     return inNamespace && ofType;
   });
-  return selecting.length > 1 ? "conflict" : selecting[0]?.spec.arn ?? "default";
+  return selecting.length > 1 ? "conflict" : (selecting[0]?.spec.arn ?? "default");
 }

@@ -9,25 +9,38 @@ export const A = "arn:aws:iam::111122223333:role/a";
 export const B = "arn:aws:iam::444455556666:role/b";
 export const C = "arn:aws:iam::777788889999:role/c";
 
-/** A CARM map in the controllers' namespace, unless in another. */
-export function mapObject(name: "account" | "team", data: Readonly<Record<string, string>>, namespace = "ack-system"): JsonObject {
+/** Returns a CARM map, by default in the namespace of the controllers. */
+export function mapObject(
+  name: "account" | "team",
+  data: Readonly<Record<string, string>>,
+  namespace = "ack-system",
+): JsonObject {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `ack-role-${name}-map`, namespace }, data };
 }
 
-/** A namespace with an owner account and a team, each where it is given. */
+/** Returns a namespace that is annotated with an owner account, a team or both. */
 export function ownedNamespace(name: string, owner: string | null, team: string | null = null): JsonObject {
-  return namespaceObject(name, {}, {
-    ...(owner === null ? {} : { "services.k8s.aws/owner-account-id": owner }), ...(team === null ? {} : { "services.k8s.aws/team-id": team }),
-  });
+  return namespaceObject(
+    name,
+    {},
+    {
+      ...(owner === null ? {} : { "services.k8s.aws/owner-account-id": owner }),
+      ...(team === null ? {} : { "services.k8s.aws/team-id": team }),
+    },
+  );
 }
 
-/** A bucket that exists in an account. */
+/** Returns a bucket that exists in an account. */
 export function bucketIn(namespace: string, ownerAccountID: string, name = "b1"): JsonObject {
   return bucketObject({ namespace, name }, { status: { ackResourceMetadata: { ownerAccountID } } });
 }
 
-/** All of it, as the command does it. */
-export function migrated(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}, extraGroups: readonly string[] = []): ProvedMigration {
+/** Plans and proves a migration, as the command does. */
+export function migrated(
+  objects: readonly JsonObject[],
+  settings: Partial<DecisionSettings> = {},
+  extraGroups: readonly string[] = [],
+): ProvedMigration {
   const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "file" });
   inventory.apply(objects.map(put));
   const plan = planMigration(inventory, { ...SETTINGS_BY_DEFAULT, ...settings }, extraGroups);

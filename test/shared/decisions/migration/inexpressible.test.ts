@@ -9,117 +9,206 @@ import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-obje
 
 const LATER = "namespaces that are created later with an owner or a team annotation";
 
-/** `SUBJECT: REASON` of each, without the one that holds for any migration. */
-function told(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}): string[] {
-  return migrated(objects, settings).inexpressible.filter(({ subject }) => subject !== LATER).map(({ subject, reason }) => `${subject}: ${reason}`);
+/** Returns `SUBJECT: REASON` of each, without the one that applies to every migration. */
+function reasonsOf(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}): string[] {
+  return migrated(objects, settings)
+    .inexpressible.filter(({ subject }) => subject !== LATER)
+    .map(({ subject, reason }) => `${subject}: ${reason}`);
 }
 
 const BLUE = [mapObject("account", { blue: A }), ownedNamespace("a", "blue")];
 
-test("namespaces that come later are named wherever selectors name namespaces", (t) => {
+test("reports later namespaces if the selectors name namespaces", (t) => {
   t.same(migrated(BLUE).inexpressible, [{
     subject: LATER,
-    reason: "selectors name the namespaces that there are, so a new one gets the controller's own role, whatever its annotations say",
-    fix: "add its name to the selector of its role before anything is created in it, or replace the names by namespaceSelector.labelSelector on a label that only administrators set",
+    reason: "the selectors list the existing namespaces; resources in a new namespace use the controller's own role, "
+      + "whatever its annotations",
+    fix: "add a new namespace to the selector of its role before you create resources in it, "
+      + "or replace the names by namespaceSelector.labelSelector with a label that only administrators can set",
   }]);
   t.same(migrated([namespaceObject("a")]).inexpressible, []);
   t.end();
 });
 
-test("resources that are found by their account alone", (t) => {
-  t.same(told([mapObject("account", { "111122223333": A }), namespaceObject("n"), bucketIn("n", "111122223333"), bucketIn("n", "111122223333", "b2")]), [
-    'ConfigMap ack-system/ack-role-account-map, key "111122223333": no namespace names it, so there is nothing for a selector to select',
-  ].toSpliced(0, 0, 'Bucket "n/b1" and Bucket "n/b2": CARM finds the account in status.ackResourceMetadata.ownerAccountID, and no selector reads the status'));
+test("reports resources whose account is only in their status", (t) => {
+  t.same(
+    reasonsOf([
+      mapObject("account", { "111122223333": A }),
+      namespaceObject("n"),
+      bucketIn("n", "111122223333"),
+      bucketIn("n", "111122223333", "b2"),
+    ]),
+    [
+      'ConfigMap ack-system/ack-role-account-map, key "111122223333": no namespace is annotated with it, so a '
+        + "selector would select nothing",
+    ].toSpliced(
+      0,
+      0,
+      'Bucket "n/b1" and Bucket "n/b2": CARM finds the account in status.ackResourceMetadata.ownerAccountID, and '
+        + "selectors do not read the status",
+    ),
+  );
   t.end();
 });
 
-test("values that are no role's ARN, used or not, and empty ones only where they are used", (t) => {
-  t.same(told([mapObject("account", { blue: A, root: "arn:aws:iam::111122223333:root", spaced: `${A} `, empty: "" }), ownedNamespace("a", "blue"), ownedNamespace("b", "root")]), [
-    'ConfigMap ack-system/ack-role-account-map, key "root": "arn:aws:iam::111122223333:root" is not the ARN of an IAM role, so no selector may name it',
-    `ConfigMap ack-system/ack-role-account-map, key "spaced": "${A} " is not the ARN of an IAM role, so no selector may name it`,
-    'ConfigMap ack-system/ack-role-account-map, keys "empty" and "spaced": no namespace names it, so there is nothing for a selector to select',
-  ]);
+test("reports values that are not role ARNs, used or not, and no empty values", (t) => {
+  t.same(
+    reasonsOf([
+      mapObject("account", { blue: A, root: "arn:aws:iam::111122223333:root", spaced: `${A} `, empty: "" }),
+      ownedNamespace("a", "blue"),
+      ownedNamespace("b", "root"),
+    ]),
+    [
+      'ConfigMap ack-system/ack-role-account-map, key "root": "arn:aws:iam::111122223333:root" is not the ARN of an '
+        + "IAM role, so a selector cannot have it",
+      `ConfigMap ack-system/ack-role-account-map, key "spaced": "${A} " is not the ARN of an IAM role, so a selector `
+        + "cannot have it",
+      'ConfigMap ack-system/ack-role-account-map, keys "empty" and "spaced": no namespace is annotated with it, so a '
+        + "selector would select nothing",
+    ],
+  );
   t.end();
 });
 
-test("keys of a service: without the gate, of a service that nobody knows, of a key that nobody names", (t) => {
-  const objects = [mapObject("account", { "blue": A, "s3.blue": B, "nosuch.blue": B, "s3.green": B }), ownedNamespace("a", "blue")];
+test("reports keys of a service without the gate, of an unknown service, and of an unused key", (t) => {
+  const objects = [
+    mapObject("account", { blue: A, "s3.blue": B, "nosuch.blue": B, "s3.green": B }),
+    ownedNamespace("a", "blue"),
+  ];
   const where = "ConfigMap ack-system/ack-role-account-map";
-  const unused = `${where}, key "s3.green": no namespace names it, so there is nothing for a selector to select`;
-  t.same(told(objects), [`${where}, keys "nosuch.blue" and "s3.blue": without the feature gate ServiceLevelCARM controllers do not read the keys of a service`, unused]);
-  t.same(told(objects, { serviceLevelCARM: true }), [
-    `${where}, key "nosuch.blue": no ACK group of that service is installed or known to this release`, unused,
-    'ACK groups that are neither installed nor known to this release, in namespace "a": beside a key of one service every other group has to be listed, since selectors have no "all but"; one that is not listed would get the controller\'s own role',
+  const unused = `${where}, key "s3.green": no namespace is annotated with it, so a selector would select nothing`;
+  t.same(reasonsOf(objects), [
+    `${where}, keys "nosuch.blue" and "s3.blue": controllers without the feature gate ServiceLevelCARM do not read `
+      + "the keys of a service",
+    unused,
   ]);
-  t.same(told([mapObject("account", { "s3.blue": A }), ownedNamespace("a", "s3.blue")]), [], "a key with a point that a namespace names is a key like any other");
+  t.same(reasonsOf(objects, { serviceLevelCARM: true }), [
+    `${where}, key "nosuch.blue": no ACK group of that service is installed or known to this release`,
+    unused,
+    'ACK groups that are neither installed nor known to this release, in namespace "a": with a key for one service, '
+      + "selectors list all other groups, "
+      + "because they cannot exclude a group; resources of a group that is not listed would use the controller's own "
+      + "role",
+  ]);
+  t.same(
+    reasonsOf([mapObject("account", { "s3.blue": A }), ownedNamespace("a", "s3.blue")]),
+    [],
+    "a used key with a dot is not a key of a service",
+  );
   t.end();
 });
 
-test("maps in other namespaces, which other controllers read", (t) => {
-  t.same(told([...BLUE, mapObject("account", { blue: A }, "ack-s3"), mapObject("account", { blue: B, red: B }, "ack-rds"), mapObject("team", { red: B }, "ack-rds")]), [
-    'ConfigMap ack-rds/ack-role-account-map: controllers in that namespace read this map, and selectors hold for every controller; it differs under "blue" and "red"',
-    "ConfigMap ack-s3/ack-role-account-map: controllers in that namespace read this map, and selectors hold for every controller; it says the same",
-    'ConfigMap ack-rds/ack-role-team-map: controllers in that namespace read this map, and selectors hold for every controller; it differs under "red"',
+test("reports maps in other namespaces, which other controllers read", (t) => {
+  t.same(
+    reasonsOf([
+      ...BLUE,
+      mapObject("account", { blue: A }, "ack-s3"),
+      mapObject("account", { blue: B, red: B }, "ack-rds"),
+      mapObject("team", { red: B }, "ack-rds"),
+    ]),
+    [
+      'ConfigMap ack-rds/ack-role-account-map: controllers in that namespace read this map, but selectors apply to '
+        + 'every controller; it differs in keys "blue" and "red"',
+      "ConfigMap ack-s3/ack-role-account-map: controllers in that namespace read this map, but selectors apply to "
+        + "every controller; it has the same data",
+      'ConfigMap ack-rds/ack-role-team-map: controllers in that namespace read this map, but selectors apply to every '
+        + 'controller; it differs in key "red"',
+    ],
+  );
+  t.end();
+});
+
+test("reports annotations on the namespaces that CARM ignores", (t) => {
+  const ignored = namespaceObject(
+    "kube-system",
+    {},
+    {
+      "services.k8s.aws/owner-account-id": "blue",
+      "services.k8s.aws/default-region": "eu-west-1",
+      "example.com/x": "y",
+    },
+  );
+  t.same(reasonsOf([...BLUE, ignored, namespaceObject("kube-public", {}, { "example.com/x": "y" })]), [
+    'services.k8s.aws/default-region, services.k8s.aws/owner-account-id on namespace "kube-system": CARM ignores the '
+      + "annotations of this namespace, so no selector is generated for it; "
+      + "with selectors, controllers do read its default-region and endpoint-url",
   ]);
   t.end();
 });
 
-test("annotations on the namespaces that CARM ignores", (t) => {
-  const ignored = namespaceObject("kube-system", {}, { "services.k8s.aws/owner-account-id": "blue", "services.k8s.aws/default-region": "eu-west-1", "example.com/x": "y" });
-  t.same(told([...BLUE, ignored, namespaceObject("kube-public", {}, { "example.com/x": "y" })]), [
-    'services.k8s.aws/default-region, services.k8s.aws/owner-account-id on namespace "kube-system": CARM ignores the annotations of this namespace, so no selector is made for it; once selectors decide, controllers do read its default-region and endpoint-url',
+test("reports team annotations if the gate is off", (t) => {
+  const teams = [
+    ...BLUE,
+    ownedNamespace("c", null, "green"),
+    ownedNamespace("b", "blue", "green"),
+    mapObject("team", { green: B }),
+  ];
+  t.match(reasonsOf(teams), [
+    /^ConfigMap ack-system\/ack-role-team-map, key "green": no namespace is annotated with it/,
+    'services.k8s.aws/team-id on namespaces "b" and "c": controllers without the feature gate TeamLevelCARM do not '
+      + "read it",
   ]);
+  t.same(reasonsOf(teams, { teamLevelCARM: true }), []);
   t.end();
 });
 
-test("teams that are not read without their gate", (t) => {
-  const teams = [...BLUE, ownedNamespace("c", null, "green"), ownedNamespace("b", "blue", "green"), mapObject("team", { green: B })];
-  t.match(told(teams), [/^ConfigMap ack-system\/ack-role-team-map, key "green": no namespace names it/, 'services.k8s.aws/team-id on namespaces "b" and "c": without the feature gate TeamLevelCARM controllers do not read it']);
-  t.same(told(teams, { teamLevelCARM: true }), []);
+test("reports controllers that watch one namespace, which do not start CARM", (t) => {
+  t.same(reasonsOf(BLUE, { watchNamespaces: ["a"] }), [
+    'controllers that watch only namespace "a": they do not start CARM, so they use their own role before the '
+      + "switch; "
+      + "the proof assumes otherwise",
+  ]);
+  t.same(reasonsOf(BLUE, { watchNamespaces: ["a", "b"] }), []);
   t.end();
 });
 
-test("controllers that watch one namespace do not start CARM, those that watch more do", (t) => {
-  t.same(told(BLUE, { watchNamespaces: ["a"] }), ['controllers that watch namespace "a" alone: they do not start CARM, so before the switch they use their own role, whatever the maps say; the proof takes the maps to be read']);
-  t.same(told(BLUE, { watchNamespaces: ["a", "b"] }), []);
-  t.end();
-});
-
-test("selectors that are there already and are none of the generated", (t) => {
+test("reports stored selectors that are not generated", (t) => {
   const other = selectorObject("other", { arn: B, namespaceSelector: { names: ["z"] } });
-  t.same(told([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [
-    "IAMRoleSelector bad and other: already there, and no part of the proof: with CARM off it takes part too, and conflicts wherever it selects what a generated one selects",
+  t.same(reasonsOf([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [
+    "IAMRoleSelector bad and other: it exists already, and the proof ignores it; "
+      + "with CARM off it conflicts with generated selectors for the same resources",
   ]);
   t.end();
 });
 
-test("namespaces that the input leaves out", (t) => {
-  t.same(told([...BLUE, bucketObject({ namespace: "z" }), bucketObject({ namespace: "a" })]), ['the resources in namespace "z": the input does not hold the Namespace, so they were taken as if it had no annotations']);
-  t.same(told([bucketObject({ namespace: "z" })]), ["every namespace: the input holds no Namespace, and CARM decides by their annotations, so nothing is known of them"]);
+test("reports namespaces that the input lacks", (t) => {
+  t.same(reasonsOf([...BLUE, bucketObject({ namespace: "z" }), bucketObject({ namespace: "a" })]), [
+    'the resources in namespace "z": the input does not have the Namespace, so the proof assumes that it has no '
+      + "annotations",
+  ]);
+  t.same(reasonsOf([bucketObject({ namespace: "z" })]), [
+    "every namespace: the input has no Namespace, and CARM decides by their annotations",
+  ]);
   t.end();
 });
 
-test("kinds that could not be listed", (t) => {
+test("reports kinds that could not be listed", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
-  inventory.apply([{ type: "unlisted", sort: "resources", what: "Queue.sqs.services.k8s.aws" }, put(namespaceObject("a"))]);
+  inventory.apply([
+    { type: "unlisted", collection: "resources", item: "Queue.sqs.services.k8s.aws" },
+    put(namespaceObject("a")),
+  ]);
   const { inexpressible } = drain(proveMigration(planMigration(inventory, SETTINGS_BY_DEFAULT, [])));
   t.same(inexpressible, [{
-    subject: "Queue.sqs.services.k8s.aws", reason: "the resources of these kinds could not be listed, so the proof does not cover those that are found by their status",
-    fix: "allow the kinds to be listed and run this again",
+    subject: "Queue.sqs.services.k8s.aws", reason: "the resources of these kinds could not be listed; "
+      + "the proof does not cover those with an account only in their status",
+    fix: "grant the verb list on these kinds and run this again",
   }]);
   t.end();
 });
 
-test("the switch is one rollout, with every gate that was on turned off, and nothing is removed before", (t) => {
+test("switches in one rollout that turns every gate off, and removes the annotations and maps last", (t) => {
   const { steps } = migrated(BLUE, { teamLevelCARM: true, serviceLevelCARM: true });
   t.match(steps, [
-    /^Keep CARM as it is, its maps and annotations too, and apply the selectors/,
-    /ONE rollout.*--set featureGates\.IAMRoleSelector=true --set enableCARM=false --set featureGates\.TeamLevelCARM=false --set featureGates\.ServiceLevelCARM=false\./,
-    /^Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster\./, /^Only then remove the annotations/,
+    /^Keep CARM with its maps and annotations, and apply the selectors/,
+    new RegExp("ONE rollout.*--set featureGates\\.IAMRoleSelector=true --set enableCARM=false "
+      + "--set featureGates\\.TeamLevelCARM=false --set featureGates\\.ServiceLevelCARM=false\\."),
+    /^Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster\./,
+    /^Remove the annotations/,
   ]);
   t.equal(steps.length, 4);
   const undecided = migrated([ownedNamespace("a", "blue")]).steps;
-  t.match(undecided, [/^Decide each difference/, /^Keep CARM/, /--set enableCARM=false\. A/, /^Verify/, /^Only then/]);
+  t.match(undecided, [/^Resolve every difference/, /^Keep CARM/, /--set enableCARM=false\. A/, /^Verify/, /^Remove/]);
   t.equal(undecided.length, 5);
   t.end();
 });

@@ -17,7 +17,7 @@ import { parameters } from "../property.ts";
 
 type Spec = ModelSelector["spec"];
 
-/** A cluster as what its inventory is told; the last namespace of the arbitraries stays unknown. */
+/** The objects of a cluster. The last namespace of the arbitraries stays unknown. */
 const world = fc.record({
   runtime: fc.constantFrom<Runtime>("ack", "extended"),
   selectors: fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), spec, { minKeys: 1, maxKeys: 6 }),
@@ -30,34 +30,55 @@ type World = (typeof world) extends fc.Arbitrary<infer W> ? W : never;
 function inventoryOf({ runtime, selectors, namespaces, resources }: World): Inventory {
   const inventory = new Inventory({ runtime, origin: "cluster" });
   const changes: InventoryChange[] = [
-    ...Object.entries(selectors).map(([name, written]) => put(selectorObject(name, written))),
-    ...Object.entries(namespaces).map(([name, carried]) => put(namespaceObject(name, carried))),
-    ...resources.map(({ namespace, group, version, kind, labels: carried }, i) => put({ apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: `r${i}`, labels: carried } })),
+    ...Object.entries(selectors).map(([name, stored]) => put(selectorObject(name, stored))),
+    ...Object.entries(namespaces).map(([name, own]) => put(namespaceObject(name, own))),
+    ...resources.map(({ namespace, group, version, kind, labels: own }, i) => (
+      put({ apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: `r${i}`, labels: own } })
+    )),
   ];
   inventory.apply(changes);
   return inventory;
 }
 
-/** By resource, the names of the selectors that it resolves to, which is what `resolve` says of a whole inventory. */
+/** Returns the names of the selectors that each resource resolves to, by resource. */
 function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
   const settings = { ...SETTINGS_BY_DEFAULT, runtime };
-  return new Map(Array.from(inventory.resources.all(), (one) => [`${one.group} ${resourceName(one)}`, resolve(inventory, one, settings).selectors.map(({ name }) => name).join()]));
+  return new Map(
+    Array.from(inventory.resources.all(), (one) => [
+      `${one.group} ${resourceName(one)}`,
+      resolve(inventory, one, settings)
+        .selectors.map(({ name }) => name)
+        .join(),
+    ]),
+  );
 }
 
-function visited(scan: (visit: (transition: Transition) => boolean) => Paced<boolean>): Map<string, readonly [string, string]> {
-  const names = (selecting: readonly EffectiveSelector[]): string => selecting.map(({ name }) => name).toSorted().join();
+function visited(
+  scan: (visit: (transition: Transition) => boolean) => Paced<boolean>,
+): Map<string, readonly [string, string]> {
+  const names = (selecting: readonly EffectiveSelector[]): string =>
+    selecting
+      .map(({ name }) => name)
+      .toSorted()
+      .join();
   const found = new Map<string, readonly [string, string]>();
-  drain(scan((one) => {
-    const key = `${one.resource.group} ${resourceName(one.resource)}`;
-    assert.ok(!found.has(key), `${key} is visited once`);
-    found.set(key, [names(one.before), names(one.after)]);
-    return true;
-  }));
+  drain(
+    scan((one) => {
+      const key = `${one.resource.group} ${resourceName(one.resource)}`;
+      assert.ok(!found.has(key), `${key} is visited once`);
+      found.set(key, [names(one.before), names(one.after)]);
+      return true;
+    }),
+  );
   return found;
 }
 
-/** Every resource is told of as it resolves before and after; those that are not told of resolve as before. */
-function assertAgrees(transitions: Map<string, readonly [string, string]>, before: Map<string, string>, after: Map<string, string>): void {
+/** Asserts that every visited resource resolves to its transition, and that no other resource changes. */
+function assertAgrees(
+  transitions: Map<string, readonly [string, string]>,
+  before: Map<string, string>,
+  after: Map<string, string>,
+): void {
   for (const [key, was] of before) {
     const is = after.get(key) ?? "gone";
     if (was !== is) changed++;
@@ -67,30 +88,46 @@ function assertAgrees(transitions: Map<string, readonly [string, string]>, befor
 
 let changed = 0;
 
-test("a step of a selector does what two inventories, built before and after, resolve to", (t) => {
-  const step = fc.tuple(world, fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 4 }));
-  fc.assert(fc.property(step, ([there, name, written]) => {
+test("selector transitions agree with two inventories, built before and after the change", (t) => {
+  const update = fc.tuple(world, fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 4 }));
+  fc.assert(fc.property(update, ([there, name, updated]) => {
     const { [name]: old, ...others } = there.selectors;
-    const [before, after] = [inventoryOf(there), inventoryOf({ ...there, selectors: written === null ? others : { ...others, [name]: written } })];
-    const decoded = (one: Spec | null | undefined): EffectiveSelector | null => (
-      one === null || one === undefined ? null : decodeSelector(selectorObject(name, one), { origin: "cluster", runtime: there.runtime }).effective
+    const [before, after] = [
+      inventoryOf(there),
+      inventoryOf({ ...there, selectors: updated === null ? others : { ...others, [name]: updated } }),
+    ];
+    const decoded = (one: Spec | null | undefined): EffectiveSelector | null =>
+      one === null || one === undefined
+        ? null
+        : decodeSelector(selectorObject(name, one), { origin: "cluster", runtime: there.runtime }).effective;
+    const transitions = visited((visit) =>
+      transitionsOfSelector(before, { name, before: decoded(old), after: decoded(updated) }, visit),
     );
-    const transitions = visited((visit) => transitionsOfSelector(before, { name, before: decoded(old), after: decoded(written) }, visit));
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
   }), parameters(t, 3000));
   t.ok(changed > 500, `${changed} resources changed`);
   t.end();
 });
 
-/** Selectors by labels of namespaces alone: of others few see what a namespace carries. */
-const byLabel: fc.Arbitrary<Spec> = fc.record({ arn: fc.constant(ROLE), namespaceSelector: fc.record({ labelSelector: fc.record({ matchLabels: labels }) }) });
-const labelledWorld = fc.tuple(world, fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), byLabel, { minKeys: 2, maxKeys: 6 })).map(([one, selectors]): World => ({ ...one, selectors }));
+/** Selectors by namespace labels only. Few others read the labels of a namespace. */
+const byLabel: fc.Arbitrary<Spec> = fc.record({
+  arn: fc.constant(ROLE),
+  namespaceSelector: fc.record({ labelSelector: fc.record({ matchLabels: labels }) }),
+});
+const labeledWorld = fc
+  .tuple(world, fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), byLabel, { minKeys: 2, maxKeys: 6 }))
+  .map(([one, selectors]): World => ({ ...one, selectors }));
 
-test("new labels of a namespace do what two inventories, built before and after, resolve to", (t) => {
+test("namespace transitions agree with two inventories, built before and after the change", (t) => {
   changed = 0;
-  fc.assert(fc.property(labelledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, (there, name, carried) => {
-    const [before, after] = [inventoryOf(there), inventoryOf({ ...there, namespaces: { ...there.namespaces, [name]: carried } })];
-    const transitions = visited((visit) => transitionsOfNamespace(before, name, after.namespaceLabels(name), visit));
+  fc.assert(fc.property(labeledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, (there, name, updated) => {
+    const [before, after] = [
+      inventoryOf(there),
+      inventoryOf({ ...there, namespaces: { ...there.namespaces, [name]: updated } }),
+    ];
+    const transitions = visited((visit) =>
+      transitionsOfNamespace(before, name, after.namespaces.labelsOf(name), visit),
+    );
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
   }), parameters(t, 6000));
   t.ok(changed > 500, `${changed} resources changed`);

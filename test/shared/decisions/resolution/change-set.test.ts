@@ -4,21 +4,24 @@ import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts
 import type { Labels } from "../../../../shared/decisions/kubernetes/label-selector.ts";
 import type { Paced } from "../../../../shared/decisions/paced.ts";
 import {
-  accountBy, accountOf, resourceName, type SelectorStep, type Transition, transitionsOfNamespace,
-  transitionsOfSelector,
+  accountOfResource, accountOfSelectors, resourceName, type SelectorTransition, type Transition,
+  transitionsOfNamespace, transitionsOfSelector,
 } from "../../../../shared/decisions/resolution/change-set.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 
-function held(...objects: readonly JsonObject[]): Inventory {
+function inventoryOf(...objects: readonly JsonObject[]): Inventory {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(objects.map(put));
   return inventory;
 }
 
 function selector(name: string, parts: object, arn = ROLE): EffectiveSelector {
-  const decoded = decodeSelector(selectorObject(name, { arn, ...parts }), { origin: "cluster", runtime: "ack" }).effective;
+  const decoded = decodeSelector(selectorObject(name, { arn, ...parts }), {
+    origin: "cluster",
+    runtime: "ack",
+  }).effective;
   if (decoded === null) throw new Error("malformed");
   return decoded;
 }
@@ -38,62 +41,94 @@ function run(scan: Scan): { readonly visited: unknown[]; readonly pauses: number
   return { visited, pauses };
 }
 
-function ofSelector(inventory: Inventory, step: SelectorStep): unknown[] {
-  return run((visit) => transitionsOfSelector(inventory, step, visit)).visited;
+function ofSelector(inventory: Inventory, change: SelectorTransition): unknown[] {
+  return run((visit) => transitionsOfSelector(inventory, change, visit)).visited;
 }
 
 function ofNamespace(inventory: Inventory, name: string, labels: Labels): unknown[] {
   return run((visit) => transitionsOfNamespace(inventory, name, labels, visit)).visited;
 }
 
-test("a new, a changed and a removed selector tell of what they select before or after, and of nothing else", (t) => {
-  const inventory = held(A, bucket("b1"), bucket("b2", "team-b"), bucket("b3", "team-c"));
-  t.same(ofSelector(inventory, { name: "n", before: null, after: selector("n", inNamespaces("team-b")) }), [["Bucket team-b/b2", [], ["n"]]]);
-  t.same(ofSelector(inventory, { name: "a", before: selector("a", inNamespaces("team-a")), after: selector("a", inNamespaces("team-b")) }), [
-    ["Bucket team-a/b1", ["a"], []], ["Bucket team-b/b2", [], ["a"]],
+test("visits the resources that a created, updated or deleted selector selects before or after", (t) => {
+  const inventory = inventoryOf(A, bucket("b1"), bucket("b2", "team-b"), bucket("b3", "team-c"));
+  t.same(ofSelector(inventory, { name: "n", before: null, after: selector("n", inNamespaces("team-b")) }), [
+    ["Bucket team-b/b2", [], ["n"]],
   ]);
-  t.same(ofSelector(inventory, { name: "a", before: selector("a", inNamespaces("team-a")), after: null }), [["Bucket team-a/b1", ["a"], []]]);
-  t.same(ofSelector(inventory, { name: "n", before: null, after: selector("n", {}) }).length, 3, "one without any restriction tells of everything");
-  t.same(ofSelector(inventory, { name: "n", before: null, after: null }), [], "one that takes no part, of nothing");
+  t.same(
+    ofSelector(inventory, {
+      name: "a",
+      before: selector("a", inNamespaces("team-a")),
+      after: selector("a", inNamespaces("team-b")),
+    }),
+    [
+      ["Bucket team-a/b1", ["a"], []],
+      ["Bucket team-b/b2", [], ["a"]],
+    ],
+  );
+  t.same(ofSelector(inventory, { name: "a", before: selector("a", inNamespaces("team-a")), after: null }), [
+    ["Bucket team-a/b1", ["a"], []],
+  ]);
+  t.same(
+    ofSelector(inventory, { name: "n", before: null, after: selector("n", {}) }).length,
+    3,
+    "a selector without conditions selects every resource",
+  );
+  t.same(ofSelector(inventory, { name: "n", before: null, after: null }), [], "a malformed selector selects nothing");
   t.end();
 });
 
-test("a resource that is selected before and after is told of once", (t) => {
-  const inventory = held(A, bucket("b1"));
-  const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: selector("a", { resourceTypeSelector: [{ kind: "Bucket" }] }) };
+test("visits a resource once if the selector selects it before and after", (t) => {
+  const inventory = inventoryOf(A, bucket("b1"));
+  const step = {
+    name: "a",
+    before: selector("a", inNamespaces("team-a")),
+    after: selector("a", { resourceTypeSelector: [{ kind: "Bucket" }] }),
+  };
   t.same(ofSelector(inventory, step), [["Bucket team-a/b1", ["a"], ["a"]]]);
   t.end();
 });
 
-test("other selectors stay, the inventory's own of that name does not", (t) => {
-  const inventory = held(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
-  t.same(ofSelector(inventory, { name: "a", before: null, after: selector("a", inNamespaces("team-a")) }), [["Bucket team-a/b1", ["b"], ["b", "a"]]]);
+test("ignores the stored selector of the same name, but not other selectors", (t) => {
+  const inventory = inventoryOf(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
+  t.same(ofSelector(inventory, { name: "a", before: null, after: selector("a", inNamespaces("team-a")) }), [
+    ["Bucket team-a/b1", ["b"], ["b", "a"]],
+  ]);
   t.end();
 });
 
-test("a selector that is on its way out counts as gone", (t) => {
-  const inventory = held(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
+test("treats a selector that is being deleted as deleted", (t) => {
+  const inventory = inventoryOf(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: null };
   t.same(ofSelector(inventory, step), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);
   t.same(ofSelector(inventory, { ...step, pendingDeletions: new Set(["b"]) }), [["Bucket team-a/b1", ["a"], []]]);
   t.end();
 });
 
-test("namespaces are found by the rarest of the labels, and by their name though they are not known", (t) => {
-  const inventory = held(namespaceObject("team-a", { env: "prod", team: "a" }), namespaceObject("team-b", { env: "prod" }), bucket("b1"), bucket("b2", "team-b"), bucket("b3", "unknown"));
-  const labelled = (matchLabels: object): EffectiveSelector => selector("n", { namespaceSelector: { labelSelector: { matchLabels } } });
-  const found = (after: EffectiveSelector): unknown => ofSelector(inventory, { name: "n", before: null, after }).map((one) => (Array.isArray(one) ? one[0] : null));
-  t.same(found(labelled({ env: "prod", team: "a" })), ["Bucket team-a/b1"]);
-  t.same(found(labelled({ env: "prod" })), ["Bucket team-a/b1", "Bucket team-b/b2"]);
-  t.same(found(labelled({ "kubernetes.io/metadata.name": "unknown" })), ["Bucket unknown/b3"]);
-  t.same(found(labelled({ env: "dev" })), []);
+test("finds namespaces by their rarest label, and unknown ones by the name label", (t) => {
+  const inventory = inventoryOf(
+    namespaceObject("team-a", { env: "prod", team: "a" }),
+    namespaceObject("team-b", { env: "prod" }),
+    bucket("b1"),
+    bucket("b2", "team-b"),
+    bucket("b3", "unknown"),
+  );
+  const labeled = (matchLabels: object): EffectiveSelector =>
+    selector("n", { namespaceSelector: { labelSelector: { matchLabels } } });
+  const found = (after: EffectiveSelector): unknown =>
+    ofSelector(inventory, { name: "n", before: null, after }).map((one) => (Array.isArray(one) ? one[0] : null));
+  t.same(found(labeled({ env: "prod", team: "a" })), ["Bucket team-a/b1"]);
+  t.same(found(labeled({ env: "prod" })), ["Bucket team-a/b1", "Bucket team-b/b2"]);
+  t.same(found(labeled({ "kubernetes.io/metadata.name": "unknown" })), ["Bucket unknown/b3"]);
+  t.same(found(labeled({ env: "dev" })), []);
   t.end();
 });
 
-test("new labels of a namespace tell of every resource in it, and of no other", (t) => {
-  const inventory = held(
-    namespaceObject("team-a", { env: "prod" }), selectorObject("prod", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } }),
-    bucket("b1"), bucket("b2", "team-b"),
+test("visits every resource of a namespace whose labels change, and no other", (t) => {
+  const inventory = inventoryOf(
+    namespaceObject("team-a", { env: "prod" }),
+    selectorObject("prod", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } }),
+    bucket("b1"),
+    bucket("b2", "team-b"),
   );
   t.same(ofNamespace(inventory, "team-a", new Map([["env", "dev"]])), [["Bucket team-a/b1", ["prod"], []]]);
   t.same(ofNamespace(inventory, "team-b", new Map([["env", "prod"]])), [["Bucket team-b/b2", [], ["prod"]]]);
@@ -101,9 +136,9 @@ test("new labels of a namespace tell of every resource in it, and of no other", 
   t.end();
 });
 
-test("a long scan can be put off every hundred resources, also while it finds none", (t) => {
-  const inventory = held(...Array.from({ length: 1000 }, (_, i) => bucket(`b${i}`, `ns-${i % 2}`)));
-  const pausesOf = (step: Pick<SelectorStep, "before" | "after">): number => (
+test("pauses after every hundred resources, even if it finds none", (t) => {
+  const inventory = inventoryOf(...Array.from({ length: 1000 }, (_, i) => bucket(`b${i}`, `ns-${i % 2}`)));
+  const pausesOf = (step: Pick<SelectorTransition, "before" | "after">): number => (
     run((visit) => transitionsOfSelector(inventory, { name: "n", ...step }, visit)).pauses
   );
   const pauses = (after: EffectiveSelector): number => pausesOf({ before: null, after });
@@ -115,8 +150,8 @@ test("a long scan can be put off every hundred resources, also while it finds no
   t.end();
 });
 
-test("what changes while a scan is put off neither prolongs it nor is told of twice", (t) => {
-  const inventory = held(...Array.from({ length: 150 }, (_, i) => bucket(`b${i}`)));
+test("does not visit resources that are stored during a scan", (t) => {
+  const inventory = inventoryOf(...Array.from({ length: 150 }, (_, i) => bucket(`b${i}`)));
   let seen = 0;
   const step = { name: "n", before: null, after: selector("n", inNamespaces("team-a")) };
   const scan = transitionsOfSelector(inventory, step, () => ++seen > 0);
@@ -133,14 +168,19 @@ test("what changes while a scan is put off neither prolongs it nor is told of tw
 
 test("the account of a resource is what ACK recorded, else that of the one selector, else the controller's", (t) => {
   const [one, other] = [selector("a", {}), selector("b", {})];
-  t.equal(accountBy([one]), "111122223333");
-  t.equal(accountBy([one, other], "777788889999"), null, "nobody's in a conflict");
-  t.equal(accountBy([], "777788889999"), "777788889999");
-  t.equal(accountBy([]), null);
-  const [resource] = held(bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } })).resources.all();
+  t.equal(accountOfSelectors([one]), "111122223333");
+  t.equal(accountOfSelectors([one, other], "777788889999"), null, "nobody's in a conflict");
+  t.equal(accountOfSelectors([], "777788889999"), "777788889999");
+  t.equal(accountOfSelectors([]), null);
+  const [resource] = inventoryOf(
+    bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } }),
+  ).resources.all();
   if (resource === undefined) throw new Error("not held");
-  t.equal(accountOf({ resource, before: [one] }), "444455556666");
-  t.equal(accountOf({ resource: { ...resource, status: { ownerAccountID: null, region: null } }, before: [one] }), "111122223333");
+  t.equal(accountOfResource({ resource, before: [one] }), "444455556666");
+  t.equal(
+    accountOfResource({ resource: { ...resource, status: { ownerAccountID: null, region: null } }, before: [one] }),
+    "111122223333",
+  );
   t.equal(resourceName({ ...resource, name: null }), "Bucket team-a/");
   t.end();
 });

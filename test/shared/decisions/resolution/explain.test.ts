@@ -6,60 +6,113 @@ import { explain, type SelectorExplanation } from "../../../../shared/decisions/
 import { selectingSelectors } from "../../../../shared/decisions/resolution/resolve.ts";
 import { bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 
-function explained(objects: readonly JsonObject[], bucket: JsonObject = bucketObject(), runtime: "ack" | "extended" = "ack"): SelectorExplanation[] {
+function explained(
+  objects: readonly JsonObject[],
+  bucket: JsonObject = bucketObject(),
+  runtime: "ack" | "extended" = "ack",
+): SelectorExplanation[] {
   const inventory = new Inventory({ runtime, origin: "file" });
   inventory.apply(objects.map(put));
   const query = queryOf(bucket, "default");
   const explanations = explain(inventory, query);
-  const selecting = selectingSelectors(inventory, query).map(({ name }) => name).toSorted();
-  if (explanations.filter(({ selects }) => selects).map(({ selector }) => selector).join() !== selecting.join()) throw new Error("it differs from resolve");
+  const selecting = selectingSelectors(inventory, query)
+    .map(({ name }) => name)
+    .toSorted();
+  if (
+    explanations
+      .filter(({ selects }) => selects)
+      .map(({ selector }) => selector)
+      .join() !== selecting.join()
+  )
+    throw new Error("explain and resolve differ");
   return explanations;
 }
 
-/** Of the one selector there is, each part as a line. */
-function parts(spec: JsonObject, ...rest: [objects?: readonly JsonObject[], bucket?: JsonObject, runtime?: "extended"]): string[] {
+/** Returns each part of the only selector as a line. */
+function parts(
+  spec: JsonObject,
+  ...rest: [objects?: readonly JsonObject[], bucket?: JsonObject, runtime?: "extended"]
+): string[] {
   const [objects = [], bucket, runtime] = rest;
   const [only] = explained([...objects, selectorObject("a", { arn: ROLE, ...spec })], bucket, runtime);
-  return (only?.parts ?? []).map(({ path, wants, carries, holds }) => `${holds ? "yes" : "no"} ${path}: ${wants} | ${carries}`);
+  return (only?.parts ?? []).map(
+    ({ path, wants, carries, holds }) => `${holds ? "yes" : "no"} ${path}: ${wants} | ${carries}`,
+  );
 }
 
-test("every selector is explained, in order of name, with one sentence", (t) => {
-  t.same(explained([
-    selectorObject("b", { arn: ROLE, namespaceSelector: { names: ["team-b"] } }),
-    selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }),
-    selectorObject("c", { arn: ROLE }),
-    selectorObject("bad", { arn: "x" }),
-  ]), [
-    {
-      selector: "a", selects: true, malformed: false, message: "It selects the resource: every part holds.",
-      parts: [{ path: "spec.namespaceSelector.names", wants: "namespace team-a", carries: "namespace team-a", holds: true }],
-    },
-    {
-      selector: "b", selects: false, malformed: false,
-      message: "It does not select the resource: spec.namespaceSelector.names: selector wants namespace team-b, resource carries namespace team-a.",
-      parts: [{ path: "spec.namespaceSelector.names", wants: "namespace team-b", carries: "namespace team-a", holds: false }],
-    },
-    {
-      selector: "bad", selects: false, malformed: true, parts: [],
-      message: 'It is malformed and takes no part: IRS-02 spec.arn: "x" is not an ARN: it does not start with arn:.',
-    },
-    { selector: "c", selects: true, malformed: false, parts: [], message: "It restricts nothing, so it selects every resource." },
-  ].toSorted((a, b) => (a.selector < b.selector ? -1 : 1)));
+test("explains every selector in one sentence, sorted by name", (t) => {
+  t.same(
+    explained([
+      selectorObject("b", { arn: ROLE, namespaceSelector: { names: ["team-b"] } }),
+      selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }),
+      selectorObject("c", { arn: ROLE }),
+      selectorObject("bad", { arn: "x" }),
+    ]),
+    [
+      {
+        selector: "a",
+        selects: true,
+        malformed: false,
+        message: "It selects the resource: every condition matches.",
+        parts: [
+          { path: "spec.namespaceSelector.names", wants: "namespace team-a", carries: "namespace team-a", holds: true },
+        ],
+      },
+      {
+        selector: "b",
+        selects: false,
+        malformed: false,
+        message:
+          "It does not select the resource: spec.namespaceSelector.names: selector requires namespace team-b, "
+            + "resource has namespace team-a.",
+        parts: [
+          {
+            path: "spec.namespaceSelector.names",
+            wants: "namespace team-b",
+            carries: "namespace team-a",
+            holds: false,
+          },
+        ],
+      },
+      {
+        selector: "bad",
+        selects: false,
+        malformed: true,
+        parts: [],
+        message:
+          'It is malformed, so controllers ignore it: IRS-02 spec.arn: "x" is not an ARN: it does not start with arn:.',
+      },
+      {
+        selector: "c",
+        selects: true,
+        malformed: false,
+        parts: [],
+        message: "It has no conditions, so it selects every resource.",
+      },
+    ].toSorted((a, b) => (a.selector < b.selector ? -1 : 1)),
+  );
   t.end();
 });
 
-test("names: one of them is enough, and of many the first are said", (t) => {
-  t.same(parts({ namespaceSelector: { names: ["team-b", "team-a"] } }), ["yes spec.namespaceSelector.names: namespace team-b or team-a | namespace team-a"]);
+test("explains the namespace names: one must match, and at most ten are listed", (t) => {
+  t.same(parts({ namespaceSelector: { names: ["team-b", "team-a"] } }), [
+    "yes spec.namespaceSelector.names: namespace team-b or team-a | namespace team-a",
+  ]);
   const names = Array.from({ length: 12 }, (_, i) => `n${i}`);
-  t.same(parts({ namespaceSelector: { names } }), ["no spec.namespaceSelector.names: namespace n0 or n1 or n2 or n3 or n4 or n5 or n6 or n7 or n8 or n9 or 2 others | namespace team-a"]);
+  t.same(parts({ namespaceSelector: { names } }), [
+    "no spec.namespaceSelector.names: namespace n0 or n1 or n2 or n3 or n4 or n5 or n6 or n7 or n8 or n9 or 2 others "
+      + "| namespace team-a",
+  ]);
   t.end();
 });
 
-test("labels of the namespace are told one by one, and whether the Namespace is known", (t) => {
-  const spec = { namespaceSelector: { labelSelector: { matchLabels: { tier: "gold", "kubernetes.io/metadata.name": "team-a" } } } };
+test("explains each namespace label, and notes an unknown Namespace", (t) => {
+  const spec = {
+    namespaceSelector: { labelSelector: { matchLabels: { tier: "gold", "kubernetes.io/metadata.name": "team-a" } } },
+  };
   const at = "spec.namespaceSelector.labelSelector.matchLabels";
   t.same(parts(spec), [
-    `no ${at}[tier]: tier=gold | no label tier (the Namespace is not known)`,
+    `no ${at}[tier]: tier=gold | no label tier (unknown Namespace)`,
     `yes ${at}[kubernetes.io/metadata.name]: kubernetes.io/metadata.name=team-a | kubernetes.io/metadata.name=team-a`,
   ]);
   t.match(parts(spec, [namespaceObject("team-a")])[0], /no label tier$/);
@@ -68,32 +121,67 @@ test("labels of the namespace are told one by one, and whether the Namespace is 
   t.end();
 });
 
-test("types: any part may be left open, and the stored version is the one that counts", (t) => {
-  const said = (entry: JsonObject, ...rest: JsonObject[]): string | undefined => parts({ resourceTypeSelector: [entry, ...rest] })[0];
+test("explains type entries with omitted fields, and compares the storage version", (t) => {
+  const explainedType = (entry: JsonObject, ...rest: JsonObject[]): string | undefined =>
+    parts({ resourceTypeSelector: [entry, ...rest] })[0];
   const type = "Bucket.v1alpha1.s3.services.k8s.aws";
-  t.equal(said({ group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" }), `yes spec.resourceTypeSelector: ${type} | ${type}`);
-  t.equal(said({ kind: "Bucket" }), `yes spec.resourceTypeSelector: Bucket of any group | ${type}`);
-  t.equal(said({ version: "v1" }), `no spec.resourceTypeSelector: any kind of version v1 | ${type}`);
-  t.equal(said({ group: "sqs.services.k8s.aws" }, { group: "s3.services.k8s.aws" }), `yes spec.resourceTypeSelector: any kind of sqs.services.k8s.aws or any kind of s3.services.k8s.aws | ${type}`);
-  t.equal(said({ version: "v1", group: "s3.services.k8s.aws" }), `no spec.resourceTypeSelector: any kind of v1.s3.services.k8s.aws | ${type}`);
+  t.equal(
+    explainedType({ group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" }),
+    `yes spec.resourceTypeSelector: ${type} | ${type}`,
+  );
+  t.equal(explainedType({ kind: "Bucket" }), `yes spec.resourceTypeSelector: Bucket of any group | ${type}`);
+  t.equal(explainedType({ version: "v1" }), `no spec.resourceTypeSelector: any kind of version v1 | ${type}`);
+  t.equal(
+    explainedType({ group: "sqs.services.k8s.aws" }, { group: "s3.services.k8s.aws" }),
+    `yes spec.resourceTypeSelector: any kind of sqs.services.k8s.aws or any kind of s3.services.k8s.aws | ${type}`,
+  );
+  t.equal(
+    explainedType({ version: "v1", group: "s3.services.k8s.aws" }),
+    `no spec.resourceTypeSelector: any kind of v1.s3.services.k8s.aws | ${type}`,
+  );
   const crd = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v2", served: true, storage: true }]);
-  t.match(parts({ resourceTypeSelector: [{ version: "v2" }] }, [crd]), [/^yes .* \| Bucket\.v2\.s3\.services\.k8s\.aws$/]);
-  t.end();
-});
-
-test("labels of the resource, and under extended the expressions too", (t) => {
-  t.same(parts({ resourceLabelSelector: { matchLabels: { tier: "gold" } } }, [], bucketObject({ labels: { tier: "silver" } })), ["no spec.resourceLabelSelector.matchLabels[tier]: tier=gold | tier=silver"]);
-  const matchExpressions = [
-    { key: "tier", operator: "In", values: ["gold", "silver"] }, { key: "tier", operator: "NotIn", values: ["gold"] }, { key: "tier", operator: "Exists" }, { key: "x", operator: "DoesNotExist" },
-  ];
-  const at = "spec.resourceLabelSelector.matchExpressions";
-  t.same(parts({ resourceLabelSelector: { matchExpressions } }, [], bucketObject({ labels: { tier: "gold" } }), "extended"), [
-    `yes ${at}[0]: tier in (gold, silver) | tier=gold`, `no ${at}[1]: tier notin (gold) | tier=gold`, `yes ${at}[2]: tier | tier=gold`, `yes ${at}[3]: !x | no label x`,
+  t.match(parts({ resourceTypeSelector: [{ version: "v2" }] }, [crd]), [
+    /^yes .* \| Bucket\.v2\.s3\.services\.k8s\.aws$/,
   ]);
   t.end();
 });
 
-test("what users write cannot write to a terminal", (t) => {
-  t.match(parts({ resourceLabelSelector: { matchLabels: { tier: "gold" } } }, [], bucketObject({ labels: { tier: "\u001b[2J" } })), [/ \| tier=\\u001b\[2J$/]);
+test("explains resource labels, and expressions under extended", (t) => {
+  t.same(
+    parts(
+      { resourceLabelSelector: { matchLabels: { tier: "gold" } } },
+      [],
+      bucketObject({ labels: { tier: "silver" } }),
+    ),
+    ["no spec.resourceLabelSelector.matchLabels[tier]: tier=gold | tier=silver"],
+  );
+  const matchExpressions = [
+    { key: "tier", operator: "In", values: ["gold", "silver"] },
+    { key: "tier", operator: "NotIn", values: ["gold"] },
+    { key: "tier", operator: "Exists" },
+    { key: "x", operator: "DoesNotExist" },
+  ];
+  const at = "spec.resourceLabelSelector.matchExpressions";
+  t.same(
+    parts({ resourceLabelSelector: { matchExpressions } }, [], bucketObject({ labels: { tier: "gold" } }), "extended"),
+    [
+      `yes ${at}[0]: tier in (gold, silver) | tier=gold`,
+      `no ${at}[1]: tier notin (gold) | tier=gold`,
+      `yes ${at}[2]: tier | tier=gold`,
+      `yes ${at}[3]: !x | no label x`,
+    ],
+  );
+  t.end();
+});
+
+test("escapes control characters in labels", (t) => {
+  t.match(
+    parts(
+      { resourceLabelSelector: { matchLabels: { tier: "gold" } } },
+      [],
+      bucketObject({ labels: { tier: "\u001b[2J" } }),
+    ),
+    [/ \| tier=\\u001b\[2J$/],
+  );
   t.end();
 });

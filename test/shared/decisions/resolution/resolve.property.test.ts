@@ -12,9 +12,10 @@ import { kindObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_
 import { parameters } from "../property.ts";
 
 interface Change {
-  /** The world's part after the change, and what the inventory is told. */
-  readonly to: (world: MutableWorld) => void;
-  readonly told: InventoryChange;
+  /** Applies the change to the model. */
+  readonly applyTo: (world: MutableWorld) => void;
+  /** The same change for the inventory. */
+  readonly change: InventoryChange;
 }
 
 interface MutableWorld {
@@ -23,36 +24,73 @@ interface MutableWorld {
   readonly storage: Map<string, string>;
 }
 
-const selectorChange = fc.tuple(fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 5 })).map(([name, written]): Change => (written === null
-  ? { to: ({ selectors }) => selectors.delete(name), told: removal("services.k8s.aws", "IAMRoleSelector", name) }
-  : { to: ({ selectors }) => selectors.set(name, written), told: put(selectorObject(name, written)) }));
+const selectorChange = fc
+  .tuple(fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 5 }))
+  .map(([name, stored]): Change =>
+    stored === null
+      ? {
+          applyTo: ({ selectors }) => selectors.delete(name),
+          change: removal("services.k8s.aws", "IAMRoleSelector", name),
+        }
+      : { applyTo: ({ selectors }) => selectors.set(name, stored), change: put(selectorObject(name, stored)) },
+  );
 
-const namespaceChange = fc.tuple(fc.constantFrom(...NAMESPACES.slice(0, 3)), fc.option(labels, { freq: 5 })).map(([name, carried]): Change => (carried === null
-  ? { to: ({ namespaces }) => namespaces.delete(name), told: removal("", "Namespace", name) }
-  : { to: ({ namespaces }) => namespaces.set(name, carried), told: put(namespaceObject(name, carried)) }));
+const namespaceChange = fc
+  .tuple(fc.constantFrom(...NAMESPACES.slice(0, 3)), fc.option(labels, { freq: 5 }))
+  .map(([name, own]): Change =>
+    own === null
+      ? { applyTo: ({ namespaces }) => namespaces.delete(name), change: removal("", "Namespace", name) }
+      : { applyTo: ({ namespaces }) => namespaces.set(name, own), change: put(namespaceObject(name, own)) },
+  );
 
-const kindChange = fc.tuple(fc.constantFrom(...KINDS), fc.constantFrom(...GROUPS), fc.constantFrom("none", "gone", ...VERSIONS)).map(([kind, group, storage]): Change => {
-  const key = `${kind}.${group}`;
-  const versions = VERSIONS.map((name) => ({ name, served: true, storage: name === storage }));
-  return {
-    to: (world) => (VERSIONS.some((version) => version === storage) ? world.storage.set(key, storage) : world.storage.delete(key)),
-    told: storage === "gone" ? removal("apiextensions.k8s.io", "CustomResourceDefinition", `${kind.toLowerCase()}s.${group}`) : put(kindObject(kind, group, versions)),
-  };
+const kindChange = fc
+  .tuple(fc.constantFrom(...KINDS), fc.constantFrom(...GROUPS), fc.constantFrom("none", "gone", ...VERSIONS))
+  .map(([kind, group, storage]): Change => {
+    const key = `${kind}.${group}`;
+    const versions = VERSIONS.map((name) => ({ name, served: true, storage: name === storage }));
+    return {
+      applyTo: (world) =>
+        VERSIONS.some((version) => version === storage) ? world.storage.set(key, storage) : world.storage.delete(key),
+      change:
+        storage === "gone"
+          ? removal("apiextensions.k8s.io", "CustomResourceDefinition", `${kind.toLowerCase()}s.${group}`)
+          : put(kindObject(kind, group, versions)),
+    };
+  });
+
+const change = fc.oneof(
+  { weight: 5, arbitrary: selectorChange },
+  { weight: 3, arbitrary: namespaceChange },
+  { weight: 1, arbitrary: kindChange },
+);
+
+const context = fc.record({
+  runtime: fc.constantFrom("ack" as const, "extended" as const),
+  origin: fc.constantFrom("file" as const, "cluster" as const),
 });
 
-const change = fc.oneof({ weight: 5, arbitrary: selectorChange }, { weight: 3, arbitrary: namespaceChange }, { weight: 1, arbitrary: kindChange });
+/** Lookups follow each change, so that a stale cache of the inventory is found. */
+const history = fc.array(fc.tuple(change, fc.array(resource, { minLength: 1, maxLength: 4 })), {
+  minLength: 1,
+  maxLength: 24,
+  size: "max",
+});
 
-const context = fc.record({ runtime: fc.constantFrom("ack" as const, "extended" as const), origin: fc.constantFrom("file" as const, "cluster" as const) });
-
-/** Each change is followed by questions, so that what the inventory keeps between them is there to go stale. */
-const history = fc.array(fc.tuple(change, fc.array(resource, { minLength: 1, maxLength: 4 })), { minLength: 1, maxLength: 24, size: "max" });
-
-function query({ namespace, group, version, kind, labels: carried }: ModelResource): ResourceQuery {
-  return queryOf({ apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: "r", labels: carried } }, "default");
+function query({ namespace, group, version, kind, labels: own }: ModelResource): ResourceQuery {
+  return queryOf(
+    { apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: "r", labels: own } },
+    "default",
+  );
 }
 
 function worldOf({ selectors, namespaces, storage }: MutableWorld, { runtime, origin }: ModelContext): ModelWorld {
-  return { runtime, origin, namespaces, storage, selectors: [...selectors].map(([name, written]) => ({ name, spec: written })) };
+  return {
+    runtime,
+    origin,
+    namespaces,
+    storage,
+    selectors: [...selectors].map(([name, stored]) => ({ name, spec: stored })),
+  };
 }
 
 function assertAgrees(resolution: Resolution, selecting: readonly string[]): void {
@@ -61,37 +99,52 @@ function assertAgrees(resolution: Resolution, selecting: readonly string[]): voi
   assert.deepEqual([resolution.outcome, resolution.selectors.map(({ name }) => name)], [outcome, selecting]);
 }
 
-/** How often each outcome was met: a property that never meets a conflict says nothing of conflicts. */
+/** The number of cases by outcome. A property without conflicts proves nothing about conflicts. */
 const seen = new Map<string, number>();
 
-/** Applies the changes one by one; after each, everything that the inventory says must be what the model says. */
+/** Applies the changes one by one. After each the inventory must agree with the model. */
 function follow(settings: ModelContext, steps: readonly (readonly [Change, readonly ModelResource[]])[]): void {
   const inventory = new Inventory(settings);
   const state: MutableWorld = { selectors: new Map(), namespaces: new Map(), storage: new Map() };
-  for (const [{ to, told }, resources] of steps) {
-    to(state);
-    inventory.apply([told]);
+  for (const [{ applyTo, change: step }, resources] of steps) {
+    applyTo(state);
+    inventory.apply([step]);
     const world = worldOf(state, settings);
     for (const one of resources) {
-      assertAgrees(resolve(inventory, query(one), { ...SETTINGS_BY_DEFAULT, runtime: settings.runtime }), modelSelecting(world, one));
+      assertAgrees(
+        resolve(inventory, query(one), { ...SETTINGS_BY_DEFAULT, runtime: settings.runtime }),
+        modelSelecting(world, one),
+      );
     }
     assertSorted(inventory, world);
   }
-  const anew = new Inventory(settings);
-  anew.apply([...state.selectors].map(([name, written]) => put(selectorObject(name, written))));
-  assert.deepEqual([inventory.readsNamespaceLabels, [...inventory.faulty.keys()].toSorted()], [anew.readsNamespaceLabels, [...anew.faulty.keys()].toSorted()]);
+  const rebuilt = new Inventory(settings);
+  rebuilt.apply([...state.selectors].map(([name, stored]) => put(selectorObject(name, stored))));
+  assert.deepEqual(
+    [inventory.selectors.readsNamespaceLabels, [...inventory.selectors.faulty.keys()].toSorted()],
+    [rebuilt.selectors.readsNamespaceLabels, [...rebuilt.selectors.faulty.keys()].toSorted()],
+  );
 }
 
-/** Each selector either takes part or is malformed, as the model says. */
+/** Asserts that the same selectors are effective and malformed as in the model. */
 function assertSorted(inventory: Inventory, world: ModelWorld): void {
-  const [malformed, takingPart] = [true, false].map((which) => world.selectors.filter((one) => modelMalformed(one, world) === which).map(({ name }) => name).toSorted());
-  seen.set("malformed", (seen.get("malformed") ?? 0) + inventory.malformed.size);
-  assert.deepEqual([[...inventory.malformed.keys()].toSorted(), [...inventory.selectors.keys()].toSorted()], [malformed, takingPart]);
+  const [malformed, effective] = [true, false].map((which) =>
+    world.selectors
+      .filter((one) => modelMalformed(one, world) === which)
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  seen.set("malformed", (seen.get("malformed") ?? 0) + inventory.selectors.malformed.size);
+  assert.deepEqual(
+    [[...inventory.selectors.malformed.keys()].toSorted(), [...inventory.selectors.keys()].toSorted()],
+    [malformed, effective],
+  );
 }
 
-test("after any history of changes, everything resolves as the model says, and as a new inventory does", (t) => {
+test("resolves as the model and as a new inventory after any history of changes", (t) => {
   fc.assert(fc.property(context, history, follow), parameters(t, 1500));
-  t.comment(`met: ${[...seen].map(([what, times]) => `${what} ${times}`).join(", ")}`);
-  for (const what of ["selected", "default", "conflict", "malformed"]) t.ok((seen.get(what) ?? 0) > 500, `${what} is common enough to mean something`);
+  t.comment(`cases: ${[...seen].map(([what, times]) => `${what} ${times}`).join(", ")}`);
+  for (const what of ["selected", "default", "conflict", "malformed"])
+    t.ok((seen.get(what) ?? 0) > 500, `${what} is frequent`);
   t.end();
 });

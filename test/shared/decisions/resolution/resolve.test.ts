@@ -11,150 +11,286 @@ import {
 
 const OTHER = "arn:aws:iam::444455556666:role/b";
 
-function resolved(objects: readonly JsonObject[], resource: JsonObject, settings: Partial<DecisionSettings> = {}): Resolution {
+function resolved(
+  objects: readonly JsonObject[],
+  resource: JsonObject,
+  settings: Partial<DecisionSettings> = {},
+): Resolution {
   const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "file" });
   inventory.apply(objects.map(put));
   return resolve(inventory, queryOf(resource, "default"), { ...SETTINGS_BY_DEFAULT, ...settings });
 }
 
-const inTeamA = (name: string, arn = ROLE): JsonObject => selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] } }, { resourceVersion: "41" });
+const inTeamA = (name: string, arn = ROLE): JsonObject =>
+  selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] } }, { resourceVersion: "41" });
 const exists = (metadata: JsonObject): JsonObject => ({ status: { ackResourceMetadata: metadata } });
 
-test("one selector selects: its role, account, name and resourceVersion", (t) => {
-  t.same(resolved([inTeamA("a"), selectorObject("b", { arn: OTHER, namespaceSelector: { names: ["team-b"] } })], bucketObject()), {
-    outcome: "selected", via: "selector", selectors: [{ name: "a", resourceVersion: "41", roleARN: ROLE }], roleARN: ROLE, accountID: "111122223333",
-    region: null, code: null, message: "IAMRoleSelector a selects it.",
-  });
+test("returns the role, account, name and resourceVersion of the only selector", (t) => {
+  t.same(
+    resolved(
+      [inTeamA("a"), selectorObject("b", { arn: OTHER, namespaceSelector: { names: ["team-b"] } })],
+      bucketObject(),
+    ),
+    {
+      outcome: "selected",
+      via: "selector",
+      selectors: [{ name: "a", resourceVersion: "41", roleARN: ROLE }],
+      roleARN: ROLE,
+      accountID: "111122223333",
+      region: null,
+      code: null,
+      message: "IAMRoleSelector a selects it.",
+    },
+  );
   t.end();
 });
 
-test("several conflict, even over one role, and all are named in order", (t) => {
+test("reports a conflict of several selectors, even with equal roles, sorted by name", (t) => {
   const ten = Array.from({ length: 11 }, (_, i) => inTeamA(`s${i}`));
   const conflict = resolved([inTeamA("z"), inTeamA("b.c"), inTeamA("b")], bucketObject(), { region: "eu-west-1" });
   t.same(conflict, {
-    outcome: "conflict", via: null, selectors: ["b", "b.c", "z"].map((name) => ({ name, resourceVersion: "41", roleARN: ROLE })), roleARN: null, accountID: null,
-    region: { value: "eu-west-1", from: "controller" }, code: "ERR_SELECTOR_CONFLICT",
+    outcome: "conflict",
+    via: null,
+    selectors: ["b", "b.c", "z"].map((name) => ({ name, resourceVersion: "41", roleARN: ROLE })),
+    roleARN: null,
+    accountID: null,
+    region: { value: "eu-west-1", from: "controller" },
+    code: "ERR_SELECTOR_CONFLICT",
     message: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [b, b.c, z]",
   });
   t.equal(resolved(ten, bucketObject()).selectors.length, 11);
   t.end();
 });
 
-test("one selector with several entries that hold is one", (t) => {
+test("selects once if several type entries of a selector match", (t) => {
   const resourceTypeSelector = [{ group: "s3.services.k8s.aws" }, { kind: "Bucket" }, { version: "v1alpha1" }];
   t.equal(resolved([selectorObject("a", { arn: ROLE, resourceTypeSelector })], bucketObject()).outcome, "selected");
-  t.equal(resolved([selectorObject("a", { arn: ROLE, resourceTypeSelector: [{ group: "s3.services.k8s.aws" }, { group: "sqs.services.k8s.aws" }] })], bucketObject()).outcome, "selected");
+  t.equal(
+    resolved(
+      [
+        selectorObject("a", {
+          arn: ROLE,
+          resourceTypeSelector: [{ group: "s3.services.k8s.aws" }, { group: "sqs.services.k8s.aws" }],
+        }),
+      ],
+      bucketObject(),
+    ).outcome,
+    "selected",
+  );
   t.end();
 });
 
-test("none leaves the controller's own role, told as far as it is known", (t) => {
+test("falls back to the controller's own role if no selector selects", (t) => {
   const message = "No IAMRoleSelector selects it, so the controller's own role is used.";
-  const unknown = { outcome: "default", via: null, selectors: [], roleARN: null, accountID: null, region: null, code: null, message };
+  const unknown = {
+    outcome: "default",
+    via: null,
+    selectors: [],
+    roleARN: null,
+    accountID: null,
+    region: null,
+    code: null,
+    message,
+  };
   t.same(resolved([], bucketObject()), unknown);
-  t.same(resolved([], bucketObject(), { controllerRole: OTHER }), { ...unknown, roleARN: OTHER, accountID: "444455556666" });
-  t.same(resolved([], bucketObject(), { controllerAccount: "777788889999" }), { ...unknown, accountID: "777788889999" });
-  t.same(resolved([], bucketObject(), { controllerAccount: "777788889999", controllerRole: OTHER }), { ...unknown, roleARN: OTHER, accountID: "777788889999" });
+  t.same(resolved([], bucketObject(), { controllerRole: OTHER }), {
+    ...unknown,
+    roleARN: OTHER,
+    accountID: "444455556666",
+  });
+  t.same(resolved([], bucketObject(), { controllerAccount: "777788889999" }), {
+    ...unknown,
+    accountID: "777788889999",
+  });
+  t.same(resolved([], bucketObject(), { controllerAccount: "777788889999", controllerRole: OTHER }), {
+    ...unknown,
+    roleARN: OTHER,
+    accountID: "777788889999",
+  });
   t.end();
 });
 
-test("a malformed selector takes no part; one that is only refused resolves as controllers take it", (t) => {
+test("ignores a malformed selector, but under ack resolves one with a denied ARN as controllers do", (t) => {
   t.equal(resolved([selectorObject("a", { arn: "typo" })], bucketObject()).outcome, "default");
   const user = "arn:aws:iam::111122223333:user/jane";
-  t.match(resolved([selectorObject("a", { arn: user })], bucketObject()), { outcome: "selected", roleARN: user, accountID: "111122223333" });
-  t.match(resolved([selectorObject("a", { arn: "arn:aws:s3:::bucket" })], bucketObject()), { outcome: "selected", accountID: null });
+  t.match(resolved([selectorObject("a", { arn: user })], bucketObject()), {
+    outcome: "selected",
+    roleARN: user,
+    accountID: "111122223333",
+  });
+  t.match(resolved([selectorObject("a", { arn: "arn:aws:s3:::bucket" })], bucketObject()), {
+    outcome: "selected",
+    accountID: null,
+  });
   t.equal(resolved([selectorObject("a", { arn: user })], bucketObject(), { runtime: "extended" }).outcome, "default");
   t.end();
 });
 
-test("a resource that exists elsewhere is drift, and said", (t) => {
+test("appends the drift of a resource that exists in another account or region", (t) => {
   const selects = "IAMRoleSelector a selects it.";
-  const message = (metadata: JsonObject, annotations: JsonObject = {}): string => resolved([inTeamA("a")], bucketObject({ annotations }, exists(metadata)), { region: "eu-west-1" }).message;
-  t.equal(message({ ownerAccountID: "444455556666" }), `${selects} Drift: it exists in account 444455556666, and the role is in 111122223333.`);
-  t.equal(message({ region: "us-east-1" }), `${selects} Drift: it exists in region us-east-1, and eu-west-1 is wanted.`);
+  const message = (metadata: JsonObject, annotations: JsonObject = {}): string =>
+    resolved([inTeamA("a")], bucketObject({ annotations }, exists(metadata)), { region: "eu-west-1" }).message;
+  t.equal(
+    message({ ownerAccountID: "444455556666" }),
+    `${selects} Drift: it exists in account 444455556666, but its role is in account 111122223333.`,
+  );
+  t.equal(
+    message({ region: "us-east-1" }),
+    `${selects} Drift: it exists in region us-east-1, but its desired region is eu-west-1.`,
+  );
   t.equal(
     message({ ownerAccountID: "444455556666", region: "us-east-1" }, { "services.k8s.aws/region": "eu-north-1" }),
-    `${selects} Drift: it exists in account 444455556666, and the role is in 111122223333; it exists in region us-east-1, and eu-north-1 is wanted.`,
+    `${selects} Drift: it exists in account 444455556666, but its role is in account 111122223333; it exists in `
+      + "region us-east-1, but its desired region is eu-north-1.",
   );
   t.equal(message({ ownerAccountID: "111122223333", region: "eu-west-1" }), selects);
   t.equal(message({ ownerAccountID: "", region: "" }), selects, "empty is not there yet");
-  t.equal(message({ region: "a\nb" }), `${selects} Drift: it exists in region a\\u000ab, and eu-west-1 is wanted.`);
-  t.match(resolved([], bucketObject({}, exists({ ownerAccountID: "1" })), { controllerAccount: "777788889999" }).message, /Drift: it exists in account 1, and the role is in 777788889999\.$/);
-  t.notMatch(resolved([], bucketObject({}, exists({ ownerAccountID: "1", region: "us-east-1" }))).message, /Drift/, "nothing to compare with");
+  t.equal(
+    message({ region: "a\nb" }),
+    `${selects} Drift: it exists in region a\\u000ab, but its desired region is eu-west-1.`,
+  );
+  t.match(
+    resolved([], bucketObject({}, exists({ ownerAccountID: "1" })), { controllerAccount: "777788889999" }).message,
+    /Drift: it exists in account 1, but its role is in account 777788889999\.$/,
+  );
+  t.notMatch(
+    resolved([], bucketObject({}, exists({ ownerAccountID: "1", region: "us-east-1" }))).message,
+    /Drift/,
+    "the account and the region of the controller are unknown",
+  );
   t.end();
 });
 
-test("what users write into a namespace cannot write to a terminal through the message", (t) => {
+test("escapes control characters of CARM keys in the message", (t) => {
   const key = "a\u001b[31m";
-  const map = (value: string): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" }, data: { [key]: value } });
+  const map = (value: string): JsonObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "ack-role-account-map", namespace: "ack-system" },
+    data: { [key]: value },
+  });
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": key });
-  const message = (...objects: readonly JsonObject[]): string => resolved(objects, bucketObject(), { mode: "carm" }).message;
-  t.equal(message(namespace), "ConfigMap ack-system/ack-role-account-map is not there, so a\\u001b[31m has no role.");
-  t.equal(message(namespace, map(ROLE)), "The account map gives a\\u001b[31m its role.");
-  t.equal(message(namespace, map("")), "ConfigMap ack-system/ack-role-account-map has no role under the key a\\u001b[31m.");
+  const message = (...objects: readonly JsonObject[]): string =>
+    resolved(objects, bucketObject(), { mode: "carm" }).message;
+  t.equal(
+    message(namespace),
+    'ConfigMap ack-system/ack-role-account-map does not exist, so key "a\\u001b[31m" has no role.',
+  );
+  t.equal(message(namespace, map(ROLE)), 'The role comes from key "a\\u001b[31m" of the account map.');
+  t.equal(message(namespace, map("")), 'ConfigMap ack-system/ack-role-account-map has no role for key "a\\u001b[31m".');
   t.end();
 });
 
-test("the region is that of the status, the resource, the namespace or the controller, in this order", (t) => {
+test("takes the region from the status, the resource, the namespace or the controller, in this order", (t) => {
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "n-1" });
   const own = { annotations: { "services.k8s.aws/region": "r-1" } };
-  const region = (objects: readonly JsonObject[], resource: JsonObject): unknown => resolved(objects, resource, { region: "c-1" }).region;
+  const region = (objects: readonly JsonObject[], resource: JsonObject): unknown =>
+    resolved(objects, resource, { region: "c-1" }).region;
   t.same(region([namespace], bucketObject(own, exists({ region: "s-1" }))), { value: "s-1", from: "status" });
   t.same(region([namespace], bucketObject(own)), { value: "r-1", from: "resource" });
-  t.same(region([namespace], bucketObject({ annotations: { "services.k8s.aws/region": "" } })), { value: "n-1", from: "namespace" });
-  t.same(region([namespaceObject("team-b", {}, { "services.k8s.aws/default-region": "n-1" })], bucketObject()), { value: "c-1", from: "controller" });
+  t.same(region([namespace], bucketObject({ annotations: { "services.k8s.aws/region": "" } })), {
+    value: "n-1",
+    from: "namespace",
+  });
+  t.same(region([namespaceObject("team-b", {}, { "services.k8s.aws/default-region": "n-1" })], bucketObject()), {
+    value: "c-1",
+    from: "controller",
+  });
   t.equal(resolved([], bucketObject()).region, null);
   t.end();
 });
 
-test("the version is the one that the kind's CustomResourceDefinition stores, else the object's own", (t) => {
+test("compares the storage version of the kind, or that of the object if the kind is unknown", (t) => {
   const selector = selectorObject("a", { arn: ROLE, resourceTypeSelector: [{ version: "v2" }] });
-  const versions = (storage: string): JsonObject => kindObject("Bucket", "s3.services.k8s.aws", ["v1alpha1", "v2"].map((name) => ({ name, served: true, storage: name === storage })));
+  const versions = (storage: string): JsonObject =>
+    kindObject(
+      "Bucket",
+      "s3.services.k8s.aws",
+      ["v1alpha1", "v2"].map((name) => ({ name, served: true, storage: name === storage })),
+    );
   t.equal(resolved([selector], bucketObject()).outcome, "default");
   t.equal(resolved([selector, versions("v2")], bucketObject()).outcome, "selected");
-  t.equal(resolved([selector, versions("v1alpha1")], { ...bucketObject(), apiVersion: "s3.services.k8s.aws/v2" }).outcome, "default");
-  t.equal(resolved([selector, kindObject("Bucket", "other.services.k8s.aws", [{ name: "v2", served: true, storage: true }])], bucketObject()).outcome, "default");
+  t.equal(
+    resolved([selector, versions("v1alpha1")], { ...bucketObject(), apiVersion: "s3.services.k8s.aws/v2" }).outcome,
+    "default",
+  );
+  t.equal(
+    resolved(
+      [selector, kindObject("Bucket", "other.services.k8s.aws", [{ name: "v2", served: true, storage: true }])],
+      bucketObject(),
+    ).outcome,
+    "default",
+  );
   t.end();
 });
 
-test("every namespace carries its name as a label, known or not, whatever it says itself", (t) => {
-  const selector = selectorObject("a", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { "kubernetes.io/metadata.name": "team-a" } } } });
+test("sets the name label of every namespace, and overrides a forged one", (t) => {
+  const selector = selectorObject("a", {
+    arn: ROLE,
+    namespaceSelector: { labelSelector: { matchLabels: { "kubernetes.io/metadata.name": "team-a" } } },
+  });
   t.equal(resolved([selector], bucketObject()).outcome, "selected");
-  t.equal(resolved([selector, namespaceObject("team-a", { "kubernetes.io/metadata.name": "team-b" })], bucketObject()).outcome, "selected");
-  t.equal(resolved([selector, namespaceObject("team-b", { "kubernetes.io/metadata.name": "team-a" })], bucketObject({ namespace: "team-b" })).outcome, "default");
+  t.equal(
+    resolved([selector, namespaceObject("team-a", { "kubernetes.io/metadata.name": "team-b" })], bucketObject())
+      .outcome,
+    "selected",
+  );
+  t.equal(
+    resolved(
+      [selector, namespaceObject("team-b", { "kubernetes.io/metadata.name": "team-a" })],
+      bucketObject({ namespace: "team-b" }),
+    ).outcome,
+    "default",
+  );
   t.end();
 });
 
-test("labels called like what every object inherits are carried only when they are written", (t) => {
+test("reads labels named like inherited properties only if they are set", (t) => {
   for (const key of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
-    const matchLabels: JsonObject = Object.fromEntries([[key, "x"]]); // makes __proto__ an own key, as JSON.parse does
+    // __proto__ becomes an own key, as with JSON.parse.
+    const matchLabels: JsonObject = Object.fromEntries([[key, "x"]]);
     const selector = selectorObject("a", { arn: ROLE, resourceLabelSelector: { matchLabels } });
     t.equal(resolved([selector], bucketObject()).outcome, "default", key);
     t.equal(resolved([selector], bucketObject({ labels: matchLabels })).outcome, "selected", key);
-    const absent = selectorObject("a", { arn: ROLE, resourceLabelSelector: { matchExpressions: [{ key: "constructor", operator: "DoesNotExist" }] } });
+    const absent = selectorObject("a", {
+      arn: ROLE,
+      resourceLabelSelector: { matchExpressions: [{ key: "constructor", operator: "DoesNotExist" }] },
+    });
     t.equal(resolved([absent], bucketObject(), { runtime: "extended" }).outcome, "selected");
   }
   t.end();
 });
 
-test("under ack an expression is dropped, under extended it restricts", (t) => {
-  const selector = selectorObject("a", { arn: ROLE, resourceTypeSelector: [{ kind: "Bucket" }], resourceLabelSelector: { matchExpressions: [{ key: "team", operator: "Exists" }] } });
+test("ignores expressions under ack and applies them under extended", (t) => {
+  const selector = selectorObject("a", {
+    arn: ROLE,
+    resourceTypeSelector: [{ kind: "Bucket" }],
+    resourceLabelSelector: { matchExpressions: [{ key: "team", operator: "Exists" }] },
+  });
   t.equal(resolved([selector], bucketObject()).outcome, "selected");
   t.equal(resolved([selector], bucketObject(), { runtime: "extended" }).outcome, "default");
   t.equal(resolved([selector], bucketObject({ labels: { team: "" } }), { runtime: "extended" }).outcome, "selected");
   t.end();
 });
 
-test("a resource is read as it stands, in the namespace given where it names none", (t) => {
+test("reads a resource, and uses the default namespace if it names none", (t) => {
   t.same(queryOf(bucketObject({ namespace: undefined, name: undefined }), "team-b"), {
-    group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket", namespace: "team-b", name: null, labels: new Map(), annotations: new Map(),
+    group: "s3.services.k8s.aws",
+    version: "v1alpha1",
+    kind: "Bucket",
+    namespace: "team-b",
+    name: null,
+    labels: new Map(),
+    annotations: new Map(),
     status: { ownerAccountID: null, region: null },
   });
   t.same(queryOf({ metadata: { labels: { a: 1, b: "c" } }, status: "x" }, "d").labels, new Map([["b", "c"]]));
   t.end();
 });
 
-test("ACK resources are those of the services' groups", (t) => {
+test("accepts the groups of ACK services only", (t) => {
   for (const group of ["s3.services.k8s.aws", "a.b.services.k8s.aws"]) t.equal(isACKGroup(group), true, group);
-  for (const group of ["services.k8s.aws", "", "s3.services.k8s.aws.example.com", "s3services.k8s.aws"]) t.equal(isACKGroup(group), false, group);
+  for (const group of ["services.k8s.aws", "", "s3.services.k8s.aws.example.com", "s3services.k8s.aws"])
+    t.equal(isACKGroup(group), false, group);
   t.end();
 });

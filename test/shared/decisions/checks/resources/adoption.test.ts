@@ -60,7 +60,7 @@ test("ACK-17 denies an adoption with a role in another account unless it is waiv
     `warn (waived) ${line}. ${fix}`,
   ]);
   t.same(findingLines("ACK-17", adopting("adopt", arn, waived)), [
-    `deny ${line}; the waiver on it is ignored, since the requester may not waive checks. ${fix}`,
+    `deny ${line}; the waiver is ignored because the requester is not a waiver user. ${fix}`,
   ]);
   const ownAccount = '{"arn": "arn:aws:sqs:eu-west-1:111122223333:jobs"}';
   for (const fields of [ownAccount, '{"arn": "arn:aws:s3:::b1"}', '{"name": "b1"}', undefined]) {

@@ -2,7 +2,8 @@ import { test } from "tap";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, namespaceObject } from "../../objects.ts";
 import {
-  ADMIN, annotated, CONTROLLER_ACCOUNT, type Circumstances, CLUSTER_OBJECTS, findingLines, owned, skippedChecks, tiered,
+  ADMIN, annotated, type Circumstances, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, findingLines, owned, skippedChecks,
+  tiered,
 } from "../resource-lines.ts";
 
 const POLICY = "services.k8s.aws/deletion-policy";

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { bucketObject, namespaceObject } from "../../objects.ts";
 import {
-  ADMIN, annotated, attempted, CONTROLLER_ACCOUNT, CLUSTER_OBJECTS, findingLines, owned, skippedChecks, tiered,
+  ADMIN, annotated, attempted, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, findingLines, owned, skippedChecks, tiered,
 } from "../resource-lines.ts";
 
 const SILVER_DRIFT = 'the resource is in account "111122223333" but its role is in account "444455556666"';

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";

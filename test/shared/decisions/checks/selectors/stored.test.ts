@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { kindObject, ROLE, selectorObject } from "../../objects.ts";
 import { changeLines, findingsOf, needsOf } from "../selector-changes.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/finding.ts";
+import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import { IRS_27 } from "../../../../../shared/decisions/checks/selectors/trust.ts";
 import { ROLE, selectorObject } from "../../objects.ts";
 import { changeLines, type Circumstances, findingsOf, needsOf } from "../selector-changes.ts";
