@@ -41,56 +41,35 @@ function parts(
 }
 
 test("explains every selector in one sentence, sorted by name", (t) => {
-  t.same(
-    explained([
-      selectorObject("b", { arn: ROLE, namespaceSelector: { names: ["team-b"] } }),
-      selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }),
-      selectorObject("c", { arn: ROLE }),
-      selectorObject("bad", { arn: "x" }),
-    ]),
-    [
-      {
-        selector: "a",
-        selects: true,
-        malformed: false,
-        message: "It selects the resource: every condition matches.",
-        parts: [
-          { path: "spec.namespaceSelector.names", wants: "namespace team-a", carries: "namespace team-a", holds: true },
-        ],
-      },
-      {
-        selector: "b",
-        selects: false,
-        malformed: false,
-        message:
-          "It does not select the resource: spec.namespaceSelector.names: selector requires namespace team-b, "
-            + "resource has namespace team-a.",
-        parts: [
-          {
-            path: "spec.namespaceSelector.names",
-            wants: "namespace team-b",
-            carries: "namespace team-a",
-            holds: false,
-          },
-        ],
-      },
-      {
-        selector: "bad",
-        selects: false,
-        malformed: true,
-        parts: [],
-        message:
-          'It is malformed, so controllers ignore it: IRS-02 spec.arn: "x" is not an ARN: it does not start with arn:.',
-      },
-      {
-        selector: "c",
-        selects: true,
-        malformed: false,
-        parts: [],
-        message: "It has no conditions, so it selects every resource.",
-      },
-    ].toSorted((a, b) => (a.selector < b.selector ? -1 : 1)),
+  const at = "spec.namespaceSelector.names";
+  const inNamespace = (name: string): JsonObject => (
+    selectorObject(name, { arn: ROLE, namespaceSelector: { names: [`team-${name}`] } })
   );
+  const explanations = explained([
+    inNamespace("b"), inNamespace("a"), selectorObject("c", { arn: ROLE }), selectorObject("bad", { arn: "x" }),
+  ]);
+  t.same(explanations, [
+    {
+      selector: "a", selects: true, malformed: false,
+      parts: [{ path: at, wants: "namespace team-a", carries: "namespace team-a", holds: true }],
+      message: "It selects the resource: every condition matches.",
+    },
+    {
+      selector: "b", selects: false, malformed: false,
+      parts: [{ path: at, wants: "namespace team-b", carries: "namespace team-a", holds: false }],
+      message: `It does not select the resource: ${at}: selector requires namespace team-b, `
+        + "resource has namespace team-a.",
+    },
+    {
+      selector: "bad", selects: false, malformed: true, parts: [],
+      message: "It is malformed, so controllers ignore it: "
+        + 'IRS-02 spec.arn: "x" is not an ARN: it does not start with arn:.',
+    },
+    {
+      selector: "c", selects: true, malformed: false, parts: [],
+      message: "It has no conditions, so it selects every resource.",
+    },
+  ]);
   t.end();
 });
 

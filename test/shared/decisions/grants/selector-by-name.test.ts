@@ -1,0 +1,120 @@
+import { test } from "tap";
+import { grantSelector } from "../../../../shared/decisions/grants/decide.ts";
+import type { Grant, RoleGrant } from "../../../../shared/decisions/grants/grant.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+
+const S3 = "s3.services.k8s.aws";
+const RDS = "rds.services.k8s.aws";
+const A = "arn:aws:iam::111111111111:role/a";
+const B = "arn:aws:iam::222222222222:role/b";
+
+function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended" = "ack"): Inventory {
+  const inventory = new Inventory({ runtime, origin: "file" });
+  inventory.apply([namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b"), ...objects].map(put));
+  return inventory;
+}
+
+const ANYWHERE = { groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_DEFAULT };
+
+/** A selector of team-a. */
+function selector(name: string, arn: string, rest: JsonObject = {}): JsonObject {
+  return selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] }, ...rest });
+}
+
+type ComparableGrant = Exclude<Grant, RoleGrant> | Pick<RoleGrant, "verdict" | "roleARN" | "selectors">;
+
+/** Returns the grant without its session settings. */
+function comparable(grant: Grant): ComparableGrant {
+  return grant.verdict === "role" ? role(grant.roleARN, ...grant.selectors) : grant;
+}
+
+function role(arn: string, ...selectors: string[]): ComparableGrant {
+  return { verdict: "role", roleARN: arn, selectors };
+}
+
+test("grants a selector by name if it can select a kind of the groups", async (t) => {
+  const inventory = inventoryOf([
+    selector("any", A),
+    selector("s3", A, { resourceTypeSelector: [{ group: RDS }, { group: S3, version: "v1alpha1", kind: "Bucket" }] }),
+    selector("rds", B, { resourceTypeSelector: [{ group: RDS }] }),
+  ]);
+  const grant = (name: string): ComparableGrant => comparable(grantSelector(inventory, name, ANYWHERE));
+  t.same(grant("any"), role(A, "any"));
+  t.same(grant("s3"), role(A, "s3"));
+  t.same(grant("rds"), {
+    verdict: "denied",
+    code: "ERR_SELECTOR_NOT_GRANTED",
+    selectors: ["rds"],
+    message: `IAMRoleSelector rds selects no kind of ${S3}, which this sidecar serves.`,
+  });
+  t.same(grant("x"), {
+    verdict: "denied",
+    code: "ERR_SELECTOR_UNKNOWN",
+    selectors: [],
+    message: 'IAMRoleSelector "x" does not exist. Correct the name, or create it.',
+  });
+});
+
+test("grants by name in a scope only selectors that a resource there resolves to", async (t) => {
+  const objects = [
+    selector("bucket", A, { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] }),
+    selectorObject("b-only", { arn: B, namespaceSelector: { names: ["team-b"] } }),
+    selector("gold", B, {
+      resourceTypeSelector: [{ group: S3, kind: "Topic" }],
+      resourceLabelSelector: { matchLabels: { tier: "gold" } },
+    }),
+  ];
+  const grant = (name: string, more: readonly JsonObject[] = []): ComparableGrant =>
+    comparable(grantSelector(inventoryOf([...objects, ...more]), name, { ...ANYWHERE, scope: "team-a" }));
+  t.same(grant("bucket"), role(A, "bucket"));
+  t.same(grant("gold"), role(B, "gold"), "for a resource with the required labels");
+  t.same(grant("b-only"), {
+    verdict: "denied", code: "ERR_SELECTOR_NOT_GRANTED", selectors: ["b-only"],
+    message: "No resource in namespace team-a, the scope of this sidecar, resolves to IAMRoleSelector b-only.",
+  });
+  t.match(
+    grant("bucket", [selector("rival", B)]),
+    { code: "ERR_SELECTOR_NOT_GRANTED" },
+    "a selector in conflict does not resolve",
+  );
+});
+
+function expressions(...matchExpressions: readonly JsonObject[]): JsonObject {
+  return { resourceLabelSelector: { matchExpressions } };
+}
+
+test("satisfies expressions with example labels under extended", async (t) => {
+  const inventory = inventoryOf(
+    [
+      selector("in", A, expressions({ key: "tier", operator: "In", values: ["gold", "silver"] })),
+      selector(
+        "exists",
+        B,
+        expressions({ key: "team", operator: "Exists" }, { key: "tier", operator: "DoesNotExist" }),
+      ),
+    ],
+    "extended",
+  );
+  t.same(comparable(grantSelector(inventory, "in", { ...ANYWHERE, scope: "team-a" })), role(A, "in"));
+  t.same(comparable(grantSelector(inventory, "exists", { ...ANYWHERE, scope: "team-a" })), role(B, "exists"));
+});
+
+test("denies by name in an unknown scope, whose labels could select another selector", async (t) => {
+  const named = selectorObject("named", { arn: A, namespaceSelector: { names: ["team-c"] } });
+  const labeled = selectorObject("labeled", {
+    arn: B,
+    namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } },
+  });
+  const grant = (more: readonly JsonObject[]): ComparableGrant =>
+    comparable(grantSelector(inventoryOf([named, labeled, ...more]), "named", { ...ANYWHERE, scope: "team-c" }));
+  t.same(grant([]), {
+    verdict: "denied",
+    code: "ERR_NAMESPACE_UNKNOWN",
+    message: 'Namespace "team-c" is not in the inventory. Create it, or correct the name.',
+    selectors: [],
+  });
+  t.match(grant([namespaceObject("team-c", { env: "prod" })]), { code: "ERR_SELECTOR_NOT_GRANTED" });
+  t.same(grant([namespaceObject("team-c")]), role(A, "named"));
+});
