@@ -1,6 +1,7 @@
 /**
- * Long work that pauses at each `yield` and returns its result. A pause yields how many items the current loop has visited,
- * for a progress line. `drain` runs the work at once. `inSlices` (shared/server/slices.ts) lets other work run at each pause.
+ * Long work that pauses at each `yield` and returns its result. A pause yields how many items the current loop has
+ * visited, for a progress line. `drain` runs the work without a pause. `runInSlices` of shared/server/slices.ts lets
+ * other work run at each pause.
  */
 export type Paced<Result> = Generator<number, Result, void>;
 

@@ -58,7 +58,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   return [...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before)];
 }
 
-/** The self checks as `decodeSelector` ran them: each runs once per object, since it decides whether a selector is effective. */
+/** The self checks, with the faults that `decodeSelector` found: each self check runs once per object. */
 const DECODED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<DecodedSelector> => ({
   ...check,
   find: ({ faults }) => faults.filter((one) => one.check === check).map(({ fault }) => fault),
@@ -73,7 +73,7 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   return bindChecks(RESOURCE_CHECKS, change, before);
 }
 
-/** Many faults show in the object alone. Without an inventory, these checks run on an empty one and the others are skipped. */
+/** Binds the checks of a change. Without an inventory they run on an empty one and find the faults of the object alone. */
 function changeChecks<Subject>(
   checks: readonly Check<Subject>[],
   subjectOf: (input: CheckInput, context: CheckContext) => Subject,

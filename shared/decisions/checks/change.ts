@@ -45,7 +45,7 @@ export function contextOf(input: CheckInput, settings: DecisionSettings, invento
   return { operation: operationOf(input), settings, inventory, origin, requester };
 }
 
-/** Returns whether the change replaces a stored object. False in an audit, which checks a stored object against itself. */
+/** Returns whether the change replaces a stored object. An audit checks a stored object against itself: false. */
 export function hasOldObject(input: CheckInput): input is CheckInput & { readonly old: JsonObject } {
   return input.old !== null && input.old !== input.object;
 }

@@ -76,7 +76,7 @@ function countFaults(faults: readonly Fault[]): Map<string, number> {
   return counts;
 }
 
-/** Returns a key that equal faults of the old and the new object share. List positions do not count, since an edit shifts them. */
+/** Returns the key that a fault has in the old and in the new object. It ignores list positions: an edit shifts them. */
 function identity({ message, path }: Fault): string {
   return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
 }
@@ -112,7 +112,7 @@ function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere 
   };
 }
 
-/** Returns whether a waiver counts. Anyone who can write the object can write the annotation, so the requester decides. */
+/** Returns whether a waiver counts. That depends on the requester: anyone who can write the object can annotate it. */
 function waiverState(
   id: string,
   { object, requester }: CheckInput,

@@ -1,5 +1,62 @@
 import { test } from "tap";
-import { closest } from "../../../../shared/decisions/kubernetes/text.ts";
+import { compareFindings, type Finding } from "../../../../shared/decisions/checks/check.ts";
+import { formatFieldPath, plainKeys } from "../../../../shared/decisions/kubernetes/field-path.ts";
+import { closest, printable, quote } from "../../../../shared/decisions/kubernetes/text.ts";
+
+test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
+  t.equal(quote('a "b" \\'), '"a \\"b\\" \\\\"');
+  t.equal(
+    quote("\u001b[31m\n\u007f\u009b\u0085\u2028\u202e\u2066"),
+    '"\\u001b[31m\\n\\u007f\\u009b\\u0085\\u2028\\u202e\\u2066"',
+  );
+  t.equal(quote("Māori 😀"), '"Māori 😀"');
+  t.equal(quote("a\u200bb\ufeff\u{e0041}"), '"a\\u200bb\\ufeff\\udb40\\udc41"');
+  t.equal(quote("\ud83d"), '"\\ud83d"');
+  t.equal(printable("a\tb\ud83d"), "a\\u0009b\ufffd");
+  t.end();
+});
+
+test("truncates quoted values after 200 characters and appends their length", (t) => {
+  t.equal(quote("x".repeat(200)), `"${"x".repeat(200)}"`);
+  t.equal(quote("x".repeat(201)), `"${"x".repeat(200)}"… (201 characters)`);
+  t.equal(quote(`${"x".repeat(199)}😀`), `"${"x".repeat(199)}\\ud83d"… (201 characters)`);
+  t.end();
+});
+
+test("formats field paths as Kubernetes does", (t) => {
+  const path = ["spec", "namespaceSelector", "labelSelector", "matchLabels", { key: "example.com/team" }] as const;
+  t.equal(formatFieldPath(path), "spec.namespaceSelector.labelSelector.matchLabels[example.com/team]");
+  t.equal(formatFieldPath(["spec", "resourceTypeSelector", 0, "kind"]), "spec.resourceTypeSelector[0].kind");
+  t.equal(formatFieldPath([]), "");
+  t.equal(formatFieldPath(["spec", { key: "\u001b" }]), "spec[\\u001b]");
+  t.same(plainKeys([...path, 3]), ["spec", "namespaceSelector", "labelSelector", "matchLabels", "example.com/team", 3]);
+  t.end();
+});
+
+test("sorts findings by code and path, independent of the locale", (t) => {
+  const finding = (code: string, ...path: Finding["path"]): Finding => ({
+    code,
+    path,
+    severity: "warn",
+    message: "",
+    fix: "",
+    waivable: false,
+    waived: false,
+  });
+  const sorted = [
+    finding("IRS-08", "b"),
+    finding("IRS-08", "B"),
+    finding("IRS-01", "z"),
+    finding("IRS-08", "B"),
+    finding("IRS-15b", "a"),
+    finding("IRS-15", "a"),
+  ].toSorted(compareFindings);
+  t.same(
+    sorted.map(({ code, path }) => `${code} ${formatFieldPath(path)}`),
+    ["IRS-01 z", "IRS-08 B", "IRS-08 B", "IRS-08 b", "IRS-15 a", "IRS-15b a"],
+  );
+  t.end();
+});
 
 test("finds the closest candidate if at most a third of the text, or one letter, differs", (t) => {
   const rows: readonly (readonly [text: string, candidates: readonly string[], meant: string | null])[] = [
