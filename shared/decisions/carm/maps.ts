@@ -10,7 +10,7 @@ import { quote } from "../kubernetes/text.ts";
 type StringMap = ReadonlyMap<string, string>;
 
 /** The part of the inventory that CARM reads. */
-export interface CARMState {
+interface CARMState {
   readonly namespaces: { annotationsOf(namespace: string): StringMap };
   configMap(namespace: string, name: string): StringMap | null;
 }

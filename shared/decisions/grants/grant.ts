@@ -67,7 +67,10 @@ export function deny(code: ErrorCode, message: string, selectors: readonly strin
  */
 export function unknownNamespace(inventory: Inventory, name: string): Denial | null {
   if (inventory.namespaces.has(name)) return null;
-  return deny("ERR_NAMESPACE_UNKNOWN", `Namespace ${quote(name)} is not in the inventory. Create it, or correct the name.`);
+  return deny(
+    "ERR_NAMESPACE_UNKNOWN",
+    `Namespace ${quote(name)} is not in the inventory. Create it, or correct the name.`,
+  );
 }
 
 /** Returns `s3.services.k8s.aws, rds.services.k8s.aws`, or the requested kinds. */

@@ -5,7 +5,7 @@ import { type KnownFields, objectFields } from "../kubernetes/shape.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 
 /** The versions of a kind in its CustomResourceDefinition. */
-export interface KindVersions {
+interface KindVersions {
   readonly storage: string;
   readonly served: readonly string[];
 }

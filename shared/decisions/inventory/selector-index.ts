@@ -73,10 +73,7 @@ export class SelectorIndex {
     return [this.#byGroup.get(group), this.#byGroup.get(ANY_GROUP)];
   }
 
-  /**
-   * Any required label finds the selector. The label that the fewest namespaces and selectors have keeps the sets
-   * small.
-   */
+  /** Any required label finds the selector. The label with the fewest uses makes the sets smallest. */
   #entryOf({ namespaces, namespaceLabels, types }: EffectiveSelector): IndexEntry {
     if (namespaces !== null) return { by: "name", keys: [...namespaces] };
     const [first, ...others] = namespaceLabels?.matchLabels ?? [];

@@ -12,7 +12,7 @@ export interface NamedSchema {
 export const AJV_OPTIONS = { allErrors: true, allowUnionTypes: true, verbose: true } as const;
 
 /**
- * Compiles a schema. The function keeps the faults of its last call in `errors`. Compilation takes 20 ms and several
+ * Compiles a schema. The function stores the faults of its last call in `errors`. Compilation takes 20 ms and several
  * MB, so build.ts replaces this module by functions that it has compiled. It must list every schema.
  */
 export function compileSchema<T = unknown>(schema: NamedSchema): ValidateFunction<T> {

@@ -21,7 +21,7 @@ export function parseLabels(texts: readonly string[], reject: (text: string, fau
 }
 
 export const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist"] as const;
-export type Operator = (typeof OPERATORS)[number];
+type Operator = (typeof OPERATORS)[number];
 
 export function isOperator(text: string): text is Operator {
   return (OPERATORS as readonly string[]).includes(text);

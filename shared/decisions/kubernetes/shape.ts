@@ -9,7 +9,7 @@ import { closest, quote } from "./text.ts";
 // API server has pruned.
 
 /** A field that the schema of an object does not allow. */
-export interface ShapeFault {
+interface ShapeFault {
   readonly path: FieldPath;
   readonly message: string;
   /** Whether the field is unknown. A lenient API server prunes unknown fields; it rejects other faults. */

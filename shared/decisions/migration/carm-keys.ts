@@ -23,7 +23,7 @@ export interface CARMKey {
   readonly namespaces: readonly string[];
   /** The lookup for each group. */
   readonly byGroup: ReadonlyMap<string, MapLookup>;
-  /** The lookup for a group whose service has no key of its own. */
+  /** The lookup for a group whose service has no separate key. */
   readonly fallback: MapLookup;
 }
 

@@ -25,7 +25,7 @@ export interface Difference {
 }
 
 /** A difference and what is known about its cause. */
-export interface DifferenceDetails {
+interface DifferenceDetails {
   readonly difference: Omit<Difference, "message" | "fix">;
   /** The message of the fault in the maps, or "". */
   readonly reason: string;

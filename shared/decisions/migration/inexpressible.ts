@@ -14,7 +14,7 @@ export interface Inexpressible {
   readonly fix: string;
 }
 
-export interface MigrationResult {
+interface MigrationResult {
   readonly keys: readonly CARMKey[];
   readonly selectors: readonly JsonObject[];
   readonly proof: FullProof;

@@ -54,7 +54,7 @@ export function* proveMigration(plan: MigrationPlan): Paced<ProvedMigration> {
  * Returns the steps of a safe switch, in order. The ACK documentation removes annotations and maps before selectors
  * take effect; until they do, new resources are created in the account of the controller.
  */
-export function switchSteps(
+function switchSteps(
   differences: number, { teamLevelCARM, serviceLevelCARM }: DecisionSettings,
 ): readonly string[] {
   // The runtime looks up the role of a team if its gate is on, even with CARM off (pkg/runtime/reconciler.go,

@@ -8,7 +8,7 @@ import { compareText } from "../kubernetes/text.ts";
 import type { CARMKey } from "./carm-keys.ts";
 
 /** The map key that a generated selector is named after. */
-export interface NameSource {
+interface NameSource {
   readonly via: MapLookup["via"];
   readonly key: string;
   /** The service of a key with a service prefix, otherwise null. */
@@ -54,7 +54,7 @@ function digestOf(text: string): string {
 }
 
 /** The groups for which a key has one role; null for all groups, including later ones. */
-export interface RoleShare {
+interface RoleShare {
   readonly roleARN: string;
   readonly groups: readonly string[] | null;
   readonly source: NameSource;

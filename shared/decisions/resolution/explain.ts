@@ -8,7 +8,7 @@ import type { EffectiveSelector } from "../selectors/effective.ts";
 import { entryMatches, type TypeEntry } from "../selectors/type-entry.ts";
 
 /** One condition of a selector, and the matching value of the resource or its namespace. */
-export interface PartExplanation {
+interface PartExplanation {
   /** The field of the selector. */
   readonly path: string;
   readonly wants: string;

@@ -11,7 +11,7 @@ import { desiredRegion, type Region, regionOf } from "./region.ts";
 
 export type Outcome = "selected" | "default" | "conflict" | "refused";
 
-export interface SelectingSelector {
+interface SelectingSelector {
   readonly name: string;
   readonly resourceVersion: string | null;
   readonly roleARN: string;

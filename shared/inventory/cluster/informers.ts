@@ -9,8 +9,10 @@ import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } 
 
 export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
   readonly inventory: Inventory;
-  /** The sort under which the inventory records the kind as unlisted; null for kinds that every source requires. */
-  readonly sort: Collection | null;
+  /**
+   * The collection under which the inventory records the kind as unlisted; null for kinds that every source requires.
+   */
+  readonly collection: Collection | null;
   /** Whether the source is loaded only once this kind is listed. */
   readonly isRequired: boolean;
   readonly onChange: () => void;
@@ -84,16 +86,16 @@ export class Informer implements ReflectorHandler {
   }
 
   #record(type: "listed" | "unlisted"): void {
-    const { kind: { group, kind, object }, inventory, sort } = this.#options;
-    const what = object === undefined ? `${kind}.${group}` : `${object.namespace}/${object.name}`;
-    if (sort !== null) inventory.apply([{ type, collection: sort, item: what }]);
+    const { kind: { group, kind, object }, inventory, collection } = this.#options;
+    const item = object === undefined ? `${kind}.${group}` : `${object.namespace}/${object.name}`;
+    if (collection !== null) inventory.apply([{ type, collection, item }]);
   }
 }
 
 /** With about a hundred kinds, the pages in flight would need more memory than the stored objects. */
 const CONCURRENT_LISTS = 2;
 
-type InformerDefaults = Omit<InformerOptions, "kind" | "sort" | "isRequired" | "listSemaphore" | "onObjects">;
+type InformerDefaults = Omit<InformerOptions, "kind" | "collection" | "isRequired" | "listSemaphore" | "onObjects">;
 
 interface ResourceInformersOptions extends InformerDefaults {
   /** ACK groups unknown to this release that the user granted rights to. */
@@ -139,7 +141,7 @@ export class ResourceInformers {
     if (kind === null) return;
     const isRequired = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
     const observed = this.#options.observe(kind);
-    const own = { kind: observed, sort: "resources", isRequired, listSemaphore: this.#listSemaphore } as const;
+    const own = { kind: observed, collection: "resources", isRequired, listSemaphore: this.#listSemaphore } as const;
     const informer = new Informer({ ...this.#options, ...own });
     this.#informers.set(name, { path, informer });
     informer.start();

@@ -47,7 +47,7 @@ export class ClusterSource implements InventorySource {
 
   constructor(options: ClusterSourceOptions) {
     const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
-    this.inventory = new Inventory({ runtime, origin: "cluster", excluded: unreadSorts(options) });
+    this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options) });
     const observe = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : withObserver(kind, onObject));
     const common = { api, clock, random, inventory: this.inventory, onChange: () => this.#onChange() };
     this.#resources = new ResourceInformers({ ...common, observe, extraGroups: resources?.extraGroups ?? [] });
@@ -109,20 +109,23 @@ export class ClusterSource implements InventorySource {
   }
 }
 
-function unreadSorts({ resources, carmMaps }: ClusterSourceOptions): Collection[] {
+function excludedCollections({ resources, carmMaps }: ClusterSourceOptions): Collection[] {
   return [
     ...(resources === undefined ? ["resources" as const] : []),
     ...(carmMaps === undefined ? ["config maps" as const] : []),
   ];
 }
 
-type Watched = Pick<InformerOptions, "kind" | "sort" | "isRequired">;
+type Watched = Pick<InformerOptions, "kind" | "collection" | "isRequired">;
 
 function watchedKinds({ carmMaps }: ClusterSourceOptions): Watched[] {
-  const kinds: Watched[] = CLUSTER_KINDS.map((kind) => ({ kind, sort: null, isRequired: true }));
+  const kinds: Watched[] = CLUSTER_KINDS.map((kind) => ({ kind, collection: null, isRequired: true }));
   if (carmMaps === undefined) return kinds;
   const { namespace, isRequired } = carmMaps;
-  return [...kinds, ...carmMapKinds(namespace).map((kind) => ({ kind, sort: "config maps" as const, isRequired }))];
+  return [
+    ...kinds,
+    ...carmMapKinds(namespace).map((kind) => ({ kind, collection: "config maps" as const, isRequired })),
+  ];
 }
 
 /** Passes each object to `onObject`, with the apiVersion and kind that list items lack. */
