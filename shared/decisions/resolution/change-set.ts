@@ -48,16 +48,10 @@ export function* transitionsOfSelector(
     return visit(transition(resource, othersOf(resource), before, stillSelects ? after : null));
   });
   if (!isFinished) return false;
-  return (
-    yield *
-    visitSelected(
-      inventory,
-      after,
-      (resource) =>
-        (before !== null && selects(inventory, before, resource)) ||
-        visit(transition(resource, othersOf(resource), null, after)),
-    )
-  );
+  return yield* visitSelected(inventory, after, (resource) => {
+    const selectedBefore = before !== null && selects(inventory, before, resource);
+    return selectedBefore || visit(transition(resource, othersOf(resource), null, after));
+  });
 }
 
 const NO_NAMES: NameSet = new Set();
@@ -78,16 +72,12 @@ function transition(
 export function* transitionsOfNamespace(
   inventory: Inventory, name: string, after: Labels, visit: (transition: Transition) => boolean,
 ): Paced<boolean> {
-  return (
-    yield *
-    paced(Array.from(inventory.resources.inNamespace(name)), RESOURCES_BETWEEN_PAUSES, (resource) =>
-      visit({
-        resource,
-        before: selectingSelectors(inventory, resource),
-        after: selectingSelectors(inventory, resource, after),
-      }),
-    )
-  );
+  const resources = Array.from(inventory.resources.inNamespace(name));
+  return yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (resource) => visit({
+    resource,
+    before: selectingSelectors(inventory, resource),
+    after: selectingSelectors(inventory, resource, after),
+  }));
 }
 
 function* visitSelected(
@@ -96,8 +86,8 @@ function* visitSelected(
   if (selector === null) return true;
   // A selector may name many namespaces without resources. A resource created during the scan gets its own review.
   const sets: ReadonlySet<ACKResource>[] = [];
-  yield *
-    paced(candidateSets(inventory, selector), RESOURCES_BETWEEN_PAUSES, (set) => set.size === 0 || sets.push(set) > 0);
+  const candidates = candidateSets(inventory, selector);
+  yield* paced(candidates, RESOURCES_BETWEEN_PAUSES, (set) => set.size === 0 || sets.push(set) > 0);
   return yield* paced(resourcesIn(sets), RESOURCES_BETWEEN_PAUSES, (resource) => (
     !selects(inventory, selector, resource) || visit(resource)
   ));
