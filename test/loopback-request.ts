@@ -18,8 +18,11 @@ export async function get(url: string, headers: Readonly<Record<string, string>>
   return send(url, { headers });
 }
 
-/** The same with any method and body, on a connection of its own. */
-export async function send(url: string, { method = "GET", headers = {}, body }: LoopbackRequest): Promise<LoopbackAnswer> {
+/** Sends a request with any method and body on a new connection. Returns the answer. */
+export async function send(
+  url: string,
+  { method = "GET", headers = {}, body }: LoopbackRequest,
+): Promise<LoopbackAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request(url, { method, headers, agent: false }, resolve).once("error", reject).end(body);
   const response = await promise;

@@ -53,8 +53,11 @@ Resources on the controller's own role
 
 Resources with stale annotations
 -:33: warn AUD-07 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
-    ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; ack-role-resolver.io/reason is absent but should be "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
-    fix: write the object again, for example with \`kubectl annotate --overwrite\`: the webhook then updates the annotations
+    ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
+ack-role-resolver.io/reason is absent but should be \
+"Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
+    fix: write the object again, for example with \`kubectl annotate --overwrite\`: \
+the webhook then updates the annotations
 `;
 
 test("text shows the counts, then each section with findings; stderr lists the skipped checks", async (t) => {
@@ -123,7 +126,8 @@ test("denies roles in accounts that are not allowed", async (t) => {
   t.match(stdout, "\n1  roles and resources in accounts that are not allowed\n");
   t.match(
     stdout,
-    "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n    the role is in account 111122223333, which is not one of --allowed-accounts\n",
+    "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n" +
+      "    the role is in account 111122223333, which is not one of --allowed-accounts\n",
   );
   t.equal((await runCommand(["audit", "-", "--allowed-accounts", "111122223333"], { stdin: GOOD })).status, 0);
 });

@@ -11,7 +11,7 @@ spec: {arn: "${arn}", namespaceSelector: {names: [${namespaces}]}}
 const FIXED = selector("team-b", "arn:aws:iam::444455556666:role/team-b", "team-b");
 const ROTATED = selector("team-a", "arn:aws:iam::444455556666:role/team-a", "team-a");
 
-/** Runs impact with the state as a file and the manifests on standard input, without IRS-07, which denies role changes. */
+/** Runs impact with the state in a file and the manifests on stdin. IRS-07, which denies role changes, is off. */
 async function impact(t: Test, stdin: string, ...flags: readonly string[]): Promise<CommandResult> {
   const dir = t.testdir({ "state.yaml": STATE });
   return await runCommand(["impact", "--from", dir, "-", "--check", "IRS-07=off", ...flags], { stdin });
@@ -35,8 +35,10 @@ test("text shows the counts, then each changed resource with its role and accoun
       "3 resources: 1 other account, 1 now selected, 1 unchanged",
       "",
       "NAMESPACE  RESOURCE   CHANGE         BEFORE                                     AFTER",
-      "team-a     Bucket/b1  other account  111122223333 role/team-a by team-a     ->  444455556666 role/team-a by team-a",
-      "team-b     Bucket/b1  now selected   unknown account, the controller's own  ->  444455556666 role/team-b by team-b",
+      "team-a     Bucket/b1  other account  111122223333 role/team-a by team-a   " +
+        "  ->  444455556666 role/team-a by team-a",
+      "team-b     Bucket/b1  now selected   unknown account, the controller's own" +
+        "  ->  444455556666 role/team-b by team-b",
       "",
     ].join("\n"),
   );
@@ -106,7 +108,10 @@ test("exits 0 for a new role in the same account, and 1 for a conflict or a defa
   t.equal(removed.status, 1);
   t.match(
     removed.stdout,
-    /\nteam-a +Bucket\/b1 +now default +111122223333 role\/team-a by team-a +-> +unknown account, the controller's own\n/,
+    new RegExp(
+      "\nteam-a +Bucket/b1 +now default +111122223333 role/team-a by team-a +" +
+        "-> +unknown account, the controller's own\n",
+    ),
   );
 });
 
@@ -116,7 +121,10 @@ test("reports added and removed resources", async (t) => {
   t.equal(added.status, 0);
   t.match(
     added.stdout,
-    /^4 resources: 1 added, 3 unchanged\n[^]*\nteam-a +Bucket\/b2 +added +- +-> +111122223333 role\/team-a by team-a\n$/,
+    new RegExp(
+      "^4 resources: 1 added, 3 unchanged\n[^]*\n" +
+        "team-a +Bucket/b2 +added +- +-> +111122223333 role/team-a by team-a\n$",
+    ),
   );
   const removed = await impact(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n", "--delete");
   t.equal(removed.status, 0);
@@ -194,7 +202,8 @@ const USAGE_ERRORS: readonly (readonly [title: string, flags: string[], stderr: 
   [
     "standard input twice",
     ["--from", "-", "-"],
-    "ack-role-resolver: --from -: standard input already contains the manifests; pass a file or folder for one of them\n",
+    "ack-role-resolver: --from -: standard input already contains the manifests; pass a file or folder for one " +
+      "of them\n",
   ],
   ["a missing manifest file", ["--from", "-", "no/such/file"], "no/such/file: no such file or folder\n"],
 ];

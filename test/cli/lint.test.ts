@@ -25,7 +25,10 @@ test("exits 0 without findings for a valid selector", async (t) => {
   t.equal(stdout, "1 checked, 0 denied, 0 warned\n");
   t.match(
     stderr,
-    /^skipped checks: IRS-04 \(needs --allowed-accounts or --controller-role\), IRS-05 .*, IRS-10 \(needs namespaces\), [^\n]*\n$/,
+    new RegExp(
+      "^skipped checks: IRS-04 \\(needs --allowed-accounts or --controller-role\\), " +
+        "IRS-05 .*, IRS-10 \\(needs namespaces\\), [^\n]*\n$",
+    ),
     "one line",
   );
 });
@@ -35,7 +38,8 @@ const KINDS = `---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: buckets.s3.services.k8s.aws}
-spec: {group: s3.services.k8s.aws, names: {kind: Bucket, plural: buckets}, versions: [{name: v1alpha1, served: true, storage: true}]}
+spec: {group: s3.services.k8s.aws, names: {kind: Bucket, plural: buckets}, \
+versions: [{name: v1alpha1, served: true, storage: true}]}
 `;
 
 test("JSON lists each skipped check once, sorted, with its missing requirements", async (t) => {
@@ -61,7 +65,8 @@ test("runs a check if the input or a flag meets its requirements", async (t) => 
   t.equal(status, 1);
   t.match(
     stdout,
-    "-:5: deny IRS-04 IAMRoleSelector team-a spec.arn\n    account 111122223333 is not one of the allowed accounts: 444455556666\n",
+    "-:5: deny IRS-04 IAMRoleSelector team-a spec.arn\n" +
+      "    account 111122223333 is not one of the allowed accounts: 444455556666\n",
   );
   t.match(
     stdout,
@@ -104,7 +109,8 @@ test("JSON contains the file, line and path of each finding, sorted, and exits 1
           code: "IRS-03",
           severity: "deny",
           message:
-            '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", not role/NAME',
+            '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", ' +
+            "not role/NAME",
           fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
           waivable: false,
           waived: false,
@@ -119,7 +125,8 @@ test("JSON contains the file, line and path of each finding, sorted, and exits 1
           code: "IRS-09",
           severity: "deny",
           message:
-            "\"Team-A\" is not a valid namespace name: a namespace name must consist of lower-case letters, digits and '-', and start and end with a letter or digit",
+            '"Team-A" is not a valid namespace name: a namespace name must consist of lower-case letters, ' +
+            "digits and '-', and start and end with a letter or digit",
           fix: "use the exact name of a namespace, or select namespaces by label with labelSelector",
           waivable: false,
           waived: false,
@@ -200,7 +207,8 @@ test("colors output on a terminal unless NO_COLOR or TERM=dumb is set", async (t
 
 test("accepts a selector with generateName and rejects one without any name", async (t) => {
   const selector = (metadata: string): string =>
-    `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\nspec: {arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: {names: [a]}}\n---\n`;
+    `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\n` +
+    `spec: {arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: {names: [a]}}\n---\n`;
   const generated = await runCommand(["lint", "-", "-o", "json"], {
     stdin: selector("{generateName: team-}").repeat(2),
   });

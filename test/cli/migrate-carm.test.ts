@@ -41,17 +41,28 @@ spec:
 `);
   t.equal(
     stderr,
-    `1 IAMRoleSelector. Proved: 1 resource and ${pairs(3)} namespace and kind pairs resolve to the same role before and after.
+    `1 IAMRoleSelector. Proved: 1 resource and ${pairs(3)} namespace and kind pairs resolve to the same role before \
+and after.
 Selectors cannot express:
-  ConfigMap ack-system/ack-role-account-map, key "blue": no namespace is annotated with it, so a selector would select nothing
+  ConfigMap ack-system/ack-role-account-map, key "blue": no namespace is annotated with it, so a selector would select \
+nothing
     fix: none, unless a namespace needs it: annotate that namespace and run this again
-  namespaces that are created later with an owner or a team annotation: the selectors list the existing namespaces; resources in a new namespace use the controller's own role, whatever its annotations
-    fix: add a new namespace to the selector of its role before you create resources in it, or replace the names by namespaceSelector.labelSelector with a label that only administrators can set
+  namespaces that are created later with an owner or a team annotation: the selectors list the existing namespaces; \
+resources in a new namespace use the controller's own role, whatever its annotations
+    fix: add a new namespace to the selector of its role before you create resources in it, or replace the names by \
+namespaceSelector.labelSelector with a label that only administrators can set
 Migration steps, in this order:
-  1. Keep CARM with its maps and annotations, and apply the selectors: kubectl apply --server-side -f selectors.yaml. Controllers do not read them while the feature gate IAMRoleSelector is off.
-  2. Turn the gate on and CARM off in ONE rollout of each controller: helm upgrade RELEASE CHART --reuse-values --set featureGates.IAMRoleSelector=true --set enableCARM=false. A controller with both on exits at startup. A controller with both off creates new resources in its own account. Controllers need installScope=cluster, otherwise they cannot read selectors.
-  3. Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster. Controllers reconcile a resource when it changes, or after their resync period (10 hours).
-  4. Remove the annotations services.k8s.aws/owner-account-id and services.k8s.aws/team-id, and the maps last. Until then you can roll back: turn both settings back in one rollout. Keep services.k8s.aws/default-region and endpoint-url: controllers still read them.
+  1. Keep CARM with its maps and annotations, and apply the selectors: kubectl apply --server-side -f selectors.yaml. \
+Controllers do not read them while the feature gate IAMRoleSelector is off.
+  2. Turn the gate on and CARM off in ONE rollout of each controller: helm upgrade RELEASE CHART --reuse-values --set \
+featureGates.IAMRoleSelector=true --set enableCARM=false. A controller with both on exits at startup. A controller \
+with both off creates new resources in its own account. Controllers need installScope=cluster, otherwise they cannot \
+read selectors.
+  3. Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster. Controllers reconcile a \
+resource when it changes, or after their resync period (10 hours).
+  4. Remove the annotations services.k8s.aws/owner-account-id and services.k8s.aws/team-id, and the maps last. Until \
+then you can roll back: turn both settings back in one rollout. Keep services.k8s.aws/default-region and endpoint-url: \
+controllers still read them.
 `,
   );
 });
@@ -63,9 +74,12 @@ test("exits 1 and first reports a refusal that would become the controller's own
   t.equal(status, 1);
   t.equal(
     stderr.split("\n").slice(0, 3).join("\n"),
-    `0 IAMRoleSelectors. Not proved: of 0 resources and ${pairs(2)} namespace and kind pairs, these resolve to a different role after the migration:
-  every resource in namespace "one": refused before, the controller's own role after: CARM stops them (ConfigMap ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the controller's own role
-    fix: set the role of the key in the map, or remove the annotation from the namespace to use the controller's own role. Then run this again`,
+    `0 IAMRoleSelectors. Not proved: of 0 resources and ${pairs(2)} namespace and kind pairs, these resolve to a \
+different role after the migration:
+  every resource in namespace "one": refused before, the controller's own role after: CARM stops them (ConfigMap \
+ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the controller's own role
+    fix: set the role of the key in the map, or remove the annotation from the namespace to use the controller's own \
+role. Then run this again`,
   );
   t.match(
     stderr,

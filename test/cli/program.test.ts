@@ -45,7 +45,12 @@ const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: s
   [
     "several invalid settings",
     ["resolve", "-", "--runtime", "new", "--region", "mars", "--controller-account", "1", "--check", "IRS-99=off"],
-    /^ack-role-resolver: --runtime: expected one of ack, extended\nack-role-resolver: --region: expected an AWS region, such as eu-west-1\nack-role-resolver: --controller-account: expected an AWS account ID of 12 digits\nack-role-resolver: --check \(value 1\): expected ID=deny/,
+    new RegExp(
+      "^ack-role-resolver: --runtime: expected one of ack, extended\n" +
+        "ack-role-resolver: --region: expected an AWS region, such as eu-west-1\n" +
+        "ack-role-resolver: --controller-account: expected an AWS account ID of 12 digits\n" +
+        "ack-role-resolver: --check \\(value 1\\): expected ID=deny",
+    ),
   ],
   ["a missing path", ["resolve", "no/such/folder"], /^no\/such\/folder: /],
   [

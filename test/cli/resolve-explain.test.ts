@@ -23,17 +23,23 @@ test("--explain lists the parts of every selector and whether each holds", async
       "Queue team-a/q1: conflict",
       "  Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]",
       "  queues: selects the resource",
-      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector requires tier=gold, resource has tier=gold",
-      "    yes spec.resourceTypeSelector: selector requires any kind of sqs.services.k8s.aws, resource has Queue.v1alpha1.sqs.services.k8s.aws",
+      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
+        "selector requires tier=gold, resource has tier=gold",
+      "    yes spec.resourceTypeSelector: " +
+        "selector requires any kind of sqs.services.k8s.aws, resource has Queue.v1alpha1.sqs.services.k8s.aws",
       "  team-a: selects the resource",
       "    yes spec.namespaceSelector.names: selector requires namespace team-a, resource has namespace team-a",
       "  team-b: does not select the resource",
-      "    It is malformed, so controllers ignore it: IRS-02 spec.arn: \"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
+      '    It is malformed, so controllers ignore it: IRS-02 spec.arn: ' +
+        "\"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
     ].join("\n"),
   );
   t.match(
     stdout,
-    /^Bucket team-a\/b1: selected\n {2}IAMRoleSelector team-a selects it\.\n {2}team-a: selects the resource\n[^]*\n {4}no {2}spec\.resourceTypeSelector: /,
+    new RegExp(
+      "^Bucket team-a/b1: selected\n {2}IAMRoleSelector team-a selects it\\.\n {2}team-a: selects the resource\n" +
+        "[^]*\n {4}no {2}spec\\.resourceTypeSelector: ",
+    ),
   );
 });
 
@@ -62,7 +68,9 @@ test("--explain reports that no selector exists", async (t) => {
   });
   t.equal(
     stdout,
-    "Queue team-a: default\n  No IAMRoleSelector selects it, so the controller's own role is used.\n  No IAMRoleSelector exists.\n",
+    "Queue team-a: default\n" +
+      "  No IAMRoleSelector selects it, so the controller's own role is used.\n" +
+      "  No IAMRoleSelector exists.\n",
   );
 });
 
@@ -88,7 +96,8 @@ test("--kind resolves a hypothetical resource instead of those in the input", as
   const text = await runCommand(["resolve", "-", ...QUEUE], { stdin: STATE });
   t.equal(
     text.stdout,
-    "NAMESPACE  RESOURCE  OUTCOME   SELECTORS       ROLE  REGION\nteam-a     Queue     conflict  queues, team-a  -     -\n",
+    "NAMESPACE  RESOURCE  OUTCOME   SELECTORS       ROLE  REGION\n" +
+      "team-a     Queue     conflict  queues, team-a  -     -\n",
   );
 });
 
@@ -96,7 +105,8 @@ test("resolution uses --label and the version in --kind", async (t) => {
   const stdin = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
 metadata: {name: gold}
-spec: {arn: "arn:aws:iam::111122223333:role/gold", namespaceSelector: {names: [default]}, resourceTypeSelector: [{version: v2}], resourceLabelSelector: {matchLabels: {tier: gold, size: xl}}}
+spec: {arn: "arn:aws:iam::111122223333:role/gold", namespaceSelector: {names: [default]}, \
+resourceTypeSelector: [{version: v2}], resourceLabelSelector: {matchLabels: {tier: gold, size: xl}}}
 `;
   const outcome = async (...flags: readonly string[]): Promise<unknown> =>
     parsed((await runCommand(["resolve", "-", "-o", "json", ...flags], { stdin })).stdout)[0]?.outcome;
@@ -132,6 +142,8 @@ test("exits 2 with every fault of --kind and --label", async (t) => {
     status: 2,
     stdout: "",
     stderr:
-      'ack-role-resolver: --kind "Bucket": expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws\nack-role-resolver: --label "gold": expected KEY=VALUE, such as tier=gold\n',
+      'ack-role-resolver: --kind "Bucket": ' +
+      "expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws\n" +
+      'ack-role-resolver: --label "gold": expected KEY=VALUE, such as tier=gold\n',
   });
 });

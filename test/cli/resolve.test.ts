@@ -9,7 +9,8 @@ spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: 
 apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
 metadata: {name: buckets}
-spec: {arn: "arn:aws:iam::444455556666:role/buckets", namespaceSelector: {names: [both]}, resourceTypeSelector: [{apiVersion: s3.services.k8s.aws/v1alpha1, kind: Bucket}]}
+spec: {arn: "arn:aws:iam::444455556666:role/buckets", namespaceSelector: {names: [both]}, \
+resourceTypeSelector: [{apiVersion: s3.services.k8s.aws/v1alpha1, kind: Bucket}]}
 ---
 `;
 const bucket = (namespace: string, name = "b1"): string => `apiVersion: s3.services.k8s.aws/v1alpha1
@@ -92,7 +93,8 @@ test("ignores a malformed selector, reports it on stderr and exits 1", async (t)
     stderr,
     [
       "IAMRoleSelector team-a is malformed, so controllers ignore it:",
-      '  IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. Write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
+      '  IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. ' +
+        "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
       "",
     ].join("\n"),
   );
@@ -105,7 +107,10 @@ test("a selector that only the webhook denies is effective and reported", async 
   t.match(JSON.parse(stdout), [{ outcome: "selected", roleARN: "arn:aws:iam::111122223333:user/jane" }]);
   t.match(
     stderr,
-    /^IAMRoleSelector team-a is effective, but the sidecar grants nothing on it and the webhook would deny it:\n {2}IRS-03 /,
+    new RegExp(
+      "^IAMRoleSelector team-a is effective, but the sidecar grants nothing on it and the webhook would deny it:\n" +
+        " {2}IRS-03 ",
+    ),
   );
 });
 
@@ -148,13 +153,15 @@ spec:
   t.match(JSON.parse(stdout), [{ outcome: "conflict" }]);
   t.equal(
     stderr,
-    "warning: Bucket.s3.services.k8s.aws is served as v1alpha1, v1beta1; selectors match the stored version, v1alpha1\n",
+    "warning: Bucket.s3.services.k8s.aws is served as v1alpha1, v1beta1; " +
+      "selectors match the stored version, v1alpha1\n",
   );
 });
 
 test("treats each selector with generateName as a separate selector", async (t) => {
   const generated = (spec: string): string =>
-    `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {generateName: team-a-}\nspec: ${spec}\n---\n`;
+    `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {generateName: team-a-}\n` +
+    `spec: ${spec}\n---\n`;
   const good = generated("{arn: \"arn:aws:iam::111122223333:role/a\", namespaceSelector: {names: [team-a]}}");
   const twice = await runCommand(["resolve", "-", "-o", "json"], { stdin: good + good + bucket("team-a") });
   t.equal(twice.status, 1);

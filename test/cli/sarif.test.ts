@@ -212,7 +212,9 @@ test("each finding is a result with its place in the file and the object", async
       ruleIndex: CATALOGUE.findIndex(({ id }) => id === "IRS-03"),
       level: "error",
       message: {
-        text: '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", not role/NAME. Fix: write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.',
+        text:
+          '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", ' +
+          "not role/NAME. Fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
       },
       locations: [
         {

@@ -77,7 +77,9 @@ test("each server exits 2 and names the flag of a port that is in use", async (t
   const taken = `127.0.0.1:${await takenPort(t)}`;
   const sidecar = [...SIDECAR, "--from", dir, ...FREE];
   for (const flag of ["--listen", "--health-listen"]) {
-    const message = `ack-role-resolver: ${flag} ${taken}: the port is in use by another process; stop that process or set ${flag} to another address\n`;
+    const message =
+      `ack-role-resolver: ${flag} ${taken}: the port is in use by another process; ` +
+      `stop that process or set ${flag} to another address\n`;
     t.same(await webhook(dir, flag, taken), { status: 2, stdout: "", stderr: message });
     t.same(await runCommand([...sidecar, flag, taken]), { status: 2, stdout: "", stderr: message });
   }
@@ -109,7 +111,8 @@ test("the sidecar exits 2 if --listen is not a loopback address", async (t) => {
   t.equal(status, 2);
   t.equal(
     stderr,
-    "ack-role-resolver: --listen 0.0.0.0:0: the sidecar issues credentials and listens only on loopback; use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n",
+    "ack-role-resolver: --listen 0.0.0.0:0: the sidecar issues credentials and listens only on loopback; " +
+      "use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT\n",
   );
 });
 

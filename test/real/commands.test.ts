@@ -124,7 +124,10 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   const text = await run(cluster, ["audit"]);
   t.match(
     text.stdout,
-    /^\d+ objects: 4 selectors, 3 resources \(3 without resolution annotations\)\n1 {2}malformed selectors \(not effective\)\n/,
+    new RegExp(
+      "^\\d+ objects: 4 selectors, 3 resources \\(3 without resolution annotations\\)\n" +
+        "1 {2}malformed selectors \\(not effective\\)\n",
+    ),
   );
   t.notMatch(text.stdout, "\u001b", "no color and no progress in a pipe");
   t.notMatch(text.stderr, "\r");
@@ -146,12 +149,15 @@ async function explains(t: Test, cluster: Cluster): Promise<void> {
       "Queue team-a: selected",
       "  IAMRoleSelector gold selects it.",
       "  gold: selects the resource",
-      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: selector requires tier=gold, resource has tier=gold",
+      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
+        "selector requires tier=gold, resource has tier=gold",
       "  queues: does not select the resource",
       "    no  spec.namespaceSelector.names: selector requires namespace team-b, resource has namespace team-a",
-      "    yes spec.resourceTypeSelector: selector requires Queue.v1alpha1.sqs.services.k8s.aws, resource has Queue.v1alpha1.sqs.services.k8s.aws",
+      "    yes spec.resourceTypeSelector: " +
+        "selector requires Queue.v1alpha1.sqs.services.k8s.aws, resource has Queue.v1alpha1.sqs.services.k8s.aws",
       "  silver: does not select the resource",
-      "    no  spec.namespaceSelector.labelSelector.matchLabels[tier]: selector requires tier=silver, resource has tier=gold",
+      "    no  spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
+        "selector requires tier=silver, resource has tier=gold",
       "  typo: does not select the resource",
       "    It is malformed, so controllers ignore it: IRS-02 spec.arn: ",
     ].join("\n"),
@@ -259,7 +265,10 @@ async function isForbidden(t: Test, cluster: Cluster): Promise<void> {
     t.equal(stdout, "");
     t.match(
       stderr,
-      /^ack-role-resolver: The cluster cannot be read: not allowed to list iamroleselectors\.services\.k8s\.aws in the whole cluster; /,
+      new RegExp(
+        "^ack-role-resolver: The cluster cannot be read: " +
+          "not allowed to list iamroleselectors\\.services\\.k8s\\.aws in the whole cluster; ",
+      ),
     );
   }
 }

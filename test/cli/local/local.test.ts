@@ -123,9 +123,11 @@ test("grants a selector without resources, and requests a restart if a group is 
 
 test("--mode carm prints the role of a namespace, and commands with --mode carm", async (t) => {
   const namespace =
-    'apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, annotations: {services.k8s.aws/owner-account-id: "111122223333"}}\n';
+    "apiVersion: v1\nkind: Namespace\n" +
+    'metadata: {name: team-a, annotations: {services.k8s.aws/owner-account-id: "111122223333"}}\n';
   const map =
-    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ack-role-account-map, namespace: ack-system}\ndata: {"111122223333": "arn:aws:iam::111122223333:role/a"}\n';
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ack-role-account-map, namespace: ack-system}\n" +
+    'data: {"111122223333": "arn:aws:iam::111122223333:role/a"}\n';
   const local = new Local(
     t,
     "--from",
@@ -161,7 +163,8 @@ for (const listener of LISTENERS) {
     const local = new Local(t, "--from", dir, ...FREE_PORTS, `--${listener}-listen`, `127.0.0.1:${port}`);
     t.equal(await local.end(), 2);
     t.strictSame(local.errors, [
-      `ack-role-resolver: --${listener}-listen 127.0.0.1:${port}: the port is in use by another process; stop that process or set --${listener}-listen to another address`,
+      `ack-role-resolver: --${listener}-listen 127.0.0.1:${port}: the port is in use by another process; ` +
+        `stop that process or set --${listener}-listen to another address`,
     ]);
   });
 }

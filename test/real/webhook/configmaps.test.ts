@@ -31,11 +31,14 @@ function map(name: string, data: object, metadata: object = {}): object {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ack-system", ...metadata }, data };
 }
 
-const FAULTS = `Warning: CM-04 data[s4.${ACCOUNT}]: "s4" is not an ACK service. Write s3.${ACCOUNT} if you meant that service.
+const FAULTS = `Warning: CM-04 data[s4.${ACCOUNT}]: "s4" is not an ACK service. Write s3.${ACCOUNT} if you meant that \
+service.
 The ConfigMap "ack-role-account-map" is invalid: 
-* data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: its resource is "root", not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
+* data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: its resource is "root", not \
+role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
 * data[444455556666]: CM-02 the key has no role. Set the role's ARN, or remove the key once no namespace names it.
-* data[s3]: CM-05 the value is a document, but controllers parse it as one ARN. Write one key for each role, with the service in front if there are several: s3.111122223333.
+* data[s3]: CM-05 the value is a document, but controllers parse it as one ARN. Write one key for each role, with the \
+service in front if there are several: s3.111122223333.
 `;
 
 const ROLE = `arn:aws:iam::${ACCOUNT}:role/team-a`;
@@ -58,7 +61,9 @@ async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
   t.strictSame(applied, { code: 0, stdout: "configmap/ack-role-account-map created\n", stderr: "" });
 }
 
-const UNKNOWN = `The Namespace "team-a" is invalid: metadata.annotations[services.k8s.aws/owner-account-id]: NS-03 ConfigMap ack-system/ack-role-account-map has no role for key "777788889999". Add the key with the role's ARN to the ConfigMap first, or correct the annotation.
+const UNKNOWN = `The Namespace "team-a" is invalid: metadata.annotations[services.k8s.aws/owner-account-id]: NS-03 \
+ConfigMap ack-system/ack-role-account-map has no role for key "777788889999". Add the key with the role's ARN to the \
+ConfigMap first, or correct the annotation.
 `;
 
 async function deniesUnknownKey(t: Test, cluster: Cluster): Promise<void> {
@@ -108,25 +113,20 @@ async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
     { headers: MERGE_PATCH },
   );
   t.equal(moved.status, 422);
-  const swapped = await cluster.kubectl([
-    "-n",
-    "ack-system",
-    "patch",
-    "configmap",
-    "ack-role-account-map",
-    "-p",
-    JSON.stringify({ data: { [ACCOUNT]: `${ROLE}-2` } }),
-  ]);
+  const swap = JSON.stringify({ data: { [ACCOUNT]: `${ROLE}-2` } });
+  const swapped = await cluster.kubectl(["-n", "ack-system", "patch", "configmap", "ack-role-account-map", "-p", swap]);
   t.equal(
     swapped.stderr,
-    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Keep the old role until …\n`,
+    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Keep ` +
+      `the old role until …\n`,
   );
 
   const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);
   t.equal(deleted.code, 1);
   t.equal(
     deleted.stderr,
-    `The ConfigMap "ack-role-account-map" is invalid: metadata.name: CM-11 the map ${use} Keep the map until no namespace names an account or a team and the resources are deleted.\n`,
+    `The ConfigMap "ack-role-account-map" is invalid: metadata.name: CM-11 the map ${use} Keep the map until no ` +
+      `namespace names an account or a team and the resources are deleted.\n`,
   );
   const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes`);
   t.equal(collection.status, 422, "nor by deleting a collection");

@@ -66,11 +66,15 @@ async function fill(cluster: Cluster): Promise<void> {
   }
 }
 
-const FAULTS = `Warning: NS-06 metadata.annotations[services.k8s.aws/team-id]: the annotation has no effect, because IAMRoleSelectors set the ro…
+const FAULTS = `Warning: NS-06 metadata.annotations[services.k8s.aws/team-id]: the annotation has no effect, because \
+IAMRoleSelectors set the ro…
 The Namespace "sandbox" is invalid: 
-* metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.
-* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so its requests can be read on the network. Set https://HOST or https://HOST:PORT, without credentials or a query.
-* metadata.annotations[s3.services.k8s.aws/deletion-policy]: NS-09 "Delete" is not a deletion policy, so controllers treat it as retain. Set delete or retain.
+* metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the \
+controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.
+* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so its requests can be \
+read on the network. Set https://HOST or https://HOST:PORT, without credentials or a query.
+* metadata.annotations[s3.services.k8s.aws/deletion-policy]: NS-09 "Delete" is not a deletion policy, so controllers \
+treat it as retain. Set delete or retain.
 `;
 
 async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
@@ -95,7 +99,9 @@ async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
   });
 }
 
-const MOVED = `The Namespace "payments" is invalid: metadata.labels: NS-01 the new labels move 2 resources from account 111122223333 to account 444455556666: Bucket payments/archive and Bucket payments/ledger. Keep the labels that select these resources, or first change the selectors so that each resource stays in its account.
+const MOVED = `The Namespace "payments" is invalid: metadata.labels: NS-01 the new labels move 2 resources from \
+account 111122223333 to account 444455556666: Bucket payments/archive and Bucket payments/ledger. Keep the labels that \
+select these resources, or first change the selectors so that each resource stays in its account.
 `;
 
 async function deniesMoves(t: Test, cluster: Cluster): Promise<void> {
@@ -129,8 +135,10 @@ async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
   t.equal(labelled.code, 0);
   t.equal(
     labelled.stderr,
-    `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Set a region of the controlle…
-Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so its requests can be re…
+    `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Set a region \
+of the controlle…
+Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so its requests \
+can be re…
 `,
   );
   const worse = await cluster.kubectl([
@@ -189,7 +197,8 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
   t.equal(deleted.code, 0);
   t.equal(
     deleted.stderr,
-    "Warning: NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: Bucket payments/archive and Bucket payment…\n",
+    "Warning: NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: Bucket " +
+      "payments/archive and Bucket payment…\n",
   );
 
   // The test acts as the namespace controller, and as the ACK controller that removes its finalizer.

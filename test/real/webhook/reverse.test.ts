@@ -86,13 +86,15 @@ function messagesOf({ body, headers }: ApiResponse): string[] {
 
 const DENIAL = `The IAMRoleSelector "team-a" is invalid: 
 * metadata.name: IRS-30 1 resource would fall back to the controller's own role and account, because no other selector \
-selects them: Bucket team-a/b1 in account ${FIRST}. Delete the resources first, or create a replacement: a selector with \
-another name, the spec of team-a, a role in the same account and the annotation ack-role-resolver.io/replaces: team-a. \
+selects them: Bucket team-a/b1 in account ${FIRST}. Delete the resources first, or create a replacement: a selector \
+with another name, the spec of team-a, a role in the same account and the annotation \
+ack-role-resolver.io/replaces: team-a. \
 Then delete team-a again.
 * metadata.name: IRS-31 1 resource would be deleted or orphaned with the controller's own credentials for account \
-${OWN}: Bucket team-a/b1 in account ${FIRST} (deletion policy delete). Create a replacement selector with a role in the \
-same account and the annotation ack-role-resolver.io/replaces: NAME of this selector. Otherwise, wait until the \
-resources that are being deleted no longer exist, and annotate the others with services.k8s.aws/deletion-policy: retain.
+${OWN}: Bucket team-a/b1 in account ${FIRST} (deletion policy delete). Create a replacement selector with a role in \
+the same account and the annotation ack-role-resolver.io/replaces: NAME of this selector. Otherwise, wait until the \
+resources that are being deleted no longer exist, and annotate the others with \
+services.k8s.aws/deletion-policy: retain.
 `;
 
 async function deniesDeletionInUse(t: Test, cluster: Cluster): Promise<void> {
@@ -123,13 +125,17 @@ async function deniesOverlapAndMove(t: Test, cluster: Cluster): Promise<void> {
   t.equal(overlap.status, 422);
   t.match(
     messagesOf(overlap)[0],
-    /^IRS-17 1 resource would be selected by more than one IAMRoleSelector.*annotate overlap with ack-role-resolver\.io\/replaces: team-a, apply it, then delete team-a\.$/,
+    new RegExp(
+      "^IRS-17 1 resource would be selected by more than one IAMRoleSelector.*" +
+        "annotate overlap with ack-role-resolver\\.io/replaces: team-a, apply it, then delete team-a\\.$",
+    ),
   );
   const move = await cluster.request("POST", SELECTORS, selectorFor("move", SECOND, ["team-b"]));
   t.equal(move.status, 422);
   t.match(
     messagesOf(move)[0],
-    `IRS-19 1 existing resource would change accounts, which controllers reject: Bucket team-b/b2 from account ${OWN} to account ${SECOND}. `,
+    `IRS-19 1 existing resource would change accounts, which controllers reject: Bucket team-b/b2 from account ` +
+      `${OWN} to account ${SECOND}. `,
   );
 }
 
@@ -205,10 +211,16 @@ async function deniesKindDeletion(t: Test, cluster: Cluster, webhook: ServerProc
   t.equal(denied.status, 422);
   t.match(
     messagesOf(denied)[0],
-    /^IRS-34 \d IAMRoleSelectors? would be deleted with the CustomResourceDefinition, and the controller's own role and account would apply to 1 resource: Bucket team-a\/b1 /,
+    new RegExp(
+      "^IRS-34 \\d IAMRoleSelectors? would be deleted with the CustomResourceDefinition, " +
+        "and the controller's own role and account would apply to 1 resource: Bucket team-a/b1 ",
+    ),
   );
   const ofBuckets = await cluster.request("DELETE", `${DEFINITIONS}/buckets.s3.services.k8s.aws?dryRun=All`);
-  t.match(messagesOf(ofBuckets)[0], /^ACK-34 the deletion of the CustomResourceDefinition also deletes 2 resources: Bucket team-a\/b1 /);
+  t.match(
+    messagesOf(ofBuckets)[0],
+    /^ACK-34 the deletion of the CustomResourceDefinition also deletes 2 resources: Bucket team-a\/b1 /,
+  );
   const other = {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",

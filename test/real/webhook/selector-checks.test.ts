@@ -82,7 +82,8 @@ async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
     { "ack-role-resolver.io/allow": "IRS-24" },
   );
   const denial =
-    /IRS-24 spec: the requester "system:serviceaccount:ack-system:ack-s3-controller" is an ACK controller, and ACK controllers only read selectors\./;
+    'IRS-24 spec: the requester "system:serviceaccount:ack-system:ack-s3-controller" is an ACK controller, ' +
+    "and ACK controllers only read selectors.";
   const created = await cluster.request("POST", SELECTORS, mine, controller);
   t.equal(created.status, 422);
   t.match(stringAt(created.body, "message"), denial);
@@ -109,10 +110,14 @@ async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await cluster.request("DELETE", `${SELECTORS}/mine`)).status, 200);
 }
 
-const WARNED = `Warning: IRS-10 spec.namespaceSelector.names[0]: namespace "team-z" does not exist. Correct the name, or create the namespace.
-Warning: IRS-13 spec.resourceTypeSelector[0].kind: kind "Bukcet" is not installed; perhaps Bucket was meant. Copy group, version…
-Warning: IRS-22 spec: the selector selects no existing namespace and no existing resource. Compare the selector with the output …
-Warning: IRS-25 spec.namespaceSelector.labelSelector.matchLabels[team]: tenants can set the label "team" on their namespaces. Se…
+const WARNED = `Warning: IRS-10 spec.namespaceSelector.names[0]: namespace "team-z" does not exist. Correct the name, \
+or create the namespace.
+Warning: IRS-13 spec.resourceTypeSelector[0].kind: kind "Bukcet" is not installed; perhaps Bucket was meant. Copy \
+group, version…
+Warning: IRS-22 spec: the selector selects no existing namespace and no existing resource. Compare the selector with \
+the output …
+Warning: IRS-25 spec.namespaceSelector.labelSelector.matchLabels[team]: tenants can set the label "team" on their \
+namespaces. Se…
 `;
 
 async function printsUnknownObjects(t: Test, cluster: Cluster): Promise<void> {
@@ -136,7 +141,8 @@ async function printsUnknownObjects(t: Test, cluster: Cluster): Promise<void> {
   t.equal(elsewhere.code, 1);
   t.equal(
     elsewhere.stderr,
-    'The IAMRoleSelector "elsewhere" is invalid: spec.arn: IRS-04 account 444455556666 is not one of the allowed accounts: 111122223333. Use a role in one of the accounts that --allowed-accounts lists.\n',
+    'The IAMRoleSelector "elsewhere" is invalid: spec.arn: IRS-04 account 444455556666 is not one of the allowed ' +
+      "accounts: 111122223333. Use a role in one of the accounts that --allowed-accounts lists.\n",
   );
 }
 
@@ -157,12 +163,17 @@ async function validatesAnnotations(t: Test, cluster: Cluster): Promise<void> {
   t.equal(denied.code, 1);
   t.match(
     denied.stderr,
-    "metadata.annotations[ack-role-resolver.io/external-id]: IRS-42 the external ID contains characters other than letters, digits and _+=,.@:/-. ",
+    "metadata.annotations[ack-role-resolver.io/external-id]: IRS-42 the external ID contains characters other " +
+      "than letters, digits and _+=,.@:/-. ",
   );
   t.notMatch(denied.stderr, "planted");
   t.match(
     (await annotate("duration-seconds=7200")).stderr,
-    /^Warning: IRS-46b metadata\.annotations\[ack-role-resolver\.io\/duration-seconds\]: 7200 s exceeds the 3600 s limit/m,
+    new RegExp(
+      "^Warning: IRS-46b metadata\\.annotations\\[ack-role-resolver\\.io/duration-seconds\\]: " +
+        "7200 s exceeds the 3600 s limit",
+      "m",
+    ),
   );
   t.equal((await annotate("external-id=planted-id")).code, 0);
   const other = await apply(
@@ -172,7 +183,8 @@ async function validatesAnnotations(t: Test, cluster: Cluster): Promise<void> {
   );
   t.match(
     other.stderr,
-    "metadata.annotations[ack-role-resolver.io/external-id]: IRS-40 the selector has the same role as assumed, but a different external-id. ",
+    "metadata.annotations[ack-role-resolver.io/external-id]: IRS-40 the selector has the same role as assumed, " +
+      "but a different external-id. ",
   );
   t.notMatch(other.stderr, "planted");
   t.equal((await cluster.request("DELETE", `${SELECTORS}/assumed`)).status, 200);
@@ -211,8 +223,10 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
   t.equal(lenient.code, 1);
   t.match(
     lenient.stderr,
-    'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 the field was applied, but the CRD does not define it and the API server pruned it. ' +
-      "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD from ack-role-resolver manifests crds.\n",
+    'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 ' +
+      "the field was applied, but the CRD does not define it and the API server pruned it. " +
+      "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD from " +
+      "ack-role-resolver manifests crds.\n",
   );
   const typed = selector("typed", {
     arn: ROLE,
