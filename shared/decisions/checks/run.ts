@@ -76,7 +76,7 @@ function countFaults(faults: readonly Fault[]): Map<string, number> {
   return counts;
 }
 
-/** Returns the key that a fault has in the old and in the new object. It ignores list positions: an edit shifts them. */
+/** Returns the key of a fault, which is equal in the old and the new object. An edit shifts list positions: ignored. */
 function identity({ message, path }: Fault): string {
   return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
 }
