@@ -73,7 +73,7 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   return bindChecks(RESOURCE_CHECKS, change, before);
 }
 
-/** Binds the checks of a change. Without an inventory, the checks run on an empty inventory: they check the object alone. */
+/** Binds the checks of a change. Without an inventory, the checks run on an empty inventory. */
 function changeChecks<Subject>(
   checks: readonly Check<Subject>[],
   subjectOf: (input: CheckInput, context: CheckContext) => Subject,
