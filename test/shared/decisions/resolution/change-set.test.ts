@@ -2,7 +2,7 @@ import { test } from "tap";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import type { Labels } from "../../../../shared/decisions/kubernetes/label-selector.ts";
-import type { Paced } from "../../../../shared/decisions/paced.ts";
+import { drain, type Paced } from "../../../../shared/decisions/paced.ts";
 import {
   accountOfResource, accountOfSelectors, resourceName, type SelectorTransition, type Transition,
   transitionsOfNamespace, transitionsOfSelector,
@@ -147,6 +147,19 @@ test("pauses after every hundred resources, even if it finds none", (t) => {
   t.equal(pausesOf({ before: selector("n", none), after: null }), 10);
   t.equal(pauses(selector("n", inNamespaces(...Array.from({ length: 300 }, (_, i) => `none-${i}`)))), 3);
   t.equal(run((visit) => transitionsOfNamespace(inventory, "ns-0", new Map(), visit)).pauses, 5);
+  t.end();
+});
+
+test("ends the scan when a visit returns false", (t) => {
+  const inventory = held(A, bucket("b1"), bucket("b2"), bucket("c1", "team-c"));
+  const change = {
+    name: "a", before: selector("a", inNamespaces("team-a")), after: selector("a", inNamespaces("team-c")),
+  };
+  let visits = 0;
+  t.equal(drain(transitionsOfSelector(inventory, change, () => ++visits < 1)), false);
+  t.equal(visits, 1, "in the resources that the old selector selects");
+  t.equal(drain(transitionsOfSelector(inventory, change, () => ++visits < 4)), false);
+  t.equal(visits, 4, "in the resources that the new selector selects");
   t.end();
 });
 
