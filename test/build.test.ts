@@ -30,12 +30,12 @@ const dist = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-built-"));
 tap.teardown(() => rm(dist, { recursive: true }));
 const COMMAND = path.join(dist, "ack-role-resolver.js");
 
-test("the production build succeeds", async (t) => {
+test("npm run build succeeds", async (t) => {
   const build = spawn(process.execPath, [path.join(ROOT, "build.ts"), dist], { cwd: ROOT, stdio: "inherit" });
   t.same(await once(build, "close"), [0, null]);
 });
 
-test("the built sidecar reads its identity from the environment and issues role credentials", async (t) => {
+test("the built sidecar reads its AWS identity from the environment and issues role credentials", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
@@ -59,7 +59,7 @@ test("the built sidecar reads its identity from the environment and issues role 
   t.match(sts.calls.at(-1), { action: "AssumeRole", roleARN: "arn:aws:iam::111122223333:role/team-a" });
 });
 
-test("the built command reports the same faults of settings and selectors as the sources", async (t) => {
+test("the built command and the sources report the same faults for invalid settings and selectors", async (t) => {
   const invalid = SELECTOR.replace("[team-a]", "{a: 1}") + "status: {extra: 1}\n";
   const file = path.join(t.testdir({ "a.yaml": invalid }), "a.yaml");
   const commandLines: readonly (readonly string[])[] = [
@@ -83,7 +83,7 @@ function withInvalidValues(command: Command): string[] {
   return restricted.flatMap(([, { flag }]) => [flag, "\u00e9 no such"]);
 }
 
-test("a command loads no module that only other commands need", async (t) => {
+test("a command does not load modules that only other commands need", async (t) => {
   const loaded = new Set<string>();
   const load = (file: string): void => {
     if (loaded.has(file)) return;
@@ -101,7 +101,7 @@ test("a command loads no module that only other commands need", async (t) => {
   t.ok(code.includes("credential_process"), "the loaded code is that of credential-process");
 });
 
-test("the package contains the build, the documentation and the examples, and no sources", async (t) => {
+test("the npm package contains the build, the documentation and the examples, but no source files", async (t) => {
   const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
   const pack = spawn("npm", args, { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
   const listed = (await text(pack.stdout)).matchAll(/"path": "(?<file>[^"]+)"/g);

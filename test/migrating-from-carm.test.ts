@@ -7,7 +7,7 @@ const ROOT = path.join(import.meta.dirname, "..");
 const PAGE = readFileSync(path.join(ROOT, "docs/migrating-from-carm.md"), "utf8");
 const BLOCKS = [...PAGE.matchAll(/^```\n\$ npx ack-role-resolver ([^\n]*)\n([^]*?)^```$/gm)];
 
-test("each sample output in the page is the output of its command, in order", async (t) => {
+test("each sample output in the migration guide is the real output of its command", async (t) => {
   process.chdir(ROOT);
   const file = path.join(t.testdir(), "selectors.yaml");
   t.equal(BLOCKS.length, 3);
@@ -23,7 +23,7 @@ test("each sample output in the page is the output of its command, in order", as
   }
 });
 
-test("the first command of the page proves its selectors", async (t) => {
+test("the first command of the migration guide proves that the generated selectors keep all roles", async (t) => {
   process.chdir(ROOT);
   const [command = ""] = BLOCKS[0]?.[1]?.split(" > ") ?? [];
   t.match(await runCommand([...command.split(" "), "-o", "json"]), {

@@ -8,7 +8,7 @@ const ROOT = path.join(import.meta.dirname, "..");
 const README = readFileSync(path.join(ROOT, "README.md"), "utf8");
 const BLOCKS = [...README.matchAll(/^```\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 
-test("each sample output in the README is the output of its command", async (t) => {
+test("each sample output in the README is the real output of its command", async (t) => {
   process.chdir(ROOT);
   const samples = BLOCKS.filter((block) => block.startsWith("$ npx ack-role-resolver "));
   t.ok(samples.length >= 2);
@@ -19,7 +19,7 @@ test("each sample output in the README is the output of its command", async (t) 
   }
 });
 
-test("every command and script in the README exists", async (t) => {
+test("every command and npm script in the README exists", async (t) => {
   for (const [, command = ""] of README.matchAll(/npx ack-role-resolver ([a-z]+)/g)) {
     t.equal((await runCommand([command, "--help"])).status, 0, command);
   }
@@ -27,7 +27,7 @@ test("every command and script in the README exists", async (t) => {
   for (const [, script = ""] of README.matchAll(/npm run ([a-z:]+)/g)) t.ok(scripts.has(script), script);
 });
 
-test("every flag in the README is a flag of its command", async (t) => {
+test("every flag in the README belongs to its command", async (t) => {
   for (const [, line = ""] of README.matchAll(/npx ack-role-resolver ([^|\n]+)/g)) {
     const words = line.split(" ");
     const command = words[0] === "certs" ? ["certs", "make"] : words.slice(0, 1);

@@ -42,7 +42,7 @@ function flagsOf(words: readonly string[]): Record<string, string | boolean | st
   }));
 }
 
-test("documents valid sidecar arguments that match the volume mounts", async (t) => {
+test("the sidecar guide shows valid sidecar arguments that match the volume mounts", async (t) => {
   const args = [at(SIDECAR, "args")].flat().map(String);
   t.equal(args[0], "sidecar");
   const settings = readSettings("sidecar", flagsOf(args.slice(1)), {});
@@ -55,7 +55,7 @@ test("documents valid sidecar arguments that match the volume mounts", async (t)
   t.equal(settings.stateDir, stateMount);
 });
 
-test("documents controller variables that match the sidecar address and token file", async (t) => {
+test("the sidecar guide shows controller variables that match the sidecar address and token file", async (t) => {
   const env = new Map([at(CONTROLLER, "env")].flat().map((one) => [String(at(one, "name")), String(at(one, "value"))]));
   const listen = String(defaultOf(SETTINGS.listen, "sidecar"));
   t.equal(env.get("AWS_CONTAINER_CREDENTIALS_FULL_URI"), `http://${listen}/v1/credentials`);
@@ -74,7 +74,7 @@ test("documents controller variables that match the sidecar address and token fi
   t.equal(at(POD, "enableServiceLinks"), false);
 });
 
-test("documents in-memory volumes and probes of the health listener", async (t) => {
+test("the sidecar guide shows in-memory volumes, and probes that use the health listener", async (t) => {
   for (const volume of [at(POD, "volumes")].flat())
     t.equal(at(volume, "emptyDir", "medium"), "Memory", String(at(volume, "name")));
   const port = Number(String(defaultOf(SETTINGS.healthListen, "sidecar")).split(":").at(-1));
@@ -88,14 +88,14 @@ test("documents in-memory volumes and probes of the health listener", async (t) 
   }
 });
 
-test("binds the service account of the page to the role of the manifests", async (t) => {
+test("the sidecar guide binds its service account to the role of the manifests", async (t) => {
   const binding = objectOf("ClusterRoleBinding");
   t.equal(at(binding, "roleRef", "name"), READER_ROLE);
   t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));
   t.match((await runCommand(["manifests", "rbac"])).stdout, `name: ${READER_ROLE}`);
 });
 
-test("documents a valid selector, and each of its annotations in a table", async (t) => {
+test("the sidecar guide shows a valid selector, and lists each of its annotations in a table", async (t) => {
   const selector = YAML.find((block) => block.includes("kind: IAMRoleSelector")) ?? "";
   t.match(await runCommand(["lint", "-"], { stdin: selector }), { status: 0, stdout: /^1 checked, 0 denied/ });
   const annotations = Object.keys(Object(at(objectOf("IAMRoleSelector"), "metadata", "annotations")));
@@ -103,21 +103,21 @@ test("documents a valid selector, and each of its annotations in a table", async
   for (const name of annotations) t.match(PAGE, `| \`${name}\` |`);
 });
 
-test("documents a profile with valid credential-process arguments", async (t) => {
+test("the sidecar guide shows an AWS profile whose credential-process arguments are valid", async (t) => {
   const [, line = ""] = /^credential_process = npx ack-role-resolver credential-process (.*)$/m.exec(CONFIG) ?? [];
   const words = line.replaceAll(/(--\S+) ([^-]\S*)/g, "$1=$2").split(" ");
   const settings = readSettings("credential-process", flagsOf(words), {});
   t.match(settings, { endpoint: `http://${String(defaultOf(SETTINGS.listen, "sidecar"))}`, selector: "team-a" });
 });
 
-test("names only existing error codes and flags", async (t) => {
+test("the sidecar guide names only error codes and flags that exist", async (t) => {
   for (const [code] of PAGE.matchAll(/ERR_[A-Z_]+/g)) t.ok(Object.hasOwn(ERRORS, code), code);
   const flags = new Set<string>(Object.values(SETTINGS).map(({ flag }) => flag));
   for (const [flag] of PAGE.matchAll(/(?<=[\s`])--[a-z]+(-[a-z]+)*/g))
     t.ok(flags.has(flag) || flag === "--explain", flag);
 });
 
-test("names only existing pages and metrics", async (t) => {
+test("the sidecar guide names only pages and metrics that exist", async (t) => {
   for (const [, file = ""] of PAGE.matchAll(/\]\(([^)]+)\)/g))
     t.ok(existsSync(path.join(import.meta.dirname, "../docs", file)), file);
   const metrics = readFileSync(path.join(import.meta.dirname, "../docs/metrics.md"), "utf8");

@@ -37,18 +37,18 @@ function patched(object: JsonObject, operations: readonly PatchOperation[]): Rec
   return annotations;
 }
 
-test("overwrites every annotation forged at create", async (t) => {
+test("overwrites each resolution annotation that a create request forges", async (t) => {
   const object = bucket({ annotations: FORGED });
   t.notMatch(Object.values(patched(object, await patch(t, object))), ["forged"]);
 });
 
-test("overwrites every annotation forged at update, whatever the stored object has", async (t) => {
+test("overwrites each resolution annotation that an update request forges", async (t) => {
   const object = bucket({ annotations: FORGED });
   const operations = await patch(t, object, { operation: "UPDATE", oldObject: bucket() });
   t.notMatch(Object.values(patched(object, operations)), ["forged"]);
 });
 
-test("overwrites annotations copied from another resource", async (t) => {
+test("overwrites resolution annotations that were copied from another resource", async (t) => {
   const annotations = { "ack-role-resolver.io/outcome": "selected", "ack-role-resolver.io/selector": "shared" };
   const object = bucket({ labels: { tier: "none" }, annotations });
   t.match(patched(object, await patch(t, object)), {
@@ -57,19 +57,19 @@ test("overwrites annotations copied from another resource", async (t) => {
   });
 });
 
-test("resolves in the namespace of the request if the object names another one", async (t) => {
+test("resolves the resource in the namespace of the request if the object names another namespace", async (t) => {
   const object = bucket({ namespace: "sandbox" });
   const operations = await patch(t, object, { namespace: "team-a" });
   t.match(patched(object, operations), { "ack-role-resolver.io/selector": "team-a" });
 });
 
-test("ignores a status submitted at create", async (t) => {
+test("ignores the status that a create request submits", async (t) => {
   const status = { ackResourceMetadata: { ownerAccountID: "999988887777", region: "us-east-1" } };
   const object = bucket({}, { status });
   t.notMatch(patched(object, await patch(t, object)), { "ack-role-resolver.io/reason": /Drift/ });
 });
 
-test("replaces annotations that are not a map", async (t) => {
+test("replaces metadata.annotations if the value is not a map", async (t) => {
   for (const annotations of [null, [], "x", 1]) {
     const operations = await patch(t, bucket({ annotations }));
     const value = { "ack-role-resolver.io/outcome": "selected" };
@@ -77,19 +77,19 @@ test("replaces annotations that are not a map", async (t) => {
   }
 });
 
-test("ignores a group that only resembles an ACK group", async (t) => {
+test("ignores an API group whose name only resembles an ACK group", async (t) => {
   for (const group of ["services.k8s.aws", "xservices.k8s.aws", "s3.services.k8s.aws.example.com"]) {
     t.same(await patch(t, { ...bucket(), apiVersion: `${group}/v1alpha1` }), [], group);
   }
 });
 
-test("never patches a deletion", async (t) => {
+test("returns no patch for a deletion", async (t) => {
   const forged = bucket({ annotations: FORGED });
   t.same(await patch(t, bucket(), { operation: "DELETE", object: null, oldObject: forged }), []);
   t.same(await patch(t, bucket(), { operation: "DELETE", object: forged }), []);
 });
 
-test("treats labels that are special keys in JavaScript as data", async (t) => {
+test("resolves a resource whose label keys are special in JavaScript, such as __proto__", async (t) => {
   const object = bucket({ labels: JSON.parse('{"__proto__": "x", "constructor": "x", "toString": "x"}') });
   t.match(patched(object, await patch(t, object)), { "ack-role-resolver.io/selector": "team-a" });
 });

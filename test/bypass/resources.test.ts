@@ -48,46 +48,50 @@ async function post(object: JsonObject, oldObject: JsonObject | null, request: J
   return lines.map((line) => line.split(" ")[0]).join(",");
 }
 
-test("denies labels that move the resource to another role", async (t) => {
+test("denies a label change that moves the resource to another role", async (t) => {
   t.equal(await post(HIGH, LOW), "ACK-06");
-  t.equal(await post(bucket({ low: "yes", app: "x" }), LOW), "allowed", "an unrelated label");
+  t.equal(await post(bucket({ low: "yes", app: "x" }), LOW), "allowed", "an unrelated label can change");
 });
 
-test("denies labels that move the resource to another role through a conflict", async (t) => {
+test("allows a label change that causes a conflict, but denies the change that resolves the conflict", async (t) => {
   const both = bucket({ low: "yes", high: "yes" });
   t.equal(await post(both, LOW), "allowed", "the conflict itself is a warning");
-  t.equal(await post(HIGH, both), "ACK-06", "resolving it is denied");
-  t.equal(await post(LOW, both), "ACK-06", "for either role, because the previous role is unknown");
+  t.equal(await post(HIGH, both), "ACK-06", "resolving the conflict is denied");
+  t.equal(await post(LOW, both), "ACK-06", "the denial applies to each role, because the previous role is unknown");
 });
 
-test("denies labels that move the resource to the controller's own role", async (t) => {
+test("denies a label change that moves the resource to the controller's own role", async (t) => {
   t.equal(await post(bucket({}), LOW), "ACK-06,ACK-08");
 });
 
-test("denies moving labels combined with changes of finalizers, resolution annotations or status", async (t) => {
+test("denies a role change by labels if the update also changes finalizers, annotations or status", async (t) => {
   t.equal(await post({ ...HIGH, metadata: { ...objectAt(HIGH, "metadata"), finalizers: ["x"] } }, LOW), "ACK-06");
   const annotations = { "ack-role-resolver.io/selector": "high" };
   t.equal(await post(bucket({ high: "yes" }, { annotations }), LOW), "ACK-06");
-  t.equal(await post(bucket({ high: "yes" }, {}, { status: {} }), LOW), "ACK-06", "an empty submitted status");
+  t.equal(
+    await post(bucket({ high: "yes" }, {}, { status: {} }), LOW),
+    "ACK-06",
+    "an empty submitted status has no effect",
+  );
 });
 
-test("denies moving labels with a waiver, which no user may set for ACK-06", async (t) => {
+test("denies a role change by labels despite a waiver, because ACK-06 cannot be waived", async (t) => {
   const waived = bucket({ high: "yes" }, { annotations: { "ack-role-resolver.io/allow": "ACK-06" } });
   t.equal(await post(waived, LOW), "ACK-06");
   const admin = { userInfo: { username: "root", groups: ["system:masters"] } };
   t.equal(await post(waived, LOW, admin), "ACK-06");
 });
 
-test("denies moving labels on an object with a submitted deletionTimestamp", async (t) => {
+test("denies a role change by labels if the update submits a deletionTimestamp", async (t) => {
   t.equal(await post(bucket({ high: "yes" }, { deletionTimestamp: "2026-03-01T12:00:00Z" }), LOW), "ACK-06");
 });
 
-test("denies moving labels if the object names another namespace than the request", async (t) => {
+test("denies a role change by labels if the object and the request name different namespaces", async (t) => {
   const elsewhere = bucket({ high: "yes" }, { namespace: "elsewhere" });
   t.equal(await post(elsewhere, LOW, { namespace: "sandbox" }), "ACK-06");
 });
 
-test("denies moving labels by a requester with the name of a controller that is not in the settings", async (t) => {
+test("denies a role change by labels if the requester only has a name like that of an ACK controller", async (t) => {
   const usernames = [
     "ack-system/ack-s3-controller", "system:serviceaccount:team-a:ack-s3-controller",
     "system:serviceaccount:ack-system:ack-s3-controller",
@@ -98,7 +102,7 @@ test("denies moving labels by a requester with the name of a controller that is 
   }
 });
 
-test("denies the deletion of a foreign resource after its labels, by a false cleaner or with a waiver", async (t) => {
+test("denies deleting a resource whose labels were removed, despite a forged username or waiver", async (t) => {
   const unlabeled = bucket({});
   const deletion = { operation: "DELETE", object: null, oldObject: unlabeled };
   t.equal(await post(unlabeled, null, deletion), "ACK-30");
@@ -108,6 +112,6 @@ test("denies the deletion of a foreign resource after its labels, by a false cle
   t.equal(
     await post(waived, null, { ...deletion, oldObject: waived }),
     "ACK-30",
-    "a waiver by a user who may not waive",
+    "the requester is not a waiver user",
   );
 });

@@ -42,13 +42,13 @@ async function denied(t: Test, object: JsonObject, request: JsonObject, message:
 const GOOD = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
 const EVERYTHING = { arn: ROLE };
 
-test("ignores a waiver by a user who may not waive checks", async (t) => {
+test("ignores a waiver if the requester is not a waiver user", async (t) => {
   const waived = selector(EVERYTHING, { annotations: { "ack-role-resolver.io/allow": "IRS-15" } });
   await denied(t, waived, USER, /IRS-15 spec: .*the waiver is ignored because the requester is not a waiver user/);
-  t.equal((await post(t, waived, MASTER)).allowed, true, "a user who may waive checks");
+  t.equal((await post(t, waived, MASTER)).allowed, true, "a waiver user can waive the check");
 });
 
-test("ignores a waiver of a check that cannot be waived", async (t) => {
+test("ignores a waiver for a check that cannot be waived", async (t) => {
   const waived = selector(
     { ...GOOD, arn: "not-an-arn" },
     { annotations: { "ack-role-resolver.io/allow": "IRS-02, IRS-03" } },
@@ -56,25 +56,25 @@ test("ignores a waiver of a check that cannot be waived", async (t) => {
   await denied(t, waived, MASTER, /^IRS-02 spec\.arn: "not-an-arn" is not an ARN/);
 });
 
-test("ignores groups that are not a list, and groups in userInfo.extra", async (t) => {
+test("ignores userInfo.groups if the value is not a list, and ignores groups in userInfo.extra", async (t) => {
   const object = selector(EVERYTHING, { annotations: { "ack-role-resolver.io/allow": "IRS-15" } });
   const userInfo = { username: "mallory", groups: "system:masters", extra: { groups: ["system:masters"] } };
   await denied(t, object, { userInfo }, /IRS-15/);
 });
 
-test("denies a malformed update with a submitted deletionTimestamp", async (t) => {
+test("denies a malformed update that submits a deletionTimestamp", async (t) => {
   const deleting = { deletionTimestamp: "2026-11-21T00:00:00Z", deletionGracePeriodSeconds: 0 };
   const submitted = selector({ ...GOOD, arn: "not-an-arn" }, deleting);
   await denied(t, submitted, { operation: "UPDATE", oldObject: selector(GOOD) }, /IRS-02/);
 });
 
-test("denies a fault combined with a change of finalizers", async (t) => {
+test("denies an update that adds a fault and changes the finalizers", async (t) => {
   const spec = { ...GOOD, namespaceSelector: { names: ["team-a", "team-a"] } };
   const changed = selector(spec, { finalizers: ["example.com/wait"] });
   await denied(t, changed, { operation: "UPDATE", oldObject: selector(GOOD) }, /IRS-08/);
 });
 
-test("denies a new fault next to a stored fault of the same check", async (t) => {
+test("denies a new fault if the stored selector already fails the same check", async (t) => {
   const twice = (...names: string[]): JsonObject => selector({ ...GOOD, namespaceSelector: { names } });
   const update = { operation: "UPDATE", oldObject: twice("a", "a", "b") };
   const message = /IRS-08 spec\.namespaceSelector\.names\[3\]: "b" is already listed/;
@@ -83,12 +83,12 @@ test("denies a new fault next to a stored fault of the same check", async (t) =>
   t.equal(moved.allowed, true, "a stored fault at another position is not new");
 });
 
-test("denies a malformed create even with a stored object", async (t) => {
+test("denies a malformed create request that includes an old object", async (t) => {
   const bad = selector({ ...GOOD, arn: "not-an-arn" });
   await denied(t, bad, { operation: "CREATE", oldObject: bad }, /IRS-02/);
 });
 
-test("denies a malformed selector of another version", async (t) => {
+test("denies a malformed selector whose API version is not v1alpha1", async (t) => {
   await denied(t, { ...selector({ ...GOOD, arn: "not-an-arn" }), apiVersion: "services.k8s.aws/v1" }, {}, /IRS-02/);
 });
 
@@ -96,7 +96,7 @@ test("denies a malformed selector in a dry run", async (t) => {
   await denied(t, selector({ ...GOOD, arn: "not-an-arn" }), { dryRun: true }, /IRS-02/);
 });
 
-test("denies a selector with its spec under a key that is special in JavaScript", async (t) => {
+test("denies a selector whose spec is under a key that is special in JavaScript", async (t) => {
   const body = JSON.stringify(reviewOf(selector({ arn: "not-an-arn" }), USER));
   for (const key of ["__proto__", "constructor"]) {
     const hidden = body.replace('"spec":{"arn":"not-an-arn"}', `"${key}":${JSON.stringify({ spec: GOOD })}`);
@@ -107,7 +107,7 @@ test("denies a selector with its spec under a key that is special in JavaScript"
   }
 });
 
-test("denies names with look-alike, invisible or control characters and prints none of them", async (t) => {
+test("denies names with look-alike, invisible or control characters and prints no such character", async (t) => {
   for (const name of ["te\u0430m-a", "team-a\u200b", "team-a\n", " team-a", "team-a\u001b[2K", "TEAM-A"]) {
     const { allowed, text } = await post(t, selector({ arn: ROLE, namespaceSelector: { names: [name] } }));
     t.equal(allowed, false, JSON.stringify(name));
@@ -115,7 +115,7 @@ test("denies names with look-alike, invisible or control characters and prints n
   }
 });
 
-test("denies an ARN with additional or different characters", async (t) => {
+test("denies a role ARN that has extra or different characters", async (t) => {
   const arns = [
     `${ROLE} `, `${ROLE}\n`, ROLE.replace("role", "Role"), ROLE.replace("arn:", "ARN:"), `${ROLE}/`,
     ROLE.replace("111122223333", "１１１１２２２２３３３３"), `${ROLE}:x`,
@@ -126,7 +126,7 @@ test("denies an ARN with additional or different characters", async (t) => {
   }
 });
 
-test("denies restrictions that controllers ignore", async (t) => {
+test("denies a selector that has restrictions that controllers ignore", async (t) => {
   const expressions = { matchExpressions: [{ key: "team", operator: "In", values: ["a"] }] };
   const namespaceSelector = { names: [], labelSelector: { matchLabels: {}, ...expressions } };
   await denied(t, selector({ arn: ROLE, namespaceSelector }), {}, /IRS-35/);

@@ -1,5 +1,4 @@
-// Attacks that make a controller act in an account other than the one it read at its start. Each title describes what
-// happens to the scoped sidecar.
+// Attacks that make a controller act in an account other than the one it read at its start.
 import { test } from "tap";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
 import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
@@ -28,7 +27,7 @@ function withPendingCalls(): {
   return { sidecar, calls };
 }
 
-test("the first two requests, for roles in two accounts, are concurrent", async (t) => {
+test("pins the account of the first response if two concurrent requests are for roles in two accounts", async (t) => {
   const { sidecar, calls } = withPendingCalls();
   const first = sidecar.get("/v1/credentials");
   while (calls.length < 1) await sidecar.clock.advance(0);
@@ -40,7 +39,7 @@ test("the first two requests, for roles in two accounts, are concurrent", async 
   t.same([(await first).statusCode, (await second).statusCode], [409, 200], "the first response pins the account");
 });
 
-test("the first request times out, and the selector moves to another account", async (t) => {
+test("pins no account for a request that timed out before its selector moved to another account", async (t) => {
   const { sidecar, calls } = withPendingCalls();
   const first = sidecar.get("/v1/credentials");
   while (calls.length < 1) await sidecar.clock.advance(0);
@@ -55,7 +54,7 @@ test("the first request times out, and the selector moves to another account", a
   t.match((await second).json(), { AccountId: "222222222222" }, "a timed-out request pins no account");
 });
 
-test("the sidecar restarts after the selector moved to another account", async (t) => {
+test("rejects the role of another account after the selector moved and the sidecar restarted", async (t) => {
   const before = new Attack({ ...SCOPED, objects: OBJECTS });
   const keys = await before.keys();
   t.match(keys, { AccountId: "111111111111" });
@@ -64,7 +63,11 @@ test("the sidecar restarts after the selector moved to another account", async (
     objects: [namespaceObject("team-a"), MOVED_TO_B],
     issued: before.sidecar.issued,
   });
-  t.equal((await after.get("/v1/credentials")).statusCode, 409, "the controller keeps the account it read");
+  t.equal(
+    (await after.get("/v1/credentials")).statusCode,
+    409,
+    "the controller still uses the account that it read at its start",
+  );
   t.match((await after.get("/v1/credentials")).json(), {
     message: /already issued credentials of account 111111111111\. Restart the Pod/,
   });

@@ -1,11 +1,11 @@
-// Attacks on the form and the query of `POST /sts`. Each title describes what the attacker does.
+// Attacks on the form and the query of `POST /sts`. Each test expects a rejection.
 import { test } from "tap";
 import { elementOf, FORM, HOST } from "../sidecar/sts/signed-request.ts";
 import { ASSUME, Attack, OTHER_ROLE, withHeaders } from "./attack.ts";
 
 const attack = new Attack();
 
-test("sends a presigned URL", async (t) => {
+test("rejects a presigned URL", async (t) => {
   const scope = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=x&X-Amz-SignedHeaders=host";
   const query = `Action=GetCallerIdentity&Version=2011-06-15&${scope}&X-Amz-Signature=${"0".repeat(64)}`;
   for (const method of ["GET", "POST"] as const) {
@@ -22,9 +22,13 @@ test("sends a presigned URL", async (t) => {
   }
 });
 
-test("sends the action or the role in the query, which the signature does not cover", async (t) => {
+test("rejects an STS request that has an action or a role in its query string", async (t) => {
   const wire = new Attack();
-  t.equal(await wire.statusOverTCP(t, "/sts?", await wire.request()), 400, "an empty query");
+  t.equal(
+    await wire.statusOverTCP(t, "/sts?", await wire.request()),
+    400,
+    "rejects a path that ends in a question mark",
+  );
   for (const query of ["Action=GetCallerIdentity", `RoleArn=${OTHER_ROLE}`, "x"]) {
     t.match(
       await attack.send({ ...(await attack.request()), url: `/sts?${query}` }),
@@ -34,7 +38,7 @@ test("sends the action or the role in the query, which the signature does not co
   }
 });
 
-test("repeats a parameter", async (t) => {
+test("rejects a form that has a parameter twice", async (t) => {
   for (const extra of [
     "Action=GetCallerIdentity",
     `RoleArn=${encodeURIComponent(OTHER_ROLE)}`,
@@ -50,7 +54,7 @@ test("repeats a parameter", async (t) => {
   }
 });
 
-test("misspells a parameter, so that a restriction of the session would be lost", async (t) => {
+test("rejects a misspelled session parameter instead of ignoring it", async (t) => {
   for (const extra of [
     "policy=%7B%7D",
     "Policyarns.member.1.arn=x",
@@ -68,7 +72,7 @@ test("misspells a parameter, so that a restriction of the session would be lost"
   }
 });
 
-test("sends a body that is not UTF-8, has 8,000 parameters, is too large or has another type", async (t) => {
+test("rejects a body that is not UTF-8, has 8,000 parameters, is too large or has a wrong content type", async (t) => {
   const many = Array.from({ length: 8_000 }, (_, i) => `x${i}=`).join("&");
   t.equal((await attack.send(await attack.request({ body: `Action=AssumeRole&${many}` }))).code, "ValidationError");
   const { headers } = await attack.request();
@@ -83,7 +87,7 @@ test("sends a body that is not UTF-8, has 8,000 parameters, is too large or has 
   t.equal((await attack.send(await attack.request({ body: "x".repeat(64 * 1024 + 1) }))).status, 413);
 });
 
-test("sends an unsigned or an unknown action", async (t) => {
+test("rejects a request that is not signed or whose action is unknown", async (t) => {
   const unsigned = { url: "/sts", headers: { host: HOST, "content-type": FORM } };
   t.match(await attack.send({ ...unsigned, payload: "Action=AssumeRoleWithWebIdentity&WebIdentityToken=x" }), {
     status: 403,
@@ -107,7 +111,7 @@ test("sends an unsigned or an unknown action", async (t) => {
   }
 });
 
-test("sends markup and control characters that the response quotes", async (t) => {
+test("escapes markup and control characters of the request in the response", async (t) => {
   const answer = await attack.send(
     await attack.request({ body: `Action=${encodeURIComponent("<script>&\u0000\u001b[2K\u202e")}` }),
   );
@@ -115,7 +119,7 @@ test("sends markup and control characters that the response quotes", async (t) =
   t.notMatch(answer.body, /<script>|(?!\n)\p{Cc}|\p{Cf}/u);
 });
 
-test("finds no secret in the log and metrics of the attacks above", async (t) => {
+test("the log and metrics of all attacks in this file contain no secret", async (t) => {
   const output = [...attack.sidecar.logLines, await attack.sidecar.registry.metrics()].join("\n");
   t.ok(attack.sidecar.logLines.length > 10);
   t.notMatch(output, /planted|AWS4-HMAC-SHA256 Credential/);

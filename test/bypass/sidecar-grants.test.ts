@@ -1,5 +1,5 @@
-// Attacks by an authenticated client that requests more than its grants: a compromised controller. Each title describes
-// what the attacker does.
+// Attacks by an authenticated client that requests more than its grants: a compromised controller. Each test
+// expects that the client gets only what its selectors grant.
 import { test } from "tap";
 import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
 import { ROLE_A, SCOPED, TEAM_A } from "../sidecar/sidecar-under-test.ts";
@@ -8,7 +8,7 @@ import { ASSUME, Attack, OTHER_ROLE } from "./attack.ts";
 
 const attack = new Attack();
 
-test("signs with the credentials of another sidecar", async (t) => {
+test("rejects a request that is signed with credentials of another sidecar", async (t) => {
   const foreign = await attack.inOtherPod().keys("/v1/credentials/selectors/team-a");
   t.match(
     await new Attack().send(
@@ -29,7 +29,7 @@ test("signs with the credentials of another sidecar", async (t) => {
   );
 });
 
-test("signs with stolen credentials of the base identity at a sidecar with --base identity-only", async (t) => {
+test("rejects stolen base credentials if the sidecar runs with --base identity-only", async (t) => {
   const hardened = new Attack({ identityOnly: true });
   const stolen = await new Attack().keys();
   await hardened.keys();
@@ -39,7 +39,7 @@ test("signs with stolen credentials of the base identity at a sidecar with --bas
   });
 });
 
-test("assumes a role with the session of another role", async (t) => {
+test("does not allow the session of one role to assume another role", async (t) => {
   const chain = new Attack();
   const role = await chain.keys("/v1/credentials/selectors/team-a");
   t.match(await chain.send(await chain.request({ keys: role })), {
@@ -47,10 +47,14 @@ test("assumes a role with the session of another role", async (t) => {
     code: "AccessDenied",
     message: /^Role chaining is not allowed/,
   });
-  t.equal(await chain.codeAfter(() => ({}), { keys: role, body: WHO }), "ok", "the session itself is valid");
+  t.equal(
+    await chain.codeAfter(() => ({}), { keys: role, body: WHO }),
+    "ok",
+    "the session can be used for GetCallerIdentity",
+  );
 });
 
-test("requests a role without a grant, of another controller, or in another spelling", async (t) => {
+test("denies a role that no selector grants, or whose ARN is misspelled", async (t) => {
   const ungranted = new Attack();
   for (const RoleArn of [
     "arn:aws:iam::999999999999:role/ack",
@@ -70,7 +74,7 @@ test("requests a role without a grant, of another controller, or in another spel
   t.same(ungranted.sidecar.stsCalls, [], "STS was not called");
 });
 
-test("uses a malformed or conflicting selector that bypassed the webhook", async (t) => {
+test("grants no role if its selector bypassed the webhook and is malformed or conflicts", async (t) => {
   const malformed = new Attack({
     objects: [
       namespaceObject("team-a"),
@@ -87,12 +91,12 @@ test("uses a malformed or conflicting selector that bypassed the webhook", async
   t.equal(
     await conflicting.codeAfter(() => ({})),
     "AccessDenied",
-    "two selectors of one role with different session annotations",
+    "two selectors set different session annotations for the role",
   );
   t.same([...malformed.sidecar.stsCalls, ...conflicting.sidecar.stsCalls], []);
 });
 
-test("requests the role of another tenant from a scoped sidecar, on every path", async (t) => {
+test("does not return the role of another tenant from a scoped sidecar on any path", async (t) => {
   const other = selectorObject("other", { arn: OTHER_ROLE, namespaceSelector: { names: ["other"] } });
   const scoped = new Attack({
     objects: [namespaceObject("team-a"), namespaceObject("other"), TEAM_A, other],
@@ -111,7 +115,7 @@ test("requests the role of another tenant from a scoped sidecar, on every path",
   t.ok(scoped.sidecar.stsCalls.every(({ roleARN }) => roleARN === ROLE_A));
 });
 
-test("sets the source identity, tags, external ID, MFA or name of a session", async (t) => {
+test("ignores the session name of a request, and rejects source identity, tags, external ID and MFA", async (t) => {
   const forged = new Attack();
   for (const extra of [
     { SourceIdentity: "root" },
@@ -134,7 +138,7 @@ test("sets the source identity, tags, external ID, MFA or name of a session", as
   t.match(forged.sidecar.stsCalls, [{ sessionName: "ack-role-resolver" }], "the sidecar sets the session name");
 });
 
-test("requests an unrestricted session after a restricted one", async (t) => {
+test("does not reuse a session that has a session policy for a request that has none", async (t) => {
   const client = new Attack();
   const restricted = assumeBody({ RoleArn: ROLE_A, Policy: '{"Statement":[]}' });
   const keyOf = async (body: string): Promise<string | null> =>
@@ -144,7 +148,7 @@ test("requests an unrestricted session after a restricted one", async (t) => {
   t.match(client.sidecar.stsCalls, [{ policy: '{"Statement":[]}' }, { policy: null }]);
 });
 
-test("requests a kind outside --kind", async (t) => {
+test("denies credentials for a kind that --kind does not list", async (t) => {
   const topic = selectorObject("topic", {
     arn: OTHER_ROLE,
     namespaceSelector: { names: ["team-a"] },

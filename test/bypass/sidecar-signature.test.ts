@@ -1,4 +1,4 @@
-// Attacks on the signature verification of `POST /sts`. Each title describes what the attacker does.
+// Attacks on the signature verification of `POST /sts`. Each test expects a rejection.
 import { createHash } from "node:crypto";
 import { test } from "tap";
 import { assumeBody, FORM, type SignedRequest, WHO } from "../sidecar/sts/signed-request.ts";
@@ -6,7 +6,7 @@ import { ASSUME, Attack, withHeaders } from "./attack.ts";
 
 const attack = new Attack();
 
-test("invents a signature, or changes one digit", async (t) => {
+test("rejects an invented signature, or a signature with a changed digit", async (t) => {
   t.equal(
     await attack.codeAfter(({ headers }) => ({
       headers: { ...headers, authorization: (headers["authorization"] ?? "").replace(/[0-9a-f]{64}$/, "0".repeat(64)) },
@@ -30,7 +30,7 @@ test("invents a signature, or changes one digit", async (t) => {
   );
 });
 
-test("guesses the secret of a known access key ID", async (t) => {
+test("rejects a wrong secret for a known access key ID", async (t) => {
   const keys = await attack.keys();
   for (const SecretAccessKey of ["", "guess", keys.SecretAccessKey.toUpperCase(), `${keys.SecretAccessKey} `]) {
     t.match(
@@ -41,7 +41,7 @@ test("guesses the secret of a known access key ID", async (t) => {
   }
 });
 
-test("omits, changes or swaps the session token", async (t) => {
+test("rejects a missing or changed session token, or the token of another session", async (t) => {
   const keys = await attack.keys();
   const role = await attack.keys("/v1/credentials/selectors/team-a");
   for (const Token of ["", "x", role.Token, `${keys.Token}x`, keys.Token.slice(0, -1)]) {
@@ -52,7 +52,7 @@ test("omits, changes or swaps the session token", async (t) => {
   }
 });
 
-test("leaves the host, date or token header unsigned", async (t) => {
+test("rejects a request whose host, date or token header is not signed", async (t) => {
   const unsign =
     (name: string) =>
     ({ headers }: SignedRequest): Partial<SignedRequest> => ({
@@ -63,15 +63,19 @@ test("leaves the host, date or token header unsigned", async (t) => {
     });
   for (const name of ["host", "x-amz-date", "x-amz-security-token"]) {
     t.equal(await attack.codeAfter(unsign(name)), "IncompleteSignature", `${name} removed from SignedHeaders`);
-    t.equal(await attack.codeAfter(() => ({}), { unsigned: [name] }), "IncompleteSignature", `${name} never signed`);
+    t.equal(
+      await attack.codeAfter(() => ({}), { unsigned: [name] }),
+      "IncompleteSignature",
+      `${name} was never signed`,
+    );
   }
 });
 
-test("changes headers after signing", async (t) => {
+test("rejects a request whose headers were changed after signing", async (t) => {
   t.equal(
     await attack.codeAfter(withHeaders({ host: "localhost:9780" })),
     "SignatureDoesNotMatch",
-    "another valid host",
+    "the host was changed to another valid host",
   );
   t.equal(
     await attack.codeAfter(withHeaders({ "x-extra": "2" }), { headers: { "x-extra": "1" } }),
@@ -87,11 +91,11 @@ test("changes headers after signing", async (t) => {
   t.equal(
     await attack.codeAfter(withHeaders({ "content-type": `${FORM}; charset=utf-8` })),
     "SignatureDoesNotMatch",
-    "another content type",
+    "the content type was changed after signing",
   );
 });
 
-test("signs header names that are special in JavaScript", async (t) => {
+test("rejects signed header names that are special in JavaScript, such as __proto__", async (t) => {
   for (const name of ["__proto__", "constructor", "toString", "hasownproperty"]) {
     t.equal(
       await attack.codeAfter(({ headers }) => ({
@@ -103,7 +107,7 @@ test("signs header names that are special in JavaScript", async (t) => {
   }
 });
 
-test("repeats a header, of which the signature covers one", async (t) => {
+test("rejects a request that repeats a signed header", async (t) => {
   const request = await attack.request();
   for (const name of ["X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256", "Accept"]) {
     const headers = { ...request.headers, [name]: ["a", request.headers[name.toLowerCase()] ?? "b"] };
@@ -113,7 +117,7 @@ test("repeats a header, of which the signature covers one", async (t) => {
   }
 });
 
-test("changes the body after signing", async (t) => {
+test("rejects a request whose body was changed after signing", async (t) => {
   const other = assumeBody({ RoleArn: "arn:aws:iam::111111111111:role/b" });
   for (const payload of [
     other,
@@ -128,7 +132,7 @@ test("changes the body after signing", async (t) => {
   }
 });
 
-test("signs the digest of another body, or UNSIGNED-PAYLOAD", async (t) => {
+test("rejects a signed digest of another body, and the digest UNSIGNED-PAYLOAD", async (t) => {
   const digest = createHash("sha256").update(WHO).digest("hex");
   t.equal(
     await attack.codeAfter(() => ({ payload: ASSUME }), { body: WHO, headers: { "x-amz-content-sha256": digest } }),
@@ -143,23 +147,23 @@ test("signs the digest of another body, or UNSIGNED-PAYLOAD", async (t) => {
       headers: { "x-amz-content-sha256": createHash("sha256").update(ASSUME).digest("hex") },
     }),
     "ok",
-    "the correct digest",
+    "the correct digest is accepted",
   );
 });
 
-test("changes the path or the method after signing", async (t) => {
+test("rejects a request whose path or method was changed after signing", async (t) => {
   t.equal(await attack.codeAfter(() => ({ url: "/sts/" })), "SignatureDoesNotMatch");
   t.equal(await attack.codeAfter(() => ({ url: "/sts" }), { path: "/sts/" }), "SignatureDoesNotMatch");
   t.equal(
     await attack.codeAfter(() => ({ url: "/sts" }), { path: "/" }),
     "SignatureDoesNotMatch",
-    "a request for AWS itself",
+    "a request that was signed for AWS is rejected",
   );
   const { statusCode } = await attack.sidecar.app.inject({ ...(await attack.request()), method: "PUT" });
   t.equal(statusCode, 405);
 });
 
-test("signs for another service, region or day", async (t) => {
+test("rejects a signature for another service, region or day", async (t) => {
   for (const service of ["s3", "iam", "STS", "sts2"])
     t.equal(await attack.codeAfter(() => ({}), { service }), "SignatureDoesNotMatch", service);
   const changeScope =
@@ -172,12 +176,12 @@ test("signs for another service, region or day", async (t) => {
   t.equal(await attack.codeAfter(changeScope(/^AWS4-HMAC-SHA256/, "AWS4-ECDSA-P256-SHA256")), "IncompleteSignature");
 });
 
-test("sends an old or a postdated request", async (t) => {
+test("rejects a request whose date is more than 5 minutes in the past or future", async (t) => {
   for (const minutes of [-6, 6, -60, 60 * 24 * 365]) {
     t.equal(
       await attack.codeAfter(() => ({}), { now: attack.sidecar.clock.now() + minutes * 60_000 }),
       "SignatureDoesNotMatch",
-      `${minutes} minutes off`,
+      `the request is ${minutes} minutes off`,
     );
   }
   t.equal(
@@ -189,7 +193,7 @@ test("sends an old or a postdated request", async (t) => {
     t.equal(await attack.codeAfter(withHeaders({ "x-amz-date": date })), "IncompleteSignature", date);
 });
 
-test("finds no secret in the log and metrics of the attacks above", async (t) => {
+test("the log and metrics of all attacks in this file contain no secret", async (t) => {
   const output = [...attack.sidecar.logLines, await attack.sidecar.registry.metrics()].join("\n");
   t.ok(attack.sidecar.logLines.length > 4);
   t.notMatch(output, /planted|AWS4-HMAC-SHA256 Credential/);

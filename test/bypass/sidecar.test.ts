@@ -1,4 +1,4 @@
-// Attacks on the authentication of the sidecar. Each title describes what the attacker does. The attacker is a process
+// Attacks on the authentication of the sidecar. Each test expects a rejection. The attacker is a process
 // in the Pod or a browser on the machine: it has the address, and in some tests the token or credentials of the
 // controller.
 import { test } from "tap";
@@ -8,12 +8,12 @@ import { ASSUME, Attack, withHeaders } from "./attack.ts";
 
 const attack = new Attack();
 
-test("sends a valid request, which succeeds, so that the attacks below fail for their own reason", async (t) => {
+test("accepts a valid request, so that each attack below fails only because of its own change", async (t) => {
   t.equal(await new Attack().codeAfter(() => ({})), "ok");
   t.equal(await new Attack().codeAfter(() => ({}), { path: "/sts/", body: WHO }), "ok");
 });
 
-test("rebinds the name of a page to 127.0.0.1", async (t) => {
+test("rejects a Host header that is not the sidecar's address, to prevent DNS rebinding", async (t) => {
   for (const host of [
     "evil.example:9780",
     "evil.example",
@@ -33,7 +33,7 @@ test("rebinds the name of a page to 127.0.0.1", async (t) => {
   }
 });
 
-test("sends a simple cross-origin form from a page", async (t) => {
+test("rejects a cross-origin form that a web page submits", async (t) => {
   for (const headers of [
     { origin: "https://evil.example" },
     { origin: "null" },
@@ -48,16 +48,16 @@ test("sends a simple cross-origin form from a page", async (t) => {
   }
 });
 
-test("sends the request through a proxy", async (t) => {
+test("rejects a request that has headers of a proxy", async (t) => {
   for (const name of ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "via"]) {
     t.equal((await attack.get("/v1/credentials", { ...HEADERS, [name]: "127.0.0.1" })).statusCode, 403, name);
     t.equal(await attack.codeAfter(withHeaders({ [name]: "127.0.0.1" })), "AccessDenied", name);
   }
 });
 
-test("sends a path that only decodes to a valid one", async (t) => {
+test("rejects a path that matches a route only after decoding or normalization", async (t) => {
   const wire = new Attack();
-  t.equal(await wire.statusOverTCP(t, "/sts", await wire.request()), 200, "the path itself");
+  t.equal(await wire.statusOverTCP(t, "/sts", await wire.request()), 200, "the unchanged path is accepted");
   const paths = [
     "/%73ts",
     "/st%73",
@@ -82,7 +82,7 @@ test("sends a path that only decodes to a valid one", async (t) => {
     t.equal(
       await wire.statusOverTCP(t, path, { method: "POST", headers, payload: ASSUME }),
       405,
-      `${path}, signed as it is`,
+      `${path}, signed unchanged`,
     );
     const status = await wire.statusOverTCP(t, path, { method: "GET", headers: HEADERS, payload: "" });
     t.ok([403, 404].includes(status), `${path}, with the token: ${status}`);
@@ -90,7 +90,7 @@ test("sends a path that only decodes to a valid one", async (t) => {
   t.same(wire.sidecar.stsCalls.length, 1);
 });
 
-test("sends an undecodable path to skip the checks", async (t) => {
+test("checks the Host header and the token even if the path cannot be decoded", async (t) => {
   const { sidecar } = new Attack();
   for (const [headers, status] of [
     [{ ...HEADERS, host: "evil.example" }, 403],
@@ -106,7 +106,7 @@ test("sends an undecodable path to skip the checks", async (t) => {
   }
 });
 
-test("sends a path traversal in a name or namespace", async (t) => {
+test("rejects a path traversal in the name of a selector or namespace", async (t) => {
   const wire = new Attack();
   const names = [
     "selectors/..%2f..%2fcredentials",
@@ -128,7 +128,7 @@ test("sends a path traversal in a name or namespace", async (t) => {
   }
 });
 
-test("tries 10,000 wrong tokens", async (t) => {
+test("rejects 10,000 wrong tokens and logs one line", async (t) => {
   const { sidecar } = new Attack();
   for (let i = 0; i < 10_000; i += 500) {
     const wrong = Array.from({ length: 500 }, (_, j) => TOKEN.slice(0, (i + j) % TOKEN.length) + String(i + j));
@@ -141,7 +141,7 @@ test("tries 10,000 wrong tokens", async (t) => {
   t.equal(sidecar.logLines.length, 1, "the log has one line");
 });
 
-test("sends the token anywhere but in the Authorization header", async (t) => {
+test("accepts the token only in the Authorization header", async (t) => {
   const { host } = HEADERS;
   for (const [url, headers] of [
     [`/v1/credentials?token=${TOKEN}`, { host }],
@@ -154,7 +154,7 @@ test("sends the token anywhere but in the Authorization header", async (t) => {
     t.equal((await attack.get(url, headers)).statusCode, 401, url);
 });
 
-test("finds no secret in the log and metrics of the attacks above", async (t) => {
+test("the log and metrics of all attacks in this file contain no secret", async (t) => {
   const output = [...attack.sidecar.logLines, await attack.sidecar.registry.metrics()].join("\n");
   t.ok(attack.sidecar.logLines.length > 2);
   t.notMatch(output, /planted|AWS4-HMAC-SHA256 Credential/);

@@ -7,7 +7,7 @@ import { boundAddress } from "../../shared/server/listen-address.ts";
 
 const now = new Date("2026-03-01T12:00:00Z");
 
-test("creates a serving certificate for every host, signed by the CA, with a matching key", async (t) => {
+test("creates a serving certificate that covers every host, is signed by the CA, and matches its key", async (t) => {
   const hosts = ["webhook.ack.svc", "*.example.com", "127.0.0.1", "::1"];
   const { ca, cert, key } = await makeCertificates({ hosts, days: 7, now });
   const authority = new X509Certificate(ca);
@@ -18,7 +18,7 @@ test("creates a serving certificate for every host, signed by the CA, with a mat
   t.equal(certificate.validFromDate.toISOString(), "2026-03-01T11:55:00.000Z");
   t.equal(certificate.ca, false);
   t.equal(authority.ca, true);
-  t.same(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1"], "serverAuth only");
+  t.same(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1"], "the extended key usage is only serverAuth");
   t.ok(certificate.verify(authority.publicKey));
   t.ok(certificate.checkIssued(authority));
   t.ok(certificate.checkPrivateKey(createPrivateKey(key)));
@@ -26,15 +26,19 @@ test("creates a serving certificate for every host, signed by the CA, with a mat
   t.equal(createPrivateKey(key).asymmetricKeyDetails?.modulusLength, 2048);
 });
 
-test("creates different keys and serial numbers in each run", async (t) => {
+test("creates new keys and serial numbers in each run", async (t) => {
   const [a, b] = await Promise.all([makeCertificates({ hosts: ["a"], now }), makeCertificates({ hosts: ["a"], now })]);
   t.not(a.key, b.key);
   t.not(new X509Certificate(a.cert).serialNumber, new X509Certificate(b.cert).serialNumber);
-  t.equal(new X509Certificate(a.cert).validToDate.toISOString(), "2027-03-01T12:00:00.000Z", "the default is 365 days");
+  t.equal(
+    new X509Certificate(a.cert).validToDate.toISOString(),
+    "2027-03-01T12:00:00.000Z",
+    "the default lifetime is 365 days",
+  );
   t.notOk(new X509Certificate(a.cert).verify(new X509Certificate(b.ca).publicKey));
 });
 
-test("a TLS client that trusts the CA accepts only the names in the certificate", async (t) => {
+test("a TLS client that trusts the CA accepts only the host names in the certificate", async (t) => {
   const { ca, cert, key } = await makeCertificates({ hosts: ["localhost", "127.0.0.1"], now: new Date() });
   const server = createServer({ cert, key }, (socket) => socket.end()).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -50,7 +54,7 @@ test("a TLS client that trusts the CA accepts only the names in the certificate"
   await t.rejects(handshake("other.example.com"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
 });
 
-test("rejects every invalid host in one error", async (t) => {
+test("reports all invalid hosts in one error", async (t) => {
   await t.rejects(makeCertificates({ hosts: ["fine", "not fine", "a..b", "-x", ""], days: 0, now }), {
     code: "ERR_CONFIG_INVALID",
     message: [

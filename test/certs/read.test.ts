@@ -7,7 +7,7 @@ const [pair, other] = await makePairs();
 const now = new Date();
 const fix = "create a pair with `ack-role-resolver certs make --dir DIR --host NAME`";
 
-test("reads a valid pair with its expiry", async (t) => {
+test("reads a valid certificate and key, and returns the expiration", async (t) => {
   const dir = t.testdir({ "tls.crt": pair.cert, "tls.key": pair.key });
   const read = await readServingPair(dir, now);
   t.equal(read.cert, pair.cert);
@@ -15,7 +15,7 @@ test("reads a valid pair with its expiry", async (t) => {
   t.ok(Math.abs(read.notAfter.getTime() - now.getTime() - 30 * 86_400_000) < 60_000);
 });
 
-test("rejects missing files, and names each of them", async (t) => {
+test("rejects missing files and names each missing file", async (t) => {
   const dir = t.testdir({});
   await t.rejects(readServingPair(dir, now), {
     code: "ERR_CONFIG_TLS_MISSING",
@@ -28,7 +28,7 @@ test("rejects missing files, and names each of them", async (t) => {
   });
 });
 
-test("rejects the key of another pair", async (t) => {
+test("rejects a key that does not match the certificate", async (t) => {
   const dir = t.testdir({ "tls.crt": pair.cert, "tls.key": other.key });
   await t.rejects(readServingPair(dir, now), {
     code: "ERR_CONFIG_TLS_MISMATCH",
@@ -38,7 +38,7 @@ test("rejects the key of another pair", async (t) => {
   });
 });
 
-test("rejects each file that is not PEM, without quoting its content", async (t) => {
+test("names each file that is not PEM, but does not quote its content", async (t) => {
   const dir = t.testdir({ "tls.crt": "planted-secret", "tls.key": "planted-secret" });
   const error = await readServingPair(dir, now).catch((fault: unknown) => fault);
   t.match(error, {
@@ -50,7 +50,7 @@ test("rejects each file that is not PEM, without quoting its content", async (t)
   t.notMatch(String(error), "planted-secret");
 });
 
-test("rejects a pair outside its validity, and accepts it one second before its expiry", async (t) => {
+test("rejects an expired or not yet valid certificate, and accepts it one second before it expires", async (t) => {
   const dir = t.testdir({ "tls.crt": pair.cert, "tls.key": pair.key });
   const { notAfter } = await readServingPair(dir, now);
   t.ok(await readServingPair(dir, new Date(notAfter.getTime() - 1000)));

@@ -12,7 +12,7 @@ async function contents(dir: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(names.map(read)));
 }
 
-test("writes three files, the key readable by its owner only, and no other file", async (t) => {
+test("writes only three files, and only the owner can read the key", async (t) => {
   const dir = join(t.testdir(), "new", "nested", "folder");
   const paths = [join(dir, "ca.crt"), join(dir, "tls.crt"), join(dir, "tls.key")];
   t.same(await storeCertificates(dir, first, { force: false }), paths);
@@ -21,7 +21,7 @@ test("writes three files, the key readable by its owner only, and no other file"
   t.equal((await stat(join(dir, "tls.crt"))).mode & 0o777, 0o644);
 });
 
-test("rejects existing files without force, and replaces them with it", async (t) => {
+test("replaces existing files with force, and rejects existing files without force", async (t) => {
   const dir = t.testdir({ "tls.key": "old key", "ca.crt": "old ca", "other.txt": "stays" });
   await t.rejects(storeCertificates(dir, second, { force: false }), {
     code: "ERR_CONFIG_TLS_EXISTS",
@@ -32,10 +32,10 @@ test("rejects existing files without force, and replaces them with it", async (t
   t.same(await contents(dir), { "ca.crt": "old ca", "other.txt": "stays", "tls.key": "old key" });
   await storeCertificates(dir, second, { force: true });
   t.same(await contents(dir), { "ca.crt": "ca 2", "other.txt": "stays", "tls.crt": "cert 2", "tls.key": "key 2" });
-  t.equal((await stat(join(dir, "tls.key"))).mode & 0o777, 0o600, "the mode is reset");
+  t.equal((await stat(join(dir, "tls.key"))).mode & 0o777, 0o600, "the file mode is reset");
 });
 
-test("removes its temporary files after a failed write", async (t) => {
+test("removes its temporary files if a write fails", async (t) => {
   const dir = t.testdir({ "tls.key": {} });
   await t.rejects(storeCertificates(dir, second, { force: true }), { code: "EISDIR" });
   t.notMatch((await readdir(dir)).join(), ".tmp");

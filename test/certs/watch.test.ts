@@ -40,7 +40,7 @@ function keepAlive(): () => void {
   return () => clearInterval(timer);
 }
 
-test("passes a new pair on once after a file event", async (t) => {
+test("reports a new certificate and key once after a file event", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   const { watch, pairs, faults, seen } = await watched(dir);
@@ -55,7 +55,7 @@ test("passes a new pair on once after a file event", async (t) => {
   t.same(faults, []);
 });
 
-test("detects a projected Secret that swaps its ..data link", async (t) => {
+test("reports a new certificate when a projected Secret swaps its ..data link", async (t) => {
   const dir = t.testdir({});
   const generation = async (name: string, pair: typeof first): Promise<void> => {
     await mkdir(join(dir, name));
@@ -76,7 +76,7 @@ test("detects a projected Secret that swaps its ..data link", async (t) => {
   t.same(pairs.map(({ key }) => key), [second.key]);
 });
 
-test("reports an invalid pair once, and passes the next valid pair on", async (t) => {
+test("reports an invalid certificate and key once, and reports the next valid certificate and key", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   const { watch, pairs, faults } = await watched(dir);
@@ -85,7 +85,7 @@ test("reports an invalid pair once, and passes the next valid pair on", async (t
   await watch.check();
   t.same(pairs, []);
   t.match(faults, [{ code: "ERR_CONFIG_TLS_MISMATCH" }]);
-  t.equal(faults.length, 1, "polling does not repeat it");
+  t.equal(faults.length, 1, "polling does not repeat the report");
   await rm(join(dir, "tls.key"));
   await watch.check();
   t.match(faults[1], { code: "ERR_CONFIG_TLS_MISSING" });
@@ -94,7 +94,7 @@ test("reports an invalid pair once, and passes the next valid pair on", async (t
   t.same(pairs.map(({ cert }) => cert), [second.cert]);
 });
 
-test("reports a pair that the server rejects, and retries it", async (t) => {
+test("reports a certificate that the server rejects, and retries the certificate", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   let rejections = 1;
@@ -109,7 +109,7 @@ test("reports a pair that the server rejects, and retries it", async (t) => {
   t.equal(pairs.length, 1);
 });
 
-test("starts without the folder", async (t) => {
+test("starts even if the certificate folder does not exist", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   const { watch, faults } = await watched(dir);

@@ -29,12 +29,12 @@ const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annota
 0  effective selectors that the webhook would deny
 1  resources in conflict
 0  resources without a role in the CARM maps
-0  resources in a different account or region than resolved
-0  roles and resources in accounts that are not allowed
-1  resources on the controller's own role
+0  resources that exist in a different account or region from the one that their role resolves to
+0  selectors and resources that use an account that is not allowed
+1  resources that use the controller's own role
 0  selectors that select no resource
 1  resources with stale annotations
-0  objects with findings of other checks
+0  objects with other findings
 
 Malformed selectors (not effective)
 -:22: deny IRS-02 IAMRoleSelector team-b spec.arn
@@ -46,7 +46,7 @@ Resources in conflict
     2 IAMRoleSelectors select the resource: queues, team-a
     fix: narrow or delete all selectors but one; \`resolve --explain\` shows why each selects the resource
 
-Resources on the controller's own role
+Resources that use the controller's own role
 -:38: warn AUD-05 Bucket team-b/b1 metadata.name
     no selector or map sets a role, so the controller's own role is used
     fix: let a selector select the resource. If the controller's own role is intended, set --check AUD-05=off
@@ -60,14 +60,14 @@ ack-role-resolver.io/reason is absent but should be \
 the webhook then updates the annotations
 `;
 
-test("text shows the counts, then each section with findings; stderr lists the skipped checks", async (t) => {
+test("text output shows the counts and each section that has findings; stderr lists the skipped checks", async (t) => {
   const { status, stdout, stderr } = await runCommand(ARGUMENTS, { stdin: STATE });
   t.equal(status, 1);
   t.equal(stdout, REPORT);
   t.match(stderr, /^skipped checks: [^\n]*AUD-04 \(needs --allowed-accounts\)[^\n]*\n$/);
 });
 
-test("JSON contains the counts, and findings in the format of lint with their section", async (t) => {
+test("JSON output contains the counts and the findings; a finding has the lint format and its section", async (t) => {
   const { status, stdout, stderr } = await runCommand([...ARGUMENTS, "-o", "json"], { stdin: STATE });
   t.equal(status, 1);
   t.equal(stderr, "");
@@ -110,7 +110,7 @@ test("JSON contains the counts, and findings in the format of lint with their se
   t.match(notApplied.find(({ code }) => code === "AUD-04"), { needs: "--allowed-accounts" });
 });
 
-test("exits 0 without findings, and with only warnings unless --fail-on warn", async (t) => {
+test("exits 0 if there are no findings, or only warnings and no --fail-on warn", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
   t.match(stdout, /^2 objects: 1 selector, 1 resource .*\n(?:0 .*\n){10}$/);
@@ -120,10 +120,10 @@ test("exits 0 without findings, and with only warnings unless --fail-on warn", a
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: GOOD })).status, 0);
 });
 
-test("denies roles in accounts that are not allowed", async (t) => {
+test("denies a role whose account is not one of --allowed-accounts", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-", "--allowed-accounts", "999999999999"], { stdin: GOOD });
   t.equal(status, 1);
-  t.match(stdout, "\n1  roles and resources in accounts that are not allowed\n");
+  t.match(stdout, "\n1  selectors and resources that use an account that is not allowed\n");
   t.match(
     stdout,
     "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n" +
@@ -132,7 +132,7 @@ test("denies roles in accounts that are not allowed", async (t) => {
   t.equal((await runCommand(["audit", "-", "--allowed-accounts", "111122223333"], { stdin: GOOD })).status, 0);
 });
 
-test("exits 2 and prints only the faults if any input is unreadable", async (t) => {
+test("exits 2 and prints only the errors if a manifest cannot be read", async (t) => {
   const dir = t.testdir({ "a.yaml": STATE, "b.json": "{" });
   const { status, stdout, stderr } = await runCommand(["audit", "--from", dir]);
   t.equal(status, 2);

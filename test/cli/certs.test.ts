@@ -4,7 +4,7 @@ import path from "node:path";
 import { test } from "tap";
 import { runCommand } from "./run-command.ts";
 
-test("certs make writes a CA and a serving pair for every host and prints their paths", async (t) => {
+test("certs make writes a CA and a serving certificate for every host, and prints the file paths", async (t) => {
   const dir = path.join(t.testdir(), "tls");
   const hosts = ["--host", "webhook.example", "--host", "127.0.0.1"];
   const { status, stdout } = await runCommand(["certs", "make", "--dir", dir, ...hosts]);
@@ -14,7 +14,7 @@ test("certs make writes a CA and a serving pair for every host and prints their 
   t.equal(certificate.subjectAltName, "DNS:webhook.example, IP Address:127.0.0.1");
   t.ok(certificate.verify(new X509Certificate(readFileSync(path.join(dir, "ca.crt"))).publicKey));
   t.equal(statSync(path.join(dir, "tls.key")).mode & 0o777, 0o600);
-  t.same(readdirSync(dir).toSorted(), ["ca.crt", "tls.crt", "tls.key"], "the key of the CA is not stored");
+  t.same(readdirSync(dir).toSorted(), ["ca.crt", "tls.crt", "tls.key"], "the CA key is not stored");
 });
 
 test("certs make replaces existing files only with --force", async (t) => {
@@ -27,7 +27,7 @@ test("certs make replaces existing files only with --force", async (t) => {
   t.not(readFileSync(path.join(dir, "tls.key"), "utf8"), "mine");
 });
 
-test("certs make reports every missing or malformed flag", async (t) => {
+test("certs make reports all missing and malformed flags", async (t) => {
   const { status, stderr } = await runCommand(["certs", "make"]);
   t.equal(status, 2);
   t.match(stderr, /^ack-role-resolver: --dir: required[^]*\nack-role-resolver: --host: required/);

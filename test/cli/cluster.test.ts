@@ -44,7 +44,7 @@ async function onFakeCluster(
     });
 }
 
-test("resolve, audit, impact and lint read a cluster and sort its objects", async (t) => {
+test("resolve, audit, impact and lint read the objects of a cluster and sort the objects", async (t) => {
   const run = await onFakeCluster(t);
   const resolved = await run("resolve");
   t.equal(resolved.status, 0, resolved.stderr);
@@ -54,7 +54,7 @@ test("resolve, audit, impact and lint read a cluster and sort its objects", asyn
     "team-b     Bucket/b2  selected  b          arn:aws:iam::111122223333:role/b  -",
     "",
   ].join("\n"));
-  t.equal(resolved.stderr, "", "no progress without a terminal");
+  t.equal(resolved.stderr, "", "no progress is shown if stderr is not a terminal");
   const impact = await run("impact", "-");
   t.equal(impact.status, 1);
   t.match(impact.stdout, /^2 resources: 1 other account, 1 unchanged\n/);
@@ -68,11 +68,11 @@ test("resolve, audit, impact and lint read a cluster and sort its objects", asyn
   t.match(
     (await run("lint", "--allowed-accounts", "999999999999")).stdout,
     /^deny IRS-04 IAMRoleSelector a spec\.arn\n/,
-    "text without a file",
+    "a cluster object has no file name in text output",
   );
 });
 
-test("exits 2 with both --cluster and --from", async (t) => {
+test("exits 2 if the command line has both --cluster and --from", async (t) => {
   const run = await onFakeCluster(t);
   for (const command of ["resolve", "audit", "lint", "impact"]) {
     const { status, stdout, stderr } = await run(command, "--from", "x");
@@ -82,7 +82,7 @@ test("exits 2 with both --cluster and --from", async (t) => {
   }
 });
 
-test("exits 2 and names the missing permission if a cluster may not be read", async (t) => {
+test("exits 2 and names the missing permission if the cluster denies listing a known kind", async (t) => {
   const run = await onFakeCluster(t, ({ errors }) => errors.set(BUCKETS, { status: 403 }));
   const { status, stdout, stderr } = await run("audit");
   t.equal(status, 2);
@@ -93,7 +93,7 @@ test("exits 2 and names the missing permission if a cluster may not be read", as
   );
 });
 
-test("warns about unknown ACK kinds that may not be read", async (t) => {
+test("warns if the cluster denies listing an ACK kind that the release does not know", async (t) => {
   const run = await onFakeCluster(t, ({ objects, errors }) => {
     objects.set(DEFINITIONS, [
       definition("s3.services.k8s.aws", "Bucket"),
@@ -103,5 +103,5 @@ test("warns about unknown ACK kinds that may not be read", async (t) => {
   });
   const { status, stderr } = await run("resolve");
   t.equal(status, 0, stderr);
-  t.match(stderr, /^warning: cannot list [^\n]*new\.services\.k8s\.aws[^\n]*; its objects are not in the result\n$/);
+  t.match(stderr, /^warning: cannot list [^\n]*new\.services\.k8s\.aws[^\n]*; the result omits its objects\n$/);
 });

@@ -51,7 +51,7 @@ async function run(
   return { ...(await running), requests, tookMs: clock.now() - startMs };
 }
 
-test("prints a session on one line, with an Expiration 5 minutes early", async (t) => {
+test("prints the session as one line whose Expiration is 5 minutes before the true expiration", async (t) => {
   const { status, stdout, stderr, requests } = await run(t, [responded(SESSION)]);
   t.same({ status, stderr, requests }, { status: 0, stderr: "", requests: 1 });
   t.equal(stdout, `${JSON.stringify({
@@ -60,23 +60,23 @@ test("prints a session on one line, with an Expiration 5 minutes early", async (
   })}\n`);
 });
 
-test("prints an Expiration of at least 1 minute from now", async (t) => {
+test("prints an Expiration that is at least 1 minute in the future", async (t) => {
   const { stdout } = await run(t, [responded({ ...SESSION, Expiration: "2026-08-01T12:02:00Z" })]);
   t.match(stdout, `"Expiration":"2026-08-01T12:01:00Z"`);
 });
 
-test("prints nothing and names the field if the response lacks one", async (t) => {
+test("prints no session and names the missing field if the response is incomplete", async (t) => {
   for (const name of Object.keys(SESSION)) {
     for (const body of [{ ...SESSION, [name]: undefined }, { ...SESSION, [name]: "" }, { ...SESSION, [name]: 7 }]) {
       const { status, stdout, stderr } = await run(t, [responded(body)]);
       t.same({ status, stdout }, { status: 1, stdout: "" }, name);
-      t.match(stderr, `The response lacks ${name}.`);
+      t.match(stderr, `The response does not contain ${name}.`);
       t.notMatch(stderr, /planted/);
     }
   }
 });
 
-test("prints nothing for a response that is not a JSON object or has expired", async (t) => {
+test("prints no session if the response is not a JSON object or has expired", async (t) => {
   const half = JSON.stringify(SESSION).slice(0, -20);
   const ended = responded({ ...SESSION, Expiration: "2026-08-01T12:00:00Z" });
   const never = responded({ ...SESSION, Expiration: "never" });
@@ -94,7 +94,7 @@ test("prints nothing for a response that is not a JSON object or has expired", a
   }
 });
 
-test("prints the code and message of an error and does not retry it", async (t) => {
+test("prints the code and message of an error response and does not retry the request", async (t) => {
   for (const status of [400, 401, 403, 404, 409, 429, 500]) {
     const { requests, ...result } = await run(t, [
       failed(status, "ERR_SELECTOR_UNKNOWN", "No IAMRoleSelector team-a."),
@@ -108,7 +108,7 @@ test("prints the code and message of an error and does not retry it", async (t) 
   }
 });
 
-test("reports the status of a response of another server, redirects included", async (t) => {
+test("reports the HTTP status if the response is a redirect or comes from another server", async (t) => {
   for (const status of [204, 302, 307, 404]) {
     const { status: exit, stderr, requests } = await run(t, [{ status, body: `<html>${TOKEN}` }]);
     t.same({ exit, requests }, { exit: 1, requests: 1 });
@@ -117,24 +117,24 @@ test("reports the status of a response of another server, redirects included", a
   }
 });
 
-test("escapes control characters of a message and redacts the token", async (t) => {
+test("escapes control characters in an error message and redacts the token", async (t) => {
   const { stderr } = await run(t, [failed(403, "ERR_X", `\u001b[31m\n${TOKEN} ${"long".repeat(1000)}`)]);
   t.match(stderr, /^ack-role-resolver: [^\n]*ERR_X: \\u001b\[31m\\u000a\[token\] long[^\n]*\n$/);
   t.ok(stderr.length < 2_200);
 });
 
-test("retries status 503 and prints the session that follows", async (t) => {
+test("retries after status 503 and prints the session of a later response", async (t) => {
   const { status, requests, tookMs } = await run(t, [UNAVAILABLE, UNAVAILABLE, responded(SESSION)]);
   t.same({ status, requests }, { status: 0, requests: 3 });
   t.ok(tookMs <= 400, `${tookMs} ms`);
 });
 
-test("waits for a sidecar that restarts", async (t) => {
+test("waits until a restarting sidecar responds", async (t) => {
   const gone = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
   t.match(await run(t, [gone, gone, responded(SESSION)]), { status: 0, requests: 3 });
 });
 
-test("gives up within 5 s and reports the last error", async (t) => {
+test("stops retrying within 5 s and reports the last error", async (t) => {
   const gone = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
   for (const [response, words] of [
     [UNAVAILABLE, "ERR_STS_UNAVAILABLE: STS did not respond."],
@@ -144,7 +144,7 @@ test("gives up within 5 s and reports the last error", async (t) => {
     const { status, stdout, stderr, requests, tookMs } = await run(t, [response]);
     t.same({ status, stdout }, { status: 1, stdout: "" });
     t.match(stderr, words);
-    t.ok(requests >= 3 && requests <= 10, `${requests} requests`);
+    t.ok(requests >= 3 && requests <= 10, `${requests} requests were sent`);
     t.ok(tookMs <= 5_000 && tookMs > 2_000, `${tookMs} ms`);
   }
 });
@@ -171,7 +171,7 @@ function runWith(tokenFile: string, endpoint: string, flags: readonly string[]):
 
 const later = { ...SESSION, Expiration: "2126-08-01T13:00:00Z" };
 
-test("sends the headers that the sidecar accepts, and the token without its newline", async (t) => {
+test("sends the token without its newline, and the headers that the sidecar accepts", async (t) => {
   for (const host of ["127.0.0.1", "localhost"]) {
     const serve: RequestListener = (_request, response) => response.end(JSON.stringify(later));
     const { status, stdout, requests } = await runAgainst(t, serve, undefined, host);
@@ -183,7 +183,7 @@ test("sends the headers that the sidecar accepts, and the token without its newl
   }
 });
 
-test("requests a resource by namespace, kind and labels", async (t) => {
+test("requests the role of a resource by namespace, kind and labels", async (t) => {
   const flags = ["-n", "team-a", "--kind", BUCKET, "-l", "tier=gold", "-l", "example.com/a="];
   const { requests } = await runAgainst(t, (_request, response) => response.end(JSON.stringify(later)), flags);
   t.equal(
@@ -192,14 +192,14 @@ test("requests a resource by namespace, kind and labels", async (t) => {
   );
 });
 
-test("does not follow redirects", async (t) => {
+test("does not follow an HTTP redirect", async (t) => {
   const serve: RequestListener = (_request, response) => response.writeHead(307, { location: "/elsewhere" }).end();
   const redirect = await runAgainst(t, serve);
   t.match(redirect, { status: 1, stdout: "", stderr: /status 307/ });
   t.equal(redirect.requests.length, 1);
 });
 
-test("rejects a response of more than 64 KiB", async (t) => {
+test("rejects a response body larger than 64 KiB", async (t) => {
   const server = createServer((_request, response) => response.end(Buffer.alloc(65 * 1024, " ")));
   await once(server.listen(0, "127.0.0.1"), "listening");
   t.teardown(() => server.close());
@@ -207,7 +207,7 @@ test("rejects a response of more than 64 KiB", async (t) => {
   await t.rejects(sendRequest(url, TOKEN, new AbortController().signal), /larger than 65536 bytes/);
 });
 
-test("rejects an https endpoint without TLS", async (t) => {
+test("rejects an https endpoint if the server does not use TLS", async (t) => {
   const server = createServer((_request, response) => response.end());
   await once(server.listen(0, "127.0.0.1"), "listening");
   t.teardown(() => server.close());
@@ -217,7 +217,7 @@ test("rejects an https endpoint without TLS", async (t) => {
 
 const UNUSED_ENDPOINT = "http://127.0.0.1:1";
 
-test("exits 2 unless exactly one selector or one resource is requested", async (t) => {
+test("exits 2 unless the flags name exactly one selector or one resource", async (t) => {
   const file = path.join(t.testdir({ token: TOKEN }), "token");
   const cases: readonly (readonly [flags: readonly string[], fault: string])[] = [
     [[], "--selector, --namespace: exactly one is required"],
@@ -239,7 +239,7 @@ test("exits 2 unless exactly one selector or one resource is requested", async (
   t.match(missing, /--endpoint: required[^]*--token-file: required/);
 });
 
-test("rejects an endpoint that is not on loopback, before it sends the token", async (t) => {
+test("rejects an endpoint that is not a loopback address before it sends the token", async (t) => {
   const file = path.join(t.testdir({ token: TOKEN }), "token");
   const endpoints = [
     "http://169.254.169.254", "http://example.com", "http://127.0.0.1.example.com:9780",
@@ -253,7 +253,7 @@ test("rejects an endpoint that is not on loopback, before it sends the token", a
   }
 });
 
-test("rejects a missing or invalid token file without showing its content", async (t) => {
+test("rejects a missing or invalid token file without printing its content", async (t) => {
   const dir = t.testdir({ empty: "", newline: "\n", spaces: "planted token", lines: "planted\ntoken", folder: {} });
   for (const name of ["absent", "empty", "newline", "spaces", "lines", "folder"]) {
     const { status, stdout, stderr } = await runWith(path.join(dir, name), UNUSED_ENDPOINT, ["--selector", "a"]);

@@ -25,7 +25,7 @@ function parsed(stdout: string): Report {
   return JSON.parse(stdout);
 }
 
-test("text shows the counts, then each changed resource with its role and account before and after", async (t) => {
+test("text output shows the counts, then the old and new role and account of each changed resource", async (t) => {
   const { status, stdout, stderr } = await impact(t, FIXED + ROTATED);
   t.equal(status, 1);
   t.equal(stderr, "");
@@ -44,7 +44,7 @@ test("text shows the counts, then each changed resource with its role and accoun
   );
 });
 
-test("JSON contains the counts and complete resolutions", async (t) => {
+test("JSON output contains the counts and the complete resolutions before and after", async (t) => {
   const { status, stdout } = await impact(t, ROTATED, "-o", "json");
   t.equal(status, 1);
   const by = (account: string): object => ({
@@ -91,7 +91,7 @@ test("prints one line and exits 0 if no resource changes", async (t) => {
   t.equal(stdout, "3 resources: 3 unchanged\n");
 });
 
-test("exits 0 for a new role in the same account, and 1 for a conflict or a default", async (t) => {
+test("exits 0 for a new role in the same account, and 1 for a conflict or the controller's own role", async (t) => {
   const role = await impact(t, selector("team-a", "arn:aws:iam::111122223333:role/new", "team-a"));
   t.equal(role.status, 0);
   t.match(
@@ -115,7 +115,7 @@ test("exits 0 for a new role in the same account, and 1 for a conflict or a defa
   );
 });
 
-test("reports added and removed resources", async (t) => {
+test("reports resources that the manifests add or remove", async (t) => {
   const bucket = "apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\nmetadata: {name: b2, namespace: team-a}\n";
   const added = await impact(t, bucket);
   t.equal(added.status, 0);
@@ -131,7 +131,7 @@ test("reports added and removed resources", async (t) => {
   t.match(removed.stdout, /^3 resources: 2 removed, 1 unchanged\n/);
 });
 
-test("reports region changes, and resources that the CARM maps refuse", async (t) => {
+test("reports resources whose region changes, and resources whose role the CARM maps do not contain", async (t) => {
   const namespace = (annotation: string): string =>
     `apiVersion: v1\nkind: Namespace\nmetadata: {name: team-b, annotations: {${annotation}}}\n`;
   t.match(
@@ -143,7 +143,7 @@ test("reports region changes, and resources that the CARM maps refuse", async (t
   t.match(refused.stdout, /now refused .* -> +refused: ERR_CARM_MAP_MISSING\n$/);
 });
 
-test("exits 1 with each new finding that the webhook would deny, and 0 if the state already has it", async (t) => {
+test("exits 1 and lists new findings that the webhook would deny, but ignores findings of the old state", async (t) => {
   const { status, stdout, stderr } = await impact(t, selector("new", "not-an-arn", "team-c"));
   t.equal(status, 1);
   t.equal(stderr, "");
@@ -157,10 +157,14 @@ test("exits 1 with each new finding that the webhook would deny, and 0 if the st
     "",
   ].join("\n"));
   const again = await impact(t, selector("team-b", "arn:aws:iam:444455556666:role/team-b", "team-b"));
-  t.same(again, { status: 0, stdout: "3 resources: 3 unchanged\n", stderr: "" }, "the fault existed before");
+  t.same(
+    again,
+    { status: 0, stdout: "3 resources: 3 unchanged\n", stderr: "" },
+    "the state already contains the finding",
+  );
 });
 
-test("reports that the role of a selector cannot be changed", async (t) => {
+test("reports a manifest that changes the role of a selector", async (t) => {
   const dir = t.testdir({ "state.yaml": STATE });
   const { status, stdout } = await runCommand(["impact", "--from", dir, "-"], {
     stdin: selector("team-a", "arn:aws:iam::111122223333:role/new", "team-a"),
@@ -169,13 +173,13 @@ test("reports that the role of a selector cannot be changed", async (t) => {
   t.match(stdout, /\nThe webhook would deny\n-:4: deny IRS-07 IAMRoleSelector team-a spec\.arn\n/);
 });
 
-test("warns about a manifest to delete that does not exist", async (t) => {
+test("warns if a manifest to delete names an object that does not exist", async (t) => {
   const { status, stderr } = await impact(t, selector("absent", "x", "y"), "--delete");
   t.equal(status, 0);
   t.equal(stderr, "warning: IAMRoleSelector absent does not exist, so there is nothing to delete\n");
 });
 
-test("colors severe changes red on a terminal", async (t) => {
+test("shows severe changes in red on a terminal", async (t) => {
   const dir = t.testdir({ "state.yaml": STATE });
   t.match(
     (await runCommand(["impact", "--from", dir, "-"], { stdin: ROTATED, terminal: true })).stdout,
@@ -187,7 +191,7 @@ const USAGE_ERRORS: readonly (readonly [title: string, flags: string[], stderr: 
   [
     "no state",
     ["m.yaml"],
-    "ack-role-resolver: --from, --cluster: exactly one is required, as the state that the manifests are applied to\n",
+    "ack-role-resolver: --from, --cluster: exactly one is required; the manifests are applied to the state in this source\n",
   ],
   [
     "no manifests",
@@ -208,12 +212,12 @@ const USAGE_ERRORS: readonly (readonly [title: string, flags: string[], stderr: 
   ["a missing manifest file", ["--from", "-", "no/such/file"], "no/such/file: no such file or folder\n"],
 ];
 for (const [title, flags, stderr] of USAGE_ERRORS) {
-  test(`exits 2 without data: ${title}`, async (t) => {
+  test(`exits 2 and prints no result for ${title}`, async (t) => {
     t.same(await runCommand(["impact", ...flags]), { status: 2, stdout: "", stderr });
   });
 }
 
-test("prints only the faults if the state cannot be read", async (t) => {
+test("prints only the errors if the state cannot be read", async (t) => {
   const dir = t.testdir({ "state.json": "{" });
   const { status, stdout, stderr } = await runCommand(["impact", "--from", dir, "-"], { stdin: FIXED });
   t.equal(status, 2);

@@ -19,7 +19,7 @@ spec:
   arn: arn:aws:iam::111122223333:role/everything
 `;
 
-test("exits 0 without findings for a valid selector", async (t) => {
+test("exits 0 for a valid selector", async (t) => {
   const { status, stdout, stderr } = await runCommand(["lint", "-"], { stdin: GOOD });
   t.equal(status, 0);
   t.equal(stdout, "1 checked, 0 denied, 0 warned\n");
@@ -29,7 +29,7 @@ test("exits 0 without findings for a valid selector", async (t) => {
       "^skipped checks: IRS-04 \\(needs --allowed-accounts or --controller-role\\), " +
         "IRS-05 .*, IRS-10 \\(needs namespaces\\), [^\n]*\n$",
     ),
-    "one line",
+    "text output is one line",
   );
 });
 
@@ -42,7 +42,7 @@ spec: {group: s3.services.k8s.aws, names: {kind: Bucket, plural: buckets}, \
 versions: [{name: v1alpha1, served: true, storage: true}]}
 `;
 
-test("JSON lists each skipped check once, sorted, with its missing requirements", async (t) => {
+test("JSON output lists each skipped check once, in order, with its missing requirements", async (t) => {
   const two = `${GOOD}---\n${GOOD.replaceAll("team-a", "team-c")}`;
   const notApplied = await notAppliedTo(two);
   t.strictSame(notApplied, notApplied.toSorted((a, b) => (a.code < b.code ? -1 : 1)));
@@ -53,10 +53,10 @@ test("JSON lists each skipped check once, sorted, with its missing requirements"
     { code: "IRS-10", needs: "namespaces" },
     { code: "IRS-13", needs: "kinds" },
   ]);
-  t.equal(notApplied.some(({ code }) => code === "IRS-03"), false, "a check without requirements");
+  t.equal(notApplied.some(({ code }) => code === "IRS-03"), false, "a check that has no requirements is not skipped");
 });
 
-test("runs a check if the input or a flag meets its requirements", async (t) => {
+test("runs a check if the input or a flag provides what the check requires", async (t) => {
   const notApplied = await notAppliedTo(`${GOOD}${NAMESPACES}${KINDS}`, "--allowed-accounts", "444455556666");
   t.strictSame(notApplied.filter(({ code }) => ["IRS-04", "IRS-10", "IRS-13", "IRS-22"].includes(code)), []);
   const { stdout, status } = await runCommand(["lint", "--allowed-accounts", "444455556666", "-"], {
@@ -72,10 +72,14 @@ test("runs a check if the input or a flag meets its requirements", async (t) => 
     stdout,
     '-:7: warn IRS-10 IAMRoleSelector team-a spec.namespaceSelector.names[0]\n    namespace "team-a" does not exist\n',
   );
-  t.strictSame(await notAppliedTo(NAMESPACES.replace("Namespace", "Secret")), [], "a kind without checks");
+  t.strictSame(
+    await notAppliedTo(NAMESPACES.replace("Namespace", "Secret")),
+    [],
+    "a kind that has no checks has no skipped checks",
+  );
 });
 
-test("does not list a check that is off as skipped", async (t) => {
+test("does not list a check as skipped if --check turns the check off", async (t) => {
   t.equal((await notAppliedTo(GOOD, "--check", "IRS-10=off")).some(({ code }) => code === "IRS-10"), false);
 });
 
@@ -86,7 +90,7 @@ async function notAppliedTo(
   return JSON.parse((await runCommand(["lint", "-o", "json", ...flags, "-"], { stdin })).stdout).notApplied;
 }
 
-test("JSON contains the file, line and path of each finding, sorted, and exits 1", async (t) => {
+test("exits 1, and JSON output contains the file, line and path of each finding in order", async (t) => {
   const dir = t.testdir({
     "b.yaml": BAD,
     "a.yaml": GOOD.replace("{name: team-a}", "{name: good}").replace("[team-a]", "[team-b]"),
@@ -136,14 +140,14 @@ test("JSON contains the file, line and path of each finding, sorted, and exits 1
   );
 });
 
-test("reports both places of an object that is in two files", async (t) => {
+test("reports each place of an object that two files define", async (t) => {
   const dir = t.testdir({ "a.yaml": GOOD, "b.yaml": GOOD });
   const { status, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
   t.match(stderr, /b\.yaml:1: .*a\.yaml:1/);
 });
 
-test("text shows the place, severity, path, message and fix", async (t) => {
+test("text output shows the place, severity, path, message and fix of a finding", async (t) => {
   const { status, stdout } = await runCommand(["lint", "-"], { stdin: EVERYTHING });
   t.equal(status, 1);
   t.equal(stdout, [
@@ -155,7 +159,7 @@ test("text shows the place, severity, path, message and fix", async (t) => {
   ].join("\n"));
 });
 
-test("accepts and lists a waiver", async (t) => {
+test("applies a waiver and lists the waived finding", async (t) => {
   const stdin = EVERYTHING.replace(
     "  name: everything",
     '  name: everything\n  annotations: {"ack-role-resolver.io/allow": "IRS-15"}',
@@ -165,7 +169,7 @@ test("accepts and lists a waiver", async (t) => {
   t.match(JSON.parse(stdout), { findings: [{ code: "IRS-15", severity: "warn", waivable: true, waived: true }] });
 });
 
-test("exits 0 with warnings unless --fail-on warn", async (t) => {
+test("exits 0 if all findings are warnings, unless --fail-on warn is set", async (t) => {
   const stdin =
     GOOD.replace("names: [team-a]", "names: []") + "  resourceTypeSelector: [{group: s3.services.k8s.aws}]\n";
   t.equal((await runCommand(["lint", "-"], { stdin })).status, 0);
@@ -182,7 +186,7 @@ async function findingsWith(check: string): Promise<unknown> {
   return JSON.parse((await runCommand(["lint", "-o", "json", "--check", check, "-"], { stdin: EVERYTHING })).stdout);
 }
 
-test("checks readable files and exits 2 if others are unreadable", async (t) => {
+test("checks the readable files and exits 2 if another file is unreadable", async (t) => {
   const dir = t.testdir({ "a.yaml": BAD, "broken.yaml": "kind: [\n" });
   const { status, stdout, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
@@ -190,7 +194,7 @@ test("checks readable files and exits 2 if others are unreadable", async (t) => 
   t.match(stderr, /broken\.yaml:\d+: /);
 });
 
-test("colors output on a terminal unless NO_COLOR or TERM=dumb is set", async (t) => {
+test("prints colors on a terminal unless NO_COLOR or TERM=dumb is set", async (t) => {
   t.match(
     (await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true })).stdout,
     "\u001b[31mdeny\u001b[39m IRS-15",
@@ -205,7 +209,7 @@ test("colors output on a terminal unless NO_COLOR or TERM=dumb is set", async (t
   );
 });
 
-test("accepts a selector with generateName and rejects one without any name", async (t) => {
+test("accepts a selector that has a generateName, and rejects a selector that has no name", async (t) => {
   const selector = (metadata: string): string =>
     `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: ${metadata}\n` +
     `spec: {arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: {names: [a]}}\n---\n`;

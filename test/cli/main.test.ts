@@ -12,16 +12,16 @@ const MISSING_FILES = Array.from({ length: 3 }, (_, i) => `missing-${i}.yaml`);
 
 const NO_FULL_DEVICE = process.platform !== "linux" && "/dev/full does not exist";
 
-test("exits 2 with one error line if standard output cannot be written", { skip: NO_FULL_DEVICE }, async (t) => {
+test("exits 2 and prints one error line if writing to standard output fails", { skip: NO_FULL_DEVICE }, async (t) => {
   const stdio = ["ignore", openSync("/dev/full", "w"), "pipe"] as const;
   const child = spawn(process.execPath, [MAIN, "manifests", "crds"], { env: {}, stdio: [...stdio] });
   const [stderr, closed] = await Promise.all([text(child.stderr ?? Readable.from([])), once(child, "close")]);
   t.same(closed, [2, null]);
-  const message = "cannot write standard output (ENOSPC); free disk space or redirect the output";
+  const message = "cannot write to standard output (ENOSPC); free disk space or redirect the output";
   t.equal(stderr, `ack-role-resolver: ${message}\n`);
 });
 
-test("does not change its exit status if the reader closes standard output or standard error", async (t) => {
+test("returns the same exit status if the reader closes standard output or standard error", async (t) => {
   const lint = spawn(process.execPath, [MAIN, "lint", ...MISSING_FILES], {
     env: {},
     stdio: ["ignore", "pipe", "pipe"],

@@ -11,7 +11,7 @@ async function objects(...argv: string[]): Promise<unknown[]> {
   return status === 0 ? parseAllDocuments(stdout).map((document): unknown => document.toJS()) : [];
 }
 
-test("prints the objects of a part, and all parts by default", async (t) => {
+test("prints the objects of the given part, or of all parts by default", async (t) => {
   const kinds = async (...argv: string[]): Promise<(string | null)[]> =>
     (await objects(...argv)).map((object) => stringAt(object, "kind"));
   t.same(await kinds("crds"), ["CustomResourceDefinition"]);
@@ -37,7 +37,7 @@ test("--url and --ca-file set the address and the CA bundle of the webhooks", as
   });
 });
 
-test("exits 2 for a missing or invalid CA file, and for a --url without https", async (t) => {
+test("exits 2 if the CA file is missing or invalid, or if --url is not an https URL", async (t) => {
   const dir = t.testdir({ "ca.crt": "no PEM" });
   const missing = path.join(dir, "missing.crt");
   t.same(await runCommand(["manifests", "--ca-file", missing]), {
@@ -55,7 +55,7 @@ test("exits 2 for a missing or invalid CA file, and for a --url without https", 
   });
 });
 
-test("only --access-reviews lets the webhook create SubjectAccessReviews", async (t) => {
+test("grants the webhook permission to create SubjectAccessReviews only with --access-reviews", async (t) => {
   const reviewRules = async (...argv: string[]): Promise<unknown[]> =>
     (await objects("rbac", ...argv)).filter((object) => JSON.stringify(object).includes("subjectaccessreviews"));
   t.match(await reviewRules("--access-reviews"), [

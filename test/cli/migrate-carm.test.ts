@@ -22,7 +22,7 @@ status: {ackResourceMetadata: {ownerAccountID: "${account}", arn: "arn:aws:s3:::
 ---
 `;
 
-test("prints manifests on standard output and the proof on standard error", async (t) => {
+test("prints the manifests on standard output, and the proof that roles stay the same on standard error", async (t) => {
   const { status, stdout, stderr } = await runCommand(["migrate", "carm", "-"], {
     stdin: MAP + namespace("one", "111122223333") + namespace("two", "111122223333") + bucket("one", "111122223333"),
   });
@@ -43,7 +43,7 @@ spec:
     stderr,
     `1 IAMRoleSelector. Proved: 1 resource and ${pairs(3)} namespace and kind pairs resolve to the same role before \
 and after.
-Selectors cannot express:
+Selectors cannot express these cases:
   ConfigMap ack-system/ack-role-account-map, key "blue": no namespace is annotated with it, so a selector would select \
 nothing
     fix: none, unless a namespace needs it: annotate that namespace and run this again
@@ -67,7 +67,7 @@ controllers still read them.
   );
 });
 
-test("exits 1 and first reports a refusal that would become the controller's own role", async (t) => {
+test("exits 1 if a namespace that CARM blocks would use the controller's own role after the migration", async (t) => {
   const { status, stderr } = await runCommand(["migrate", "carm", "-"], {
     stdin: MAP + namespace("one", "999900001111"),
   });
@@ -87,7 +87,7 @@ role. Then run this again`,
   );
 });
 
-test("JSON contains the selectors, the proof, what selectors cannot express and the steps", async (t) => {
+test("JSON output contains the selectors, the proof, the CARM features without a selector, and the steps", async (t) => {
   const { status, stdout, stderr } = await runCommand(["migrate", "carm", "-", "-o", "json"], {
     stdin: MAP + namespace("one", "blue") + namespace("two", "999900001111"),
   });
@@ -120,7 +120,7 @@ test("JSON contains the selectors, the proof, what selectors cannot express and 
   });
 });
 
-test("the controllers' own account is that of --controller-account, otherwise of --controller-role", async (t) => {
+test("uses --controller-account as the controllers' account, or the account of --controller-role", async (t) => {
   const stdin = `${MAP}apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\n${bucket("one", "999900001111")}`;
   t.equal((await runCommand(["migrate", "carm", "-"], { stdin })).status, 1);
   t.equal((await runCommand(["migrate", "carm", "-", "--controller-account", "999900001111"], { stdin })).status, 0);
@@ -136,17 +136,17 @@ test("the controllers' own account is that of --controller-account, otherwise of
   );
 });
 
-test("exits 1 with each generated selector that the webhook would deny", async (t) => {
+test("exits 1 and lists each generated selector that the webhook would deny", async (t) => {
   const stdin = MAP + namespace("one", "blue");
   t.equal((await runCommand(["migrate", "carm", "-", "--allowed-accounts", "444455556666"], { stdin })).status, 0);
   const { status, stderr } = await runCommand(["migrate", "carm", "-", "--allowed-accounts", "111122223333"], {
     stdin,
   });
   t.equal(status, 1);
-  t.match(stderr, "\nThe webhook would deny:\n  IAMRoleSelector blue: IRS-04 spec.arn: ");
+  t.match(stderr, "\nThe webhook would deny these selectors:\n  IAMRoleSelector blue: IRS-04 spec.arn: ");
 });
 
-test("escapes control characters of manifests", async (t) => {
+test("escapes control characters that the manifests contain", async (t) => {
   const { stderr } = await runCommand(["migrate", "carm", "-"], {
     stdin: `${MAP}${MAP.replace("ack-system", '"x\\e[2J"')}${namespace("one", "blue")}`,
   });
@@ -154,7 +154,7 @@ test("escapes control characters of manifests", async (t) => {
   t.notMatch(stderr, "\u001b");
 });
 
-test("uses the feature gates of the flags", async (t) => {
+test("uses the feature gates that the flags set", async (t) => {
   const stdin = `${MAP}apiVersion: v1
 kind: ConfigMap
 metadata: {name: ack-role-team-map, namespace: ack-system}
@@ -174,13 +174,13 @@ metadata: {name: one, annotations: {services.k8s.aws/team-id: green}}
   t.same(await roles("--team-level-carm", "--service-level-carm"), ["green", "s3"]);
 });
 
-test("reads the maps in --ack-system-namespace", async (t) => {
+test("reads the CARM maps in the namespace of --ack-system-namespace", async (t) => {
   const stdin = MAP.replace("ack-system", "aws") + namespace("one", "blue");
   t.equal((await runCommand(["migrate", "carm", "-"], { stdin })).status, 1);
   t.equal((await runCommand(["migrate", "carm", "-", "--ack-system-namespace", "aws"], { stdin })).status, 0);
 });
 
-test("exits 2 without data for unreadable input and invalid flags", async (t) => {
+test("exits 2 and prints no result if the input is unreadable or a flag is invalid", async (t) => {
   const unreadable = await runCommand(["migrate", "carm", t.testdir({ "a.yaml": MAP, "b.json": "{" })]);
   t.equal(unreadable.status, 2);
   t.equal(unreadable.stdout, "");
@@ -195,7 +195,7 @@ test("exits 2 without data for unreadable input and invalid flags", async (t) =>
       status: 2,
       stdout: "",
       stderr:
-        "ack-role-resolver: --extra-groups apps.example.com: expected ACK API groups, which end in .services.k8s.aws\n",
+        "ack-role-resolver: --extra-groups apps.example.com: expected an ACK API group, which ends in .services.k8s.aws\n",
     },
   );
   t.match(await runCommand(["migrate", "carm", "-", "--mode", "carm"], { stdin: MAP }), {

@@ -11,7 +11,7 @@ test("--help exits 0 and lists every command on standard output", async (t) => {
     t.match(stdout, new RegExp(`^  ${command} `, "m"));
 });
 
-test("the help of a command shows the flags with placeholders and defaults", async (t) => {
+test("the help of a command shows the placeholder and default of each flag", async (t) => {
   t.match(
     (await runCommand(["webhook", "--help"])).stdout,
     /--listen <HOST:PORT> +address to serve on\s+\(default: 0\.0\.0\.0:9443\)/,
@@ -23,7 +23,7 @@ test("the help of a command shows the flags with placeholders and defaults", asy
   t.notMatch(
     (await runCommand(["credential-process", "--help"])).stdout,
     /manifests|resolve:|sidecar:/,
-    "help of other commands",
+    "the help of one command does not show other commands",
   );
   t.match((await runCommand(["sidecar", "--help"])).stdout, /--max-staleness <DURATION>[^]*default: 300s/);
   t.match((await runCommand(["certs", "make", "--help"])).stdout, /--host <NAME>[^]*\(repeatable\)/);
@@ -40,7 +40,7 @@ const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: s
   [
     "no manifests",
     ["lint"],
-    "ack-role-resolver: no manifests: pass files or folders, - for standard input, or --cluster\n",
+    "ack-role-resolver: no manifests are given: pass files, folders, - for standard input, or --cluster\n",
   ],
   [
     "several invalid settings",
@@ -60,7 +60,7 @@ const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: s
   ],
 ];
 for (const [title, argv, stderr] of USAGE_ERRORS) {
-  test(`exits 2 without data: ${title}`, async (t) => {
+  test(`exits 2 and prints no result for ${title}`, async (t) => {
     const ran = await runCommand(argv);
     t.equal(ran.status, 2);
     t.equal(ran.stdout, "");
@@ -69,7 +69,7 @@ for (const [title, argv, stderr] of USAGE_ERRORS) {
   });
 }
 
-test("reads a setting from the environment unless a flag sets it", async (t) => {
+test("reads a setting from an environment variable unless a flag is set", async (t) => {
   const { status, stderr } = await runCommand(["lint", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } });
   t.equal(status, 2);
   t.equal(stderr, "ack-role-resolver: ACK_ROLE_RESOLVER_FAIL_ON: expected one of deny, warn\n");
@@ -84,7 +84,7 @@ test("--version prints the version", async (t) => {
   t.match((await runCommand(["--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-test("the help of every flag is a phrase without a full stop, for each command", (t) => {
+test("the help text of every flag is a phrase that has no trailing full stop", (t) => {
   for (const [name] of DEFINITIONS) {
     for (const help of [combinedHelp(name), ...COMMANDS.map((command) => flagHelp(name, command))]) {
       t.match(help, /^\S.*[^.\s]$/, name);

@@ -14,7 +14,7 @@ function parsed(stdout: string): readonly Resolved[] {
 
 const QUEUE = ["--kind", "Queue.sqs.services.k8s.aws", "-n", "team-a"];
 
-test("--explain lists the parts of every selector and whether each holds", async (t) => {
+test("--explain lists the conditions of every selector and shows which conditions match", async (t) => {
   const { status, stdout } = await runCommand(["resolve", "-", "--explain"], { stdin: STATE });
   t.equal(status, 1);
   t.equal(
@@ -43,7 +43,7 @@ test("--explain lists the parts of every selector and whether each holds", async
   );
 });
 
-test("JSON contains explanations only with --explain", async (t) => {
+test("JSON output contains explanations only if --explain is set", async (t) => {
   const { stdout } = await runCommand(["resolve", "-", "--explain", "-o", "json"], { stdin: STATE });
   const [bucket] = parsed(stdout);
   t.match(bucket, { outcome: "selected", resource: { name: "b1" } });
@@ -62,7 +62,7 @@ test("JSON contains explanations only with --explain", async (t) => {
   );
 });
 
-test("--explain reports that no selector exists", async (t) => {
+test("--explain reports that no selector exists if the input has no selector", async (t) => {
   const { stdout } = await runCommand(["resolve", "-", "--explain", ...QUEUE], {
     stdin: "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n",
   });
@@ -74,14 +74,14 @@ test("--explain reports that no selector exists", async (t) => {
   );
 });
 
-test("colors the parts that hold green on a terminal", async (t) => {
+test("shows matching conditions in green on a terminal", async (t) => {
   t.match(
     (await runCommand(["resolve", "-", "--explain", ...QUEUE], { stdin: STATE, terminal: true })).stdout,
     "\u001b[32mselects the resource\u001b[39m",
   );
 });
 
-test("--kind resolves a hypothetical resource instead of those in the input", async (t) => {
+test("--kind resolves a hypothetical resource and ignores the resources in the input", async (t) => {
   const { status, stdout } = await runCommand(["resolve", "-", "-o", "json", ...QUEUE, "-l", "tier=gold"], {
     stdin: STATE,
   });
@@ -101,7 +101,7 @@ test("--kind resolves a hypothetical resource instead of those in the input", as
   );
 });
 
-test("resolution uses --label and the version in --kind", async (t) => {
+test("uses the labels of --label and the version of --kind to resolve a hypothetical resource", async (t) => {
   const stdin = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
 metadata: {name: gold}
@@ -116,16 +116,16 @@ resourceTypeSelector: [{version: v2}], resourceLabelSelector: {matchLabels: {tie
   t.equal(
     await outcome("--kind", "Bucket.s3.services.k8s.aws", ...labels),
     "default",
-    "the default version is that of ACK",
+    "the default version is the version of the ACK release",
   );
 });
 
-test("warns about an unknown namespace if a selector reads namespace labels", async (t) => {
+test("warns that a namespace does not exist if a selector depends on namespace labels", async (t) => {
   const stderrFor = async (namespace: string, stdin = STATE): Promise<string> =>
     (await runCommand(["resolve", "-", "--kind", "Bucket.s3.services.k8s.aws", "-n", namespace], { stdin })).stderr;
   t.match(
     await stderrFor("team-c"),
-    "warning: Namespace team-c does not exist; selectors see only its label kubernetes.io/metadata.name\n",
+    "warning: Namespace team-c does not exist; selectors match it as if its only label were kubernetes.io/metadata.name\n",
   );
   t.notMatch(await stderrFor("team-a"), "warning");
   t.notMatch(
@@ -134,7 +134,7 @@ test("warns about an unknown namespace if a selector reads namespace labels", as
   );
 });
 
-test("exits 2 with every fault of --kind and --label", async (t) => {
+test("exits 2 and prints every error in --kind and --label", async (t) => {
   t.same(await runCommand(["resolve", "-", "-l", "tier=gold"]), {
     status: 2, stdout: "", stderr: "ack-role-resolver: --label: requires --kind\n",
   });

@@ -25,7 +25,7 @@ const resource = (namespace: string, name = "b1"): object => ({
   name,
 });
 
-test("JSON is an array of outcomes in input order, and a conflict exits 1", async (t) => {
+test("JSON output is an array of outcomes in input order, and a conflict causes exit status 1", async (t) => {
   const stdin = SELECTORS + bucket("team-a") + bucket("both") + bucket("other");
   const { status, stdout, stderr } = await runCommand(
     ["resolve", "--from", "-", "-o", "json", "--region", "eu-west-1"],
@@ -74,7 +74,7 @@ test("JSON is an array of outcomes in input order, and a conflict exits 1", asyn
   ]);
 });
 
-test("exits 0 without a conflict; a resource without a namespace is in --namespace", async (t) => {
+test("uses --namespace for a resource that has no namespace, and exits 0 if no conflict exists", async (t) => {
   const stdin = SELECTORS + "apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\nmetadata: {name: b1}\n";
   const inTeam = await runCommand(["resolve", "-n", "team-a", "-o", "json", "-"], { stdin });
   t.equal(inTeam.status, 0);
@@ -84,7 +84,7 @@ test("exits 0 without a conflict; a resource without a namespace is in --namespa
   ]);
 });
 
-test("ignores a malformed selector, reports it on stderr and exits 1", async (t) => {
+test("ignores a malformed selector, reports the selector on stderr and exits 1", async (t) => {
   const stdin = SELECTORS.replace("arn:aws:iam::111122223333:role/team-a", "not-an-arn") + bucket("team-a");
   const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
   t.equal(status, 1);
@@ -100,7 +100,7 @@ test("ignores a malformed selector, reports it on stderr and exits 1", async (t)
   );
 });
 
-test("a selector that only the webhook denies is effective and reported", async (t) => {
+test("uses a selector that the webhook denies but controllers accept, and reports the selector", async (t) => {
   const stdin = SELECTORS.replace("role/team-a", "user/jane") + bucket("team-a");
   const { status, stdout, stderr } = await runCommand(["resolve", "-o", "json", "-"], { stdin });
   t.equal(status, 1);
@@ -108,13 +108,13 @@ test("a selector that only the webhook denies is effective and reported", async 
   t.match(
     stderr,
     new RegExp(
-      "^IAMRoleSelector team-a is effective, but the sidecar grants nothing on it and the webhook would deny it:\n" +
+      "^IAMRoleSelector team-a is effective, but the sidecar does not grant its role and the webhook would deny it:\n" +
         " {2}IRS-03 ",
     ),
   );
 });
 
-test("exits 2 and prints only the faults if any input is unreadable", async (t) => {
+test("exits 2 and prints only the errors if a manifest cannot be read", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTORS + bucket("team-a"), "b.json": "{" });
   const { status, stdout, stderr } = await runCommand(["resolve", dir]);
   t.equal(status, 2);
@@ -122,7 +122,7 @@ test("exits 2 and prints only the faults if any input is unreadable", async (t) 
   t.match(stderr, /b\.json:\d+: /);
 });
 
-test("text output is a table", async (t) => {
+test("prints a table by default", async (t) => {
   const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a") + bucket("other") });
   t.equal(stdout, [
     "NAMESPACE  RESOURCE   OUTCOME   SELECTORS  ROLE                                   REGION",
@@ -132,12 +132,12 @@ test("text output is a table", async (t) => {
   ].join("\n"));
 });
 
-test("colors outcomes on a terminal", async (t) => {
+test("prints outcomes in color on a terminal", async (t) => {
   const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a"), terminal: true });
   t.match(stdout, "\u001b[32mselected\u001b[39m");
 });
 
-test("compares selectors with the stored version, and warns if several versions are served", async (t) => {
+test("compares selectors with the stored API version, and warns if several versions are served", async (t) => {
   const crd = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: buckets.s3.services.k8s.aws}
@@ -153,12 +153,12 @@ spec:
   t.match(JSON.parse(stdout), [{ outcome: "conflict" }]);
   t.equal(
     stderr,
-    "warning: Bucket.s3.services.k8s.aws is served as v1alpha1, v1beta1; " +
+    "warning: Bucket.s3.services.k8s.aws has versions v1alpha1, v1beta1; " +
       "selectors match the stored version, v1alpha1\n",
   );
 });
 
-test("treats each selector with generateName as a separate selector", async (t) => {
+test("treats each selector that has a generateName as a separate selector", async (t) => {
   const generated = (spec: string): string =>
     `apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {generateName: team-a-}\n` +
     `spec: ${spec}\n---\n`;

@@ -201,7 +201,7 @@ async function sarif(argv: readonly string[], stdin = ""): Promise<{ readonly st
   return { status, run: log.runs[0] };
 }
 
-test("each finding is a result with its place in the file and the object", async (t) => {
+test("reports each finding as a result that has the file position and the object name", async (t) => {
   const dir = t.testdir({ "team a.yaml": BAD });
   const { status, run } = await sarif([dir]);
   t.equal(status, 1);
@@ -231,7 +231,7 @@ test("each finding is a result with its place in the file and the object", async
   );
 });
 
-test("relative paths stay relative and are encoded; standard input has no file", async (t) => {
+test("reports relative paths as encoded relative URIs, and reports no file for standard input", async (t) => {
   const dir = t.testdir({ "team a.yaml": BAD });
   const relative = path.relative(process.cwd(), dir);
   const uris = (await sarif([`./${relative}`])).run.results.map(
@@ -242,7 +242,7 @@ test("relative paths stay relative and are encoded; standard input has no file",
   t.strictSame(Object.keys(run.results[0]?.locations[0] ?? {}), ["logicalLocations"]);
 });
 
-test("every check is a rule with help and severity", async (t) => {
+test("describes every check as a rule that has help and a severity", async (t) => {
   const { status, run } = await sarif(["-"], BAD.replace("user/jane", "role/jane"));
   t.equal(status, 0);
   t.same(run.results, []);
@@ -257,7 +257,7 @@ test("every check is a rule with help and severity", async (t) => {
   }
 });
 
-test("only a waived finding is suppressed", async (t) => {
+test("suppresses a result only if the finding is waived", async (t) => {
   const { status, run } = await sarif(["-"], WAIVED);
   t.equal(status, 0);
   const waived = run.results.find(({ ruleId }) => ruleId === "IRS-15");
@@ -268,13 +268,13 @@ test("only a waived finding is suppressed", async (t) => {
   t.equal((await sarif(["-"], BAD)).run.results[0]?.suppressions, undefined);
 });
 
-test("an unreadable file is a notification of an unsuccessful run", async (t) => {
+test("reports an unreadable file as a notification and the run as unsuccessful", async (t) => {
   const dir = t.testdir({ "a.yaml": BAD, "b.json": "{" });
   const { status, run } = await sarif([dir]);
   t.equal(status, 2);
   t.match(run.invocations, [
     { executionSuccessful: false, toolExecutionNotifications: [{ level: "error", message: { text: /b\.json:1: / } }] },
   ]);
-  t.ok(run.results.length > 0, "the other files are checked");
+  t.ok(run.results.length > 0, "the readable files are checked");
   t.match((await sarif(["-"], BAD)).run.invocations, [{ executionSuccessful: true, toolExecutionNotifications: [] }]);
 });

@@ -54,7 +54,7 @@ async function takenPort(t: Test): Promise<number> {
   return boundAddress(server).port;
 }
 
-test("the webhook exits 2 and names both files if the certificate does not match its key", async (t) => {
+test("webhook exits 2 and names the certificate file and the key file if they do not match", async (t) => {
   const dir = await folder(t);
   const other = await runCommand(["certs", "make", "--dir", path.join(dir, "other"), "--host", "localhost"]);
   t.equal(other.status, 0);
@@ -65,14 +65,14 @@ test("the webhook exits 2 and names both files if the certificate does not match
   t.match(stderr, /^ack-role-resolver: .*tls\.key.*tls\.crt/);
 });
 
-test("the webhook exits 2 and names `certs make` if the certificates are missing", async (t) => {
+test("webhook exits 2 and suggests `certs make` if the certificate files are missing", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, tls: {} });
   const { status, stderr } = await webhook(dir);
   t.equal(status, 2);
   t.match(stderr, /tls\.crt[^]*`ack-role-resolver certs make --dir DIR --host NAME`/);
 });
 
-test("each server exits 2 and names the flag of a port that is in use", async (t) => {
+test("webhook and sidecar exit 2 and name the flag whose port is in use", async (t) => {
   const dir = await folder(t);
   const taken = `127.0.0.1:${await takenPort(t)}`;
   const sidecar = [...SIDECAR, "--from", dir, ...FREE];
@@ -85,7 +85,7 @@ test("each server exits 2 and names the flag of a port that is in use", async (t
   }
 });
 
-test("each server exits 2 with every fault of unreadable manifests", async (t) => {
+test("webhook and sidecar exit 2 and print every error if manifests are unreadable", async (t) => {
   const dir = await folder(t);
   writeFileSync(path.join(dir, "a.yaml"), "kind: [");
   const expected = { status: 2, stdout: "", stderr: /^\S+a\.yaml:1: invalid YAML: / };
@@ -93,7 +93,7 @@ test("each server exits 2 with every fault of unreadable manifests", async (t) =
   t.match(await runCommand([...SIDECAR, "--from", path.join(dir, "a.yaml"), ...FREE]), expected);
 });
 
-test("each server exits 2 and names an unreadable kubeconfig", async (t) => {
+test("webhook and sidecar exit 2 and name the kubeconfig file if it is unreadable", async (t) => {
   const dir = await folder(t);
   const kubeconfig = path.join(dir, "no-kubeconfig");
   const cluster = ["--cluster", "--kubeconfig", kubeconfig];
@@ -105,7 +105,7 @@ test("each server exits 2 and names an unreadable kubeconfig", async (t) => {
   }
 });
 
-test("the sidecar exits 2 if --listen is not a loopback address", async (t) => {
+test("sidecar exits 2 if --listen is not a loopback address", async (t) => {
   const dir = await folder(t);
   const { status, stderr } = await runCommand([...SIDECAR, "--from", dir, "--listen", "0.0.0.0:0"]);
   t.equal(status, 2);
@@ -116,7 +116,7 @@ test("the sidecar exits 2 if --listen is not a loopback address", async (t) => {
   );
 });
 
-test("the sidecar reports every fault of its settings before it reads manifests", async (t) => {
+test("sidecar reports every invalid setting before it reads manifests", async (t) => {
   const wrong = [
     "--from",
     "nowhere",
@@ -141,7 +141,7 @@ test("the sidecar reports every fault of its settings before it reads manifests"
   );
 });
 
-test("the webhook exits 2 if ACK-09 or NS-02 is on without --cluster", async (t) => {
+test("webhook exits 2 if ACK-09 or NS-02 is on but --cluster is not set", async (t) => {
   const dir = await folder(t);
   for (const id of ["ACK-09", "NS-02"]) {
     const { status, stderr } = await webhook(dir, "--check", `${id}=deny`);

@@ -20,9 +20,9 @@ async function youngBytes(before: string): Promise<number> {
   return Number(await text(child.stdout));
 }
 
-test("limits the young generation to 5 MB, while it grows by default", async (t) => {
+test("limitHeapGrowth limits the young generation of the heap to 5 MB", async (t) => {
   const limited = await youngBytes(`(await import(${JSON.stringify(MODULE)})).limitHeapGrowth();`);
   const unlimited = await youngBytes("");
-  t.ok(limited > 0 && limited <= 5 * 2 ** 20, `${limited} bytes`);
+  t.ok(limited > 0 && limited <= 5 * 2 ** 20, `${limited} bytes with the limit`);
   t.ok(unlimited > 1.5 * limited, `${unlimited} bytes without the limit`);
 });

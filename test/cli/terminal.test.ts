@@ -16,7 +16,7 @@ class Terminal extends Writable {
   }
 }
 
-test("shows progress after 1 s, at most every 100 ms, and erases it at the end", (t) => {
+test("shows progress after 1 s, updates it at most every 100 ms, and erases it at the end", (t) => {
   const terminal = new Terminal(true);
   let nowMs = 0;
   const progress = new Progress(terminal, () => nowMs);
@@ -35,7 +35,7 @@ test("shows progress after 1 s, at most every 100 ms, and erases it at the end",
   t.end();
 });
 
-test("shows no progress without a terminal", (t) => {
+test("shows no progress if stderr is not a terminal", (t) => {
   const pipe = new Terminal(false);
   let nowMs = 0;
   const progress = new Progress(pipe, () => nowMs);
@@ -58,7 +58,7 @@ metadata: {name: "b${escape}", namespace: "team-a${escape}", annotations: {servi
 ---
 `;
 
-test("escapes control characters and line breaks of manifests", async (t) => {
+test("escapes control characters and line breaks that manifests contain", async (t) => {
   for (const [argv, stdin] of [
     [["lint", "-"], MANIFESTS],
     [["resolve", "-"], MANIFESTS],

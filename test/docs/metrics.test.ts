@@ -17,12 +17,12 @@ async function exposed(healthAddress: string): Promise<string[]> {
 
 const names = (metrics: readonly { readonly name: string }[]): string[] => metrics.map(({ name }) => name).toSorted();
 
-test("a running sidecar exposes exactly what docs/metrics.md describes", async (t) => {
+test("a running sidecar exposes the same metrics as docs/metrics.md describes", async (t) => {
   const { sidecar } = await start(t);
   t.same(await exposed(sidecar.healthAddress), names(describeMetrics().sidecar));
 });
 
-test("a running webhook exposes exactly what docs/metrics.md describes", async (t) => {
+test("a running webhook exposes the same metrics as docs/metrics.md describes", async (t) => {
   const [pair] = await makePairs();
   const tlsDir = t.testdir({});
   await storeCertificates(tlsDir, pair, { force: false });
@@ -39,7 +39,7 @@ test("a running webhook exposes exactly what docs/metrics.md describes", async (
   t.same(await exposed(webhook.healthAddress), names(describeMetrics().webhook));
 });
 
-test("docs/metrics.md has a row for each metric of both servers", async (t) => {
+test("docs/metrics.md has a row for each metric of the webhook and the sidecar", async (t) => {
   const page = await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8");
   const rows = [...page.matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) \|/gm)].map(
     ([, name]) => `ack_role_resolver_${name}`,
@@ -48,12 +48,12 @@ test("docs/metrics.md has a row for each metric of both servers", async (t) => {
   t.same(rows.toSorted(), [...new Set([...names(webhook), ...names(sidecar)])].toSorted());
 });
 
-test("docs/metrics.md is up to date", async (t) => {
+test("docs/metrics.md matches the output of its generator", async (t) => {
   const page = await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8");
   t.ok(page.endsWith(`${metricLines().join("\n")}\n`));
 });
 
-test("docs/metrics.md lists each STS error code that the sidecar returns", async (t) => {
+test("docs/metrics.md lists each STS error code that the sidecar can return", async (t) => {
   const folder = new URL("../../sidecar/sts/", import.meta.url);
   const sources = await Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), "utf8")));
   const codes = new Set(

@@ -33,7 +33,7 @@ const ALWAYS = {
   "spec.resourceLabelSelector.matchLabels": "self.all(key, dyn(self[key]) != null)",
 };
 
-test("has rules on the rejected fields, and rejects matchExpressions for shipped controllers only", (t) => {
+test("the CRD has a rule for each rejected field, and rejects matchExpressions for shipped controllers", (t) => {
   t.same(rules("extended"), ALWAYS);
   t.same(rules("ack"), {
     ...ALWAYS,
@@ -43,7 +43,7 @@ test("has rules on the rejected fields, and rejects matchExpressions for shipped
   t.end();
 });
 
-test("has the types of the checks, apart from rules and null labels", (t) => {
+test("the CRD and the checks have the same field types, except in rules and for null labels", (t) => {
   t.same(typesOf(schemaOf("ack").properties?.["spec"]), SELECTOR_SPEC_SCHEMA);
   t.end();
 });
@@ -53,13 +53,13 @@ function typesOf(schema: CRDSchema | undefined): StructuralSchema | undefined {
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) => (isAddition(key) ? undefined : value));
 }
 
-test("has no required fields, defaults or unknown fields", (t) => {
+test("the CRD has no required fields and no defaults, and does not preserve unknown fields", (t) => {
   const text = JSON.stringify(iamRoleSelectorCRD("ack"));
   for (const word of ['"required"', '"default"', "x-kubernetes-preserve-unknown-fields"]) t.notMatch(text, word);
   t.end();
 });
 
-test("defines the resource that ACK's controllers watch", (t) => {
+test("the CRD has the group, names, scope and version of ACK's iamroleselectors", (t) => {
   const { metadata, spec } = iamRoleSelectorCRD("ack");
   t.equal(metadata.name, "iamroleselectors.services.k8s.aws");
   t.match(spec, {

@@ -39,7 +39,7 @@ function resolved(objects: readonly JsonObject[]): Record<string, string> {
   }));
 }
 
-test("the examples show each outcome", (t) => {
+test("the examples contain a resource for each resolution outcome", (t) => {
   t.same(resolved(examples()), {
     "analytics Bucket lake": "selected analytics",
     "analytics-ingest Queue clickstream": "default",
@@ -55,7 +55,7 @@ test("the examples show each outcome", (t) => {
   t.end();
 });
 
-test("the examples have one malformed selector and no other finding", (t) => {
+test("the examples contain one malformed selector and no other finding", (t) => {
   const findings = examples().flatMap((object) =>
     runChecks({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings.map(
       (finding) => `${objectMeta(object).name}: ${findingLine(finding)}`,
@@ -69,13 +69,13 @@ test("the examples have one malformed selector and no other finding", (t) => {
   t.end();
 });
 
-test("the corrected ARN selects the queue", (t) => {
+test("the selector matches the queue after its malformed ARN is corrected", (t) => {
   const corrected = examples((text) => text.replace("iam:444455556666", "iam::444455556666"));
   t.equal(resolved(corrected)["analytics-ingest Queue clickstream"], "selected analytics-ingest");
   t.end();
 });
 
-test("the examples have two accounts, and one selector that the webhook rewrites", (t) => {
+test("the examples contain two accounts and one selector that the webhook rewrites", (t) => {
   const selectors = examples().filter(isSelector);
   const accounts = new Set(JSON.stringify(selectors).match(/\d{12}/g));
   t.same([...accounts].toSorted(), ["111122223333", "444455556666"]);

@@ -7,27 +7,31 @@ import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
 const verbs = ["get", "list", "watch"];
 
-test("the reader role allows reading the inventory only", (t) => {
+test("the reader role allows only reading the inventory", (t) => {
   t.same(readerRole().rules, [
     { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs },
     { apiGroups: [""], resources: ["namespaces"], verbs },
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs },
   ]);
-  t.notMatch(JSON.stringify([readerRole(), mapsRole("ack-system")]), /\*/, "no wildcard");
+  t.notMatch(JSON.stringify([readerRole(), mapsRole("ack-system")]), /\*/, "the role has no wildcard");
   t.end();
 });
 
-test("the resources role allows reading every kind of the ACK groups only", (t) => {
+test("the resources role allows only reading the kinds of the ACK groups", (t) => {
   t.same(resourcesRole([]).rules, [{ apiGroups: ACK_GROUPS, resources: ["*"], verbs }]);
   const [rule] = resourcesRole(["zzz.services.k8s.aws", "s3.services.k8s.aws"]).rules ?? [];
   t.same(rule?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
   for (const group of rule?.apiGroups ?? []) {
-    t.match(group, /^[a-z0-9]+\.services\.k8s\.aws$/, "no wildcard, and not the group of the selectors");
+    t.match(
+      group,
+      /^[a-z0-9]+\.services\.k8s\.aws$/,
+      "the role has no wildcard, and excludes the group of the selectors",
+    );
   }
   t.end();
 });
 
-test("the maps role allows reading the two CARM maps only", (t) => {
+test("the maps role allows only reading the two CARM maps", (t) => {
   t.match(mapsRole("ack"), {
     metadata: { namespace: "ack" },
     rules: [{
@@ -38,7 +42,7 @@ test("the maps role allows reading the two CARM maps only", (t) => {
   t.end();
 });
 
-test("the access reviews role allows creating SubjectAccessReviews only", (t) => {
+test("the access reviews role allows only creating SubjectAccessReviews", (t) => {
   t.same(accessReviewsRole().rules, [
     { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   ]);
@@ -47,7 +51,7 @@ test("the access reviews role allows creating SubjectAccessReviews only", (t) =>
   t.end();
 });
 
-test("the roles are bound to the webhook's service account", (t) => {
+test("the role bindings grant each role to the webhook's service account", (t) => {
   const account = serviceAccount("platform").metadata;
   const { roleRef, subjects } = readerBinding("platform");
   t.match(account, { name: "ack-role-resolver-webhook", namespace: installNamespace("platform").metadata?.name });

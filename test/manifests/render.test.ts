@@ -12,22 +12,22 @@ const OPTIONS: ManifestOptions = {
 };
 const OUTSIDE: ManifestOptions = { ...OPTIONS, runtime: "extended", url: "https://127.0.0.1:9443", caBundle: "PEM\n" };
 
-test("renders every part as YAML that parses to the same objects", (t) => {
+test("renders YAML that parses to the original objects, for every part", (t) => {
   for (const part of MANIFEST_PARTS) {
     for (const options of [OPTIONS, OUTSIDE]) {
       const objects = JSON.parse(JSON.stringify(manifestObjects(part, options))) as unknown;
       const text = renderManifests(part, options);
       const { manifests, faults } = readManifests(text, "-");
       t.same(faults, []);
-      t.same(manifests.map(({ object }) => object), objects, `${part}, parsed like kubectl`);
+      t.same(manifests.map(({ object }) => object), objects, `${part}, parsed as kubectl parses YAML`);
       const documents = text.split(/^---\n/m).slice(1);
-      t.same(documents.map((document) => parse(document) as unknown), objects, `${part}, as YAML 1.2`);
+      t.same(documents.map((document) => parse(document) as unknown), objects, `${part}, parsed as YAML 1.2`);
     }
   }
   t.end();
 });
 
-test("quotes strings that look like other YAML types", (t) => {
+test("quotes strings that YAML would parse as another type", (t) => {
   const data = {
     a: "on", b: "0123", c: "1e3", d: "", e: "~", f: "2001-01-01", g: "12:30", h: "0o7", y: "yes",
   };
@@ -37,7 +37,7 @@ test("quotes strings that look like other YAML types", (t) => {
   t.end();
 });
 
-test("renders all parts in the order to apply them, webhooks last", (t) => {
+test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Role", "RoleBinding",
@@ -47,7 +47,7 @@ test("renders all parts in the order to apply them, webhooks last", (t) => {
   t.end();
 });
 
-test("renders the access reviews role only with accessReviews", (t) => {
+test("renders the access reviews role only if accessReviews is set", (t) => {
   const names = (accessReviews: boolean): string[] => {
     const objects = manifestObjects("rbac", { ...OPTIONS, accessReviews });
     return objects.map((object) => stringAt(object, "metadata", "name") ?? "");
@@ -57,7 +57,7 @@ test("renders the access reviews role only with accessReviews", (t) => {
   t.end();
 });
 
-test("labels every object", (t) => {
+test("adds the same labels to every object", (t) => {
   for (const object of manifestObjects("all", OPTIONS)) {
     const labels = field(field(object, "metadata"), "labels");
     t.equal(stringAt(labels, "app.kubernetes.io/name"), "ack-role-resolver", stringAt(object, "kind") ?? "");
@@ -67,7 +67,7 @@ test("labels every object", (t) => {
   t.end();
 });
 
-test("rejects every invalid option in one error", (t) => {
+test("reports all invalid options in one error", (t) => {
   const form = "lower-case letters, digits and '-', and start and end with a letter or digit";
   const extraGroups = ["s3.services.k8s.aws", "services.k8s.aws", "s3.example.com"];
   const options = { ...OPTIONS, namespace: "Platform_1", ackSystemNamespace: "ack.system", extraGroups };
@@ -83,7 +83,7 @@ test("rejects every invalid option in one error", (t) => {
   t.end();
 });
 
-test("recognizes the names of the parts", (t) => {
+test("accepts the name of each part and rejects other names", (t) => {
   for (const part of MANIFEST_PARTS) t.ok(isManifestPart(part));
   for (const text of ["", "CRDs", "deployment", "constructor"]) t.notOk(isManifestPart(text));
   t.end();

@@ -22,9 +22,9 @@ function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Co
   return found;
 }
 
-test("calls exactly the paths that the webhook serves", async (t) => {
+test("calls only paths that the webhook serves, and calls each of these paths", async (t) => {
   const { json } = await webhookUnderTest().post("/no/such/path", {});
-  const [, served = ""] = (stringAt(json, "message") ?? "").split("The paths are ");
+  const [, served = ""] = (stringAt(json, "message") ?? "").split("The valid paths are ");
   const called = new Set(configured().map(({ clientConfig }) => clientConfig.service?.path ?? ""));
   t.same(served.replace(/\.$/, "").split(", ").toSorted(), [...called].toSorted());
 });
@@ -39,7 +39,7 @@ const IS_CARM_MAP = {
     + 'one.metadata.name in ["ack-role-account-map", "ack-role-team-map"])',
 };
 
-test("every webhook has a short timeout, no side effects and v1, and skips objects that are being deleted", (t) => {
+test("sets a short timeout and no side effects for each webhook, and skips objects being deleted", (t) => {
   t.equal(configured().length, 8);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
@@ -56,7 +56,7 @@ test("every webhook has a short timeout, no side effects and v1, and skips objec
   t.end();
 });
 
-test("without the webhook the API server rejects selectors and CARM maps, and admits resources and namespaces", (t) => {
+test("while the webhook is down, the API server rejects selectors and CARM maps but admits resources", (t) => {
   const policies = configured().map(({ name, failurePolicy }) => [name, failurePolicy]);
   t.same(policies, [
     ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
@@ -71,7 +71,7 @@ test("without the webhook the API server rejects selectors and CARM maps, and ad
   t.end();
 });
 
-test("mutating webhooks match creates and updates, validating webhooks also deletes", (t) => {
+test("mutating webhooks match creates and updates, and validating webhooks also match deletes", (t) => {
   const operations = configured().map(({ name, rules }) => (
     [name.replace(/\.ack-role-resolver\.io$/, ""), rules?.map((rule) => rule.operations?.join())]
   ));
@@ -88,7 +88,7 @@ test("mutating webhooks match creates and updates, validating webhooks also dele
   t.end();
 });
 
-test("exempts the system namespaces and the webhook's namespace", (t) => {
+test("excludes the system namespaces and the webhook's namespace", (t) => {
   const { rules, namespaceSelector } = named(t, "namespaces.validate", { namespace: "platform" });
   t.same(rules, [
     { apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: EVERY_WRITE, scope: "Cluster" },
@@ -102,7 +102,7 @@ test("exempts the system namespaces and the webhook's namespace", (t) => {
   t.end();
 });
 
-test("matches only the two CARM maps of the controllers' namespace, by one condition that cannot fail", (t) => {
+test("matches only the two CARM maps in the controllers' namespace", (t) => {
   const { rules, namespaceSelector, matchConditions } = named(t, "configmaps.validate", { ackSystemNamespace: "ack" });
   t.same(rules, [
     { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: EVERY_WRITE, scope: "Namespaced" },
@@ -114,7 +114,7 @@ test("matches only the two CARM maps of the controllers' namespace, by one condi
   t.end();
 });
 
-test("validates deletes of the definitions of ACK resources", (t) => {
+test("validates the deletion of CustomResourceDefinitions of ACK resources", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.resources.validate");
   t.match(rules, [
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], operations: ["DELETE"] },
@@ -129,7 +129,7 @@ test("validates deletes of the definitions of ACK resources", (t) => {
   t.end();
 });
 
-test("matches the definition of selectors by a condition that cannot fail", (t) => {
+test("matches the deletion of the IAMRoleSelector CustomResourceDefinition", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.iamroleselectors.validate");
   t.same(rules, [{
     apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], resources: ["customresourcedefinitions"],
@@ -145,13 +145,13 @@ test("matches the definition of selectors by a condition that cannot fail", (t) 
   t.end();
 });
 
-test("mutating webhooks run again after another webhook changes the object", (t) => {
+test("calls the mutating webhooks again if another webhook changes the object", (t) => {
   const policies = (mutatingWebhooks(OPTIONS).webhooks ?? []).map(({ reinvocationPolicy }) => reinvocationPolicy);
   t.same(policies, ["IfNeeded", "IfNeeded"]);
   t.end();
 });
 
-test("the selector webhooks match iamroleselectors only", (t) => {
+test("calls the selector webhooks only for iamroleselectors", (t) => {
   for (const name of ["iamroleselectors.mutate", "iamroleselectors.validate"]) {
     t.match(named(t, name).rules, [
       { apiGroups: ["services.k8s.aws"], apiVersions: ["v1alpha1"], resources: ["iamroleselectors"], scope: "Cluster" },
@@ -161,7 +161,7 @@ test("the selector webhooks match iamroleselectors only", (t) => {
   t.end();
 });
 
-test("the resource webhooks match every ACK group by name, except in two namespaces", (t) => {
+test("calls the resource webhooks for every ACK group, except in two namespaces", (t) => {
   const webhook = named(t, "resources.mutate", { namespace: "platform" });
   t.match(webhook.rules, [{ apiVersions: ["*"], resources: ["*"], scope: "Namespaced" }]);
   t.same(webhook.rules?.[0]?.apiGroups, ACK_GROUPS);
@@ -171,13 +171,13 @@ test("the resource webhooks match every ACK group by name, except in two namespa
   t.end();
 });
 
-test("adds unknown groups of --extra-groups once", (t) => {
+test("adds each group of --extra-groups once if the release does not know the group", (t) => {
   const { rules } = named(t, "resources.mutate", { extraGroups: ["zzz.services.k8s.aws", "s3.services.k8s.aws"] });
   t.same(rules?.[0]?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
   t.end();
 });
 
-test("the webhooks call the Service, or the URL with its CA bundle", (t) => {
+test("calls the webhooks through the Service, or at the URL with its CA bundle", (t) => {
   const path = "/mutate/resources";
   t.same(named(t, "resources.mutate", { namespace: "platform" }).clientConfig, {
     service: { namespace: "platform", name: "ack-role-resolver-webhook", path, port: 443 },

@@ -72,7 +72,7 @@ async function credentials(
   return { status, body: JSON.parse(body) };
 }
 
-test("prints the role of each resource, serves credentials and health, and follows changes", async (t) => {
+test("prints the role of each resource, serves credentials and health checks, and applies file changes", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": BUCKET });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   t.equal(
@@ -86,7 +86,7 @@ test("prints the role of each resource, serves credentials and health, and follo
   t.match(
     await local.line(/AWS_ENDPOINT_URL_STS/),
     / AWS_REGION=eu-west-1 AWS_DEFAULT_REGION=eu-west-1$/,
-    "botocore reads only the latter",
+    "botocore reads only AWS_DEFAULT_REGION",
   );
   await local.line(/Ctrl-C/);
 
@@ -104,10 +104,10 @@ test("prints the role of each resource, serves credentials and health, and follo
 
   t.equal(await local.end("SIGTERM"), 0);
   t.strictSame(local.errors, []);
-  await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "its files are removed");
+  await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "the command removes its temporary files");
 });
 
-test("grants a selector without resources, and requests a restart if a group is added", async (t) => {
+test("issues the role of a selector that no resource uses, and asks for a restart if a group is added", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
@@ -121,7 +121,7 @@ test("grants a selector without resources, and requests a restart if a group is 
   );
 });
 
-test("--mode carm prints the role of a namespace, and commands with --mode carm", async (t) => {
+test("--mode carm prints the role of a namespace, and prints commands that include --mode carm", async (t) => {
   const namespace =
     "apiVersion: v1\nkind: Namespace\n" +
     'metadata: {name: team-a, annotations: {services.k8s.aws/owner-account-id: "111122223333"}}\n';
@@ -145,7 +145,7 @@ test("--mode carm prints the role of a namespace, and commands with --mode carm"
   t.match(await credentials(uri, tokenFile), { status: 200, body: { AccountId: "111122223333" } });
 });
 
-test("exits 2 with every fault of invalid manifests", async (t) => {
+test("exits 2 and prints every error if manifests are invalid", async (t) => {
   const dir = t.testdir({ "a.yaml": "kind: [", "b.yaml": "x: 1\n" });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   t.equal(await local.end(), 2);
@@ -169,7 +169,7 @@ for (const listener of LISTENERS) {
   });
 }
 
-test("uses the examples of the package in a folder without examples", async (t) => {
+test("uses the examples of the package if the working directory has no examples", async (t) => {
   const child = spawn(process.execPath, [path.join(ROOT, "cli/main.ts"), "local", ...FREE_PORTS], {
     env: {},
     cwd: t.testdir({}),

@@ -49,7 +49,7 @@ function assume(input: Partial<AssumeRoleCommandInput> = {}): AssumeRoleCommand 
   return new AssumeRoleCommand({ RoleArn: ROLE, RoleSessionName: "test", ...input });
 }
 
-test("assumes a role, and returns the identity of its session", async (t) => {
+test("assumes a role and returns the identity of the role session", async (t) => {
   const now = Date.parse("2026-08-01T12:00:00.700Z");
   const emulator = await start(t, { now: () => now });
   const sts = client(t, emulator, SESSION);
@@ -63,14 +63,14 @@ test("assumes a role, and returns the identity of its session", async (t) => {
   t.equal(SourceIdentity, "alice");
 
   const other = await sts.send(assume());
-  t.not(other.Credentials?.AccessKeyId, Credentials?.AccessKeyId, "a new key for each call");
+  t.not(other.Credentials?.AccessKeyId, Credentials?.AccessKeyId, "each call returns a new key");
   const role = client(t, emulator, keysOf(output));
   role.config.systemClockOffset = now - Date.now();
   t.match(await role.send(new GetCallerIdentityCommand({})), { Account: "111111111111", Arn: arn });
   t.match(emulator.calls.at(-3), { action: "AssumeRole", roleARN: ROLE, sessionName: "test", durationSeconds: 900 });
 });
 
-test("returns the configured identity of base credentials, in any region", async (t) => {
+test("returns the configured identity for base credentials in any region", async (t) => {
   const emulator = await start(t);
   const user = await client(t, emulator, USER).send(new GetCallerIdentityCommand({}));
   t.match(user, { Account: "999999999999", Arn: USER.arn, UserId: /^AIDA/ });
@@ -87,8 +87,8 @@ test("rejects unknown, wrong and expired keys as STS does", async (t) => {
   await t.rejects(callAs(unknownKey), { name: "InvalidClientTokenId", $metadata: { httpStatusCode: 403 } });
   await t.rejects(callAs(wrongSecret), { name: "SignatureDoesNotMatch", $metadata: { httpStatusCode: 403 } });
   const [otherToken, extraToken] = [{ ...SESSION, sessionToken: "tok" }, { ...USER, sessionToken: "tok" }];
-  await t.rejects(callAs(otherToken), { name: "InvalidClientTokenId" }, "another session token");
-  await t.rejects(callAs(extraToken), { name: "InvalidClientTokenId" }, "a token for a key without one");
+  await t.rejects(callAs(otherToken), { name: "InvalidClientTokenId" }, "rejects the token of another session");
+  await t.rejects(callAs(extraToken), { name: "InvalidClientTokenId" }, "rejects a token for a key that has no token");
   await t.resolves(callAs(SESSION));
   now += 60_000;
   await t.rejects(callAs(SESSION), {
@@ -96,13 +96,13 @@ test("rejects unknown, wrong and expired keys as STS does", async (t) => {
     message: "The security token included in the request is expired",
   });
   now += 14 * 60_000 - 5_000;
-  await t.resolves(callAs(USER), "a clock almost 15 minutes off");
+  await t.resolves(callAs(USER), "accepts a clock that is almost 15 minutes off");
   now += 10_000;
   const message = /differs from the server time by more than 15 min\./;
   await t.rejects(callAs(USER), { name: "SignatureDoesNotMatch", message });
 });
 
-test("deletes sessions one hour after they expired", async (t) => {
+test("deletes a session one hour after the session expired", async (t) => {
   let now = Date.now();
   const emulator = await start(t, { now: () => now });
   const sts = client(t, emulator, USER);
@@ -187,7 +187,11 @@ test("enforces every documented limit of AssumeRole", async (t) => {
     if (valid !== null) await t.resolves(user.send(assume(valid)), `valid value next to ${name}`);
   }
   const two = assume({ RoleSessionName: "a", DurationSeconds: 1 });
-  await t.rejects(user.send(two), { message: /^2 validation errors detected: .*; / }, "reports all errors");
+  await t.rejects(
+    user.send(two),
+    { message: /^2 validation errors detected: .*; / },
+    "one response reports all errors",
+  );
   await t.rejects(session.send(assume({ DurationSeconds: 3601 })), {
     name: "ValidationError", message: /1 hour session limit for roles assumed by role chaining/,
   });
@@ -197,7 +201,7 @@ test("enforces every documented limit of AssumeRole", async (t) => {
   await t.resolves(user.send(assume({ Policy: "{}" })));
 });
 
-test("rejects other actions with InvalidAction", async (t) => {
+test("rejects an unsupported action with InvalidAction", async (t) => {
   const emulator = await start(t);
   await t.rejects(client(t, emulator, USER).send(new GetSessionTokenCommand({})), {
     name: "InvalidAction", $metadata: { httpStatusCode: 400 },
@@ -205,7 +209,7 @@ test("rejects other actions with InvalidAction", async (t) => {
   });
 });
 
-test("injects every fault: errors, throttling, hang, reset, truncation, drip, flood, redirect", async (t) => {
+test("simulates each fault: error, throttling, hang, reset, truncation, drip, flood, redirect", async (t) => {
   const second = await start(t);
   const delay = Promise.withResolvers<null>();
   const faultsByRole: Readonly<Record<string, () => Fault | Promise<null>>> = {
@@ -235,14 +239,14 @@ test("injects every fault: errors, throttling, hang, reset, truncation, drip, fl
   await t.rejects(callRole("reset"), { code: "ECONNRESET" });
   await t.rejects(callRole("truncate"));
   await t.rejects(callRole("drip", AbortSignal.timeout(200)));
-  await t.resolves(callRole("flood"), "the SDK itself has no size limit");
+  await t.resolves(callRole("flood"), "the SDK has no size limit for responses");
   await t.rejects(callRole("redirect"));
-  t.same(second.calls, [], "the SDK follows no redirect");
+  t.same(second.calls, [], "the SDK does not follow a redirect");
   const abort = new AbortController();
   const hung = callRole("hang", abort.signal);
   const delayed = callRole("held");
   delay.resolve(null);
-  await t.resolves(delayed, "delayed until the promise settled");
+  await t.resolves(delayed, "the response is delayed until the promise settles");
   abort.abort();
   await t.rejects(hung, { name: "AbortError" });
 });
@@ -251,7 +255,7 @@ function post(url: string, body: string, headers: Readonly<Record<string, string
   return send(url, { method: "POST", headers, body });
 }
 
-test("returns XML in the namespace of STS with a request ID, and rejects malformed signatures", async (t) => {
+test("returns XML in the STS namespace, includes a request ID, and rejects a malformed signature", async (t) => {
   const { url } = await start(t);
   const body = "Action=GetCallerIdentity&Version=2011-06-15";
   const missing = await post(url, body);
@@ -271,13 +275,17 @@ test("returns XML in the namespace of STS with a request ID, and rejects malform
   const signed = `${scope}, SignedHeaders=host;x-amz-date, ${signature}`;
   const withoutDate = `${scope}, SignedHeaders=host, ${signature}`;
   t.equal(await codeFor("Bearer x"), "IncompleteSignature");
-  t.equal(await codeFor(withoutDate), "IncompleteSignature", "the date must be signed");
+  t.equal(await codeFor(withoutDate), "IncompleteSignature", "rejects an unsigned date");
   const token = await codeFor(signed, { "x-amz-security-token": "t" });
-  t.equal(token, "IncompleteSignature", "a token that is sent must be signed");
+  t.equal(token, "IncompleteSignature", "rejects an unsigned token");
   t.equal(await codeFor(signed, { "x-amz-date": "yesterday" }), "IncompleteSignature");
   const otherDay = await codeFor(signed, { "x-amz-date": "20260802T120000Z" });
-  t.equal(otherDay, "SignatureDoesNotMatch", "the date differs from that of the scope");
-  t.equal(await codeFor(signed.replace("/sts/", "/s3/")), "SignatureDoesNotMatch", "another service");
+  t.equal(otherDay, "SignatureDoesNotMatch", "rejects a date that differs from the date of the credential scope");
+  t.equal(
+    await codeFor(signed.replace("/sts/", "/s3/")),
+    "SignatureDoesNotMatch",
+    "rejects a credential scope of another service",
+  );
   t.equal(await codeFor(signed), "SignatureDoesNotMatch");
 
   t.match(await post(url, "Version=2011-06-15"), { status: 400, body: /<Code>MissingAction<\/Code>/ });
@@ -286,13 +294,13 @@ test("returns XML in the namespace of STS with a request ID, and rejects malform
   t.match(await post(url, "Action=A%3Cb%3E%26c"), { body: /MissingAuthenticationToken/ });
 });
 
-test("escapes values in the XML", async (t) => {
+test("escapes special characters in the XML response", async (t) => {
   const fault: Fault = { do: "reject", code: "AccessDenied", status: 403, message: "<a> & b" };
   const emulator = await start(t, { faults: () => fault });
   await t.rejects(client(t, emulator, USER).send(assume()), { message: "<a> & b" });
 });
 
-test("rejects if the port is in use, and formats IPv6 addresses", async (t) => {
+test("rejects with an error if the port is in use, and formats IPv6 addresses", async (t) => {
   const emulator = await start(t);
   await t.rejects(start(t, { port: Number(new URL(emulator.url).port) }), { code: "EADDRINUSE" });
   t.match((await start(t, { host: "::1" })).url, /^http:\/\/\[::1\]:\d+$/);
