@@ -22,7 +22,7 @@ interface SidecarPorts extends STSRoutePorts {
   readonly token: TokenCheck;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
-  /** Returns the bound address. With port 0, it is known only once the server listens. */
+  /** Returns the bound address. If the configured port is 0, the address is known only while the server listens. */
   readonly listen: () => ListenAddress;
 }
 
@@ -37,7 +37,7 @@ const SERVER_OPTIONS = {
   http: {
     maxHeaderSize: LIMITS.headerBytes,
     headersTimeout: LIMITS.headersMs,
-    // How often Node checks both timeouts, in ms. Node's default is 30 s.
+    // The interval, in ms, at which Node checks the headers timeout and the request timeout. Node's default is 30 s.
     connectionsCheckingInterval: 500,
   },
   routerOptions: { maxParamLength: LIMITS.headerBytes },
@@ -53,7 +53,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   const app = fastify({
     ...SERVER_OPTIONS,
     clientErrorHandler: (error, socket) => rejectUnparsed(error, socket, { ...ports, rejections }),
-    // fastify runs no hooks for a path that it cannot decode.
+    // fastify does not run hooks for a path that it cannot decode.
     frameworkErrors(error, request, reply) {
       reject(rejections, thrownBy(() => check(request, reply)) ?? error, reply);
       observe(ports.metrics, reply);
@@ -66,14 +66,15 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     if (!isSTSPath(request.raw.url ?? "")) request.requested = requestedOf(request);
   });
   app.addHook("onResponse", async (_request, reply) => observe(ports.metrics, reply));
-  // The sidecar ignores Expect headers. Without a listener, Node responds itself, before any check.
+  // The sidecar ignores Expect headers. If this event has no listener, Node responds before the sidecar checks the
+  // request.
   app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
     app.server.emit("request", request, response));
   app.setErrorHandler((error, _request, reply) => reject(rejections, error, reply));
   app.setNotFoundHandler(() => {
     throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. ${PATHS}`);
   });
-  // Only /sts has a body, and its signature covers the raw bytes. checkRequest has checked the content type.
+  // Only requests to /sts have a body. The signature covers the raw bytes. checkRequest has checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   addCredentialRoutes(app, options, ports);
@@ -105,7 +106,7 @@ function observe(metrics: SidecarMetrics, reply: FastifyReply): void {
   metrics.requestDuration.observe({ path }, reply.elapsedTime / 1000);
 }
 
-/** Logs the rejection and sends the error: as XML on the STS paths, as JSON elsewhere. */
+/** Logs the rejection and sends the error. The format is XML on the STS paths and JSON on all other paths. */
 function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): FastifyReply {
   const { request } = reply;
   const error = toKnownError(cause);
@@ -125,7 +126,7 @@ function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): 
 
 function toKnownError(error: unknown): ResolverError | STSErrorResponse {
   if (error instanceof ResolverError || error instanceof STSErrorResponse) return error;
-  // fastify's own errors, such as for an undecodable path or a body that does not match its Content-Length.
+  // Errors that fastify raises, such as for an undecodable path or a body that does not match its Content-Length.
   const status =
     error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status === 413) {
@@ -165,7 +166,10 @@ interface UnparsedPorts {
   readonly rejections: RejectionLog;
 }
 
-/** Rejects bytes that Node cannot parse as a request: not HTTP, or headers that are too large or too slow. */
+/**
+ * Rejects bytes that Node cannot parse as a request: they are not HTTP, or the headers are too large or arrive too
+ * late.
+ */
 function rejectUnparsed(
   error: Error & { readonly code?: string },
   socket: Socket,
@@ -185,7 +189,7 @@ function rejectUnparsed(
     "Connection: close",
   ];
   socket.end(`${headers.join("\r\n")}\r\n\r\n${body}`);
-  // Destroyed now, the connection would be reset and the response lost. Left open, it counts until the client closes
-  // it.
+  // Destroying the socket now would reset the connection, and the response would be lost. An open socket counts against
+  // the connection limit, so it is destroyed after a delay.
   socket.once("close", clock.schedule(LINGER_MS, () => socket.destroy()));
 }

@@ -12,11 +12,14 @@ interface AssumeRoleProbePorts {
   readonly source: Pick<InventorySource, "status" | "onChange"> & {
     readonly inventory: Pick<Inventory, "selectors">;
   };
-  /** Returns the grant of a selector to the controller of this sidecar. */
+  /** Returns the grant that the selector gives to the controller of this sidecar. */
   readonly grantOf: (selector: string) => Grant;
-  /** Gets a cached or new session at the lowest priority. Rejects with UpstreamSTSError if STS rejects the call. */
+  /**
+   * Returns a cached session, or requests a new one at the lowest priority. Rejects with UpstreamSTSError if STS
+   * rejects the call.
+   */
   readonly assume: (grant: RoleGrant) => Promise<unknown>;
-  /** Returns the ARN of the base identity; null until STS verifies it. */
+  /** Returns the ARN of the base identity; null until STS verifies the identity. */
   readonly identity: () => string | null;
   readonly clock: Clock;
   /** Returns a number in [0, 1). */
@@ -25,17 +28,23 @@ interface AssumeRoleProbePorts {
   readonly metrics: Pick<SidecarMetrics, "roleProbes">;
 }
 
-/** The mean pause between probes, with ±50% jitter. 500 selectors take 8 minutes and 10% of the STS rate limit. */
+/**
+ * The mean pause between probes; the jitter is ±50%. Probing 500 selectors takes 8 minutes and uses 10% of the STS rate
+ * limit.
+ */
 const PAUSE_MS = 1_000;
-/** The pause after a probe that did not reach STS. */
+/** The pause after a probe for which STS was not called or did not respond. */
 const UNAVAILABLE_PAUSE_MS = 30_000;
 /** The delay until the next probe of a role that STS rejected. */
 const RETRY_MS = 10 * 60_000;
-/** The most selectors probed. Probe sessions share the cache with client sessions, so they fill at most half of it. */
+/**
+ * The maximum number of probed selectors. Probe sessions and client sessions share a cache; probe sessions fill at most
+ * half of the cache.
+ */
 const LIMIT = 500;
 
 interface ProbeState {
-  /** The selector as last seen. A changed selector is another object. */
+  /** The last version of the selector. A changed selector is a different object. */
   selector: EffectiveSelector;
   /** Identifies the role and the session extras; null if the selector grants no role. */
   readonly key: string | null;
@@ -43,14 +52,14 @@ interface ProbeState {
 }
 
 /**
- * IRS-27: assumes each granted role once per role and session extras, one at a time in the background. Logs one line
- * for each role that STS rejects, and one when the role works again. Requests do not wait for probes and do not depend
- * on them.
+ * IRS-27: assumes each granted role in the background, one role at a time. Selectors that have the same role and
+ * session extras share one cached session. Logs one line when STS rejects a role, and one line when the role works
+ * again. Requests do not wait for probes and do not depend on their results.
  */
 export class AssumeRoleProbe {
   readonly #ports: AssumeRoleProbePorts;
   readonly #states = new Map<string, ProbeState>();
-  /** Selector names, in probe order. */
+  /** The names of the selectors, in the order in which the selectors are probed. */
   readonly #queue = new Set<string>();
   readonly #timers = new Set<() => void>();
   #isScheduled = false;
@@ -101,7 +110,7 @@ export class AssumeRoleProbe {
       state.selector = selector;
       return;
     }
-    // A new object, so that the result of a probe in flight does not apply to the new role.
+    // Replaces the entry by a new object, so that the result of a probe in flight does not apply to the new role.
     this.#states.set(name, { selector, key, failing: false });
     if (key !== null) this.#queue.add(name);
   }
@@ -155,8 +164,8 @@ export class AssumeRoleProbe {
         return PAUSE_MS;
       }
       metrics.roleProbes.inc({ result: "skipped" });
-      // Only a 503 is worth a retry. The sidecar itself denied the others, such as a role in an account that is not
-      // allowed.
+      // Only a call that failed with a 503 is retried. The sidecar itself denied the other roles, such as a role in an
+      // account that is not allowed.
       const isUnavailable = error instanceof ResolverError && error.status === 503;
       if (isUnavailable) this.#enqueue(name);
       return isUnavailable ? UNAVAILABLE_PAUSE_MS : PAUSE_MS;
@@ -192,7 +201,7 @@ interface Outcome {
   readonly error: UpstreamSTSError | null;
 }
 
-/** Describes the trust policy that the role needs. The text omits the external ID, which is a secret. */
+/** Returns a fix that describes the required trust policy. The fix omits the external ID, which is a secret. */
 function fixOf({ roleARN, extras }: RoleGrant, identity: string | null): string {
   const { externalID, sourceIdentity, tags } = extras;
   const actions = ["sts:AssumeRole"];

@@ -4,7 +4,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
 import { CircuitOpenError, type CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
-/** The most sessions with a failing refresh that the log remembers, which is the size of the session cache. */
+/** The maximum number of stored session keys, which is the size of the session cache. */
 const LIMIT = 1_000;
 
 /** Logs one line for each state change: of the STS circuit, the base identity, and the refresh of a session. */
@@ -14,14 +14,14 @@ export class EventLog {
   #base: string | null = null;
   #hasLoggedShortSession = false;
   #hasLoggedCappedDuration = false;
-  /** Keys of the sessions whose last refresh failed. */
+  /** The keys of the sessions whose last refresh failed. */
   readonly #failing = new Set<string>();
 
   constructor(log: Pick<Logger, "info" | "warn">) {
     this.#log = log;
   }
 
-  /** Logs when the circuit opens or closes. Half-open is the probe state in between and is not logged. */
+  /** Logs when the circuit opens or closes. The half-open state, in which the sidecar probes STS, is not logged. */
   logCircuit(state: CircuitState, reason: string | null): void {
     if (state === "half-open" || this.#isCircuitOpen === (state === "open")) return;
     this.#isCircuitOpen = state === "open";
@@ -47,7 +47,10 @@ export class EventLog {
     this.#log.warn({ base_arn: arn, reason: fault }, message);
   }
 
-  /** Logs once per process: roles are usually set up alike, so one example is enough. */
+  /**
+   * Logs that a session lifetime is too short. Logs only once per process, because roles usually have the same
+   * settings.
+   */
   logShortSession(roleARN: string, lifeMs: number): void {
     if (this.#hasLoggedShortSession) return;
     this.#hasLoggedShortSession = true;
@@ -58,7 +61,10 @@ export class EventLog {
     );
   }
 
-  /** Logs once per process. Check IRS-46b reports each selector to its author. */
+  /**
+   * Logs that role chaining limits a session. Logs only once per process, because check IRS-46b reports each selector
+   * to its author.
+   */
   logCappedDuration(roleARN: string, requestedSeconds: number): void {
     if (this.#hasLoggedCappedDuration) return;
     this.#hasLoggedCappedDuration = true;
@@ -69,7 +75,10 @@ export class EventLog {
     );
   }
 
-  /** Logs a failed refresh, or the first success after one if `error` is null. An open circuit has its own line. */
+  /**
+   * Logs the first failed refresh of a session or, if `error` is null, the first successful refresh after a failure. An
+   * open circuit has a separate log line.
+   */
   logRefresh({ key, roleARN }: { readonly key: string; readonly roleARN: string }, error: unknown): void {
     if (error === null) {
       if (this.#failing.delete(key)) this.#log.info({ role_arn: roleARN }, "session refresh succeeded again");

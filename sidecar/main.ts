@@ -20,11 +20,14 @@ import { TokenCheck, TokenFile, type TokenFilePorts } from "./token.ts";
 import { createServices } from "./wiring.ts";
 
 export interface SidecarRuntime {
-  /** The caller starts and stops the source. Until it is loaded, the sidecar responds with 503. */
+  /**
+   * The source of the inventory, which the caller starts and stops. Until the inventory is loaded, the sidecar responds
+   * with 503.
+   */
   readonly source: InventorySource;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
-  /** Default: the default provider chain of the AWS SDK. */
+  /** The provider of the base credentials. Default: the default provider chain of the AWS SDK. */
   readonly baseProvider?: BaseProvider;
   readonly clock?: SteadyClock;
 }
@@ -33,14 +36,14 @@ export interface RunningSidecar {
   /** The bound `HOST:PORT`. */
   readonly address: string;
   readonly healthAddress: string;
-  /** Completes requests in flight, then closes both listeners. */
+  /** Completes requests in flight, and then closes the credentials server and the health server. */
   close(): Promise<void>;
 }
 
 /**
- * Runs the sidecar. Rejects with ERR_CONFIG_* before it listens, or with ERR_CONFIG_PORT_IN_USE, which names the flag.
- * The sidecar is unready until the inventory is loaded and STS has verified the base identity; /readyz returns the
- * reasons.
+ * Starts the sidecar. Rejects with ERR_CONFIG_* if a setting is invalid, or with ERR_CONFIG_PORT_IN_USE, which names
+ * the flag. The sidecar is unready until the inventory is loaded and STS has verified the base identity. /readyz
+ * returns the reasons.
  */
 export async function runSidecar(settings: SidecarSettings, runtime: SidecarRuntime): Promise<RunningSidecar> {
   const { source, log, clock = systemClock } = runtime;
@@ -57,7 +60,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const app = buildSidecar(options, {
     source, log, token: token.check, clock, issued, listen: () => bound, ...services,
   });
-  // In this order: requests in flight may still call STS.
+  // The servers close first, because requests in flight can still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
   try {
     bound = await listenAt(app, bound);
@@ -72,7 +75,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     const address = formatListenAddress(bound);
     const { groups, scope } = options;
     log.info({ address, health_address: health.address, groups, scope_namespace: scope }, "sidecar listening");
-    // A warning, not an error: a controller can be newer than this release.
+    // An unknown group is a warning and not an error, because a controller can be newer than this release.
     for (const unknown of unknownGroups(groups)) {
       log.warn(unknown, "no known ACK controller serves this --group; check the name for a typo");
     }
@@ -98,7 +101,7 @@ async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<L
   return { host: address.host, port: boundAddress(app.server).port };
 }
 
-/** How long a shutdown waits for requests in flight, in ms. */
+/** The maximum time that a shutdown waits for requests in flight, in ms. */
 const DRAIN_MS = 4_000;
 
 async function closeApp(app: FastifyInstance, clock: Clock): Promise<void> {

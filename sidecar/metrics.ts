@@ -4,33 +4,36 @@ import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
 const PREFIX = `${METRIC_PREFIX}sidecar_`;
 
-/** The check that a request failed: its token, its SigV4 signature, or its Host and proxy headers. */
+/** The check that rejected a request. `host` stands for the Host header and for headers of proxies and browsers. */
 export type AuthFailure = "token" | "signature" | "host";
 
-/** The sidecar's counters and histograms. The values of every label are a bounded set. */
+/** The sidecar's counters and histograms. Each label has a bounded set of values. */
 export interface SidecarMetrics {
-  /** `path` is a route pattern, never the requested path. Node rejects `unparsed` requests before it has a path. */
+  /** `path` is a route pattern, never the requested path. It is `unparsed` for requests that Node cannot parse. */
   readonly requests: Counter<"path" | "code">;
   readonly requestDuration: Histogram<"path">;
-  /** `result` is `hit`, `miss`, or `stale`: served after a failed refresh. */
+  /** `result` is `hit`, `miss` or `stale`. `stale` is a cached session whose last refresh failed. */
   readonly cacheLookups: Counter<"result">;
-  /** `code` is `ok`, a documented code of STS, `other` or `unreachable`. */
+  /** `code` is `ok`, a documented STS error code, `other` or `unreachable`. */
   readonly stsCalls: Counter<"action" | "code">;
   readonly stsCallDuration: Histogram<"action">;
-  /** `code` is a code of docs/errors.md, or a code of STS. */
+  /** `code` is an error code of docs/errors.md or of STS. */
   readonly rejections: Counter<"code">;
   readonly authFailures: Counter<"kind">;
   readonly tokenReloads: Counter<"result">;
   readonly accountRejections: Counter;
-  /** `result` is `ok`, `refused` by STS, or `skipped`: STS was unavailable, or the sidecar denied the role itself. */
+  /**
+   * `result` is `ok`, `refused` or `skipped`. `refused`: STS rejected the call. `skipped`: STS was unavailable, or the
+   * sidecar denied the role.
+   */
   readonly roleProbes: Counter<"result">;
 }
 
-/** Buckets end at 1 s: the answer limit is 850 ms. */
+/** The buckets end at 1 s, because a response takes at most 850 ms. */
 const REQUEST_BUCKETS_SECONDS = LATENCY_BUCKETS_SECONDS.filter((bound) => bound < 1)
   .concat(0.5, 0.9, 1)
   .toSorted((a, b) => a - b);
-/** Buckets end at 5 s, where a call times out. */
+/** The buckets end at 5 s, because a call times out after 5 s. */
 const STS_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 export function createSidecarMetrics(registry: Registry): SidecarMetrics {
@@ -69,7 +72,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   return metrics;
 }
 
-/** Sets series that alerts use to 0. Prometheus sees no increase in a counter whose first sample is 1. */
+/** Sets the series that alerts use to 0. If the first sample of a counter were 1, Prometheus would see no increase. */
 function initializeAlertedSeries({ tokenReloads, authFailures, stsCalls }: SidecarMetrics): void {
   for (const result of ["ok", "failed"]) tokenReloads.inc({ result }, 0);
   for (const kind of ["token", "signature", "host"] as const satisfies readonly AuthFailure[]) {
@@ -80,14 +83,17 @@ function initializeAlertedSeries({ tokenReloads, authFailures, stsCalls }: Sidec
 
 /** The state that the gauges read at each scrape. */
 export interface SidecarState {
-  /** The cached sessions. The cache size bounds their number. */
+  /** The cached sessions. Their number is at most the size of the cache. */
   expirations(): Iterable<{ readonly role: string; readonly expirationMs: number | null }>;
   readonly refreshLagMs: number;
   readonly circuit: CircuitState;
-  /** AssumeRole calls in flight, and queued behind the rate limit. */
+  /** The number of AssumeRole calls in flight, and of calls that the rate limiter has queued. */
   readonly inFlight: number;
   readonly waiting: number;
-  /** Null until STS verifies the base identity. `expirationMs` is null for credentials that do not expire. */
+  /**
+   * The last verification of the base identity; null before the first verification. `expirationMs` is null if the
+   * credentials do not expire.
+   */
   readonly base: { readonly ageMs: number; readonly expirationMs: number | null } | null;
   /** The number of roles whose last IRS-27 probe failed. */
   readonly failingRoles: number;
@@ -95,7 +101,7 @@ export interface SidecarState {
 
 const CIRCUIT_STATES: readonly CircuitState[] = ["closed", "open", "half-open"];
 
-/** Registers the gauges of the sidecar's state. `nowMs` is the clock of every epoch time in `state`. */
+/** Registers the gauges of the sidecar's state. `nowMs` returns the current time on the clock that `state` uses. */
 export function registerSidecarState(registry: Registry, state: SidecarState, nowMs: () => number): void {
   const secondsUntil = (expirationMs: number): number => Math.round((expirationMs - nowMs()) / 1000);
   const gauge = (name: string, help: string, read: () => number | null): void =>

@@ -8,7 +8,10 @@ import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../share
 import { rejectOwnAddress } from "./base/provider.ts";
 import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 
-/** The settings of the sidecar, without those of its inventory, which the caller provides. */
+/**
+ * The settings of the sidecar. The settings of the inventory are not included, because the caller provides the
+ * inventory.
+ */
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
@@ -19,8 +22,8 @@ export type SidecarSettings = Pick<
 export type SidecarOptions = RoleQuery & Pick<NamespaceQuery, "unmatched">;
 
 /**
- * Checks all settings before the sidecar reads, creates or listens on anything. Throws the ERR_CONFIG_* error of a
- * single fault. For several faults, throws one ERR_CONFIG_INVALID that lists them, one a line.
+ * Checks all settings before the sidecar reads, creates or listens on anything. For one fault, throws its ERR_CONFIG_*
+ * error. For several faults, throws one ERR_CONFIG_INVALID that lists one fault per line.
  */
 export function checkSidecarSettings(
   settings: SidecarSettings,
@@ -49,7 +52,9 @@ function faultOf(check: () => unknown): ResolverError[] {
   }
 }
 
-/** Throws ERR_CONFIG_INVALID for every --kind that is malformed or not in a --group. */
+/**
+ * Throws ERR_CONFIG_INVALID if a --kind is malformed or its group is not a --group. The error lists every such --kind.
+ */
 export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
   const { group, kind, scopeNamespace: scope } = settings;
   const faults: string[] = [];
@@ -68,7 +73,7 @@ export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
 
 const KIND_FORMAT = "KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws";
 
-/** Returns the groups that no known ACK controller serves, each with the most similar known group. */
+/** Returns each group that no known ACK controller serves, and the known group whose name is most similar. */
 export function unknownGroups(
   groups: readonly string[],
 ): { readonly group: string; readonly suggestion: string | null }[] {
@@ -81,7 +86,7 @@ export function unknownGroups(
     }));
 }
 
-/** Returns the first label of a group. The common suffix would make all groups similar. */
+/** Returns the first label of a group name. The common suffix would make all group names similar. */
 function serviceOf(group: string): string {
   return group.split(".")[0] ?? group;
 }
@@ -89,7 +94,8 @@ function serviceOf(group: string): string {
 /** Throws ERR_CONFIG_ADDRESS if `listen` is not an address, or not a loopback address. */
 export function loopbackAddress(listen: string): ListenAddress {
   const address = parseListenAddress(listen, "--listen");
-  // fastify creates one server per address of a name, but applies limits and shutdown to the first only.
+  // A host name is not allowed: fastify creates one server for each address of the name, but applies limits and
+  // shutdown only to the first server.
   if (address.host.toLowerCase() === "localhost") return { ...address, host: "127.0.0.1" };
   if (isLoopbackHost(address.host)) return address;
   const fix = "use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT";

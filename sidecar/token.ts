@@ -7,11 +7,13 @@ import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 
-/** How long the previous token stays valid after a rotation. Clients reload the file at different times. */
+/**
+ * How long the previous token stays valid after a rotation, in ms. Clients reload the token file at different times.
+ */
 const PREVIOUS_TOKEN_MS = 60_000;
 const NO_DIGEST = Buffer.alloc(32);
 
-/** Compares presented tokens with the current and the previous token in constant time. */
+/** Compares a client's token with the current and the previous token in constant time. */
 export class TokenCheck {
   readonly #clock: SteadyClock;
   #current: Buffer;
@@ -23,7 +25,7 @@ export class TokenCheck {
   }
 
   accepts(presented: string): boolean {
-    // Digests have equal lengths, and their comparison time reveals nothing about the tokens.
+    // The digests have equal lengths, and the time of their comparison reveals nothing about the tokens.
     const digest = digestOf(presented);
     const isCurrent = timingSafeEqual(digest, this.#current);
     const previous = this.#previous;
@@ -31,7 +33,7 @@ export class TokenCheck {
     return isCurrent || (equalsPrevious && previous !== null && this.#clock.steady() < previous.untilSteadyMs);
   }
 
-  /** Makes `token` the current token. Returns false if it already is. */
+  /** Makes `token` the current token. Returns false if `token` already is the current token. */
   rotate(token: string): boolean {
     const digest = digestOf(token);
     if (digest.equals(this.#current)) return false;
@@ -54,7 +56,7 @@ export interface TokenFilePorts {
 
 const RELOAD_MS = 1_000;
 const TOKEN_BYTES = 32;
-// The visible characters of an HTTP field value: https://www.rfc-editor.org/rfc/rfc9110#section-5.5
+// Matches the visible characters of an HTTP field value: https://www.rfc-editor.org/rfc/rfc9110#section-5.5
 const TOKEN = /^[!-~]+$/;
 
 /**
@@ -83,7 +85,7 @@ export class TokenFile {
     return file;
   }
 
-  /** Reads the file once and rotates to its token if the token changed. */
+  /** Reads the token file once. If its token changed, makes it the current token. */
   async reload(): Promise<void> {
     const { log, metrics } = this.#ports;
     try {
@@ -134,14 +136,15 @@ export async function readToken(path: string): Promise<string | null> {
   throw invalidFile(path, message);
 }
 
-/** Creates the file by renaming a temporary file, so that clients never read a partial token. */
+/** Creates the token file by renaming a temporary file, so that clients never read a partial token. */
 async function createToken(path: string, randomBytes: (size: number) => Buffer): Promise<string> {
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const temporary = join(dirname(path), `.token-${randomUUID()}`);
   try {
-    // World-readable: the controller's container runs as another user. Only these two containers mount the volume.
+    // The token file is world-readable, because the controller's container runs as a different user. Only the sidecar's
+    // and the controller's container mount the volume.
     await writeFile(temporary, token, { mode: 0o444, flag: "wx" });
-    // The umask may have removed bits of the mode.
+    // Sets the mode again, because the umask may have removed bits of the mode.
     await chmod(temporary, 0o444);
     await rename(temporary, path);
   } catch (cause) {
@@ -157,7 +160,7 @@ function invalidFile(path: string, message: string, options?: ErrorOptions): Res
   return new ResolverError("ERR_CONFIG_INVALID", `--token-file ${path}: ${message}`, options);
 }
 
-/** Returns a system error code or the message of our own error. Neither contains file content. */
+/** Returns a system error code or the message of a ResolverError. These texts never contain the content of the file. */
 function reasonOf(error: unknown): string {
   if (error instanceof ResolverError) return error.message;
   return stringAt(error, "code") ?? (error instanceof Error ? error.message : "unknown");

@@ -29,7 +29,7 @@ interface Services {
 }
 
 interface ServicePorts {
-  /** The grant options of the IRS-27 probe. */
+  /** The grant options for the IRS-27 probe. */
   readonly options: RoleQuery;
   readonly log: Logger;
   readonly source: InventorySource;
@@ -46,8 +46,8 @@ type ServiceSettings = Pick<
 >;
 
 /**
- * Creates and connects the STS client, cache, base identity, issuer and metrics. Throws ERR_CONFIG_INVALID for an
- * unusable STS endpoint.
+ * Creates and connects the STS client, cache, base identity, issuer and metrics. Throws ERR_CONFIG_INVALID if the STS
+ * endpoint is invalid.
  */
 export function createServices(settings: ServiceSettings, ports: ServicePorts): Services {
   const { source, log, provider, registry, clock, random } = ports;
@@ -111,7 +111,7 @@ function createIssuer(
   });
 }
 
-/** Starts the probe if `--check IRS-27=...` enables it; returns null otherwise. */
+/** Starts the probe and returns it if `--check IRS-27=...` enables the probe; otherwise returns null. */
 function startProbe(
   { options, source, clock, random, log }: ServicePorts,
   { issuer, base, metrics }: Pick<Services, "issuer" | "base" | "metrics">,

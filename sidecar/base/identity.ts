@@ -5,14 +5,16 @@ import type { Credentials, SigningCredentials } from "../credentials/session.ts"
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
-/** Returns the sidecar's own credentials. Called again at half of their life. */
+/**
+ * Returns the sidecar's own credentials. The sidecar calls the provider again after half of the credentials' lifetime.
+ */
 export type BaseProvider = () => Promise<SigningCredentials>;
 
 /** The state after an attempt to verify the base identity. */
 export interface BaseState {
   /** `stale`: the renewal failed, and the last credentials are still valid. */
   readonly status: "verified" | "stale" | "unavailable";
-  /** ARN of the last verification; null before the first one. */
+  /** The ARN that STS last verified; null before the first verification. */
   readonly arn: string | null;
   /** Why the attempt failed; null if it succeeded. */
   readonly fault: string | null;
@@ -30,12 +32,12 @@ interface BaseIdentityPorts {
   readonly sts: Pick<STS, "callerIdentity" | "clockLagMs">;
   readonly clock: SteadyClock;
   readonly random: () => number;
-  /** Called after each attempt. */
+  /** Called after each attempt to verify the base identity. */
   readonly onAttempt?: (state: BaseState) => void;
 }
 
 const KEY = "base";
-/** Below the limit of the whole call, so that a timeout of the provider is not reported as one of STS. */
+/** Less than the time limit of the whole call, so that a provider timeout is not reported as an STS timeout. */
 const PROVIDER_LIMIT_MS = 4_900;
 
 /** The sidecar's own credentials, with the identity that STS verified for them. */
@@ -57,14 +59,17 @@ export class BaseIdentity {
     this.#cache = new CredentialCache({ clock, random, limit: 1 });
   }
 
-  /** Rejects with ERR_BASE_UNAVAILABLE, or with the error of STS. */
+  /** Returns the verified credentials. Rejects with ERR_BASE_UNAVAILABLE, or with the error that STS returned. */
   get(): Promise<Credentials> {
     return this.#cache.get({ key: KEY, grantedBy: this, load: (signal) => this.#load(signal) });
   }
 
-  /** Whether verified credentials are available now. Reading it counts as use, so that they are refreshed. */
+  /**
+   * Whether verified credentials are available now. Reading this property counts as a use of the credentials, so the
+   * cache refreshes them.
+   */
   get usable(): boolean {
-    // The next request reports the error.
+    // The error is ignored here: the next request reports it.
     this.get().catch(() => {});
     return this.#cache.peek(KEY) !== null;
   }
@@ -76,7 +81,7 @@ export class BaseIdentity {
     return this.#verified;
   }
 
-  /** Returns the last verified identity, or waits for the first verification. Rejects as `get` does. */
+  /** Returns the last verified identity, or waits for the first verification. Rejects with the same errors as `get`. */
   async whenVerified(): Promise<VerifiedBase> {
     return this.#verified ?? verifiedFrom(await this.get());
   }
@@ -87,15 +92,15 @@ export class BaseIdentity {
   }
 
   /**
-   * Age of the last verification, and expiration of its credentials (epoch ms; null if unknown). Null before the first
-   * verification.
+   * The age of the last verification, and the expiration of the verified credentials (epoch ms; null if unknown). Null
+   * before the first verification.
    */
   get lastVerification(): { readonly ageMs: number; readonly expirationMs: number | null } | null {
     const last = this.#lastVerification;
     return last === null ? null : { ageMs: this.#clock.steady() - last.steadyMs, expirationMs: last.expirationMs };
   }
 
-  /** Evicts the credentials after STS rejected them. Does nothing if newer ones have replaced them. */
+  /** Evicts credentials that STS rejected. Does nothing if newer credentials have replaced the rejected credentials. */
   invalidate({ accessKeyID, sessionToken }: Pick<Credentials, "accessKeyID" | "sessionToken">): void {
     const current = this.#cache.peek(KEY);
     if (current?.accessKeyID === accessKeyID && current.sessionToken === sessionToken) this.#cache.evict(KEY);
@@ -109,8 +114,8 @@ export class BaseIdentity {
     try {
       const provided = await this.#provide();
       const identity = await this.#sts.callerIdentity(provided, signal);
-      // The expiration is on AWS's clock. If the local clock is behind, the credentials would appear valid after they
-      // expired.
+      // AWS sets the expiration by its own clock. If the local clock is behind, expired credentials would appear to be
+      // valid.
       const expirationMs = provided.expirationMs === null ? null : provided.expirationMs - this.#sts.clockLagMs;
       this.#fault = null;
       this.#verified = verifiedFrom({ ...provided, ...identity });
@@ -144,7 +149,7 @@ function verifiedFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionT
   return { arn, isSession: sessionToken !== null };
 }
 
-/** An STS error about the base identity must not be reported as one about the role of the request. */
+/** An STS error about the base identity must not be reported as an error about the requested role. */
 function toBaseError(cause: unknown): unknown {
   if (!(cause instanceof UpstreamSTSError)) return cause;
   return new ResolverError("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity. ${cause.message}`);

@@ -5,11 +5,11 @@ export type ProviderChain = ReturnType<typeof fromNodeProviderChain>;
 
 export interface ProviderChainOptions {
   readonly region: string | null;
-  /** Null selects the regional endpoint of STS. */
+  /** The URL of a custom STS endpoint; null selects the regional endpoint. */
   readonly endpoint: string | null;
 }
 
-/** Returns the default provider chain of the AWS SDK. Its STS calls go only to `endpoint`. */
+/** Returns the default provider chain of the AWS SDK. The chain sends its STS calls only to `endpoint`. */
 export function makeProviderChain({ region, endpoint }: ProviderChainOptions): ProviderChain {
   const clientConfig = { ignoreConfiguredEndpointUrls: true, ...(region === null ? {} : { region }) };
   const sts = { ...clientConfig, ...(endpoint === null ? {} : { endpoint }) };

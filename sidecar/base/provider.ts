@@ -5,16 +5,16 @@ import type { ProviderChain, ProviderChainOptions } from "./provider-chain.ts";
 
 /**
  * Returns the default provider chain of the AWS SDK: environment, profile, web identity, Pod Identity, instance
- * metadata. Its STS calls (web identity, role of a profile) go to the STS of the sidecar, never to AWS_ENDPOINT_URL* or
- * the endpoint of a profile.
+ * metadata. The chain calls STS for a web identity and for the role of a profile. It uses the sidecar's STS endpoint,
+ * and ignores AWS_ENDPOINT_URL* and the endpoint of a profile.
  */
 export function defaultProviderChain(options: ProviderChainOptions): BaseProvider {
   let chain: ProviderChain | null = null;
   return async () => {
-    // Loaded on first use, because the providers are large and a sidecar with injected credentials does not need them.
-    // The chain has its own module: in a bundle, `import()` of a CommonJS package returns none of its names.
+    // Loads the providers on first use: they are large, and a sidecar with injected credentials does not need them. The
+    // chain has its own module, because `import()` of a CommonJS package has no named exports in a bundle.
     chain ??= (await import("./provider-chain.ts")).makeProviderChain(options);
-    // The chain caches credentials until 5 minutes before they expire. The sidecar refreshes earlier.
+    // The chain caches credentials until 5 minutes before they expire. The sidecar refreshes its credentials earlier.
     const { accessKeyId, secretAccessKey, sessionToken, expiration } = await chain({ forceRefresh: true });
     const expirationMs = expiration?.getTime() ?? null;
     return { accessKeyID: accessKeyId, secretAccessKey, sessionToken: sessionToken ?? null, expirationMs };
@@ -22,8 +22,8 @@ export function defaultProviderChain(options: ProviderChainOptions): BaseProvide
 }
 
 /**
- * Variables with URLs that the chain requests credentials from. STS is not among them: the chain calls the sidecar's
- * STS endpoint.
+ * The environment variables that contain a URL from which the chain requests credentials. AWS_ENDPOINT_URL_STS is not
+ * included, because the chain calls the sidecar's STS endpoint.
  */
 const ENDPOINTS = ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT"] as const;
 
@@ -31,7 +31,7 @@ const OWN_STS_ENDPOINT =
   "--sts-endpoint names this sidecar's own address (--listen). " +
   "Name the upstream STS, or remove the flag to use the endpoint of --region";
 
-/** The addresses that the sidecar requests credentials from. */
+/** The addresses from which the sidecar requests credentials. */
 export interface OutboundAddresses {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** --sts-endpoint. */
@@ -40,7 +40,7 @@ export interface OutboundAddresses {
 
 /**
  * Throws ERR_CONFIG_INVALID if the sidecar would request its base identity from itself, or use itself as its STS. The
- * first happens when all containers of a Pod get the environment of the controller.
+ * sidecar would request its base identity from itself if all containers of a Pod had the environment of the controller.
  */
 export function rejectOwnAddress({ environment, stsEndpoint }: OutboundAddresses, listen: ListenAddress): void {
   const own = ENDPOINTS.filter((name) => isOwn(environment[name] ?? "", listen));
@@ -60,8 +60,8 @@ function isOwn(text: string, listen: ListenAddress): boolean {
 }
 
 /**
- * Matches loopback and other hosts that connect to it: unspecified addresses, IPv4-mapped IPv6 addresses, names below
- * localhost.
+ * Matches hosts that connect to loopback: loopback and unspecified addresses, IPv4-mapped IPv6 addresses, and names
+ * below localhost.
  */
 function isThisMachine(host: string): boolean {
   if (isLoopbackHost(host) || host === "0.0.0.0" || host === "::") return true;

@@ -4,31 +4,36 @@ import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** How the cache handles a failed call for a session. */
 export interface Backoff {
-  /** For how long the cache returns the same error without calling STS again. */
+  /** How long the cache returns the same error before it calls STS again, in ms. */
   readonly delayMs: number;
-  /** Whether the failure counts as one more in a row, which doubles the next delay. */
+  /** Whether the failure adds to the failures in a row. Each failure in a row doubles the next delay. */
   readonly isCounted: boolean;
   /**
-   * Whether STS denied the role, so that the cached session must not be used again. Other errors concern the request,
+   * Whether STS denied the role. If so, the cached session must not be used again. Other errors concern the request,
    * such as its duration.
    */
   readonly evictsSession: boolean;
-  /** Whether STS rejected the request itself. A changed selector can fix that, so it is retried at once. */
+  /**
+   * Whether STS rejected the request. A change of the selector can fix the request, so it causes an immediate retry.
+   */
   readonly isRejection: boolean;
 }
 
-/** A trust policy can be fixed within a minute. An invalid request stays invalid until its selector changes. */
+/**
+ * Delays in ms. A trust policy can be fixed within a minute. An invalid request stays invalid until its selector
+ * changes.
+ */
 const REJECTION_DELAYS_MS: Readonly<Record<string, number>> = {
   AccessDenied: 60_000, AccessDeniedException: 60_000, RegionDisabledException: 60_000,
   ValidationError: 300_000, MalformedPolicyDocument: 300_000, PackedPolicyTooLarge: 300_000,
 };
 const DENIALS: ReadonlySet<string> = new Set(["AccessDenied", "AccessDeniedException"]);
-/** Full jitter between 0 and this limit. Each failure in a row doubles the limit. */
+/** The delay is random, between 0 and a limit that doubles with each failure in a row. */
 const BACKOFF = { firstMs: 200, maxMs: 30_000 } as const;
 
 /** Returns how to handle `error` after `failuresInRow` earlier failures. `random` is in [0, 1). */
 export function backoffFor(error: unknown, failuresInRow: number, random: number): Backoff {
-  // The circuit breaker decides when STS may be called again.
+  // No delay is needed here: the circuit breaker decides when STS may be called again.
   if (error instanceof STSNotCalledError) {
     return { delayMs: 0, isCounted: false, evictsSession: false, isRejection: false };
   }

@@ -12,42 +12,48 @@ export interface CredentialCacheOptions {
   readonly clock: SteadyClock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Limits the calls; default: no limit. */
+  /** Limits the calls to STS; default: no limit. */
   readonly guard?: CallGuard;
   /** Maximum number of entries. The least recently used entry is evicted first. */
   readonly limit?: number;
-  /** `stale`: served from the cache after a failed refresh. */
+  /** Called for each lookup. `stale`: the cache returned a session whose last refresh failed. */
   readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
-  /** Called for a session whose life is too short to always leave a client 16 minutes. */
+  /** Called for a session whose lifetime is too short to always have 16 minutes left when a client gets it. */
   readonly onShortLived?: (key: string, lifeMs: number) => void;
-  /** Called with the error of the first failed refresh, and with null after the next success. */
+  /** Called with an error when a refresh fails for the first time, and with null after the next successful refresh. */
   readonly onRefresh?: (key: string, error: unknown) => void;
 }
 
-/** Maximum duration of a call, from its start. */
+/** The maximum duration of a call, in ms. */
 const LOAD_LIMIT_MS = 5_000;
-/** The cache returns no credentials with less remaining life: the caller still has to use them. */
+/** The minimum remaining lifetime of returned credentials, in ms. The caller needs time to use the credentials. */
 const MIN_LIFE_MS = 60_000;
-/** Sessions are refreshed at half of their life. The jitter spreads sessions that were created together. */
+/**
+ * Sessions are refreshed after half of their lifetime. The jitter spreads the refreshes of sessions that were created
+ * together.
+ */
 const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
-/** SDKs refresh up to 15 minutes before the expiration; this adds one minute. */
+/** One minute more than the 15 minutes before the expiration at which the first SDKs refresh. */
 const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
 /**
- * Time between a failed refresh and the next one. All sessions are refreshed within 30 s after STS recovers, even if
+ * The time between a failed refresh and its retry. After STS recovers, all sessions are refreshed within 30 s, even if
  * a probe hangs for 5 s.
  */
 const REFRESH_PAUSE = { minMs: 10_000, maxMs: 20_000 } as const;
-/** For credentials without a known expiration: assumed life, and time without use until they are evicted. */
+/**
+ * For credentials without a known expiration: the assumed lifetime, and the time after the last use until they are
+ * evicted.
+ */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
 const LIMIT = 1_000;
 
 /**
  * Caches credentials by session. All requests for a session share one call, which continues when clients disconnect.
- * Sessions in use are refreshed at half of their life. The cache never returns incomplete credentials or credentials
- * that are about to expire.
+ * Sessions in use are refreshed after half of their lifetime. The cache never returns incomplete credentials or
+ * credentials that are about to expire.
  */
 export class CredentialCache {
-  /** In order of use, least recently used first. */
+  /** The entries in the order of their last use, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #calls = new Set<AbortController>();
   readonly #options: Required<CredentialCacheOptions>;
@@ -57,13 +63,16 @@ export class CredentialCache {
     this.#options = { ...defaults, ...options };
   }
 
-  /** Returns credentials that live at least 60 s. Rejects with the error of `load`, which is cached for a while. */
+  /**
+   * Returns credentials that are valid for at least 60 s. Rejects with the error of `load`, which is cached as
+   * backoff.ts defines.
+   */
   async get(lookup: Lookup): Promise<Credentials> {
     const [entry, { isAwaited = true }] = [this.#touch(lookup), lookup];
     const usable = this.#usable(entry);
     if (usable !== null) {
       this.#options.onLookup(entry.failure === null ? "hit" : "stale");
-      // The timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
+      // The refresh timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
       if (this.#isRefreshDue(entry)) void this.#load(entry, { isAwaited: false });
       return usable;
     }
@@ -77,26 +86,26 @@ export class CredentialCache {
     return this.#load(entry, { isAwaited });
   }
 
-  /** Returns the credentials that `get` would return from the cache. Does not count as use. */
+  /** Returns the cached credentials; null if `get` would need a call. Does not count as a use of the session. */
   peek(key: string): Credentials | null {
     const entry = this.#entries.get(key);
     return entry === undefined ? null : this.#usable(entry);
   }
 
-  /** Removes the session, so that the next `get` loads a new one. */
+  /** Removes the session, so that the next `get` loads a new session. */
   evict(key: string): void {
     const entry = this.#entries.get(key);
     if (entry !== undefined) this.#evict(entry);
   }
 
-  /** Yields the cached sessions with their expiration, for metrics. */
+  /** Yields the key and the expiration of each cached session, for metrics. */
   *expirations(): Iterable<{ readonly key: string; readonly expirationMs: number | null }> {
     for (const { key, session } of this.#entries.values()) {
       if (session !== null) yield { key, expirationMs: session.credentials.expirationMs };
     }
   }
 
-  /** Returns how long the most overdue refresh has been failing, among the sessions in use. */
+  /** Returns the age of the most overdue refresh of all sessions in use, in ms; 0 if no refresh is overdue. */
   get refreshLagMs(): number {
     const steadyMs = this.#options.clock.steady();
     const lagOf = ({ lastUsedMs, overdueSinceMs }: Entry): number =>
@@ -151,7 +160,7 @@ export class CredentialCache {
     const call = this.#options.guard.run(() => this.#call(entry.load), options);
     const credentials = this.#settle(entry, call);
     entry.pending = { credentials, demand, cancel };
-    // Waiting clients handle the rejection. Without one, the rejection must not become an unhandled one.
+    // Waiting clients handle the rejection. If no client waits, this handler prevents an unhandled rejection.
     credentials.catch(() => {});
     return credentials;
   }
@@ -202,7 +211,7 @@ export class CredentialCache {
     this.#scheduleRefresh(entry, { delayMs, remainingMs: session.lifeMs === null ? 0 : lifeMs - delayMs });
   }
 
-  /** The cached session remains usable until it expires, unless STS denied the role. */
+  /** Unless STS denied the role, the cached session remains usable until it expires. */
   #recordFailure(entry: Entry, error: unknown, started: { grantedBy: object; steadyMs: number }): void {
     const { clock, random } = this.#options;
     this.#reportOverdue(entry, error);
@@ -210,7 +219,7 @@ export class CredentialCache {
     if (evictsSession) entry.session = null;
     if (isRejection) entry.rejectedGrants.add(started.grantedBy);
     if (isCounted) entry.failuresInRow += 1;
-    // The backoff starts with the call, so a call that hung does not extend it.
+    // The backoff starts when the call starts, so a call that hangs does not extend the backoff.
     const untilMs = (isRejection ? clock.steady() : started.steadyMs) + delayMs;
     entry.failure = { error, untilMs, isRejection };
     if (this.#usable(entry) === null) entry.session = null;
@@ -229,14 +238,14 @@ export class CredentialCache {
     const { clock } = this.#options;
     entry.refresh = { remainingMs: due.remainingMs, atMs: clock.steady() + due.delayMs };
     entry.cancelRefresh?.();
-    // An entry that was evicted during its call is not refreshed.
+    // No refresh is scheduled for an entry that was evicted during its call.
     const isCached = this.#entries.get(entry.key) === entry;
     entry.cancelRefresh = isCached ? clock.schedule(due.delayMs, () => this.#refresh(entry)) : null;
   }
 
   /**
-   * A client requests new credentials before its own expire. A session that was not used for its whole life is no
-   * longer needed.
+   * A client requests new credentials before its current credentials expire. A session that was not used for its whole
+   * lifetime is no longer needed.
    */
   #refresh(entry: Entry): void {
     const idleMs = entry.session?.lifeMs ?? UNKNOWN_LIFE.idleMs;

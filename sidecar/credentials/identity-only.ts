@@ -10,13 +10,13 @@ interface IdentityOnlyPorts {
 }
 
 const LIFE_MS = 60 * 60_000;
-/** SDKs that refresh up to 15 minutes before the expiration find new keys by then. */
+/** SDKs refresh up to 15 minutes before the expiration. By then, the sidecar has new keys. */
 const RENEW_AT_MS = LIFE_MS / 2;
 const MIN_LIFE_MS = 60_000;
 
 /**
- * Issues keys that carry the base identity but work only at this sidecar's `/sts`. Their user can assume the granted
- * roles there. AWS itself rejects them.
+ * Issues keys that have the base identity but are valid only at this sidecar's `/sts`. A client with such a key can
+ * assume the granted roles there. AWS rejects these keys.
  */
 export class IdentityOnlyKeys {
   readonly #ports: IdentityOnlyPorts;
@@ -27,15 +27,15 @@ export class IdentityOnlyKeys {
   }
 
   /**
-   * Returns keys with at least 60 s of life. Rejects with the error of the base identity if it is unavailable and no
-   * such keys exist.
+   * Returns keys that are valid for at least 60 s. If no such keys exist and the base identity is unavailable, rejects
+   * with the error of the base identity.
    */
   async get(): Promise<Credentials> {
     const cached = this.#withLife(LIFE_MS - RENEW_AT_MS);
     if (cached !== null) return cached;
     try {
       const { accountID, arn, userID } = await this.#ports.base.get();
-      // A concurrent request may have made new keys.
+      // A concurrent request may have generated new keys.
       return this.#withLife(LIFE_MS - RENEW_AT_MS) ?? this.#make({ accountID, arn, userID });
     } catch (error) {
       const last = this.#withLife(MIN_LIFE_MS);
@@ -44,7 +44,7 @@ export class IdentityOnlyKeys {
     }
   }
 
-  /** Returns the current keys if they live longer than `lifeMs`. */
+  /** Returns the current keys if they are valid for more than `lifeMs`; otherwise null. */
   #withLife(lifeMs: number): Credentials | null {
     const keys = this.#keys;
     return keys !== null && keys.expirationMs - this.#ports.clock.now() > lifeMs ? keys.credentials : null;

@@ -8,10 +8,10 @@ import type { Logger } from "../../shared/server/logger.ts";
 import type { Signer } from "../sts/signature.ts";
 import type { CallerIdentity } from "./session.ts";
 
-/** `base`: issued to the controller, which may assume roles. `role`: a role session, which may not. */
+/** `base`: the identity of a controller, which may assume roles. `role`: a role session, which may not assume roles. */
 export type IssuedKind = "base" | "role";
 
-/** The part of issued credentials that `/sts` needs to recognize them. */
+/** The properties of an issued key that `/sts` needs to verify a request signed with the key. */
 export interface IssuedKey extends Signer, CallerIdentity {
   readonly accessKeyID: string;
   readonly kind: IssuedKind;
@@ -21,27 +21,27 @@ export interface IssuedKey extends Signer, CallerIdentity {
 export interface IssuedJournalPorts {
   readonly log: Pick<Logger, "info" | "warn" | "error">;
   readonly clock: Pick<Clock, "schedule">;
-  /** Default: appends to the open file. */
+  /** Appends `text` to `file`. Default: `file.appendFile`. */
   readonly append?: (file: FileHandle, text: string) => Promise<void>;
 }
 
 const FILE = "issued.jsonl";
-/** Only this user may read the file, which contains secrets, and write it, which grants roles. */
+/** Only the sidecar's user may read or write the file: it contains secrets, and a key added to it grants roles. */
 const MODE = 0o600;
 /** SHA-256. */
 const DIGEST_BYTES = 32;
-/** Maximum duration of a write. The whole response may take 900 ms. */
+/** The maximum duration of a write, in ms. The whole response must take at most 900 ms. */
 const WRITE_LIMIT_MS = 300;
-/** The file is rewritten with the stored keys only, after it grew by this many lines. */
+/** The limits of the file's length in lines. A longer file is rewritten with only the stored keys. */
 const COMPACT_OVER = { lines: 1_000, timesStored: 2 } as const;
 
 /**
- * Stores the issued keys across restarts, as JSON lines in `--state-dir`. Each key is written before the response that
- * issues it. Writes survive a killed process, so no fsync is needed.
+ * Stores the issued keys across restarts, as JSON lines in `--state-dir`. The journal writes each key before the
+ * sidecar sends the response that contains the key. Writes survive a killed process, so no fsync is needed.
  *
  * If a write fails or hangs (such as on a full volume), the sidecar still sends the response and logs one error. The
- * next write rewrites the whole file. A key that the journal lacks grants nothing. Withholding the response would stop
- * the client at once. A missing key matters only after a restart, until the client requests a new key.
+ * next write rewrites the whole file. After a restart, the sidecar rejects a key that is missing from the journal.
+ * The client must then request a new key. Without the response, the client would fail immediately.
  */
 export class IssuedJournal {
   readonly #path: string;
@@ -49,7 +49,7 @@ export class IssuedJournal {
   #file: FileHandle | null = null;
   #lines = 0;
   #isFailing = false;
-  /** A write exceeded its limit. The next write starts only after it ended. */
+  /** Whether a write has exceeded its time limit and has not ended. No other write starts until that write ends. */
   #isHanging = false;
   #last: Promise<void> = Promise.resolve();
 
@@ -59,7 +59,7 @@ export class IssuedJournal {
   }
 
   /**
-   * Passes the keys of the journal in `folder` to `restore`, and returns the journal with the keys that `restore`
+   * Opens the journal in `folder`, passes its keys to `restore`, and rewrites the journal with the keys that `restore`
    * returns. Rejects with ERR_CONFIG_INVALID if the file is not safe to read or cannot be written.
    */
   static async open(
@@ -76,8 +76,8 @@ export class IssuedJournal {
   }
 
   /**
-   * Resolves after the key was written or could not be written. `stored` returns all keys of the journal, including
-   * this one.
+   * Resolves after the write of the key succeeded, failed or timed out. `stored` returns all keys of the journal,
+   * including `issued`.
    */
   record(issued: IssuedKey, stored: () => Iterable<IssuedKey>): Promise<void> {
     this.#last = this.#last.then(() => this.#write(issued, stored));
@@ -117,7 +117,7 @@ export class IssuedJournal {
 
   async #append(issued: IssuedKey, stored: readonly IssuedKey[]): Promise<void> {
     const isLong = this.#lines >= COMPACT_OVER.lines + COMPACT_OVER.timesStored * stored.length;
-    // After a failure the file can end with half a line, and lack the lines that followed.
+    // After a failed write, the file can end with a partial line, and later lines can be missing.
     if (this.#file === null || this.#isFailing || isLong) return this.#rewrite(stored);
     await this.#ports.append(this.#file, lineOf(issued));
     this.#lines += 1;
@@ -142,7 +142,7 @@ export class IssuedJournal {
 
   async #read(folder: string): Promise<readonly IssuedKey[]> {
     const text = await readPrivateFile(this.#path, folder);
-    // The process ended while it wrote the text after the last newline.
+    // Text after the last newline is a partial line: the process ended during the write.
     const lines = text.split("\n").slice(0, -1);
     const known = lines.flatMap(parseLine);
     const ignored = lines.length - known.length;
@@ -159,14 +159,14 @@ class WriteTimeout extends Error {
 }
 
 /**
- * Returns "" if the file does not exist. Another user who can write the file could add keys to it, so that file is
- * rejected.
+ * Returns the content of the journal file, or "" if the file does not exist. Rejects if another user can write the
+ * file, because that user could add keys to it.
  */
 async function readPrivateFile(path: string, folder: string): Promise<string> {
   const file = await openRegular(path, folder);
   if (file === null) return "";
   try {
-    // Checks the open file, so that it cannot be replaced between the check and the read.
+    // Checks the file after opening it, so that the file cannot be replaced between the check and the read.
     const status = await file.stat();
     const isOwn = status.uid === (process.getuid?.() ?? status.uid);
     if (!isOwn || !status.isFile() || (status.mode & 0o077) !== 0) throw notPrivate(folder);
@@ -185,7 +185,7 @@ async function openRegular(path: string, folder: string): Promise<FileHandle | n
   }
 }
 
-/** Follows no symbolic link, and does not wait for the writer of a pipe. */
+/** These flags prevent that `open` follows a symbolic link or waits for the writer of a named pipe. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 function notPrivate(folder: string): ResolverError {
@@ -196,7 +196,7 @@ function lineOf({ tokenDigest, ...rest }: IssuedKey): string {
   return `${JSON.stringify({ ...rest, tokenDigest: tokenDigest?.toString("base64") ?? null })}\n`;
 }
 
-/** Returns [] for an invalid line. */
+/** Returns the key in `line`, or [] if the line is invalid. */
 function parseLine(line: string): IssuedKey[] {
   const object = parseJSON(line);
   const text = (name: string): string => stringAt(object, name) ?? "";

@@ -11,25 +11,31 @@ interface IssuedAs {
 
 interface Entry {
   readonly issued: IssuedKey;
-  /** Settles when the journal contains it. */
+  /** Settles when the journal has recorded the key. */
   readonly recorded: Promise<void>;
 }
 
 /**
- * Clients are told that a long-lived key expires after 20 minutes. It is stored for longer than any client waits to
- * refresh.
+ * Responses state that a long-lived key expires after 20 minutes. The key is stored for longer than any client waits
+ * until it refreshes.
  */
 const LONG_LIVED_MS = 3 * UNKNOWN_LIFE_MS;
-/** An expired key is stored for this long, so that a late caller receives ExpiredToken. */
+/** How long an expired key is stored, in ms. During this time, a late caller receives ExpiredToken. */
 const EXPIRED_RETENTION_MS = 15 * 60_000;
-/** More than 1,000 sessions leave behind when they are refreshed at half of their life. */
+/**
+ * The maximum number of stored keys. It exceeds the number of unexpired keys that 1,000 regularly refreshed sessions
+ * have.
+ */
 const LIMIT = 10_000;
 
 /** Stores the issued credentials by access key ID until they expire. With a journal, they survive a restart. */
 export class IssuedCredentials {
   readonly #clock: Pick<Clock, "now">;
   readonly #entries = new Map<string, Entry>();
-  /** The entry of each credentials object, which is usually issued many times. It saves comparing them again. */
+  /**
+   * The entry of each issued credentials object. The same object is usually issued many times, and this map avoids
+   * comparing it again.
+   */
   readonly #seen = new WeakMap<Credentials, Entry>();
   #journal: IssuedJournal | null = null;
 
@@ -38,8 +44,8 @@ export class IssuedCredentials {
   }
 
   /**
-   * If `stateDir` is null, credentials are stored in memory only. Rejects with ERR_CONFIG_INVALID if the folder cannot
-   * be used.
+   * Returns the store, including the keys of the journal in `stateDir`. If `stateDir` is null, credentials are stored
+   * in memory only. Rejects with ERR_CONFIG_INVALID if the folder cannot be used.
    */
   static async open(
     stateDir: string | null, ports: IssuedJournalPorts & { readonly clock: Pick<Clock, "now"> },
@@ -50,8 +56,8 @@ export class IssuedCredentials {
   }
 
   /**
-   * Must be awaited before the credentials are returned to a client. A key issued as base stays so if it is later
-   * issued as a role.
+   * Records issued credentials. Callers must wait for the result before they return the credentials to a client. A key
+   * that was issued as `base` remains `base`, even if it is later issued as `role`.
    */
   async record(credentials: Credentials, kind: IssuedKind): Promise<void> {
     const known = this.#entries.get(credentials.accessKeyID);
@@ -65,22 +71,22 @@ export class IssuedCredentials {
     return recorded.promise;
   }
 
-  /** Whether recording the credentials would change nothing. */
+  /** Whether the stored entry is already up to date for the credentials. */
   #covers(known: Entry, credentials: Credentials, { kind, nowMs }: IssuedAs): boolean {
     if (known.issued.kind !== "base" && kind === "base") return false;
     if (this.#seen.get(credentials) === known) return true;
     if (!isUpToDate(known.issued, credentials, nowMs)) return false;
-    // The stored expiration of a long-lived key moves with each use.
+    // The stored expiration of a long-lived key changes with each use.
     if (credentials.expirationMs !== null) this.#seen.set(credentials, known);
     return true;
   }
 
-  /** Returns the key with this ID, even for a while after it expired. */
+  /** Returns the key with this ID. An expired key is still returned for 15 minutes. */
   find(accessKeyID: string): IssuedKey | undefined {
     return this.#entries.get(accessKeyID)?.issued;
   }
 
-  /** Account of the last issued key that has not expired; null if none exists. */
+  /** The account of the last issued key that has not expired; null if all keys have expired. */
   get accountID(): string | null {
     const nowMs = this.#clock.now();
     return [...this.#all()].findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
@@ -94,14 +100,14 @@ export class IssuedCredentials {
     for (const { issued } of this.#entries.values()) yield issued;
   }
 
-  /** If the journal contains an access key ID twice, the later line wins. */
+  /** Stores the keys of the journal. If the journal contains an access key ID twice, the later line is used. */
   #restore(known: readonly IssuedKey[]): Iterable<IssuedKey> {
     for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, recorded: Promise.resolve() });
     this.#makeRoom(this.#clock.now());
     return this.#all();
   }
 
-  /** Evicts role sessions before base credentials. Otherwise role sessions could evict the identity of a controller. */
+  /** Evicts role sessions before base credentials, so that role sessions cannot evict the identity of a controller. */
   #makeRoom(nowMs: number): void {
     for (const [id, { issued }] of this.#entries) {
       if (issued.expirationMs + EXPIRED_RETENTION_MS <= nowMs) this.#entries.delete(id);
@@ -122,7 +128,7 @@ function issuedKeyOf(credentials: Credentials, { kind, nowMs }: IssuedAs): Issue
   };
 }
 
-/** Whether the stored key matches the credentials that are issued now, and does not expire earlier. */
+/** Whether the stored key matches the credentials and does not expire before the credentials expire. */
 function isUpToDate(known: IssuedKey, credentials: Credentials, nowMs: number): boolean {
   const { secretAccessKey, sessionToken, expirationMs } = credentials;
   if (known.expirationMs < (expirationMs ?? nowMs + UNKNOWN_LIFE_MS)) return false;

@@ -13,13 +13,13 @@ import type { Credentials } from "./session.ts";
 
 export interface IssuerOptions {
   readonly sessionName: string;
-  /** Region of STS; null for a custom endpoint. */
+  /** The Region of STS; null for a custom endpoint. */
   readonly region: string | null;
-  /** Whether a long-lived key of the base identity may be issued. */
+  /** Whether the sidecar may issue a base identity that is a long-lived key. */
   readonly allowsLongLivedBase: boolean;
-  /** Whether all credentials must be of the account of the first issued ones. */
+  /** Whether all issued credentials must have the account of the credentials that were issued first. */
   readonly pinsAccount: boolean;
-  /** Accounts that roles may be in; [] allows every account. */
+  /** The accounts in which the sidecar may assume roles; [] allows every account. */
   readonly allowedAccounts: readonly string[];
 }
 
@@ -28,29 +28,29 @@ interface IssuerPorts {
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
-  /** Issued in place of the base credentials; null issues the base credentials. */
+  /** The keys that are issued in place of the base credentials; null if the base credentials are issued. */
   readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
   readonly onAccountRejected: () => void;
-  /** Called when role chaining limits a session to one hour. */
+  /** Called when the sidecar shortens a session to one hour because of role chaining. */
   readonly onDurationCapped?: (roleARN: string, requestedSeconds: number) => void;
 }
 
 interface IssueOptions {
-  /** How `/sts` treats the credentials. The base identity is always recorded as the controller's. */
+  /** How `/sts` treats the issued credentials. The base identity is always recorded as `base`. */
   readonly kind: IssuedKind;
   readonly requested?: RequestedSession;
-  /** Whether the client's request has already timed out. */
+  /** Returns true if the client's request has already timed out. */
   readonly isLate?: () => boolean;
 }
 
-/** Session parameters that a client may set, to get a shorter or more restricted session. */
+/** The session parameters that a client may set. They can only shorten or restrict the session. */
 interface RequestedSession {
   readonly durationSeconds: number;
   readonly policy: string | null;
   readonly policyARNs: readonly string[];
 }
 
-/** Default duration. Every role allows it, even for role chaining. */
+/** The default session duration. Every role allows this duration, even for role chaining. */
 const DURATION_SECONDS = MAX_CHAINED_SECONDS;
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
@@ -65,13 +65,14 @@ export class Issuer {
   constructor(options: IssuerOptions, ports: IssuerPorts) {
     this.#options = options;
     this.#ports = ports;
-    // The controller survives a restart of the sidecar, and reads its account only once.
+    // Restores the pinned account: a restart of the sidecar does not restart the controller, which reads its account
+    // only once.
     this.#account = options.pinsAccount ? ports.issued.accountID : null;
   }
 
   /**
-   * Returns the granted credentials and records them for `/sts`. Rejects with the denial of the grant, or with the
-   * error of STS.
+   * Returns the granted credentials and records them for `/sts`. Rejects with the reason of a denied grant, or with an
+   * STS error.
    */
   async credentialsFor(grant: Grant, issue: IssueOptions): Promise<Credentials> {
     const { kind, requested = DEFAULT_SESSION, isLate = () => false } = issue;
@@ -81,7 +82,7 @@ export class Issuer {
       this.#checkAccount(accountOfARN(grant.roleARN));
     }
     const credentials = await (grant.verdict === "role" ? this.#roleSession(grant, requested) : this.#baseSession());
-    // The client does not receive these credentials, so they must not pin the account.
+    // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return credentials;
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
@@ -89,18 +90,24 @@ export class Issuer {
     return credentials;
   }
 
-  /** Assumes the role without issuing its credentials. Calls that clients wait for run first. */
+  /** Assumes the role but does not issue its credentials. Calls that clients wait for run before this call. */
   async probe(grant: RoleGrant): Promise<void> {
     this.#checkAllowed(grant);
     await this.#roleSession(grant, DEFAULT_SESSION, { isAwaited: false });
   }
 
-  /** Whether assuming a role is role chaining for STS, which limits the session to one hour. */
+  /**
+   * Whether the base identity is a session. If so, assuming a role is role chaining, and STS limits the role session to
+   * one hour.
+   */
   async isChained(): Promise<boolean> {
     return (await this.#ports.base.whenVerified()).isSession;
   }
 
-  /** The webhook rejects selectors of other accounts (IRS-04), but a selector can be older than the setting. */
+  /**
+   * Throws if the account of the role is not allowed. The webhook rejects such selectors (IRS-04), but a selector can
+   * be older than the webhook's setting.
+   */
   #checkAllowed({ roleARN, selectors }: RoleGrant): void {
     const accountID = accountOfARN(roleARN) ?? "";
     const { allowedAccounts } = this.#options;
@@ -126,8 +133,8 @@ export class Issuer {
     grant: RoleGrant, requested: RequestedSession, { isAwaited } = { isAwaited: true },
   ): Promise<Credentials> {
     const { base, sessions } = this.#ports;
-    // Waits only for the first verification: a cached session must be found even if the base identity is unavailable
-    // now.
+    // Waits only for the first verification of the base identity. A cached session is returned even if the base
+    // identity is unavailable now.
     const { arn, isSession } = await base.whenVerified();
     const request = this.#requestFor(grant, requested, isSession);
     const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#options.region });
@@ -136,7 +143,7 @@ export class Issuer {
   }
 
   #requestFor({ roleARN, extras }: RoleGrant, requested: RequestedSession, isChained: boolean): SessionRequest {
-    // A client that requests less receives an earlier expiration, so that all clients share one session.
+    // A client that requests a shorter session receives the shared session, but with an earlier expiration.
     const requestedSeconds = extras.durationSeconds ?? Math.max(requested.durationSeconds, DURATION_SECONDS);
     const isCapped = isChained && requestedSeconds > MAX_CHAINED_SECONDS;
     if (isCapped) this.#ports.onDurationCapped?.(roleARN, requestedSeconds);
@@ -158,7 +165,8 @@ export class Issuer {
     }
   }
 
-  // A controller reads its account once, at its start. With a role in another account it would act in the wrong one.
+  // A controller reads its account once, at its start. If its role moved to a different account, the controller would
+  // use the wrong account ID.
   #checkAccount(accountID: string | null): void {
     if (this.#account === null || accountID === this.#account) return;
     this.#ports.onAccountRejected();

@@ -2,18 +2,18 @@ import { hash } from "node:crypto";
 import { compareText } from "../../shared/decisions/kubernetes/text.ts";
 import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
 
-/** The identity that calls STS, and the Region of that STS. */
+/** The identity that calls STS, and the Region of the STS endpoint. */
 export interface Caller {
-  /** ARN of the base identity. Its session name is ignored, because it changes at each renewal. */
+  /** The ARN of the base identity. The key ignores the session name in this ARN, which changes at each renewal. */
   readonly identity: string;
-  /** Region of STS, which determines the partition of the role's ARN; null for a custom endpoint. */
+  /** The Region of STS, which determines the partition of the role's ARN; null for a custom endpoint. */
   readonly region: string | null;
 }
 
 /**
- * Returns a key that differs for any two sessions that differ in their caller or in a request parameter. Tags and
- * policy ARNs are sorted. The key contains the role ARN in plain text, for metrics. The other parts can be
- * confidential, so the key contains only their digest.
+ * Returns the cache key of a session. Sessions have the same key only if their callers and request parameters are the
+ * same. The order of tags and policy ARNs has no effect. The key contains the role ARN in plain text, for metrics, and
+ * a digest of the other parts, which can be confidential.
  */
 export function sessionKey(request: SessionRequest, { identity, region }: Caller): string {
   const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy, policyARNs } = request;
@@ -31,11 +31,13 @@ interface CachedKey {
   readonly key: string;
 }
 
-/** Caches the last key of each grant. Computing a key takes longer than finding a cached session. */
+/** Caches the last session key of each grant, because computing a key takes longer than a cache lookup. */
 export class SessionKeyCache {
   readonly #keys = new WeakMap<object, CachedKey>();
 
-  /** Returns `sessionKey(request, caller)`. `grantedBy` is the object that grants the session. */
+  /**
+   * Returns the cached or computed `sessionKey(request, caller)`. `grantedBy` is the object that grants the session.
+   */
   keyOf(grantedBy: object, request: SessionRequest, caller: Caller): string {
     const cached = this.#keys.get(grantedBy);
     if (cached !== undefined && isSame(cached.request, request) && isSame(cached.caller, caller)) return cached.key;
@@ -45,7 +47,7 @@ export class SessionKeyCache {
   }
 }
 
-/** Whether both have the same fields in the same order, with identical values. */
+/** Whether `a` and `b` have the same fields in the same order, and the same value in each field. */
 function isSame(a: object, b: object): boolean {
   const [fields, others] = [Object.entries(a), Object.entries(b)];
   if (fields.length !== others.length) return false;

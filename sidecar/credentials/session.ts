@@ -1,6 +1,6 @@
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 
-/** Credentials from STS or the provider chain, with their identity. */
+/** Credentials from STS or the provider chain, and the identity that they belong to. */
 export interface Credentials {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
@@ -11,48 +11,51 @@ export interface Credentials {
   readonly accountID: string;
   /** As GetCallerIdentity returns it: an IAM user, or a session `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`. */
   readonly arn: string;
-  /** IAM's unique ID. A session's ends with a colon and the session name. */
+  /** The unique ID that IAM assigned. The ID of a session ends with a colon and the session name. */
   readonly userID: string;
-  /** Percentage of the STS limit; set for sessions with a policy or tags. */
+  /** The size of the session policies and tags, as a percentage of the STS limit; absent if the session has neither. */
   readonly packedPolicySize?: number;
 }
 
 /** The identity that GetCallerIdentity returns. */
 export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
 
-/** Credentials that sign calls. Their identity may not be known yet. */
+/** Credentials that sign calls to STS. The identity of these credentials may not be known yet. */
 export type SigningCredentials = Omit<Credentials, keyof CallerIdentity>;
 
 /**
- * Cached credentials with their expiration on both clocks: the wall clock can be set, and the steady clock can stop
- * during sleep.
+ * Cached credentials, and their expiration on the wall clock and on the steady clock. The wall clock can be set, and
+ * the steady clock can stop while the machine sleeps.
  */
 export interface CachedSession {
   readonly credentials: Credentials;
-  /** From the call to the expiration; null if the expiration is unknown. */
+  /** The time from the STS call to the expiration, in ms; null if the expiration is unknown. */
   readonly lifeMs: number | null;
-  /** On the steady clock; infinite if unknown. */
+  /** The expiration on the steady clock; infinite if the expiration is unknown. */
   readonly expiresAtMs: number;
 }
 
-/** The same moment on both clocks. */
+/** The current time on the wall clock and on the steady clock. */
 interface ClockReading {
   readonly nowMs: number;
   readonly steadyMs: number;
 }
 
 /**
- * The clocks are read one after the other, and the wall clock is slewed. A larger difference means that the wall clock
- * was set.
+ * The tolerated difference between the clocks, in ms. The clocks are read one after the other, and the wall clock is
+ * slewed. A larger difference means that the wall clock was set.
  */
 const TOLERANCE_MS = 1_000;
 
-/** Returns the current time on both clocks. */
+/** Returns the current time on the wall clock and on the steady clock. */
 export function readClocks(clock: SteadyClock): ClockReading {
   return { nowMs: clock.now(), steadyMs: clock.steady() };
 }
 
-/** `calledAt` is the start of the call, so setting the clock during the call does not extend the session's life. */
+/**
+ * Returns the cached form of `credentials`. `calledAt` is the time at which the STS call started, so a change of the
+ * wall clock during the call does not extend the session's lifetime.
+ */
 export function toCachedSession(credentials: Credentials, calledAt: ClockReading): CachedSession {
   const { expirationMs } = credentials;
   if (expirationMs === null) return { credentials, lifeMs: null, expiresAtMs: Infinity };
@@ -60,15 +63,15 @@ export function toCachedSession(credentials: Credentials, calledAt: ClockReading
   return { credentials, lifeMs, expiresAtMs: calledAt.steadyMs + lifeMs };
 }
 
-/** Returns the remaining life on the clock that reports less. */
+/** Returns the remaining lifetime, in ms: the smaller of its values on the wall clock and on the steady clock. */
 export function remainingMs(session: CachedSession, { nowMs, steadyMs }: ClockReading): number {
   const { credentials: { expirationMs }, expiresAtMs } = session;
   return expirationMs === null ? Infinity : Math.min(expirationMs - nowMs, expiresAtMs - steadyMs);
 }
 
 /**
- * Returns the credentials with their expiration on the current wall clock. If that clock was set back, the old
- * expiration is too late.
+ * Returns the credentials, and converts their expiration to the current wall clock. If the wall clock was set back, the
+ * original expiration would be too late.
  */
 export function credentialsAt(session: CachedSession, reading: ClockReading): Credentials {
   const { credentials } = session;
@@ -78,19 +81,19 @@ export function credentialsAt(session: CachedSession, reading: ClockReading): Cr
   return { ...credentials, expirationMs: Math.floor(reading.nowMs + remaining) };
 }
 
-/** Requests new credentials. `signal` aborts when the call times out or the cache closes. */
+/** Requests new credentials from STS. `signal` aborts when the call times out or the cache closes. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
 
 export interface Lookup {
-  /** Differs for any two sessions that differ in anything. Contains no secret. */
+  /** The cache key of the session, as `sessionKey` returns it. The key contains no secret. */
   readonly key: string;
   /**
-   * The object that grants the session. A different object means that its owner changed it, so a cached rejection no
-   * longer applies.
+   * The object that grants the session. If its owner changes a selector, this object is a different one, so the cache
+   * retries a rejected request.
    */
   readonly grantedBy: object;
   readonly load: Load;
-  /** Default true. Calls that no client waits for run after calls that a client waits for. */
+  /** Whether a client waits for the call; default true. Calls that a client waits for run first. */
   readonly isAwaited?: boolean;
 }
 
@@ -99,7 +102,7 @@ export interface Pending {
   readonly credentials: Promise<Credentials>;
   /** Whether a client waits for the call. False for a background refresh. */
   readonly demand: { isAwaited: boolean };
-  /** Removes the call from the queue. */
+  /** Removes the call from the queue of the rate limiter. */
   readonly cancel: AbortController;
 }
 
@@ -110,22 +113,22 @@ export interface Failure {
   readonly isRejection: boolean;
 }
 
-/** The cache's state of one session. */
+/** The state of one session in the cache. */
 export interface Entry {
   readonly key: string;
   grantedBy: object;
   load: Load;
   session: CachedSession | null;
-  /** The refresh is due at this remaining life, or at this time of the steady clock. */
+  /** The refresh is due at this remaining lifetime or at this time of the steady clock, whichever comes first. */
   refresh: { readonly remainingMs: number; readonly atMs: number };
   pending: Pending | null;
   failure: Failure | null;
   failuresInRow: number;
-  /** On the steady clock: when the refresh that has not succeeded yet was first due. */
+  /** When the pending or failing refresh was first due, on the steady clock; null if no refresh is overdue. */
   overdueSinceMs: number | null;
   /**
-   * Grants whose requests STS rejected since its last success. Selectors of one role share an entry, and each retries
-   * separately.
+   * The grants whose requests STS rejected after the last successful call. Selectors of the same role can share an
+   * entry, but the cache retries for each selector separately.
    */
   rejectedGrants: WeakSet<object>;
   /** On the steady clock. */
@@ -133,7 +136,7 @@ export interface Entry {
   cancelRefresh: (() => void) | null;
 }
 
-/** Returns an entry without a session. */
+/** Returns a new entry that has no session yet. */
 export function newEntry(lookup: Lookup): Entry {
   return {
     ...lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,

@@ -1,13 +1,16 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
 
-/** The SDK for Java times out after 1 s, so every response is sent within 900 ms. */
+/**
+ * The maximum duration of the work for a response. The SDK for Java times out after 1 s, so the sidecar sends each
+ * response within 900 ms.
+ */
 const ANSWER_LIMIT_MS = 850;
 
 /**
- * Settles as `work` does, or rejects with ERR_STS_UNAVAILABLE after 850 ms. The work continues, and the next request
- * gets its result; `isLate` returns true once the client no longer waits. The grant is not decided again after the
- * wait, which is well below the 2 s within which the sidecar stops issuing a removed role.
+ * Returns the result of `work`, or rejects with ERR_STS_UNAVAILABLE after 850 ms. The work then continues, and the next
+ * request gets its result. `isLate` returns true after the time limit. The grant is not checked again after the work:
+ * 850 ms is less than the 2 s within which the sidecar stops issuing a removed role.
  */
 export function withAnswerLimit<T>(clock: Clock, work: (isLate: () => boolean) => Promise<T>): Promise<T> {
   let isLate = false;

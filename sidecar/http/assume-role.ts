@@ -15,18 +15,21 @@ export interface STSRoutePorts extends CredentialRoutePorts {
   readonly issued: Pick<IssuedCredentials, "find">;
 }
 
-/** A request with a valid signature. */
+/** An STS request whose signature is valid. */
 export interface STSRequest {
   readonly form: URLSearchParams;
   readonly caller: IssuedKey;
   readonly request: FastifyRequest;
   readonly options: SidecarOptions;
   readonly ports: STSRoutePorts;
-  /** Returns true once the client no longer waits for the response. */
+  /** Returns true after the answer limit, when the client no longer waits for the response. */
   readonly isLate: () => boolean;
 }
 
-/** Returns the AssumeRole result. Validates the form as STS does, decides the grant, and then gets a session. */
+/**
+ * Returns the AssumeRole result. Validates the form as STS does, checks that a selector grants the role, and gets a
+ * session from the cache or STS.
+ */
 export async function assumeRole({ form, caller, request, options, ports, isLate }: STSRequest): Promise<Content> {
   const requested = readAssumeRole(form);
   const { source, issuer, clock } = ports;
@@ -54,7 +57,10 @@ function checkCaller({ kind, arn }: IssuedKey, { identityProofs }: AssumeRoleFor
   }
 }
 
-/** Rejects session extras that differ from the selector's. The message omits the values: an external ID is a secret. */
+/**
+ * Throws if session extras of the request differ from those of the selector. The message omits the values, because an
+ * external ID is a secret.
+ */
 function checkExtras(requested: AssumeRoleForm, extras: SessionExtras): void {
   const { externalID, sourceIdentity, tags, transitiveTagKeys } = requested;
   const different = [
@@ -78,7 +84,7 @@ function sameTags(a: readonly SessionTag[], b: readonly SessionTag[]): boolean {
 
 interface ContentOptions {
   readonly sourceIdentity: string | null;
-  /** The end of the requested duration. */
+  /** The end of the session duration that the client requested. */
   readonly untilMs: number;
   readonly nowMs: number;
 }
@@ -91,7 +97,7 @@ function contentOf(credentials: Credentials, { sourceIdentity, untilMs, nowMs }:
       AccessKeyId: accessKeyID,
       SecretAccessKey: secretAccessKey,
       SessionToken: sessionToken ?? "",
-      // The SDK for Go uses AssumeRole credentials until the last second.
+      // States an earlier expiration, because the SDK for Go uses AssumeRole credentials until the last second.
       Expiration: formatExpiration(Math.min(statedExpirationMs(expirationMs ?? untilMs, nowMs), untilMs)),
     },
     PackedPolicySize: packedPolicySize?.toString(),

@@ -4,17 +4,20 @@ import { type Labels, parseLabels } from "../../shared/decisions/kubernetes/labe
 import { namespaceNameFaults } from "../../shared/decisions/kubernetes/names.ts";
 import { quote } from "../../shared/decisions/kubernetes/text.ts";
 
-/** The resource that a request describes in its query. */
+/** The resource that the query of a request describes. */
 export interface ResourceDescription {
-  /** At most one kind; empty for any kind. */
+  /** Contains at most one kind; empty if the query has no `kind`. */
   readonly kinds: readonly KindArgument[];
-  /** Null if the query has no `label`; empty for `label=`, which describes a resource without labels. */
+  /**
+   * The labels of the resource. Null if the query has no `label`; empty for `label=`, which describes a resource
+   * without labels.
+   */
   readonly labels: Labels | null;
 }
 
 const KIND_FORMAT = "KIND.GROUP or KIND.VERSION.GROUP, such as kind=Bucket.v1alpha1.s3.services.k8s.aws";
 
-/** Parses the query `kind=...&label=k=v&label=...` of a path. Throws ERR_REQUEST_MALFORMED with every fault. */
+/** Parses the query `kind=...&label=k=v&label=...` of a path. Throws ERR_REQUEST_MALFORMED, which lists every fault. */
 export function readResourceDescription(path: string): ResourceDescription {
   const search = searchOf(path);
   const faults = unknownParameters(search, ["kind", "label"]);
@@ -50,7 +53,7 @@ function unknownParameters(search: URLSearchParams, known: readonly string[]): s
   return unknown.map((name) => `parameter ${quote(name)} is unknown (this path accepts ${accepted})`);
 }
 
-/** Returns null without `label`, and no labels for `label=`. */
+/** Returns null if the query has no `label`, and an empty map for `label=`. */
 function readLabels(texts: readonly string[], faults: string[]): Labels | null {
   if (texts.length === 0) return null;
   if (texts.length === 1 && texts[0] === "") return new Map();

@@ -44,11 +44,12 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
 }
 
 /**
- * Returns the parameters of a request for the rejection log. Unknown query parameters are omitted: they may be secret.
+ * Returns the parameters of a request for the rejection log. Omits unknown query parameters, because they can be
+ * secret.
  */
 export function requestedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
   const { kind, label } = isJsonObject(query) ? query : {};
-  // fastify sets "*" to the path if no route matches.
+  // fastify sets the parameter "*" to the path if no route matches.
   const { "*": unknown, ...named } = isJsonObject(params) ? params : {};
   return {
     ...named,
@@ -80,7 +81,7 @@ function decideNamespace(
   return grantInNamespace(source.inventory, query);
 }
 
-/** Returns the served kinds that the requested kind covers. Without --kind, every kind is served. */
+/** Returns the served kinds that match the requested kind. If --kind is not set, the sidecar serves every kind. */
 function servedKinds(requested: KindArgument, served: readonly KindArgument[]): readonly KindArgument[] {
   if (served.length === 0) return [requested];
   const matching = served.filter(({ kind, version, group }) => (
@@ -96,7 +97,10 @@ interface CredentialRequest {
   readonly decide: () => Grant;
 }
 
-/** Decides anew for each request, so that a removed selector stops granting while its session is still cached. */
+/**
+ * Checks the grant again for each request. A removed selector therefore grants no role, even if the cache still
+ * contains its session.
+ */
 async function issueCredentials(
   { source, issuer, clock }: CredentialRoutePorts,
   reply: FastifyReply,

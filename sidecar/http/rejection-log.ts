@@ -8,10 +8,11 @@ import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /**
-     * The requested credentials, for the rejection log, without secrets. Undefined until the client is authenticated.
+     * A description of the requested credentials for the rejection log, without secrets. Undefined until the client is
+     * authenticated.
      */
     requested: Readonly<Record<string, unknown>> | undefined;
-    /** The decision on the request; undefined until it is made. */
+    /** The decision on the request; undefined until the route has made the decision. */
     grant: Grant | undefined;
   }
 }
@@ -24,9 +25,9 @@ export function decorateRequests(app: FastifyInstance): void {
 
 /** A request that got an error response. */
 export interface Rejection {
-  /** The error of the response: a code of docs/errors.md, or on `/sts` a code of STS. */
+  /** The error of the response. Its code is listed in docs/errors.md or, on `/sts`, is a code of STS. */
   readonly error: { readonly code: string; readonly status: number; readonly message: string };
-  /** The thrown value, if it is not a ResolverError. */
+  /** The thrown value if it is not a ResolverError. */
   readonly cause?: unknown;
   /** The route pattern. */
   readonly path: string;
@@ -42,12 +43,13 @@ interface RejectionLogPorts {
   readonly metrics: Pick<SidecarMetrics, "rejections" | "authFailures">;
 }
 
-/** How long repetitions of a rejection are suppressed. */
+/** How long repeated log lines of a rejection are suppressed, in ms. */
 const SUPPRESS_MS = 10 * 60_000;
-/** The most rejections that are distinguished. Beyond it, rejections with the same code and path share one entry. */
+/** The maximum number of entries. At the limit, new rejections that have the same code and path share one entry. */
 const LIMIT = 1_000;
 /**
- * The most lines per entry and period with different reasons. A client may vary the reason of a rejection without end.
+ * The maximum number of lines with different reasons, per entry and period. A client can cause an unlimited number of
+ * different reasons.
  */
 const MAX_REASONS = 5;
 const AUTH_FAILURES: Readonly<Record<string, AuthFailure>> = {
@@ -70,18 +72,18 @@ interface Entry {
 interface Occurrence {
   readonly nowMs: number;
   readonly reason: string;
-  /** Whether the entry represents all rejections with its code and path. */
+  /** Whether all rejections that have this code and path share the entry. */
   readonly isShared: boolean;
 }
 
 /**
- * Counts every rejection and suppresses repeated log lines: SDKs retry 3 to 5 times, and a controller on every
- * reconcile. A rejection with the same code, path, request and selectors is logged again when its reason changes (5
- * times at most), or after 10 minutes, with the number of suppressed lines.
+ * Counts every rejection and suppresses repeated log lines, because SDKs retry 3 to 5 times and controllers retry on
+ * every reconcile. A rejection that has the same code, path, request and selectors is logged again after 10 minutes. It
+ * is logged earlier if its reason changes, at most 5 times. The new line contains the number of suppressed lines.
  */
 export class RejectionLog {
   readonly #ports: RejectionLogPorts;
-  /** By digest, oldest first. */
+  /** The entries by the digest of their rejection, oldest first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(ports: RejectionLogPorts) {
@@ -98,7 +100,10 @@ export class RejectionLog {
     if (suppressed !== null) this.#write(rejection, suppressed);
   }
 
-  /** Returns the number of lines suppressed since the last one, or null to suppress this one. */
+  /**
+   * Returns the number of lines that were suppressed since the last logged line, or null if `rejection` must not be
+   * logged.
+   */
   #suppressedBefore({ error, path, requested, selectors }: Rejection): number | null {
     const nowMs = this.#ports.clock.now();
     this.#evict(nowMs);
@@ -123,8 +128,8 @@ export class RejectionLog {
   }
 
   /**
-   * Evicts expired entries, oldest first. An entry with suppressed lines stays for one more period, to log their
-   * number.
+   * Evicts expired entries, oldest first. An entry that has suppressed lines is stored for one more period, so that the
+   * next line can contain their number.
    */
   #evict(nowMs: number): void {
     for (const [key, { untilMs, suppressed }] of this.#entries) {
@@ -151,7 +156,7 @@ function digestOf(parts: readonly unknown[]): string {
   return hash("sha256", JSON.stringify(parts), "base64url");
 }
 
-/** Returns the type and stack of an unexpected error, without its message, which may contain a secret. */
+/** Returns the type and stack of an unexpected error. Omits its message, which can contain a secret. */
 function originOf(error: unknown): { readonly fault: string; readonly stack: readonly string[] } {
   if (!(error instanceof Error)) return { fault: typeof error, stack: [] };
   const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

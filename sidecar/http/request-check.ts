@@ -5,19 +5,22 @@ import { isFormType, sanitize } from "../sts/query-protocol.ts";
 import type { TokenCheck } from "../token.ts";
 
 /**
- * Headers that proxies and browsers add, and SDKs do not:
- * https://www.rfc-editor.org/rfc/rfc7239, https://www.w3.org/TR/fetch-metadata/
+ * The headers that proxies and browsers add and SDKs do not: https://www.rfc-editor.org/rfc/rfc7239,
+ * https://www.w3.org/TR/fetch-metadata/
  */
 const FOREIGN_HEADER = /^(?:x-forwarded-|sec-fetch-|(?:forwarded|via|origin)$)/;
 const HTTP_PORT = 80;
 
 /**
- * The paths of the STS endpoint. SDKs sign the configured path. Some add a slash, and the SDK for Java drops the path:
- * https://github.com/aws/aws-sdk-java-v2/issues/3387
+ * The paths of the STS endpoint. SDKs sign the configured path. Some SDKs add a slash, and the SDK for Java drops the
+ * path: https://github.com/aws/aws-sdk-java-v2/issues/3387
  */
 export const STS_PATHS: readonly string[] = ["/sts", "/sts/", "/"];
 
-/** Returns true for exactly these paths, as signed. A path that only decodes to one of them does not match. */
+/**
+ * Returns true if `path` is one of the STS paths. A path with percent-encoding does not match, because SDKs sign the
+ * path as sent.
+ */
 export function isSTSPath(url: string): boolean {
   const end = url.indexOf("?");
   return STS_PATHS.includes(end < 0 ? url : url.slice(0, end));
@@ -29,9 +32,9 @@ interface RequestCheckPorts {
 }
 
 /**
- * Rejects every client except an SDK on this machine. Checks, in this order: the method, the Host header (DNS rebinding
- * still sends the name of the page), headers of proxies and browsers, and the token. `POST /sts` has a signature
- * instead of a token; the route verifies it once the body is read.
+ * Rejects every client except an SDK on this machine. Checks, in this order: the method, the Host header, headers of
+ * proxies and browsers, and the token. The Host header reveals DNS rebinding, because it contains the host name of the
+ * web page. Requests to `POST /sts` have no token; the route verifies their signature after it has read the body.
  */
 export function checkRequest(request: IncomingMessage, { listen, token }: RequestCheckPorts): void {
   const isSTS = isSTSPath(request.url ?? "");
@@ -82,7 +85,10 @@ function checkHost({ url, headers, rawHeaders }: IncomingMessage, listen: Listen
   throw new ResolverError("ERR_REQUEST_HOST", message);
 }
 
-/** Node uses the first of several Host headers; a server in between may use the last. */
+/**
+ * Returns true if the request has exactly one Host header. Node uses the first of several Host headers, but a proxy
+ * could use the last.
+ */
 function hasOneHost(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -91,7 +97,7 @@ function hasOneHost(rawHeaders: readonly string[]): boolean {
   return hosts === 1;
 }
 
-/** The accepted hosts of each address. The address is one object while the server listens. */
+/** The accepted hosts of each listen address. While the server listens, its address is always the same object. */
 const HOSTS = new WeakMap<ListenAddress, ReadonlySet<string>>();
 
 function hostsOf(listen: ListenAddress): ReadonlySet<string> {
@@ -103,7 +109,7 @@ function hostsOf(listen: ListenAddress): ReadonlySet<string> {
 function loopbackHosts({ host, port }: ListenAddress): ReadonlySet<string> {
   const names = [host, "127.0.0.1", "localhost", "::1"];
   const hosts = names.map((name) => formatListenAddress({ host: name, port }));
-  // Clients omit the default port.
+  // Clients omit the default port from the Host header.
   return new Set(port === HTTP_PORT ? hosts.flatMap((one) => [one, one.replace(/:80$/, "")]) : hosts);
 }
 

@@ -3,17 +3,17 @@ import type { ResolverError } from "../../shared/decisions/errors.ts";
 import type { Credentials } from "../credentials/session.ts";
 
 /**
- * The stated lifetime of credentials with an unknown expiration. It exceeds the 15 minutes at which botocore and Java
- * refresh.
+ * The stated lifetime of credentials whose expiration is unknown, in ms. It exceeds the 15 minutes that credentials
+ * have left when the SDKs for Python and Java refresh.
  */
 export const UNKNOWN_LIFE_MS = 20 * 60_000;
 
-// Without a charset: aws-sdk-go-v2 reads the code and message of an error from exactly this type only
-// (credentials/endpointcreds/internal/client/middleware.go).
+// Has no charset, because aws-sdk-go-v2 reads the code and message of an error only if the Content-Type is exactly this
+// value (credentials/endpointcreds/internal/client/middleware.go).
 const MEDIA_TYPE = "application/json";
 
 /**
- * Sends the response of the container credentials endpoint:
+ * Sends credentials in the format of the container credentials endpoint:
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
  */
 export function sendCredentials(reply: FastifyReply, credentials: Credentials, nowMs: number): FastifyReply {
@@ -23,7 +23,7 @@ export function sendCredentials(reply: FastifyReply, credentials: Credentials, n
   return sendBody(reply, 200, body);
 }
 
-/** The serialized body of each cached session. */
+/** The serialized response body of each cached session. */
 const bodies = new WeakMap<Credentials, Buffer>();
 
 function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
@@ -31,7 +31,7 @@ function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
   const body = {
     AccessKeyId: accessKeyID,
     SecretAccessKey: secretAccessKey,
-    // botocore requires the field. A long-lived key has no token.
+    // botocore requires the Token field, but a long-lived key has no token.
     Token: sessionToken ?? "",
     AccountId: accountID,
     Expiration: formatExpiration(expirationMs),
@@ -39,7 +39,10 @@ function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
 
-/** Formats an epoch time in ms as whole seconds with `Z`, rounded down. The JS and Rust SDKs accept no other format. */
+/**
+ * Formats an epoch time in ms as a UTC timestamp that ends with `Z`, rounded down to seconds. The JS and Rust SDKs
+ * accept no other format.
+ */
 export function formatExpiration(expirationMs: number): string {
   return `${new Date(expirationMs).toISOString().slice(0, 19)}Z`;
 }
@@ -50,27 +53,30 @@ export function sendError(reply: FastifyReply, { code, status, message }: ErrorF
   return sendBody(reply, status, Buffer.from(JSON.stringify(errorBody(code, message))));
 }
 
-/** Returns code and message in both spellings. SDKs differ in the one that they read. */
+/** Returns the body of an error response. Some SDKs read `code` and `message`, others `Code` and `Message`. */
 export function errorBody(code: string, message: string): Record<string, string> {
   return { code, message, Code: code, Message: message };
 }
 
 function sendBody(reply: FastifyReply, status: number, body: Buffer): FastifyReply {
-  // fastify appends a charset for strings and objects, but not for a Buffer.
+  // The body is a Buffer, because fastify appends a charset to the Content-Type of strings and objects.
   return reply.code(status).header("content-type", MEDIA_TYPE).header("cache-control", "no-store").send(body);
 }
 
 /**
- * How much earlier the stated expiration is. Some clients, such as the SDK for Go, use credentials until the last
- * second.
+ * How much earlier than the true expiration the stated expiration is, in ms. Some clients, such as the SDK for Go, use
+ * credentials until the last second.
  */
 const EARLY_MS = 5 * 60_000;
-/** The minimum stated lifetime. With less, a client would request new credentials for each call. */
+/**
+ * The minimum stated lifetime, in ms. If the stated lifetime were shorter, a client would request new credentials for
+ * each call.
+ */
 const MIN_LIFE_MS = 60_000;
 
 /**
- * Returns the expiration to state: 5 minutes before `trueMs`, at least 1 minute from now, and never after `trueMs`.
- * Epoch ms.
+ * Returns the expiration that the response states, in epoch ms: 5 minutes before `trueMs`, but at least 1 minute from
+ * now, and never after `trueMs`.
  */
 export function statedExpirationMs(trueMs: number, nowMs: number): number {
   return Math.min(trueMs, Math.max(trueMs - EARLY_MS, nowMs + MIN_LIFE_MS));

@@ -22,11 +22,11 @@ const STS_ERRORS: Partial<Record<ErrorCode, STSError>> = {
   ERR_REQUEST_TOO_LARGE: ["RequestEntityTooLarge", 413],
   ERR_INTERNAL: ["InternalFailure", 500],
 };
-/** SDKs retry this error. */
+/** The STS error for a 503 of the sidecar. SDKs retry this error. */
 const UNAVAILABLE: STSError = ["ServiceUnavailable", 503];
 const ACCESS_DENIED: STSError = ["AccessDenied", 403];
 
-/** Translates an error to a code and status of STS. An error from upstream STS has its own. */
+/** Converts an error to an STS code and status. An error that upstream STS returned keeps its code and status. */
 export function toSTSError(error: ResolverError | STSErrorResponse): STSErrorResponse {
   if (error instanceof STSErrorResponse) return error;
   if (error instanceof UpstreamSTSError) return new STSErrorResponse(error.stsCode, error.stsStatus, error.message);
@@ -34,12 +34,15 @@ export function toSTSError(error: ResolverError | STSErrorResponse): STSErrorRes
   return new STSErrorResponse(code, status, `${error.message} (${error.code})`);
 }
 
-/** The accepted clock skew of the signer. Client and sidecar run on the same machine. */
+/**
+ * The accepted clock skew of the signer, in ms. The client and the sidecar run on the same machine, so the skew is
+ * small.
+ */
 const SKEW_MS = 5 * 60_000;
-/** Actions that clients call without credentials. */
+/** The actions that clients call without credentials. */
 const UNSIGNED_ACTIONS: ReadonlySet<string> = new Set(["AssumeRoleWithWebIdentity"]);
 
-/** Adds the STS query protocol on each of its paths. */
+/** Adds the routes of the STS query protocol. */
 export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, ports: STSRoutePorts): void {
   const find = (accessKeyID: string): IssuedKey | undefined => ports.issued.find(accessKeyID);
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -84,6 +87,6 @@ async function perform(action: string, request: STSRequest): Promise<Content> {
 function send(reply: FastifyReply, status: number, render: (requestID: string) => string): FastifyReply {
   const requestID = randomUUID();
   const headers = { "content-type": "text/xml", "x-amzn-requestid": requestID, "cache-control": "no-store" };
-  // fastify appends a charset for strings, but not for a Buffer.
+  // The body is a Buffer, because fastify appends a charset to the Content-Type of a string.
   return reply.code(status).headers(headers).send(Buffer.from(render(requestID)));
 }

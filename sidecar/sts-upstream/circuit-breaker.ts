@@ -10,12 +10,12 @@ interface CircuitOptions {
   readonly onChange?: (state: CircuitState) => void;
 }
 
-/** Failures in a row, of any sessions, that open the circuit. */
+/** The number of failures in a row, of any sessions, that opens the circuit. */
 const FAILURES = 5;
-/** An open circuit lets one call through in this time. */
+/** The interval, in ms, at which an open circuit allows one call. */
 const PROBE_MS = 5_000;
 
-/** ERR_STS_UNAVAILABLE without a call to STS. It therefore does not show whether STS is available. */
+/** ERR_STS_UNAVAILABLE for a request for which STS was not called. The error does not show whether STS is available. */
 export class STSNotCalledError extends ResolverError {
   constructor(message: string) {
     super("ERR_STS_UNAVAILABLE", message);
@@ -25,9 +25,10 @@ export class STSNotCalledError extends ResolverError {
 export class CircuitOpenError extends STSNotCalledError {}
 
 /**
- * Stops calling STS after 5 ERR_STS_UNAVAILABLE failures in a row (unreachable, throttling, 5xx). STS can then recover,
- * and clients receive an error at once. A success closes the circuit. So does an STS error about the request, because
- * STS responded. Failures before the call, such as a missing base identity, do not change the circuit.
+ * Suspends calls to STS after 5 ERR_STS_UNAVAILABLE failures in a row (unreachable, throttling, 5xx). STS can then
+ * recover, and clients receive an error immediately. A successful call closes the circuit. An STS error about the
+ * request also closes the circuit, because STS responded. Failures before the call, such as a missing base identity, do
+ * not change the circuit.
  */
 export class CircuitBreaker {
   readonly #clock: SteadyClock;
@@ -48,7 +49,7 @@ export class CircuitBreaker {
     return this.#state;
   }
 
-  /** Runs the call. Rejects with CircuitOpenError without running it while the circuit is open. */
+  /** Runs the call. While the circuit is open, rejects with CircuitOpenError and does not run the call. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     const isProbe = this.#admit();
     try {
@@ -70,7 +71,7 @@ export class CircuitBreaker {
     );
   }
 
-  /** Returns whether the call is a probe. Throws if the call must not run. */
+  /** Returns true if the call is a probe. Throws if the call must not run. */
   #admit(): boolean {
     if (this.#state === "closed") return false;
     if (this.#state === "half-open" || this.#clock.steady() < this.#nextProbeMs) throw this.openError();
@@ -83,9 +84,9 @@ export class CircuitBreaker {
     const failure = classifyFailure(error);
     if (failure.sts === "up") return this.#close();
     if (failure.sts === "down") this.#reason = failure.reason;
-    // An older call may have succeeded and closed the circuit during the probe.
+    // During the probe, an older call may have succeeded and closed the circuit.
     if (isProbe && this.#state === "half-open") return this.#setState("open");
-    // A call that started before the circuit opened does not count.
+    // While the circuit is open, the failure of an older call does not count.
     if (failure.sts === "down" && this.#state === "closed") this.#countFailure();
   }
 
@@ -111,7 +112,7 @@ export class CircuitBreaker {
 
 type FailureClass = { readonly sts: "up" | "unknown" } | { readonly sts: "down"; readonly reason: string };
 
-/** Returns what the failure shows about the availability of STS. */
+/** Returns `up` or `down` if the failure shows that STS is available or unavailable; otherwise `unknown`. */
 function classifyFailure(error: unknown): FailureClass {
   if (!(error instanceof ResolverError) || error instanceof STSNotCalledError) return { sts: "unknown" };
   if (error.code === "ERR_STS_REFUSED" || error instanceof UnknownSTSError) return { sts: "up" };

@@ -10,39 +10,40 @@ import { readSTSEndpoint, STSConnection } from "./connection.ts";
 import { metricCode, toResolverError } from "./errors.ts";
 
 /**
- * The part of STS that the sidecar uses. Both methods reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or
+ * The STS actions that the sidecar uses. The methods reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or
  * ERR_BASE_UNAVAILABLE.
  */
 export interface STS {
   assumeRole(base: SigningCredentials, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
   callerIdentity(base: SigningCredentials, signal: AbortSignal): Promise<CallerIdentity>;
   /**
-   * How far the local clock is behind the clock of STS, in ms, according to its last response; 0 if it is not behind.
+   * How far the local clock is behind the clock of STS, in ms, according to the last STS response; 0 if the local clock
+   * is not behind.
    */
   readonly clockLagMs: number;
 }
 
 export interface STSOptions {
-  /** Null selects the regional endpoint of `region`. */
+  /** The URL of a custom STS endpoint; null selects the regional endpoint of `region`. */
   readonly endpoint: string | null;
   readonly region: string | null;
-  /** `seconds` is the duration of the call. */
+  /** Called after each STS call. `seconds` is the duration of the call. */
   readonly onCall?: (action: string, code: string, seconds: number) => void;
-  /** Epoch ms; default Date.now. */
+  /** Returns the current time in epoch ms; default Date.now. */
   readonly now?: () => number;
   /** Default 5 s. */
   readonly limitMs?: number;
 }
 
-/** Maximum duration of a call, including the whole response. */
+/** The maximum duration of a call in ms, including the whole response. */
 const CALL_LIMIT_MS = 5_000;
-/** Signing region for a custom endpoint without --region. */
+/** The signing region for a custom endpoint if --region is not set. */
 const DEFAULT_REGION = "us-east-1";
 
 /**
- * Creates an STS client on top of the AWS SDK. Each call has one attempt, because the cache retries. It takes at most 5
- * s and 64 KiB. The SDK's handler follows no redirects. The client ignores AWS_ENDPOINT_URL* and profiles, which can
- * name this sidecar as the endpoint.
+ * Returns an STS client that uses the AWS SDK. The client does not retry a call, because the cache retries. A call
+ * takes at most 5 s, and a response has at most 64 KiB. The SDK does not follow redirects. The client ignores
+ * AWS_ENDPOINT_URL* and profiles, because their endpoint can be this sidecar.
  */
 export function createSTS(options: STSOptions): STS {
   const { endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS } = options;
@@ -107,9 +108,9 @@ function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
 }
 
 /**
- * Throws if a field is missing. The expiration is on the clock of STS. If the local clock is behind, that expiration
- * would be too late, so the session ends at `latestMs` at the latest. If the local clock is ahead, the expiration is
- * too early, which is safe.
+ * Returns the credentials of an AssumeRole response. Throws if a field is missing. STS sets the expiration by its own
+ * clock. If the local clock is behind, that expiration is too late, so the returned expiration is never after
+ * `latestMs`. If the local clock is ahead, the expiration is too early, which is safe.
  */
 function readSession(session: STSSession | undefined, latestMs: number): SigningCredentials {
   const { AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration } = session ?? {};
@@ -123,8 +124,8 @@ function readSession(session: STSSession | undefined, latestMs: number): Signing
 }
 
 /**
- * Returns the values that a message must not contain although STS can quote them: secrets of the request and of its
- * signer.
+ * Returns the secrets of the request and of its signer. STS can quote these secrets in an error, so they are removed
+ * from messages.
  */
 function secretsOf({ secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null): string[] {
   const { externalID = null, policy = null, tags = [] } = request ?? {};

@@ -12,8 +12,8 @@ interface EndpointSettings {
 }
 
 /**
- * Returns the URL of --sts-endpoint; null selects the regional endpoint. Throws ERR_CONFIG_INVALID if both settings are
- * missing.
+ * Returns the URL of --sts-endpoint, or null for the regional endpoint. Throws ERR_CONFIG_INVALID if neither
+ * --sts-endpoint nor --region is set.
  */
 export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | null {
   if (endpoint !== null) return parseSTSEndpoint(endpoint);
@@ -23,7 +23,8 @@ export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | n
 }
 
 /**
- * Throws ERR_CONFIG_INVALID unless the URL is https, or http to a loopback address, and has no user, query or fragment.
+ * Parses the URL. Throws ERR_CONFIG_INVALID unless its scheme is https, or http for a loopback address. The URL must
+ * have no user, password, query or fragment.
  */
 export function parseSTSEndpoint(text: string): URL {
   const url = URL.parse(text);
@@ -40,23 +41,23 @@ function isSafeEndpoint({ protocol, hostname, username, password, search, hash }
   return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, "")));
 }
 
-/** Within the limit of a whole call, so that no socket stays open after it. */
+/** The timeouts in ms. They do not exceed the limit of a whole call, so that no socket stays open after the call. */
 const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 /**
- * A response contains one session, whose token is at most 4 KiB:
+ * The maximum size of a response. A response contains one session, whose token has at most 4 KiB:
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_Credentials.html
  */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 interface STSAddress {
-  /** Null selects the regional endpoint of `region`, in its partition. */
+  /** The URL of a custom STS endpoint; null selects the regional endpoint of `region`. */
   readonly endpoint: string | null;
   readonly region: string;
 }
 
 /**
- * Reuses one client for as long as the base credentials stay the same. They change twice an hour, and a client takes
- * milliseconds to create.
+ * Reuses one client until the base credentials change, because creating a client takes milliseconds. The base
+ * credentials change about twice an hour.
  */
 export class STSConnection {
   readonly #address: STSAddress;
@@ -67,8 +68,8 @@ export class STSConnection {
   }
 
   /**
-   * Calls `send` with a client for `base`. Calls it again if STS rejected the signature because the local clock is more
-   * than 15 minutes off: the SDK has then read the time of STS from the response and signs with it.
+   * Calls `send` with a client for `base`. STS rejects a signature if the local clock is more than 15 minutes off. In
+   * this case, calls `send` again: the SDK has read the time of STS from the response and uses it to sign.
    */
   async send<T>(base: SigningCredentials, send: (client: STSClient) => Promise<T>): Promise<T> {
     const client = this.#clientFor(base);
@@ -80,7 +81,7 @@ export class STSConnection {
     }
   }
 
-  /** How far the local clock is behind the clock of STS, according to its last response; 0 if unknown. */
+  /** How far the local clock is behind the clock of STS, in ms, according to the last STS response; 0 if unknown. */
   get clockLagMs(): number {
     return Math.max(0, this.#last?.client.config.systemClockOffset ?? 0);
   }
@@ -100,7 +101,7 @@ export class STSConnection {
       useDualstackEndpoint: false,
       useGlobalEndpoint: false,
       maxAttempts: 1,
-      // The last client measured the offset from its responses.
+      // The last client measured the clock offset from its STS responses.
       systemClockOffset: last?.client.config.systemClockOffset ?? 0,
       requestHandler: TIMEOUTS,
     });
@@ -111,7 +112,8 @@ export class STSConnection {
 }
 
 /**
- * The SDK reads a response of any length. This middleware runs next to the handler, before anything reads the response.
+ * Limits the response size, which the SDK does not limit. The middleware runs next to the handler, before other code
+ * reads the response.
  */
 function limitResponses(client: STSClient): void {
   client.middlewareStack.add(
@@ -145,6 +147,6 @@ const CLOCK_SKEW_ERRORS: ReadonlySet<string> = new Set(["SignatureDoesNotMatch",
 
 function isClockSkewError(error: unknown): boolean {
   if (!(error instanceof STSServiceException) || !CLOCK_SKEW_ERRORS.has(error.name)) return false;
-  // The type of `$metadata` lacks this property, which the SDK sets after it corrected its clock.
+  // The SDK sets this property after it corrected its clock. The type of `$metadata` does not declare the property.
   return "clockSkewCorrected" in error.$metadata;
 }

@@ -3,9 +3,9 @@ import { ResolverError } from "../../shared/decisions/errors.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
 
-/** ERR_STS_REFUSED: the error that STS returned for the role. `/sts` passes it on to the client. */
+/** ERR_STS_REFUSED: STS rejected the role or the request. `/sts` returns the error of STS to the client. */
 export class UpstreamSTSError extends ResolverError {
-  /** STS's error code, such as AccessDenied. */
+  /** The error code of STS, such as AccessDenied. */
   readonly stsCode: string;
   /** STS's HTTP status. */
   readonly stsStatus: number;
@@ -16,24 +16,27 @@ export class UpstreamSTSError extends ResolverError {
   }
 }
 
-/** ERR_STS_UNAVAILABLE: STS returned an unknown error code, which shows that STS is available. */
+/** ERR_STS_UNAVAILABLE for an unknown error code of STS. The response still shows that STS is available. */
 export class UnknownSTSError extends ResolverError {
   constructor(message: string) {
     super("ERR_STS_UNAVAILABLE", message);
   }
 }
 
-/** Errors about the role or the request. They persist until the role or the request changes. */
+/** The codes of errors about the role or the request. Such an error persists until the role or the request changes. */
 const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge",
   "RegionDisabledException",
 ]);
-/** Errors about the credentials that signed the call. */
+/** The codes of errors about the credentials that signed the call. */
 const SIGNER_ERRORS: ReadonlySet<string> = new Set([
   "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature",
   "MissingAuthenticationToken", "RequestExpired",
 ]);
-/** STS's messages are one or two sentences long. Those of a custom endpoint can be of any length. */
+/**
+ * The maximum length of an STS message. Messages of STS have one or two sentences, but messages of a custom endpoint
+ * can have any length.
+ */
 const MAX_MESSAGE_LENGTH = 1_000;
 const SHORT_SECRET_LENGTH = 4;
 const AVAILABILITY_ERRORS: ReadonlySet<string> = new Set([
@@ -41,12 +44,12 @@ const AVAILABILITY_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts the error of an STS call to ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. STS's messages can
- * quote request values, so the `secrets` are removed from the message.
+ * Converts the error of an STS call to ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. STS messages can
+ * quote values of the request, so the `secrets` are removed from the message.
  */
 export function toResolverError(action: string, error: unknown, secrets: readonly string[]): ResolverError {
   if (error instanceof ResolverError) return error;
-  // The messages of other errors are not used: they can quote the response, which contains secrets.
+  // The messages of other errors are omitted, because they can quote the response, which contains secrets.
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) {
     const message = `The STS call failed (${action}: ${reasonOf(error)}). Retry the request.`;
     return new ResolverError("ERR_STS_UNAVAILABLE", message);
@@ -63,10 +66,13 @@ export function toResolverError(action: string, error: unknown, secrets: readonl
   return isUnavailable(error, code) ? new ResolverError("ERR_STS_UNAVAILABLE", message) : new UnknownSTSError(message);
 }
 
-/** A system error code of Node.js, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+/** Matches a system error code of Node.js, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
 const SYSTEM_CODE = /^[A-Z][A-Z0-9_]{2,49}$/;
 
-/** Returns the system error code, or else the name of the error. Neither quotes a value. */
+/**
+ * Returns the system error code or, if the error has no code, the name of the error. Codes and names contain no
+ * secrets.
+ */
 function reasonOf(error: unknown): string {
   const code = stringAt(error, "code") ?? "";
   if (SYSTEM_CODE.test(code)) return code;
@@ -74,8 +80,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Removes longer secrets first, because they can contain shorter ones. Short secrets can be part of a word, so only
- * quoted ones are removed.
+ * Removes the secrets from `text`, longest first, because a long secret can contain a short secret. A short secret can
+ * be part of a word, so it is removed only where it is quoted.
  */
 function redact(secrets: readonly string[], text: string): string {
   const patterns = secrets.map((secret) => (secret.length < SHORT_SECRET_LENGTH ? `'${secret}'` : secret));
@@ -83,28 +89,33 @@ function redact(secrets: readonly string[], text: string): string {
   return longestFirst.reduce((redacted, pattern) => redacted.replaceAll(pattern, "[redacted]"), text);
 }
 
-/** Returns the value of the metric label `code`, out of a bounded set. */
+/** Returns the value of the metric label `code`, which has a bounded set of values. */
 export function metricCode(error: unknown): string {
-  // The response was incomplete.
+  // This error means that the response was incomplete.
   if (error instanceof ResolverError) return "other";
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return "unreachable";
   const code = codeOf(error);
   return [REQUEST_ERRORS, SIGNER_ERRORS, AVAILABILITY_ERRORS].some((codes) => codes.has(code)) ? code : "other";
 }
 
-/** Whether STS, or a proxy in front of it, is unavailable or throttles. True in case of doubt. */
+/**
+ * Returns true if STS, or a proxy in front of STS, is unavailable or throttles. Also returns true if the cause is
+ * unclear.
+ */
 function isUnavailable(error: STSServiceException, code: string): boolean {
   const { httpStatusCode: status = 500 } = error.$metadata;
   if (status >= 500 || status === 408 || status === 429) return true;
   return !("Code" in error) || /throttl|limit|slow|toomany|timeout/i.test(code);
 }
 
-/** Returns the code of the response. The SDK changes some names, such as MalformedPolicyDocumentException. */
+/**
+ * Returns the error code that STS sent. The SDK adds a suffix to some codes, such as MalformedPolicyDocumentException.
+ */
 function codeOf(error: STSServiceException): string {
   return "Code" in error && typeof error.Code === "string" ? error.Code : error.name;
 }
 
-/** Whether STS responded with an error status. */
+/** Returns true if STS responded with an error status. */
 function isErrorResponse({ $metadata: { httpStatusCode: status = 0 } }: STSServiceException): boolean {
   return status >= 400 && status < 600;
 }

@@ -1,17 +1,21 @@
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import { CircuitBreaker, type CircuitState } from "./circuit-breaker.ts";
 
-/** STS allows 600 calls/s for each account and Region. These limits are the share of one sidecar among many. */
+/** The limits of one sidecar. STS allows 600 calls/s for each account and Region, which many sidecars share. */
 const MAX_IN_FLIGHT = 8;
 const PER_SECOND = 10;
 const BURST = 25;
 
 interface CallOptions {
   /**
-   * Whether a client waits for the call. Such calls run before background refreshes. Read each time a call can start.
+   * Returns true if a client waits for the call. Such calls run before background refreshes. The rate limiter calls
+   * this function each time a call can start.
    */
   readonly isAwaited: () => boolean;
-  /** Removes the call from the queue and rejects it with the signal's reason. A call in flight continues. */
+  /**
+   * When the signal aborts, a queued call is removed from the queue and rejected with the signal's reason. A call in
+   * flight continues.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -21,7 +25,10 @@ interface QueuedCall {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Runs at most 8 calls at a time and 10 a second, with bursts of 25. Awaited calls run first, in order of arrival. */
+/**
+ * Runs at most 8 calls at a time and 10 calls per second, and allows bursts of 25. Calls that a client waits for run
+ * first, in order of arrival.
+ */
 export class RateLimiter {
   readonly #clock: SteadyClock;
   readonly #queue = new Set<QueuedCall>();
@@ -91,7 +98,7 @@ export class RateLimiter {
       this.#inFlight += 1;
       this.#next()?.start();
     }
-    // At the maximum in flight, the end of a call starts the next one.
+    // If the maximum number of calls is in flight, no timer is needed: the next call starts when a call ends.
     if (this.#queue.size === 0 || this.#inFlight === MAX_IN_FLIGHT) return;
     const waitMs = Math.ceil(((1 - this.#tokens) * 1000) / PER_SECOND);
     this.#cancelTimer = this.#clock.schedule(waitMs, () => this.#startQueued());
@@ -112,20 +119,21 @@ export class RateLimiter {
   }
 }
 
-/** Decides when calls to STS run. */
+/** Controls when a call to STS runs. */
 export interface CallGuard {
   /**
-   * Runs the call when it is allowed. Rejects with STSNotCalledError, or with the reason of `signal`, if it never ran.
+   * Runs the call as soon as the limits allow it. If the call never ran, rejects with STSNotCalledError or with the
+   * reason of `signal`.
    */
   run<T>(call: () => Promise<T>, options: CallOptions): Promise<T>;
 }
 
-/** Runs every call at once. */
+/** Runs every call immediately. */
 export const NO_GUARD: CallGuard = { run: (call) => call() };
 
 interface STSCallGuardOptions {
   readonly clock: SteadyClock;
-  /** `reason`: the last failure if the circuit is open; otherwise null. */
+  /** Called when the circuit changes its state. `reason` is the last failure if the circuit is open; otherwise null. */
   readonly onCircuit?: (state: CircuitState, reason: string | null) => void;
 }
 
@@ -152,7 +160,7 @@ export class STSCallGuard implements CallGuard {
     return this.#limiter.inFlight;
   }
 
-  /** Number of queued calls. */
+  /** The number of queued calls. */
   get waiting(): number {
     return this.#limiter.waiting;
   }

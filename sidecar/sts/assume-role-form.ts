@@ -6,7 +6,7 @@ import {
 } from "../../shared/decisions/selectors/session.ts";
 import { joinFaults, sanitize, STSErrorResponse, validationError } from "./query-protocol.ts";
 
-/** The parameters of an AssumeRole request. Each is within its documented limits. */
+/** The parameters of a validated AssumeRole request. */
 export interface AssumeRoleForm {
   readonly roleARN: string;
   readonly sessionName: string;
@@ -17,7 +17,10 @@ export interface AssumeRoleForm {
   readonly policyARNs: readonly string[];
   readonly tags: readonly SessionTag[];
   readonly transitiveTagKeys: readonly string[];
-  /** The names of parameters that prove the identity of the caller: SerialNumber, TokenCode, ProvidedContexts. */
+  /**
+   * The names of the request's parameters that prove the identity of the caller: SerialNumber, TokenCode,
+   * ProvidedContexts.
+   */
   readonly identityProofs: readonly string[];
 }
 
@@ -34,19 +37,23 @@ const TEXT_LIMITS: Readonly<Record<string, TextLimit>> = {
   TokenCode: { min: 6, max: 6, pattern: /^\d*$/ },
 };
 const REQUIRED: ReadonlySet<string> = new Set(["RoleArn", "RoleSessionName"]);
-/** Parameters whose values are secret. Messages, which are logged, omit the values. */
+/** The parameters whose values are secret. Messages omit these values, because messages are logged. */
 const SECRET: ReadonlySet<string> = new Set(["ExternalId", "Policy", "SerialNumber", "TokenCode"]);
-/** The default of STS. */
+/** The default session duration of STS. */
 const DEFAULT_SECONDS = 3600;
 const NUMBER_LIMITS: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
   DurationSeconds: DURATION_LIMITS,
-  // Validated but not forwarded: it only lengthens the token, and all clients share the cached session and its token.
+  // MinimumSessionTokenSize is validated but not forwarded. It only affects the length of the token, which all clients
+  // of the session share.
   MinimumSessionTokenSize: { min: 0, max: 4096 },
 };
-/** The limit for inline and managed session policies in total. */
+/** The maximum total length of the inline session policy and the managed policy ARNs. */
 const POLICY_CHARACTERS = 2048;
 
-/** The lists, with the limits of each part of a member. The part "" is a member that is a string itself. */
+/**
+ * The list parameters, and the limits of each field of their members. The field name "" means that the member is a
+ * string.
+ */
 const LISTS = {
   PolicyArns: { max: 10, parts: { arn: { min: 20, max: 2048 } } },
   Tags: { max: MAX_TAGS, parts: { Key: TAG_KEY_LIMITS, Value: TAG_VALUE_LIMITS } },
@@ -58,15 +65,15 @@ const LISTS = {
 } as const satisfies Record<string, { readonly max: number; readonly parts: Readonly<Record<string, TextLimit>> }>;
 
 type ListName = keyof typeof LISTS;
-/** The members of a list in order, each as a map of its parts. */
+/** The members of a list, in order. Each member is a map from field names to values. */
 type Members = readonly ReadonlyMap<string, string>[];
 type Lists = Readonly<Record<ListName, Members>>;
 
 const MEMBER = /^(PolicyArns|Tags|TransitiveTagKeys|ProvidedContexts)\.member\.([1-9]\d{0,4})(?:\.(\w+))?$/;
-/** Parameters without a limit here. */
+/** Known parameters that are validated elsewhere. */
 const OTHER_PARAMETERS: ReadonlySet<string> = new Set(["Action", "Version"]);
 
-/** Parses and validates an AssumeRole form. Throws ValidationError with every fault. */
+/** Parses and validates an AssumeRole form. Throws a ValidationError that lists every fault. */
 export function readAssumeRole(form: URLSearchParams): AssumeRoleForm {
   const lists = readLists(form);
   const faults = [
@@ -99,7 +106,7 @@ export function readAssumeRole(form: URLSearchParams): AssumeRoleForm {
   return request;
 }
 
-/** Returns the error of STS for a session longer than CHAINED_SECONDS that another session requests. */
+/** Returns the STS error for a requested duration that exceeds the limit of role chaining. */
 export function chainedDurationError(): STSErrorResponse {
   const limit = "the 1 hour session limit for roles assumed by role chaining";
   return validationError(`The requested DurationSeconds exceeds ${limit}.`);
@@ -115,7 +122,10 @@ function checkValues({ roleARN, tags, policy }: AssumeRoleForm): void {
   }
 }
 
-/** Unknown parameters are an error: they are not forwarded, and a restriction of the session would be lost silently. */
+/**
+ * Returns a fault for each unknown parameter. Unknown parameters are an error: they are not forwarded, so the session
+ * would lack a restriction that the client requested.
+ */
 function unknownFaults(form: URLSearchParams): string[] {
   const unknown = [...form].filter(([name, value]) => !isKnown(name, value));
   return unknown.map(([name]) => `Parameter '${sanitize(name)}' is unknown`);

@@ -3,10 +3,10 @@ import { printable } from "../../shared/decisions/kubernetes/text.ts";
 /** The XML namespace of the STS query protocol: https://docs.aws.amazon.com/STS/latest/APIReference/welcome.html */
 const NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/";
 
-/** The content of an element: its text, or its children in order. Undefined children are omitted. */
+/** The content of an XML element: its text, or its child elements in order. Undefined children are omitted. */
 export type Content = string | { readonly [name: string]: Content | undefined };
 
-/** An STS error: its code, HTTP status and message. */
+/** An error response in the format of STS. */
 export class STSErrorResponse extends Error {
   readonly code: string;
   readonly status: number;
@@ -44,21 +44,21 @@ function render(content: Content, indent: string): string {
 }
 
 function escape(text: string): string {
-  // XML 1.0 cannot represent most control characters, not even escaped.
+  // XML 1.0 cannot represent most control characters, even if they are escaped.
   return printable(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(\s*;\s*charset="?utf-8"?)?$/i;
 const MESSAGE_LIMITS = { faults: 10, characters: 100 } as const;
 
-/** Returns true for the Content-Type of the STS query protocol. botocore adds the charset, other SDKs do not. */
+/** Returns true for the Content-Type of the STS query protocol. botocore adds a charset; other SDKs do not. */
 export function isFormType(contentType: string): boolean {
   return FORM_TYPE.test(contentType);
 }
 
 /**
- * Returns the parameters of a form body. Throws ValidationError if the body is not UTF-8 or repeats a parameter: of two
- * values, one parser uses the first and another the last.
+ * Returns the parameters of a form body. Throws ValidationError if the body is not UTF-8 or repeats a parameter. Some
+ * parsers use the first value of a repeated parameter, and others use the last value.
  */
 export function readForm(body: Buffer): URLSearchParams {
   const form = new URLSearchParams(decode(body));
@@ -68,13 +68,13 @@ export function readForm(body: Buffer): URLSearchParams {
   return form;
 }
 
-/** Truncates and escapes client input for a message. */
+/** Truncates and escapes input of a client, so that a message can quote the input. */
 export function sanitize(text: string): string {
   const { characters } = MESSAGE_LIMITS;
   return printable(text.length > characters ? `${text.slice(0, characters)}...` : text);
 }
 
-/** Joins faults, and truncates a list of more than 10. */
+/** Joins the faults to one message, which lists at most 10 faults. */
 export function joinFaults(faults: readonly string[]): string {
   const more = faults.length - MESSAGE_LIMITS.faults;
   return `${faults.slice(0, MESSAGE_LIMITS.faults).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;

@@ -4,7 +4,7 @@ import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { STSErrorResponse } from "./query-protocol.ts";
 
-/** A generated key in the format of temporary STS credentials. */
+/** Random keys that have the format of temporary STS credentials. */
 interface TemporaryKeys {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
@@ -22,20 +22,20 @@ export function makeKeys(randomBytes: (size: number) => Buffer): TemporaryKeys {
   };
 }
 
-/** The issued key that an access key ID identifies. */
+/** An issued key that can sign requests to `/sts`. */
 export interface Signer {
   readonly secretAccessKey: string;
   /** The SHA-256 digest of the session token; null for a long-lived key. */
   readonly tokenDigest: Buffer | null;
-  /** Epoch ms; null if the key does not expire. */
+  /** The expiration in epoch ms; null if the key does not expire. */
   readonly expirationMs: number | null;
 }
 
-/** The valid keys and the time of the verification. */
+/** The issued keys, the current time and the accepted clock skew. */
 interface Verification<S extends Signer> {
   readonly find: (accessKeyID: string) => S | undefined;
   readonly nowMs: number;
-  /** The accepted clock skew of the signer. */
+  /** The accepted clock skew of the signer, in ms. */
   readonly skewMs: number;
 }
 
@@ -47,7 +47,7 @@ const AUTHORIZATION = new RegExp(
 );
 const AMZ_DATE = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
-/** The parsed Authorization header. */
+/** The fields of the Authorization header. */
 interface Claim {
   readonly accessKeyID: string;
   readonly date: string;
@@ -59,15 +59,14 @@ interface Claim {
 
 type Headers = ReadonlyMap<string, string>;
 
-/** Returns the SHA-256 digest by which session tokens are stored and compared. */
+/** Returns the SHA-256 digest of a session token. The sidecar stores and compares only these digests. */
 export function tokenDigest(sessionToken: string): Buffer {
   return hash("sha256", sessionToken, "buffer");
 }
 
 /**
- * Returns the key that signed `request` with AWS Signature Version 4 in the Authorization header. Verifies the
- * signature over the undecoded path, the raw body and exactly the headers in SignedHeaders. Throws the error that STS
- * would return.
+ * Returns the key that signed `request` with AWS Signature Version 4 in the Authorization header. The signature covers
+ * the undecoded path, the raw body and exactly the headers in SignedHeaders. Throws the error that STS would return.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
 export async function verifySignature<S extends Signer>(
@@ -101,7 +100,10 @@ export async function verifySignature<S extends Signer>(
   return signer;
 }
 
-/** Rejects repeated headers. No SDK sends them, and the signature would cover only one of the values. */
+/**
+ * Returns the headers. Throws if a header is repeated: no SDK repeats a header, and the signature would cover only one
+ * of its values.
+ */
 function readHeaders({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Map<string, string>();
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -154,13 +156,13 @@ function readDate(headers: Headers, claim: Claim): Date {
 
 function carriesToken(headers: Headers, signer: Signer): boolean {
   const presented = headers.get("x-amz-security-token") ?? "";
-  // Digests have equal lengths, and their comparison time reveals nothing about the token.
+  // The digests have equal lengths, and the time of their comparison reveals nothing about the token.
   return signer.tokenDigest === null ? presented === "" : timingSafeEqual(tokenDigest(presented), signer.tokenDigest);
 }
 
 /**
- * A signed x-amz-content-sha256 replaces the body in the signature, so it must be the digest of this body, not
- * UNSIGNED-PAYLOAD.
+ * If the header x-amz-content-sha256 is signed, the signature covers its value in place of the body. The value must
+ * therefore be the digest of the body, not UNSIGNED-PAYLOAD.
  */
 function coversBody(headers: Headers, { signedHeaders }: Claim, body: Buffer): boolean {
   if (!signedHeaders.includes("x-amz-content-sha256")) return true;
@@ -176,10 +178,13 @@ interface Signing {
   readonly signingDate: Date;
 }
 
-/** Returns the expected signature. It covers no query, because the STS endpoint accepts none. */
+/**
+ * Returns the expected signature. The signature covers no query string, because the STS endpoint accepts no query
+ * string.
+ */
 async function sign({ request, headers, body, claim, signer, signingDate }: Signing): Promise<string> {
   const { accessKeyID, region, service, signedHeaders } = claim;
-  // Without the session token, which is already a signed header. The library would add it again.
+  // Omits the session token, which is already a signed header: the library would add the token a second time.
   const credentials = { accessKeyId: accessKeyID, secretAccessKey: signer.secretAccessKey };
   const library = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
   const signed = await library.sign(
