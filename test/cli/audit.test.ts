@@ -29,7 +29,7 @@ const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annota
 0  effective selectors that the webhook would deny
 1  resources in conflict
 0  resources without a role in the CARM maps
-0  resources that exist in a different account or region from the one that their role resolves to
+0  resources whose account or region differs from their resolution
 0  selectors and resources that use an account that is not allowed
 1  resources that use the controller's own role
 0  selectors that select no resource

@@ -191,7 +191,8 @@ const USAGE_ERRORS: readonly (readonly [title: string, flags: string[], stderr: 
   [
     "no state",
     ["m.yaml"],
-    "ack-role-resolver: --from, --cluster: exactly one is required; the manifests are applied to the state in this source\n",
+    "ack-role-resolver: --from, --cluster: exactly one is required; "
+      + "the manifests are applied to the state in this source\n",
   ],
   [
     "no manifests",
@@ -206,8 +207,8 @@ const USAGE_ERRORS: readonly (readonly [title: string, flags: string[], stderr: 
   [
     "standard input twice",
     ["--from", "-", "-"],
-    "ack-role-resolver: --from -: standard input already contains the manifests; pass a file or folder for one " +
-      "of them\n",
+    "ack-role-resolver: --from -: the manifests are already read from standard input; pass a file or folder to " +
+      "--from\n",
   ],
   ["a missing manifest file", ["--from", "-", "no/such/file"], "no/such/file: no such file or folder\n"],
 ];

@@ -87,7 +87,7 @@ role. Then run this again`,
   );
 });
 
-test("JSON output contains the selectors, the proof, the CARM features without a selector, and the steps", async (t) => {
+test("JSON output contains the selectors, the proof, the unsupported CARM features and the steps", async (t) => {
   const { status, stdout, stderr } = await runCommand(["migrate", "carm", "-", "-o", "json"], {
     stdin: MAP + namespace("one", "blue") + namespace("two", "999900001111"),
   });
@@ -195,7 +195,8 @@ test("exits 2 and prints no result if the input is unreadable or a flag is inval
       status: 2,
       stdout: "",
       stderr:
-        "ack-role-resolver: --extra-groups apps.example.com: expected an ACK API group, which ends in .services.k8s.aws\n",
+        "ack-role-resolver: --extra-groups apps.example.com: expected an ACK API group, which ends in "
+          + ".services.k8s.aws\n",
     },
   );
   t.match(await runCommand(["migrate", "carm", "-", "--mode", "carm"], { stdin: MAP }), {

@@ -125,7 +125,8 @@ test("warns that a namespace does not exist if a selector depends on namespace l
     (await runCommand(["resolve", "-", "--kind", "Bucket.s3.services.k8s.aws", "-n", namespace], { stdin })).stderr;
   t.match(
     await stderrFor("team-c"),
-    "warning: Namespace team-c does not exist; selectors match it as if its only label were kubernetes.io/metadata.name\n",
+    "warning: Namespace team-c does not exist; selectors match it as if its only label were "
+      + "kubernetes.io/metadata.name\n",
   );
   t.notMatch(await stderrFor("team-a"), "warning");
   t.notMatch(

@@ -154,7 +154,7 @@ spec:
   t.equal(
     stderr,
     "warning: Bucket.s3.services.k8s.aws has versions v1alpha1, v1beta1; " +
-      "selectors match the stored version, v1alpha1\n",
+      "selectors match only the stored version, v1alpha1\n",
   );
 });
 

@@ -7,7 +7,7 @@ import { boundAddress } from "../../shared/server/listen-address.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
 import { BASE_SECRET, HEADERS, ROLE_A, ROLE_SECRET, SidecarUnderTest, TOKEN } from "./sidecar-under-test.ts";
 
-test("responds within 850 ms, and serves a later STS result to the next request", async (t) => {
+test("responds within 850 ms if STS is slow, and returns the late session to the next request", async (t) => {
   const late = Promise.withResolvers<Credentials>();
   const called = Promise.withResolvers<null>();
   const sidecar = new SidecarUnderTest({
@@ -21,7 +21,7 @@ test("responds within 850 ms, and serves a later STS result to the next request"
   let responded = false;
   void first.then(() => (responded = true));
   await sidecar.clock.advance(849);
-  t.notOk(responded, "the request waits for STS until the limit");
+  t.notOk(responded, "the request waits for STS until the time limit");
   await sidecar.clock.advance(1);
   t.match(await first.then((answer) => [answer.statusCode, answer.json()]), [
     503,
@@ -32,14 +32,14 @@ test("responds within 850 ms, and serves a later STS result to the next request"
   t.equal(sidecar.stsCalls.length, 1);
 });
 
-test("makes one STS call for 200 concurrent requests of one role", async (t) => {
+test("makes one STS call for 200 concurrent requests for the same role", async (t) => {
   const sidecar = new SidecarUnderTest();
   const answers = await Promise.all(Array.from({ length: 200 }, () => sidecar.get("/v1/credentials/selectors/team-a")));
   t.ok(answers.every(({ statusCode }) => statusCode === 200));
   t.equal(sidecar.stsCalls.length, 1);
 });
 
-test("returns 503 if STS fails, and reloads base credentials that STS no longer accepts", async (t) => {
+test("returns 503 if STS fails, and reloads the base credentials if STS rejects them", async (t) => {
   let bases = 0;
   const faults: ResolverError[] = [
     new ResolverError("ERR_BASE_UNAVAILABLE", "expired"),
@@ -64,7 +64,7 @@ test("returns 503 if STS fails, and reloads base credentials that STS no longer 
   t.equal(bases, 2);
 });
 
-test("does not disclose the message of an unexpected error in the response or the log", async (t) => {
+test("includes the message of an unexpected error neither in the response nor in the log", async (t) => {
   const sidecar = new SidecarUnderTest({ assumeRole: () => Promise.reject(new TypeError(`quoted ${ROLE_SECRET}`)) });
   const answer = await sidecar.get("/v1/credentials/selectors/team-a");
   t.match(
@@ -80,7 +80,7 @@ test("does not disclose the message of an unexpected error in the response or th
   t.notMatch(sidecar.logLines.join(""), ROLE_SECRET);
 });
 
-test("logs each rejection as one line with a constant message and fields", async (t) => {
+test("logs each rejected request as one line that has a constant message and fields", async (t) => {
   const sidecar = new SidecarUnderTest();
   await sidecar.get("/v1/credentials/namespaces/missing?label=a=b");
   t.equal(sidecar.logLines.length, 1);
@@ -107,10 +107,10 @@ test("logs each rejection as one line with a constant message and fields", async
   await sidecar.get("/v1/credentials/selectors/team-a?planted=x", { ...HEADERS, authorization: "planted" });
   const unauthenticated: unknown = JSON.parse(sidecar.logLines.at(-1) ?? "");
   t.match(unauthenticated, { code: "ERR_TOKEN_INVALID", path: "/v1/credentials/selectors/:name" });
-  t.notMatch(JSON.stringify(unauthenticated), /requested|team-a|planted/, "the request is not logged");
+  t.notMatch(JSON.stringify(unauthenticated), /requested|team-a|planted/, "the log line has no details of the request");
 });
 
-test("exports responses by route, cache lookups and session expirations", async (t) => {
+test("exports metrics of responses by route, cache lookups and session expirations", async (t) => {
   const sidecar = new SidecarUnderTest();
   await sidecar.get("/v1/credentials/selectors/team-a");
   await sidecar.get("/v1/credentials/selectors/team-a");
@@ -129,7 +129,7 @@ test("exports responses by route, cache lookups and session expirations", async 
     t.match(metrics, `ack_role_resolver_sidecar_${line}`);
 });
 
-test("discloses no secret in log lines, metrics or error responses", async (t) => {
+test("log lines, metrics and error responses contain no secret", async (t) => {
   const sidecar = new SidecarUnderTest();
   const answers = [
     await sidecar.get("/v1/credentials"),
@@ -145,7 +145,7 @@ test("discloses no secret in log lines, metrics or error responses", async (t) =
   for (const secret of [TOKEN, BASE_SECRET, ROLE_SECRET]) t.notMatch(output, secret);
 });
 
-test("destroys a rejected connection that its client keeps open", async (t) => {
+test("destroys the connection of a rejected request if the client does not close the connection", async (t) => {
   const { app, clock } = new SidecarUnderTest();
   await app.listen({ host: "127.0.0.1", port: 0 });
   t.teardown(() => app.close());

@@ -92,7 +92,7 @@ class Subject {
   }
 }
 
-test("probes each granted role once, one at a time, and again only if the role or its extras change", async (t) => {
+test("probes each granted role once, one role at a time, and again if the role or its settings change", async (t) => {
   const subject = new Subject(["a", "b", "c"]);
   subject.ungranted.add("c");
   subject.probe.start();
@@ -114,7 +114,7 @@ test("probes each granted role once, one at a time, and again only if the role o
   subject.probe.close();
 });
 
-test("logs a role that STS rejects once, retries it every 10 min, and logs its recovery", async (t) => {
+test("logs a role that STS rejects once, probes the role again every 10 min, and logs its recovery", async (t) => {
   const subject = new Subject(["a"]);
   subject.faults.set("a", DENIED);
   subject.probe.start();
@@ -145,7 +145,7 @@ test("logs a role that STS rejects once, retries it every 10 min, and logs its r
   subject.probe.close();
 });
 
-test("probes a changed role anew, and stops probing a removed one", async (t) => {
+test("probes the new role of a changed selector, and stops probing the role of a removed selector", async (t) => {
   const subject = new Subject(["a", "b"]);
   subject.faults.set("a", DENIED);
   subject.faults.set("b", DENIED);
@@ -167,7 +167,7 @@ test("probes a changed role anew, and stops probing a removed one", async (t) =>
   t.equal(subject.clock.scheduled, 0);
 });
 
-test("retries a role if STS is unavailable, but not if the sidecar itself denies it", async (t) => {
+test("probes a role again if STS is unavailable, but not if the sidecar denies the role", async (t) => {
   const subject = new Subject(["a", "b"]);
   subject.faults.set("a", new ResolverError("ERR_STS_UNAVAILABLE", "down"));
   subject.faults.set("b", new ResolverError("ERR_SELECTOR_NOT_GRANTED", "not an allowed account"));
@@ -184,7 +184,7 @@ test("retries a role if STS is unavailable, but not if the sidecar itself denies
   subject.probe.close();
 });
 
-test("probes the first 500 selectors only, and logs the limit once", async (t) => {
+test("probes the roles of the first 500 selectors only, and logs the limit once", async (t) => {
   const subject = new Subject(Array.from({ length: 600 }, (_, i) => `s${i}`));
   subject.probe.start();
   subject.change(selector("s1", "other"));

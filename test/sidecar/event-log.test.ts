@@ -20,7 +20,7 @@ function subject(): { log: EventLog; lines: Record<string, unknown>[] } {
 
 const messages = (lines: readonly Record<string, unknown>[]): unknown[] => lines.map(({ msg }) => msg);
 
-test("logs when the circuit opens, with the reason, and when it closes, but not the probes in between", (t) => {
+test("logs when and why the circuit opens, and when the circuit closes, but logs no probe", (t) => {
   const { log, lines } = subject();
   log.logCircuit("closed", null);
   for (let i = 0; i < 10; i++) {
@@ -36,7 +36,7 @@ test("logs when the circuit opens, with the reason, and when it closes, but not 
   t.end();
 });
 
-test("logs when the base identity is verified, stale, lost or replaced", (t) => {
+test("logs when the base identity is verified, stale, unavailable or replaced", (t) => {
   const { log, lines } = subject();
   const verified = { status: "verified", arn: "arn:a", fault: null } as const;
   const states = [
@@ -64,7 +64,7 @@ test("logs when the base identity is verified, stale, lost or replaced", (t) => 
   t.end();
 });
 
-test("logs a failed session refresh and its recovery, but not an open circuit", (t) => {
+test("logs a failed session refresh and its recovery, but logs no failure while the circuit is open", (t) => {
   const { log, lines } = subject();
   const session = { key: "k", roleARN: "arn:role" };
   log.logRefresh(session, null);
@@ -83,7 +83,7 @@ test("logs a failed session refresh and its recovery, but not an open circuit", 
   t.end();
 });
 
-test("logs a short session lifetime once per process, with the fix", (t) => {
+test("logs a short session lifetime once per process, and logs the fix", (t) => {
   const { log, lines } = subject();
   log.logShortSession("arn:role", 900_000);
   log.logShortSession("arn:other", 900_000);
@@ -92,7 +92,7 @@ test("logs a short session lifetime once per process, with the fix", (t) => {
   t.end();
 });
 
-test("forgets the oldest failing sessions beyond the limit", (t) => {
+test("stores at most 1,000 failing sessions and evicts the oldest failing session first", (t) => {
   const { log, lines } = subject();
   for (let i = 0; i <= 1_000; i++) log.logRefresh({ key: `k${i}`, roleARN: "arn:role" }, new Error("no"));
   log.logRefresh({ key: "k0", roleARN: "arn:role" }, null);
@@ -101,7 +101,7 @@ test("forgets the oldest failing sessions beyond the limit", (t) => {
   t.end();
 });
 
-test("logs a capped duration once per process, with the fix", (t) => {
+test("logs a limited session duration once per process, and logs the fix", (t) => {
   const { log, lines } = subject();
   log.logCappedDuration("arn:role", 7200);
   log.logCappedDuration("arn:other", 7200);

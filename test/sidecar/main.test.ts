@@ -7,7 +7,7 @@ import { createLogger } from "../../shared/server/logger.ts";
 import { runSidecar } from "../../sidecar/main.ts";
 import { get, loadedSource, SETTINGS, start, TOKEN } from "./running-sidecar.ts";
 
-test("listens, serves credentials, reports readiness, and stops", async (t) => {
+test("starts, serves credentials, reports readiness and stops", async (t) => {
   const { sidecar, source, sts, logLines } = await start(t);
   const answer = await get(sidecar.address, "/v1/credentials/selectors/team-a");
   t.match(answer, { status: 200, headers: { "content-type": "application/json" }, body: /"AccountId":"111111111111"/ });
@@ -27,7 +27,7 @@ test("listens, serves credentials, reports readiness, and stops", async (t) => {
   t.equal(
     (await get(sidecar.address, "/v1/credentials/selectors/team-a")).status,
     200,
-    "a stale inventory still grants",
+    "the sidecar still issues credentials if its inventory is stale",
   );
   source.status = { loaded: false, lastSyncMs: null, fault: null };
   t.match(await get(sidecar.healthAddress, "/readyz"), { status: 503, body: "the inventory is not loaded yet\n" });
@@ -41,7 +41,7 @@ test("listens, serves credentials, reports readiness, and stops", async (t) => {
   await t.rejects(get(sidecar.address, "/v1/credentials"), { code: "ECONNREFUSED" });
 });
 
-test("logs an unknown --group at the start, with a suggestion", async (t) => {
+test("logs an unknown --group at startup and suggests a known group", async (t) => {
   const { logLines } = await start(t, {
     group: ["s3.services.k8s.aws", "dynamobd.services.k8s.aws", "s3.service.k8s.aws", "new.example.com"],
   });
@@ -56,7 +56,7 @@ test("logs an unknown --group at the start, with a suggestion", async (t) => {
   t.equal(warnings.length, 3);
 });
 
-test("is unready without a base identity, and returns the reason", async (t) => {
+test("is not ready and returns the reason if the base identity is unavailable", async (t) => {
   const { sidecar } = await start(t, {}, { baseProvider: () => Promise.reject(new Error("none")) });
   t.match(await get(sidecar.healthAddress, "/readyz"), {
     status: 503,
@@ -65,7 +65,7 @@ test("is unready without a base identity, and returns the reason", async (t) => 
   t.match(await get(sidecar.address, "/v1/credentials"), { status: 503, body: /ERR_BASE_UNAVAILABLE/ });
 });
 
-test("listens on 127.0.0.1 for --listen localhost", async (t) => {
+test("listens on 127.0.0.1 if --listen is localhost", async (t) => {
   const { sidecar } = await start(t, { listen: "LocalHost:0" });
   t.match(sidecar.address, /^127\.0\.0\.1:\d+$/);
   t.equal(
@@ -79,7 +79,7 @@ test("listens on 127.0.0.1 for --listen localhost", async (t) => {
   );
 });
 
-test("creates a token file and accepts its token", async (t) => {
+test("creates a missing token file and accepts the token in the file", async (t) => {
   const tokenFile = join(t.testdir({}), "token");
   const { sidecar } = await start(t, { token: null, tokenFile });
   t.equal(
@@ -89,7 +89,7 @@ test("creates a token file and accepts its token", async (t) => {
   t.equal((await get(sidecar.address, "/v1/credentials")).status, 401);
 });
 
-test("rejects invalid settings with the name of the flag", async (t) => {
+test("rejects an invalid setting and names its flag", async (t) => {
   for (const listen of ["0.0.0.0:0", "192.0.2.1:9780", "[::]:0", "example.com:1"]) {
     await t.rejects(
       start(t, { listen }),
@@ -146,7 +146,7 @@ async function open(t: Test, address: string): Promise<Socket> {
   return socket;
 }
 
-test("rejects requests that are too large, too slow, not HTTP, have two hosts, or an absolute URL", async (t) => {
+test("rejects requests that are too large, too slow, not HTTP, or have two hosts or an absolute URL", async (t) => {
   const { sidecar } = await start(t);
   const send = (...lines: string[]): Promise<string> =>
     raw(t, sidecar.address, `${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n`);
@@ -158,11 +158,15 @@ test("rejects requests that are too large, too slow, not HTTP, have two hosts, o
     /^HTTP\/1\.1 431 [^]*Content-Type: application\/json\r\n[^]*"code":"ERR_REQUEST_MALFORMED"/,
   );
   t.match(await send("hello"), /^HTTP\/1\.1 400 [^]*"Message":"The request is not HTTP\/1\.1\."/);
-  t.match(await send("GET /v1/credentials HTTP/1.1", authorization), /^HTTP\/1\.1 40[03] /, "no Host header");
+  t.match(
+    await send("GET /v1/credentials HTTP/1.1", authorization),
+    /^HTTP\/1\.1 40[03] /,
+    "a request that has no Host header",
+  );
   t.match(
     await send("GET /v1/credentials HTTP/1.1", host, "Host: evil.example", authorization),
     /^HTTP\/1\.1 40[03] /,
-    "two Host headers",
+    "a request that has two Host headers",
   );
   t.match(
     await send(`GET http://${sidecar.address}/v1/credentials HTTP/1.1`, host, authorization),
@@ -188,7 +192,7 @@ test("rejects requests that are too large, too slow, not HTTP, have two hosts, o
     );
 });
 
-test("times out an incomplete body after 5 s", async (t) => {
+test("responds with 408 if the body of a request is incomplete after 5 s", async (t) => {
   const { sidecar } = await start(t);
   const type = "Content-Type: application/x-www-form-urlencoded";
   const head = `POST /sts HTTP/1.1\r\nHost: ${sidecar.address}\r\n${type}\r\nContent-Length: 100\r\n\r\n`;
@@ -198,7 +202,7 @@ test("times out an incomplete body after 5 s", async (t) => {
   );
 });
 
-test("responds with 503 on connections over 256, and serves the others", async (t) => {
+test("returns 503 on connections beyond the limit of 256, and serves the first 256 connections", async (t) => {
   const { sidecar } = await start(t);
   const request = `GET /v1/credentials HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n`;
   const sockets = await Promise.all(Array.from({ length: 256 }, () => open(t, sidecar.address)));
@@ -215,13 +219,13 @@ test("responds with 503 on connections over 256, and serves the others", async (
   t.match(
     await raw(t, sidecar.address, sts),
     /^HTTP\/1\.1 503 [^]*<Code>ServiceUnavailable<\/Code>/,
-    "an STS error on the STS path",
+    "the response on the STS path is an STS error",
   );
   sockets[0]?.write(`${request}Connection: close\r\n\r\n`);
   t.match((await sockets[0]?.setEncoding("utf8").toArray())?.join(""), /^HTTP\/1\.1 200 /);
 });
 
-test("serves 50 clients from one STS call after the client that started it disconnects", async (t) => {
+test("serves 50 clients with one STS call although the client that caused the call disconnects", async (t) => {
   const called = Promise.withResolvers<null>();
   const release = Promise.withResolvers<null>();
   const { sidecar, sts } = await start(t, {}, {}, ({ action }) => {

@@ -24,7 +24,7 @@ async function metricsOf(state: Partial<SidecarState>): Promise<string> {
     .join("\n");
 }
 
-test("reports zeros and no base identity for an idle sidecar", async (t) => {
+test("reports zero for each count and no base identity if the sidecar is idle", async (t) => {
   t.equal(
     await metricsOf({}),
     [
@@ -39,7 +39,7 @@ test("reports zeros and no base identity for an idle sidecar", async (t) => {
   );
 });
 
-test("reports every state, and the first expiration of several sessions of one role", async (t) => {
+test("reports every state, and the earliest expiration of the sessions of a role", async (t) => {
   const sessions = [["a", 61_000], ["b", null], ["a", 60_000], ["a", 62_000]] as const;
   const text = await metricsOf({
     expirations: () => sessions.map(([role, inMs]) => ({ role, expirationMs: inMs === null ? null : NOW_MS + inMs })),
@@ -72,7 +72,7 @@ test("reports every state, and the first expiration of several sessions of one r
   );
 });
 
-test("drops a series that the next scrape no longer sets", async (t) => {
+test("removes a metric series that the next scrape does not set", async (t) => {
   const registry = new Registry();
   const state = { ...QUIET, base: { ageMs: 1000, expirationMs: null } as SidecarState["base"] };
   registerSidecarState(registry, state, () => NOW_MS);

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { createSidecarMetrics } from "../../sidecar/metrics.ts";
 
-test("initializes the series of the alerts to 0", async (t) => {
+test("initializes the metric series that alerts use to 0", async (t) => {
   const registry = createRegistry({ component: "sidecar" });
   createSidecarMetrics(registry);
   const lines = (await registry.metrics()).split("\n");

@@ -79,7 +79,7 @@ const PATHS = [
   "/v1/credentials/namespaces/team-a",
 ];
 
-test("discloses no secret in trace logs, metrics or error bodies", async (t) => {
+test("trace logs, metrics and error responses contain no secret", async (t) => {
   const clock = new FakeClock(Date.now());
   const tokenFile = join(t.testdir({ token: AUTHORIZATION }), "token");
   const inventory = new Inventory({ runtime: "ack", origin: "file" });

@@ -35,7 +35,7 @@ const INVALID_TOKEN =
   "the token is not one line of printable ASCII without spaces. Empty the file to create a new token.";
 const FIX = "Use an existing directory that this user can write.";
 
-test("creates a missing or empty file: 32 bytes in base64url, world-readable, without temporary files", async (t) => {
+test("creates a missing or empty token file: 32 bytes in base64url, readable by all users", async (t) => {
   for (const content of [null, "", "\n"]) {
     const { path, ports } = subject(t);
     if (content !== null) await writeFile(path, content);
@@ -49,7 +49,7 @@ test("creates a missing or empty file: 32 bytes in base64url, world-readable, wi
   }
 });
 
-test("reads an existing file without its trailing newline", async (t) => {
+test("reads an existing token file and ignores its trailing newline", async (t) => {
   for (const newline of ["", "\n", "\r\n"]) {
     const { path, ports } = subject(t);
     await writeFile(path, `given-token${newline}`);
@@ -60,7 +60,7 @@ test("reads an existing file without its trailing newline", async (t) => {
   }
 });
 
-test("rejects an invalid or inaccessible file with a fix, without its content", async (t) => {
+test("rejects an invalid or inaccessible token file with a fix, and does not print its content", async (t) => {
   const { path, ports } = subject(t);
   await writeFile(path, "planted secret");
   await t.rejects(TokenFile.open(path, ports), {
@@ -79,7 +79,7 @@ test("rejects an invalid or inaccessible file with a fix, without its content", 
   });
 });
 
-test("accepts a rotated token after a reload, and the previous token for 60 s", async (t) => {
+test("after a reload, accepts the new token, and the previous token for 60 s", async (t) => {
   const { path, ports, clock, lines } = subject(t);
   await writeFile(path, "planted-first");
   const file = await TokenFile.open(path, ports);
@@ -89,18 +89,18 @@ test("accepts a rotated token after a reload, and the previous token for 60 s", 
   await file.reload();
   t.ok(file.check.accepts("planted-second"));
   clock.jump(600_000);
-  t.ok(file.check.accepts("planted-first"), "the wall clock does not matter");
+  t.ok(file.check.accepts("planted-first"), "the wall clock does not affect the 60 s");
   await clock.advance(59_999);
-  t.ok(file.check.accepts("planted-first"), "valid for 60 s");
+  t.ok(file.check.accepts("planted-first"), "the previous token is valid for 60 s");
   await clock.advance(1);
-  t.notOk(file.check.accepts("planted-first"), "invalid after 60 s");
+  t.notOk(file.check.accepts("planted-first"), "the previous token is invalid after 60 s");
   t.ok(file.check.accepts("planted-second"));
   t.equal(lines.length, 1);
   t.match(JSON.parse(lines[0] ?? ""), { level: "info", file: path });
   t.notMatch(lines.join(""), /planted/);
 });
 
-test("reloads the file every second", async (t) => {
+test("reloads the token file every second", async (t) => {
   const { path, ports, clock } = subject(t);
   await writeFile(path, "first");
   const file = await TokenFile.open(path, ports);
@@ -114,7 +114,7 @@ test("reloads the file every second", async (t) => {
   t.ok(file.check.accepts("second"));
 });
 
-test("keeps the token valid when the file becomes unusable, and logs it once", async (t) => {
+test("accepts the last valid token if the token file becomes invalid, and logs the failure once", async (t) => {
   const { path, ports, lines, reloads } = subject(t);
   await writeFile(path, "first");
   const file = await TokenFile.open(path, ports);
@@ -135,14 +135,14 @@ test("keeps the token valid when the file becomes unusable, and logs it once", a
   t.same(await reloads(), { ok: 1, failed: 2 });
 });
 
-test("stops reloading after close()", async (t) => {
+test("does not reload the token file after close()", async (t) => {
   const { path, ports, clock } = subject(t);
   const file = await TokenFile.open(path, ports);
   file.close();
   t.equal(clock.scheduled, 0);
 });
 
-test("creates a world-readable file under a restrictive umask", async (t) => {
+test("creates a token file that all users can read under a restrictive umask", async (t) => {
   const { path, ports } = subject(t);
   const before = process.umask(0o077);
   t.teardown(() => process.umask(before));
@@ -151,7 +151,7 @@ test("creates a world-readable file under a restrictive umask", async (t) => {
   t.equal((await stat(path)).mode & 0o777, 0o444);
 });
 
-test("logs invalid new content with its reason, without the content", async (t) => {
+test("logs why the new content of the token file is invalid, but does not log the content", async (t) => {
   const { path, ports, lines } = subject(t);
   await writeFile(path, "given-token");
   const file = await TokenFile.open(path, ports);

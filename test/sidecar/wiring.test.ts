@@ -22,7 +22,7 @@ async function moveUntil(
   return false;
 }
 
-test("stays ready and serves cached roles in a 30 min STS outage, and refreshes within 45 s after it", async (t) => {
+test("is ready and returns cached roles in a 30 min STS outage, and refreshes within 45 s afterward", async (t) => {
   const clock = new FakeClock(Date.now());
   let isDown = false;
   const baseProvider = async (): Promise<SigningCredentials> => ({ ...BASE, expirationMs: clock.now() + 60 * MINUTE });
@@ -52,7 +52,7 @@ test("stays ready and serves cached roles in a 30 min STS outage, and refreshes 
   t.ok(logLines.length < 15, `${logLines.length} lines in an outage`);
 });
 
-test("probes each granted role with --check IRS-27=warn, and logs and counts one that STS rejects", async (t) => {
+test("probes each role with --check IRS-27=warn, and logs and counts a role that STS rejects", async (t) => {
   const clock = new FakeClock(Date.now());
   const { sidecar, sts, logLines } = await start(t, { check: ["IRS-27=warn"] }, { clock }, ({ action }) => (
     action === "AssumeRole" ? { do: "reject", code: "AccessDenied", status: 403, message: "no" } : null
@@ -75,7 +75,7 @@ test("probes each granted role with --check IRS-27=warn, and logs and counts one
   t.equal(sts.calls.filter(({ action }) => action === "AssumeRole").length, 1);
 });
 
-test("probes no role without --check IRS-27=warn", async (t) => {
+test("probes no role if --check IRS-27=warn is not set", async (t) => {
   const clock = new FakeClock(Date.now());
   const { sidecar, sts } = await start(t, {}, { clock });
   t.equal((await get(sidecar.address, "/v1/credentials")).status, 200);
@@ -83,7 +83,7 @@ test("probes no role without --check IRS-27=warn", async (t) => {
   t.same(sts.calls.map(({ action }) => action), ["GetCallerIdentity"]);
 });
 
-test("refreshes the base identity before it expires, and serves cached sessions after it expired", async (t) => {
+test("refreshes the base identity before it expires, and returns cached sessions if it does expire", async (t) => {
   const clock = new FakeClock(Date.now());
   let lifeMs = 60 * MINUTE;
   let isUnavailable = false;
@@ -99,7 +99,7 @@ test("refreshes the base identity before it expires, and serves cached sessions 
     Number(/base_identity_expiry_seconds (\d+)/.exec((await get(sidecar.healthAddress, "/metrics")).body)?.[1]);
   t.ok(
     await moveUntil(async () => (await expirySeconds()) <= 120, { clock, stepMs: 2_000, steps: 500 }),
-    "refreshed before its expiration",
+    "the base identity is refreshed before it expires",
   );
   isUnavailable = true;
   await clock.advance(3 * MINUTE);
@@ -113,7 +113,7 @@ test("refreshes the base identity before it expires, and serves cached sessions 
   );
 });
 
-test("listens before STS responds, and becomes ready once it has responded", async (t) => {
+test("listens before STS responds, and is ready after STS responds", async (t) => {
   const blocked = Promise.withResolvers<null>();
   const { sidecar } = await start(t, {}, {}, () => blocked.promise);
   const probes = async (): Promise<number[]> =>
@@ -123,7 +123,7 @@ test("listens before STS responds, and becomes ready once it has responded", asy
   t.same(await probes(), [200, 200, 503]);
   const pending = get(sidecar.address, "/v1/credentials");
   blocked.resolve(null);
-  t.equal((await pending).status, 200, "an earlier request gets its response");
+  t.equal((await pending).status, 200, "a request sent before readiness receives its response");
   t.same(await probes(), [200, 200, 200]);
 });
 

@@ -20,13 +20,13 @@ function subject(provider: BaseProvider, callerIdentity = async (): Promise<Call
   return new BaseIdentity({ provider, sts: { callerIdentity, clockLagMs: 0 }, clock, random: () => 0.5 });
 }
 
-test("is usable after STS verified it, and refreshes the credentials at half of their life", async (t) => {
+test("is usable after STS verifies the identity, and refreshes credentials after half their lifetime", async (t) => {
   let calls = 0;
   const base = subject(async () => {
     calls += 1;
     return credentials();
   });
-  t.equal(base.usable, false, "reading it starts the first verification");
+  t.equal(base.usable, false, "reading the property starts the first verification");
   t.equal(base.verified, null);
   await clock.advance(0);
   t.equal(base.usable, true);
@@ -44,7 +44,7 @@ test("is usable after STS verified it, and refreshes the credentials at half of 
   base.close();
 });
 
-test("moves the expiration forward by the lag of the local clock behind STS", async (t) => {
+test("expires the credentials earlier if the local clock is behind the clock of STS", async (t) => {
   for (const clockLagMs of [0, 10 * MINUTE]) {
     const sts = { callerIdentity: async () => IDENTITY, clockLagMs };
     const base = new BaseIdentity({ provider: async () => credentials(), sts, clock, random: () => 0.5 });
@@ -53,7 +53,7 @@ test("moves the expiration forward by the lag of the local clock behind STS", as
   }
 });
 
-test("reports a hanging provider as ERR_BASE_UNAVAILABLE, which does not open the STS circuit", async (t) => {
+test("reports a provider that does not respond as ERR_BASE_UNAVAILABLE", async (t) => {
   const own = new FakeClock();
   const sts = { callerIdentity: async () => IDENTITY, clockLagMs: 0 };
   const base = new BaseIdentity({ provider: () => new Promise(() => {}), sts, clock: own, random: () => 0.5 });
@@ -67,7 +67,7 @@ test("reports a hanging provider as ERR_BASE_UNAVAILABLE, which does not open th
   base.close();
 });
 
-test("invalidates rejected credentials once, and does not evict their replacement", async (t) => {
+test("invalidates rejected credentials once, and does not invalidate the credentials that replace them", async (t) => {
   let made = 0;
   const base = subject(async () => {
     made += 1;
@@ -84,7 +84,7 @@ test("invalidates rejected credentials once, and does not evict their replacemen
   base.close();
 });
 
-test("reports a failing provider without quoting its error message", async (t) => {
+test("reports a failing provider but does not quote the provider's error message", async (t) => {
   const base = subject(() => Promise.reject(new Error("planted detail")));
   await t.rejects(base.get(), {
     code: "ERR_BASE_UNAVAILABLE",
@@ -110,7 +110,7 @@ test("is not usable while STS rejects the credentials", async (t) => {
   t.equal(broken.fault, "Internal error. See the log entry of the next request.");
 });
 
-test("reports a denied GetCallerIdentity as ERR_BASE_UNAVAILABLE", async (t) => {
+test("reports AccessDenied for GetCallerIdentity as ERR_BASE_UNAVAILABLE", async (t) => {
   const message = "STS returned AccessDenied for GetCallerIdentity: no";
   const denied = new UpstreamSTSError(message, { stsCode: "AccessDenied", stsStatus: 403 });
   const base = subject(async () => credentials(), () => Promise.reject(denied));
@@ -120,7 +120,7 @@ test("reports a denied GetCallerIdentity as ERR_BASE_UNAVAILABLE", async (t) => 
   t.match(base.fault, /GetCallerIdentity/);
 });
 
-test("reports the status of each attempt, and the age and expiration of the last verification", async (t) => {
+test("reports the status of each attempt, and the age and expiration of the last verified identity", async (t) => {
   const own = new FakeClock();
   const statuses: string[] = [];
   let fails = false;
@@ -141,7 +141,7 @@ test("reports the status of each attempt, and the age and expiration of the last
   t.same([...new Set(statuses)], ["verified", "stale"]);
   t.equal(base.usable, true);
   own.jump(10 * MINUTE);
-  t.match(base.lastVerification, { ageMs: 31 * MINUTE }, "independent of the wall clock");
+  t.match(base.lastVerification, { ageMs: 31 * MINUTE }, "the age does not depend on the wall clock");
   await own.advance(30 * MINUTE);
   t.equal(base.usable, false);
   t.equal(statuses.at(-1), "unavailable");

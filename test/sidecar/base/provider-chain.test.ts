@@ -33,14 +33,18 @@ async function subject(t: Test, files: Readonly<Record<string, string>> = {}): P
   return { folder, env, sts, trap, provide: defaultProviderChain({ region: "eu-west-1", endpoint: sts.url }) };
 }
 
-test("reads the web identity token again for each call, and calls only the sidecar's STS", async (t) => {
+test("reads the web identity token file for each refresh, and calls only the sidecar's STS endpoint", async (t) => {
   const { folder, env, sts, trap, provide } = await subject(t, { token: "first-token" });
   const tokenFile = join(folder, "token");
   Object.assign(env, { AWS_ROLE_ARN: ROLE, AWS_ROLE_SESSION_NAME: "pod", AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile });
   const expirationMs = EXPIRATION_MS;
   t.same(await provide(), { accessKeyID: "ASIASTS1", secretAccessKey: "s", sessionToken: "t", expirationMs });
   await writeFile(join(folder, "token"), "second-token");
-  t.match(await provide(), { accessKeyID: "ASIASTS2" }, "requested again although the first session has not expired");
+  t.match(
+    await provide(),
+    { accessKeyID: "ASIASTS2" },
+    "a new session is requested although the first has not expired",
+  );
   t.match(sts.requests.map(({ body }) => Object.fromEntries(new URLSearchParams(body))), [
     { Action: "AssumeRoleWithWebIdentity", RoleArn: ROLE, RoleSessionName: "pod", WebIdentityToken: "first-token" },
     { WebIdentityToken: "second-token" },
@@ -48,7 +52,7 @@ test("reads the web identity token again for each call, and calls only the sidec
   t.same(trap.requests, []);
 });
 
-test("assumes the role of a profile at the sidecar's STS and ignores endpoint_url and services", async (t) => {
+test("assumes the role of a profile at the sidecar's STS endpoint, and ignores endpoints of the profile", async (t) => {
   const source = "[source]\naws_access_key_id = AKIASOURCE\naws_secret_access_key = s\n";
   const { env, folder, sts, trap, provide } = await subject(t, { credentials: source, config: "" });
   await writeFile(join(folder, "config"), [
@@ -65,7 +69,7 @@ test("assumes the role of a profile at the sidecar's STS and ignores endpoint_ur
   t.same(trap.requests, []);
 });
 
-test("runs credential_process again for each call", async (t) => {
+test("runs credential_process for each refresh", async (t) => {
   const { env, folder, provide } = await subject(t);
   const program = join(folder, "credentials.mjs");
   const session = { Version: 1, SecretAccessKey: "s", SessionToken: "t", Expiration: EXPIRES };
@@ -78,7 +82,7 @@ test("runs credential_process again for each call", async (t) => {
   t.not(first.accessKeyID, second.accessKeyID);
 });
 
-test("reads the token file of the container endpoint (Pod Identity) again for each call", async (t) => {
+test("reads the token file of the container endpoint (Pod Identity) for each refresh", async (t) => {
   const { env, folder, provide } = await subject(t, { token: "first-token" });
   const container = await startFake(t, containerAnswer);
   Object.assign(env, {
@@ -96,12 +100,12 @@ test("reads the token file of the container endpoint (Pod Identity) again for ea
   ]);
 });
 
-test("requests credentials from instance metadata with IMDSv2", async (t) => {
+test("uses IMDSv2 to request credentials from the instance metadata", async (t) => {
   const { env, provide } = await subject(t);
   const metadata = await startFake(t, metadataAnswer);
   Object.assign(env, { AWS_EC2_METADATA_DISABLED: "false", AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata.url });
   const first = await provide();
   t.match(first, { accessKeyID: /^ASIAIMDS/, secretAccessKey: "s", sessionToken: "t", expirationMs: EXPIRATION_MS });
-  t.not((await provide()).accessKeyID, first.accessKeyID, "requested again");
+  t.not((await provide()).accessKeyID, first.accessKeyID, "new credentials are requested");
   t.match(metadata.requests[0], { method: "PUT", path: "/latest/api/token" });
 });

@@ -7,7 +7,7 @@ const LISTEN = { host: "127.0.0.1", port: 9780 };
 
 const ENDPOINTS = ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT"] as const;
 
-test("rejects provider endpoints that name the sidecar's own address in any form", async (t) => {
+test("rejects a credential provider whose endpoint is an address of the sidecar", async (t) => {
   const own = [
     "127.0.0.1:9780", "localhost:9780", "LOCALHOST.:9780", "a.localhost:9780", "[::1]:9780", "127.0.0.2:9780",
     "2130706433:9780", "[::ffff:127.0.0.1]:9780", "0.0.0.0:9780", "[::]:9780",
@@ -31,12 +31,12 @@ test("rejects provider endpoints that name the sidecar's own address in any form
     t.throws(() => reject({ [name]: "https://localhost/" }, 443), { code: "ERR_CONFIG_INVALID" });
   }
   const both = Object.fromEntries(ENDPOINTS.map((name) => [name, "http://127.0.0.1:9780"]));
-  t.throws(() => reject(both), { message: /^AWS_CONTAINER_[^\n]*\nAWS_EC2_METADATA_/ }, "reports all faults");
+  t.throws(() => reject(both), { message: /^AWS_CONTAINER_[^\n]*\nAWS_EC2_METADATA_/ }, "one error reports all faults");
   const unused = { AWS_ENDPOINT_URL_STS: "http://127.0.0.1:9780/sts", AWS_ENDPOINT_URL: "http://127.0.0.1:9780" };
   t.doesNotThrow(() => reject(unused), "the sidecar does not use these variables");
 });
 
-test("reads the default chain of the SDK again for each call", async (t) => {
+test("resolves the default chain of the SDK for each refresh", async (t) => {
   const home = t.testdir({});
   const env: Record<string, string> = {
     AWS_ACCESS_KEY_ID: "AKIA1", AWS_SECRET_ACCESS_KEY: "s1", HOME: home, AWS_CONFIG_FILE: `${home}/c`,
@@ -53,7 +53,7 @@ test("reads the default chain of the SDK again for each call", async (t) => {
   t.match(await defaultProviderChain({ region: null, endpoint: null })(), { accessKeyID: "ASIA2" });
 });
 
-test("sends web identity to the sidecar's STS and ignores AWS_ENDPOINT_URL*", async (t) => {
+test("sends web identity requests to the sidecar's STS endpoint and ignores AWS_ENDPOINT_URL*", async (t) => {
   const denied: Fault = { do: "reject", code: "AccessDenied", status: 403, message: "no" };
   const startEmulator = (): Promise<STSEmulator> => startSTSEmulator({ baseCredentials: [], faults: () => denied });
   const [right, trap] = await Promise.all([startEmulator(), startEmulator()]);
@@ -71,7 +71,7 @@ test("sends web identity to the sidecar's STS and ignores AWS_ENDPOINT_URL*", as
   t.same(trap.calls, []);
 });
 
-test("rejects an STS endpoint that names the sidecar's own address", async (t) => {
+test("rejects an STS endpoint that is an address of the sidecar", async (t) => {
   const reject = (stsEndpoint: string | null): void => rejectOwnAddress({ environment: {}, stsEndpoint }, LISTEN);
   const message = /^--sts-endpoint names this sidecar's own address/;
   for (const endpoint of ["http://127.0.0.1:9780/sts", "http://localhost:9780", "http://[::1]:9780/"]) {

@@ -5,7 +5,7 @@ import { CircuitOpenError } from "../../../sidecar/sts-upstream/circuit-breaker.
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { THROTTLED } from "../fake-sts.ts";
 
-test("caches role errors for 60 s and invalid requests for 300 s, and evicts the session on AccessDenied only", (t) => {
+test("caches a role error for 60 s and an invalid request for 300 s, and evicts a session on AccessDenied", (t) => {
   const table = [
     ["AccessDenied", 60_000, true], ["AccessDeniedException", 60_000, true], ["RegionDisabledException", 60_000, false],
     ["ValidationError", 300_000, false], ["MalformedPolicyDocument", 300_000, false],
@@ -18,7 +18,7 @@ test("caches role errors for 60 s and invalid requests for 300 s, and evicts the
   t.end();
 });
 
-test("backs off from unavailability with full jitter, from 200 ms to 30 s", (t) => {
+test("delays the next call by 0 to 200 ms after one outage error, and by up to 30 s after many errors", (t) => {
   const maxMs = Array.from({ length: 12 }, (_, failures) => backoffFor(THROTTLED, failures, 1).delayMs);
   t.same(maxMs, [200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000, 30_000, 30_000]);
   t.equal(backoffFor(THROTTLED, 5, 0).delayMs, 0);
@@ -30,7 +30,7 @@ test("backs off from unavailability with full jitter, from 200 ms to 30 s", (t) 
   t.end();
 });
 
-test("caches nothing if STS was not called", (t) => {
+test("does not cache an error if STS was not called", (t) => {
   const none = { delayMs: 0, isCounted: false, evictsSession: false, isRejection: false };
   t.same(backoffFor(new CircuitOpenError("open"), 3, 0.5), none);
   t.end();

@@ -19,7 +19,7 @@ function subject(seed: number, guarded = true): Subject {
   return { clock, guard, cache, sts: new FakeSTS(clock) };
 }
 
-test("makes 1 call for 1,000 concurrent requests for one uncached session", async (t) => {
+test("makes one STS call for 1,000 concurrent requests for one uncached session", async (t) => {
   const { clock, sts, cache } = subject(1);
   sts.latencyMs = 300;
   const calls = Array.from({ length: 1_000 }, () => cache.get(sts.lookup("a")));
@@ -29,7 +29,7 @@ test("makes 1 call for 1,000 concurrent requests for one uncached session", asyn
   t.equal(sts.calls.length, 1);
 });
 
-test("makes 50 calls for 1,000 concurrent requests for 50 uncached sessions, within the rate limits", async (t) => {
+test("makes 50 STS calls for 1,000 concurrent requests for 50 uncached sessions, within the rate limit", async (t) => {
   const { clock, sts, cache } = subject(2);
   sts.latencyMs = 100;
   const calls = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i % 50}`)));
@@ -43,7 +43,7 @@ test("makes 50 calls for 1,000 concurrent requests for 50 uncached sessions, wit
   t.ok(perSecond <= 35);
 });
 
-test("completes a call after its first client disconnects, for the 50 clients that wait for it", async (t) => {
+test("completes an STS call for 50 waiting clients although the client that started it disconnects", async (t) => {
   const { clock, sts, cache } = subject(3);
   sts.latencyMs = 500;
   // A client that disconnects ignores its promise. The call does not notice.
@@ -55,7 +55,7 @@ test("completes a call after its first client disconnects, for the 50 clients th
   t.equal(sts.calls.length, 1);
 });
 
-test("spreads the refreshes of 1,000 sessions that were created together: at most 2% in one second", async (t) => {
+test("spreads refreshes of 1,000 sessions of the same age, with at most 2% of them in any second", async (t) => {
   for (const guarded of [false, true]) {
     const { clock, sts, cache } = subject(4, guarded);
     const calls = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i}`)));
@@ -78,7 +78,7 @@ test("spreads the refreshes of 1,000 sessions that were created together: at mos
   }
 });
 
-test("limits sessions, timers and queued calls while 5,000 sessions pass through a cache of 1,000", async (t) => {
+test("limits the number of sessions, timers and queued calls while 5,000 sessions are requested", async (t) => {
   const { clock, sts, guard, cache } = subject(5);
   const outcomes = { returned: 0, rejected: 0 };
   let maxCached = 0;
@@ -98,12 +98,12 @@ test("limits sessions, timers and queued calls while 5,000 sessions pass through
   await clock.advance(3 * MINUTE);
   t.comment(`at most ${maxCached} cached and ${maxTimers} timers (target: 1,000 sessions)`);
   t.comment(`${outcomes.returned} returned, ${outcomes.rejected} evicted from the queue`);
-  t.equal(outcomes.returned + outcomes.rejected, 5_000, "every request completed");
+  t.equal(outcomes.returned + outcomes.rejected, 5_000, "every request completes");
   cache.close();
   t.equal(clock.scheduled, 0);
 });
 
-test("keeps a session in use while 100,000 others pass through a cache of 1,000", async (t) => {
+test("does not evict a session in use while 100,000 other sessions pass through a cache of 1,000", async (t) => {
   const { clock, sts, cache } = subject(6, false);
   const used = await cache.get(sts.lookup("used"));
   for (let i = 0; i < 100_000; i++) {
@@ -117,7 +117,7 @@ test("keeps a session in use while 100,000 others pass through a cache of 1,000"
   t.equal(clock.scheduled, 0);
 });
 
-test("close aborts the calls in flight and rejects queued calls", async (t) => {
+test("close() aborts STS calls in flight and rejects queued calls", async (t) => {
   const { clock, sts, guard, cache } = subject(7);
   sts.behavior = "hangs";
   const calls = Array.from({ length: 20 }, (_, i) => cache.get(sts.lookup(`${i}`)));

@@ -39,7 +39,7 @@ interface Step {
   readonly latencyMs: number;
 }
 
-test("never returns empty or expiring credentials in 10^5 responses, for any STS fault and clock change", async (t) => {
+test("returns no empty or expiring credentials in 100,000 responses with STS faults and clock changes", async (t) => {
   const faulty = fc.constantFrom<Behavior>("is empty", "is short", "denies", "finds it invalid", "throttles", "hangs");
   const step = fc.record<Step>({
     waitMs: fc.oneof(fc.integer({ min: 0, max: MINUTE }), fc.integer({ min: 0, max: 20 * MINUTE })),
@@ -87,7 +87,7 @@ test("never returns empty or expiring credentials in 10^5 responses, for any STS
 });
 
 for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
-  test(`never returns an expired session after the clock was set by ${jumpMs / MINUTE} minutes`, async (t) => {
+  test(`does not return an expired session after the clock was set by ${jumpMs / MINUTE} minutes`, async (t) => {
     for (let atMs = 0; atMs <= HOUR; atMs += 5 * MINUTE) {
       const { clock, sts, cache } = subject();
       t.equal(fault(sts, clock, await cache.get(sts.lookup("a"))), null);
@@ -105,14 +105,18 @@ for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
   });
 }
 
-test("refreshes a session in the background of the next request if a clock change made it due", async (t) => {
+test("refreshes a session during the next request if a clock change made the refresh due", async (t) => {
   const { clock, sts, cache } = subject();
   const first = await cache.get(sts.lookup("a"));
   await clock.advance(25 * MINUTE);
   t.equal(sts.calls.length, 1);
   clock.jump(10 * MINUTE);
   sts.latencyMs = 300;
-  t.equal((await cache.get(sts.lookup("a"))).accessKeyID, first.accessKeyID, "returns the cached session at once");
+  t.equal(
+    (await cache.get(sts.lookup("a"))).accessKeyID,
+    first.accessKeyID,
+    "the cached session is returned immediately",
+  );
   t.equal(sts.calls.length, 2);
   await cache.get(sts.lookup("a"));
   t.equal(sts.calls.length, 2, "one call for all requests");
@@ -121,7 +125,7 @@ test("refreshes a session in the background of the next request if a clock chang
   t.equal(sts.calls.length, 2);
 });
 
-test("always returns at least 16 minutes of life while STS is available", async (t) => {
+test("returns sessions that are valid for at least 16 more minutes while STS is available", async (t) => {
   const random = randomFrom(1);
   const clock = new FakeClock();
   const sts = new FakeSTS(clock);
@@ -143,7 +147,7 @@ test("always returns at least 16 minutes of life while STS is available", async 
   t.ok(minMs >= 16 * MINUTE);
 });
 
-test("reports each session of 900 s once, and refreshes it every 7.5 minutes", async (t) => {
+test("reports each session of 900 s once as too short, and refreshes the session every 7.5 minutes", async (t) => {
   const reported: [string, number][] = [];
   const { clock, sts, cache } = subject({ random: randomFrom(2), onShortLived: (...short) => reported.push(short) });
   sts.lifeMs = 900 * SECOND;
@@ -159,7 +163,7 @@ test("reports each session of 900 s once, and refreshes it every 7.5 minutes", a
   t.equal(reported.length, 2, "sessions of an hour are long enough");
 });
 
-test("refreshes an unused session once, and then evicts it", async (t) => {
+test("refreshes an unused session once and then evicts the session", async (t) => {
   for (const lifeMs of [900 * SECOND, HOUR, 12 * HOUR]) {
     const { clock, sts, cache } = subject();
     sts.lifeMs = lifeMs;

@@ -43,7 +43,7 @@ async function warmUp({ clock, request }: Subject, names: readonly string[], for
   }
 }
 
-test("serves all cached sessions during a 22 min outage, and refreshes them within 30 s after it", async (t) => {
+test("serves all cached sessions in a 22 min STS outage, and refreshes all within 30 s after the outage", async (t) => {
   let requests = 0;
   let slowestMs = 0;
   const outage = fc.record({
@@ -74,7 +74,7 @@ test("serves all cached sessions during a 22 min outage, and refreshes them with
   t.comment(`all refreshed at most ${slowestMs / 1000} s after STS recovered (target: 30)`);
 });
 
-test("serves a session until 60 s before it expires in an outage, and a new one within 30 s after it", async (t) => {
+test("serves a session in an outage until 60 s before it expires, and a new one within 30 s afterward", async (t) => {
   const one = subject(1);
   const requests = one.cache.get(one.sts.lookup("a"));
   const session = await requests;
@@ -99,7 +99,7 @@ test("serves a session until 60 s before it expires in an outage, and a new one 
   t.ok(one.clock.steady() - recoveredMs <= 30 * SECOND);
 });
 
-test("makes at most 3 calls in 10 s for 200 requests for one uncached session while STS hangs", async (t) => {
+test("makes at most 3 STS calls in 10 s for 200 requests for one uncached session while STS hangs", async (t) => {
   const one = subject(2);
   one.sts.behavior = "hangs";
   const rejected: Promise<string>[] = [];
@@ -114,7 +114,7 @@ test("makes at most 3 calls in 10 s for 200 requests for one uncached session wh
   t.equal(one.guard.inFlight, 0, "timed-out calls free their slots");
 });
 
-test("makes at most 1 call every 5 s with an open circuit, while STS throttles 200 sessions for 10 min", async (t) => {
+test("makes at most 1 STS call in 5 s while the circuit is open because STS throttles 200 sessions", async (t) => {
   for (const warm of [true, false]) {
     const one = subject(3);
     const names = keys(200);
@@ -137,11 +137,11 @@ test("makes at most 1 call every 5 s with an open circuit, while STS throttles 2
     t.comment(`${calls} calls in the ${openSeconds} s after (target: 1 per 5 s)`);
     t.ok(calls <= Math.ceil((one.clock.steady() - openedMs) / 5_000));
     t.equal(warm ? errors : 0, 0, "cached sessions are served");
-    t.ok(opening <= 33, "the first 5 failures, and the calls in flight during them");
+    t.ok(opening <= 33, "only the first 5 failures and the calls in flight reach STS");
   }
 });
 
-test("rejects requests at once while the circuit is open, with the time and the reason", async (t) => {
+test("rejects a request immediately while the circuit is open, and states since when and why", async (t) => {
   const one = subject(4);
   one.sts.behavior = "throttles";
   await Promise.all(keys(5).map((name) => one.request(name)));
@@ -152,7 +152,7 @@ test("rejects requests at once while the circuit is open, with the time and the 
   t.equal(one.sts.calls.length, calls);
 });
 
-test("makes at most 60 calls an hour for a denied role, and 12 for an invalid request", async (t) => {
+test("makes at most 60 STS calls an hour for a denied role, and 12 for an invalid request", async (t) => {
   for (const [fault, max] of [["denies", 60], ["finds it invalid", 12]] as const) {
     const one = subject(5);
     one.sts.behavior = fault;
@@ -167,7 +167,7 @@ test("makes at most 60 calls an hour for a denied role, and 12 for an invalid re
   }
 });
 
-test("makes one call for the retries of botocore or the JavaScript SDK", async (t) => {
+test("makes one STS call for all retries of botocore or the JavaScript SDK", async (t) => {
   for (const tries of [3, 5]) {
     const one = subject(6);
     one.sts.behavior = "denies";
@@ -179,7 +179,7 @@ test("makes one call for the retries of botocore or the JavaScript SDK", async (
   }
 });
 
-test("retries a rejection at once after the selector changed, but not unavailability", async (t) => {
+test("calls STS immediately after a denied selector changed, but not during an outage", async (t) => {
   const one = subject(7);
   one.sts.behavior = "denies";
   t.equal(await one.request("a"), "ERR_STS_REFUSED");
@@ -188,10 +188,10 @@ test("retries a rejection at once after the selector changed, but not unavailabi
   t.equal(await one.request("a", { changed: true }), "ok");
   one.sts.behavior = "throttles";
   for (let i = 0; i < 3; i++) await one.request("b", { number: i });
-  t.equal(one.sts.callsBetween(0, Infinity), 3, "one call for b: a changed selector does not make STS available");
+  t.equal(one.sts.callsBetween(0, Infinity), 3, "a changed selector causes no STS call during an outage");
 });
 
-test("calls STS once for each of two selectors of a denied role, not at every change between them", async (t) => {
+test("makes one STS call a minute for a denied role, although requests alternate between two selectors", async (t) => {
   const one = subject(8);
   const selectors = [{ name: "a" }, { name: "b" }] as const;
   one.sts.behavior = "denies";
@@ -202,7 +202,7 @@ test("calls STS once for each of two selectors of a denied role, not at every ch
   t.ok(one.sts.calls.length <= 61, `${one.sts.calls.length} calls in an hour`);
 });
 
-test("evicts the cached session on AccessDenied, but not on other STS errors", async (t) => {
+test("evicts a cached session on AccessDenied, but not on other STS errors", async (t) => {
   for (const [fault, isCached] of [["denies", false], ["finds it invalid", true]] as const) {
     const one = subject(9);
     t.equal(await one.request("a"), "ok");
@@ -218,7 +218,7 @@ test("evicts the cached session on AccessDenied, but not on other STS errors", a
   t.equal(INVALID.stsCode, "ValidationError");
 });
 
-test("makes no more calls for a denied session until the next request", async (t) => {
+test("calls STS for a denied session only when a client requests the session", async (t) => {
   const one = subject(10);
   t.equal(await one.request("a"), "ok");
   one.clock.jump(40 * MINUTE);
@@ -250,7 +250,7 @@ async function recoveryMs(seed: number, fault: Behavior): Promise<number> {
   return one.clock.steady() - recoveredMs;
 }
 
-test("returns uncached sessions within 30 s after an outage, with requests every second of it", async (t) => {
+test("returns uncached sessions within 30 s after an outage if clients retry every second", async (t) => {
   const taken: number[] = [];
   for (const fault of ["throttles", "hangs"] as const) {
     for (let seed = 0; seed < 20; seed++) taken.push(await recoveryMs(seed, fault));

@@ -6,7 +6,7 @@ import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;
 
-test("reports the first failed refresh and the next success, and the lag since the refresh was due", async (t) => {
+test("reports the first failed refresh, the next successful refresh, and the delay of a refresh", async (t) => {
   const clock = new FakeClock();
   const events: string[] = [];
   let fails = false;
@@ -31,7 +31,7 @@ test("reports the first failed refresh and the next success, and the lag since t
   t.same(events, ["a failing"]);
   t.equal(cache.refreshLagMs, 10 * MINUTE);
   clock.jump(-10 * MINUTE);
-  t.equal(cache.refreshLagMs, 10 * MINUTE, "independent of the wall clock");
+  t.equal(cache.refreshLagMs, 10 * MINUTE, "the delay does not depend on the wall clock");
   fails = false;
   await clock.advance(MINUTE);
   t.same(events, ["a failing", "a recovered"]);
@@ -41,6 +41,6 @@ test("reports the first failed refresh and the next success, and the lag since t
   await clock.advance(50 * MINUTE);
   t.ok(cache.refreshLagMs > 0);
   await clock.advance(11 * MINUTE);
-  t.equal(cache.refreshLagMs, 0, "unused for an hour");
+  t.equal(cache.refreshLagMs, 0, "no delay is reported for a session that was unused for an hour");
   cache.close();
 });

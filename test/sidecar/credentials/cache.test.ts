@@ -49,7 +49,7 @@ function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
 const DENIED = new ResolverError("ERR_STS_REFUSED", "STS returned AccessDenied for AssumeRole");
 const UNAVAILABLE = new ResolverError("ERR_STS_UNAVAILABLE", "STS is unavailable");
 
-test("caches the session although the first client disconnected", async (t) => {
+test("caches the session although the client that requested it first disconnected", async (t) => {
   const { cache, clock, loader } = subject();
   const disconnected = cache.get({ key: "a", grantedBy, load: loader.load });
   const follower = cache.get({ key: "a", grantedBy, load: loader.load });
@@ -60,7 +60,7 @@ test("caches the session although the first client disconnected", async (t) => {
   t.equal(loader.calls, 1);
 });
 
-test("a failure without a waiting client is not an unhandled rejection", async (t) => {
+test("a failed STS call that no client waits for causes no unhandled rejection", async (t) => {
   const { cache, clock, loader } = subject();
   void cache.get({ key: "a", grantedBy, load: loader.load }).catch(() => {});
   loader.fail(UNAVAILABLE);
@@ -68,25 +68,25 @@ test("a failure without a waiting client is not an unhandled rejection", async (
   t.equal(cache.peek("a"), null);
 });
 
-test("refreshes a session in use at half of its life, and serves the old one until then", async (t) => {
+test("refreshes a used session after half its lifetime, and returns the old session until then", async (t) => {
   const { cache, clock, loader } = subject();
   const first = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
   await first;
 
   await clock.advance(30 * MINUTE - 1);
-  t.equal(loader.calls, 1, "not before half of the life");
+  t.equal(loader.calls, 1, "no refresh before half the lifetime");
   await clock.advance(1);
-  t.equal(loader.calls, 2, "at half of the life");
+  t.equal(loader.calls, 2, "a refresh starts at half the lifetime");
   const during = await cache.get({ key: "a", grantedBy, load: loader.load });
-  t.equal(during.accessKeyID, "ASIA1", "the old session during the call");
+  t.equal(during.accessKeyID, "ASIA1", "the old session is returned during the call");
   loader.answer(session(clock, HOUR, 2));
   await clock.advance(0);
   t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA2");
   t.equal(loader.calls, 2);
 });
 
-test("varies the refresh by a tenth of the life in both directions", async (t) => {
+test("refreshes a session up to a tenth of its lifetime earlier or later than half its lifetime", async (t) => {
   for (const [random, share] of [[0, 0.4], [0.999_999, 0.6]] as const) {
     const { cache, clock, loader } = subject({ random: () => random });
     const first = cache.get({ key: "a", grantedBy, load: loader.load });
@@ -99,7 +99,7 @@ test("varies the refresh by a tenth of the life in both directions", async (t) =
   }
 });
 
-test("evicts a session that was not used for an hour instead of refreshing it", async (t) => {
+test("evicts a session at its refresh time if no client requested the session for an hour", async (t) => {
   const { cache, clock, loader } = subject();
   const load = async (): Promise<Credentials> => {
     loader.calls += 1;
@@ -107,14 +107,14 @@ test("evicts a session that was not used for an hour instead of refreshing it", 
   };
   await cache.get({ key: "a", grantedBy, load });
   await clock.advance(59 * MINUTE);
-  t.equal(loader.calls, 2, "refreshed once, at half of its life");
+  t.equal(loader.calls, 2, "the session is refreshed once, at half its lifetime");
   await clock.advance(24 * HOUR);
-  t.equal(loader.calls, 2, "not refreshed again");
+  t.equal(loader.calls, 2, "the session is not refreshed again");
   t.equal(clock.scheduled, 0, "no timer remains");
   t.same([...cache.expirations()], []);
 });
 
-test("serves a session until 60 s before it expires without STS, and then rejects with the error", async (t) => {
+test("returns a cached session in an outage until 60 s before it expires, and then the error", async (t) => {
   const { cache, clock, loader } = subject();
   let up = true;
   const load = (): Promise<Credentials> => {
@@ -124,17 +124,29 @@ test("serves a session until 60 s before it expires without STS, and then reject
   await cache.get({ key: "a", grantedBy, load });
   up = false;
   await clock.advance(59 * MINUTE);
-  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "60 s left");
-  t.ok(loader.calls > 2, "it was retried");
-  t.ok(loader.calls < 180, "with pauses");
+  t.equal(
+    (await cache.get({ key: "a", grantedBy, load })).accessKeyID,
+    "ASIA1",
+    "a session that is valid for 60 s is returned",
+  );
+  t.ok(loader.calls > 2, "the refresh was retried");
+  t.ok(loader.calls < 180, "the retries have pauses");
   await clock.advance(1);
-  await t.rejects(cache.get({ key: "a", grantedBy, load }), UNAVAILABLE, "59.999 s left");
+  await t.rejects(
+    cache.get({ key: "a", grantedBy, load }),
+    UNAVAILABLE,
+    "a session that is valid for 59.999 s is not returned",
+  );
   up = true;
   await clock.advance(30_000);
-  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "available within 30 s");
+  t.equal(
+    (await cache.get({ key: "a", grantedBy, load })).accessKeyID,
+    "ASIA1",
+    "a new session is available within 30 s",
+  );
 });
 
-test("evicts the session on AccessDenied, and caches the error for 60 s", async (t) => {
+test("evicts the session on AccessDenied and caches the error for 60 s", async (t) => {
   const { cache, clock, loader } = subject();
   const first = cache.get({ key: "a", grantedBy, load: loader.load });
   loader.answer(session(clock, HOUR));
@@ -153,7 +165,7 @@ test("evicts the session on AccessDenied, and caches the error for 60 s", async 
   t.equal((await again).accessKeyID, "ASIA3");
 });
 
-test("aborts a hanging call after 5 s, and makes at most 3 calls in 10 s", async (t) => {
+test("aborts an STS call that hangs for 5 s, and makes at most 3 calls in 10 s", async (t) => {
   const { cache, clock } = subject();
   const signals: AbortSignal[] = [];
   const load = (signal: AbortSignal): Promise<Credentials> => {
@@ -168,7 +180,7 @@ test("aborts a hanging call after 5 s, and makes at most 3 calls in 10 s", async
   t.equal(signals[0]?.aborted, true);
 });
 
-test("rejects incomplete, expired and short-lived credentials", async (t) => {
+test("rejects credentials that are incomplete, expired or about to expire", async (t) => {
   const complete = session(new FakeClock(), HOUR);
   const { clock } = subject();
   const bad: readonly Credentials[] = [
@@ -184,10 +196,10 @@ test("rejects incomplete, expired and short-lived credentials", async (t) => {
   }
   const { cache } = subject();
   const load = async (): Promise<Credentials> => ({ ...complete, expirationMs: clock.now() + 60_000 });
-  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "60 s of life are enough");
+  t.equal((await cache.get({ key: "a", grantedBy, load })).accessKeyID, "ASIA1", "a lifetime of 60 s is enough");
 });
 
-test("accepts a long-lived key and reloads it every 10 minutes", async (t) => {
+test("accepts a key that does not expire, and reloads the key every 10 minutes", async (t) => {
   const { cache, clock } = subject();
   let calls = 0;
   const load = async (): Promise<Credentials> => {
@@ -199,7 +211,7 @@ test("accepts a long-lived key and reloads it every 10 minutes", async (t) => {
   t.equal(calls, 2);
 });
 
-test("evicts the least recently used session", async (t) => {
+test("evicts the least recently used session if the cache is full", async (t) => {
   const { cache, clock } = subject({ limit: 2 });
   const load = async (): Promise<Credentials> => session(clock, HOUR);
   await cache.get({ key: "a", grantedBy, load });
@@ -207,22 +219,22 @@ test("evicts the least recently used session", async (t) => {
   await cache.get({ key: "a", grantedBy, load });
   await cache.get({ key: "c", grantedBy, load });
   t.same([...cache.expirations()].map(({ key }) => key), ["a", "c"]);
-  t.equal(clock.scheduled, 2, "its refresh is canceled");
+  t.equal(clock.scheduled, 2, "the refresh of the evicted session is canceled");
 });
 
-test("does not cache a session that was evicted during its call", async (t) => {
+test("does not cache a session that was evicted while its STS call was in flight", async (t) => {
   const { cache, clock, loader } = subject();
   const request = cache.get({ key: "a", grantedBy, load: loader.load });
   cache.evict("a");
   loader.answer(session(clock, HOUR));
-  t.equal((await request).accessKeyID, "ASIA1", "the waiting client receives it");
+  t.equal((await request).accessKeyID, "ASIA1", "the waiting client receives the session");
   t.equal(cache.peek("a"), null);
   t.equal(clock.scheduled, 0);
   cache.evict("a");
   t.equal(loader.calls, 1);
 });
 
-test("reports hits and misses, and leaves no timer after close", async (t) => {
+test("reports cache hits and misses, and leaves no timer after close()", async (t) => {
   const lookups: string[] = [];
   const { cache, clock } = subject({ onLookup: (result) => lookups.push(result) });
   const load = async (): Promise<Credentials> => session(clock, HOUR);

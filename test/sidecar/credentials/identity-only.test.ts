@@ -12,7 +12,7 @@ const BASE: Credentials = {
   expirationMs: null,
 };
 
-test("makes keys with the base identity for an hour, renews them at half of it, and shares them", async (t) => {
+test("generates keys that are valid for an hour, renews them after half an hour, and shares them", async (t) => {
   const clock = new FakeClock();
   const keys = new IdentityOnlyKeys({ base: { get: async () => BASE }, clock, randomBytes });
   const [first, same] = await Promise.all([keys.get(), keys.get()]);
@@ -31,7 +31,7 @@ test("makes keys with the base identity for an hour, renews them at half of it, 
   t.equal(next.expirationMs, clock.now() + 60 * MINUTE);
 });
 
-test("serves the last keys until 60 s before they expire while the base identity is unavailable", async (t) => {
+test("returns the last keys until 60 s before they expire while the base identity is unavailable", async (t) => {
   const clock = new FakeClock();
   let isDown = true;
   const get = async (): Promise<Credentials> => {
@@ -39,7 +39,7 @@ test("serves the last keys until 60 s before they expire while the base identity
     return BASE;
   };
   const keys = new IdentityOnlyKeys({ base: { get }, clock, randomBytes });
-  await t.rejects(keys.get(), { code: "ERR_BASE_UNAVAILABLE" }, "no verified identity yet");
+  await t.rejects(keys.get(), { code: "ERR_BASE_UNAVAILABLE" }, "the identity is not verified yet");
   isDown = false;
   const first = await keys.get();
   isDown = true;

@@ -43,7 +43,7 @@ class Subject {
   }
 }
 
-test("finds an issued key until 15 minutes after it expired", async (t) => {
+test("finds an issued access key until 15 minutes after the key expires", async (t) => {
   const subject = new Subject(t);
   const { clock } = subject;
   const issued = new IssuedCredentials(clock);
@@ -53,7 +53,11 @@ test("finds an issued key until 15 minutes after it expired", async (t) => {
     kind: "role", arn: "arn:ASIA1", secretAccessKey: "planted-secret-ASIA1",
     tokenDigest: tokenDigest("planted-token-ASIA1"), expirationMs: credentials.expirationMs,
   });
-  t.notMatch(JSON.stringify(issued.find("ASIA1")), "planted-token", "stores a digest of the token, not the token");
+  t.notMatch(
+    JSON.stringify(issued.find("ASIA1")),
+    "planted-token",
+    "a digest of the token is stored, but not the token",
+  );
   t.equal(issued.find("ASIA2"), undefined);
   await clock.advance(HOUR + 15 * 60_000 - 1);
   await issued.record({ ...credentials, accessKeyID: "ASIA2" }, "role");
@@ -63,7 +67,7 @@ test("finds an issued key until 15 minutes after it expired", async (t) => {
   t.equal(issued.find("ASIA1"), undefined);
 });
 
-test("base credentials stay base if they are issued again as a role, and role credentials become base", async (t) => {
+test("marks a key as a base key if the key was ever issued for the base identity", async (t) => {
   const subject = new Subject(t);
   const issued = await subject.open();
   const credentials = subject.credentials("ASIA1");
@@ -74,10 +78,10 @@ test("base credentials stay base if they are issued again as a role, and role cr
   }
   t.same(kinds, ["role", "base", "base"]);
   const text = await readFile(subject.file, "utf8");
-  t.equal(text.split("\n").length, 3, "two lines: a key that did not change is not written again");
+  t.equal(text.split("\n").length, 3, "the journal has two lines: an unchanged key is not written again");
 });
 
-test("stores a long-lived key for longer than its reported life, from each use", async (t) => {
+test("stores a key that does not expire for 20 to 60 minutes after its last use", async (t) => {
   const subject = new Subject(t);
   const { clock } = subject;
   const issued = new IssuedCredentials(clock);
@@ -86,13 +90,17 @@ test("stores a long-lived key for longer than its reported life, from each use",
   t.match(issued.find("AKIA"), { tokenDigest: null, expirationMs: clock.now() + HOUR });
   await clock.advance(39 * 60_000);
   await issued.record(credentials, "base");
-  t.equal(issued.find("AKIA")?.expirationMs, clock.now() + 21 * 60_000, "still longer than 20 minutes");
+  t.equal(
+    issued.find("AKIA")?.expirationMs,
+    clock.now() + 21 * 60_000,
+    "a key that is stored for over 20 more minutes is not renewed",
+  );
   await clock.advance(2 * 60_000);
   await issued.record(credentials, "role");
-  t.match(issued.find("AKIA"), { kind: "base", expirationMs: clock.now() + HOUR }, "still base credentials");
+  t.match(issued.find("AKIA"), { kind: "base", expirationMs: clock.now() + HOUR }, "the key is still a base key");
 });
 
-test("stores at most 10,000 keys, and evicts roles before base credentials", async (t) => {
+test("stores at most 10,000 keys, and evicts role keys before base keys", async (t) => {
   const subject = new Subject(t);
   const issued = new IssuedCredentials(subject.clock);
   await issued.record(subject.credentials("BASE"), "base");
@@ -102,7 +110,7 @@ test("stores at most 10,000 keys, and evicts roles before base credentials", asy
   t.not(issued.find("BASE"), undefined);
 });
 
-test("restores all keys after a restart, because each was written before its response", async (t) => {
+test("restores all issued keys after a restart, because each key is stored before it is returned", async (t) => {
   const subject = new Subject(t);
   const first = await subject.open();
   const record = (id: string): Promise<void> => first.record(subject.credentials(id), id === "ASIA1" ? "base" : "role");
@@ -118,7 +126,7 @@ test("restores all keys after a restart, because each was written before its res
   t.same(await readdir(subject.folder), ["issued.jsonl"], "no temporary file remains");
 });
 
-test("rewrites the file at the start without expired keys, an incomplete last line and invalid lines", async (t) => {
+test("removes expired keys and invalid or incomplete lines from the journal at startup", async (t) => {
   const subject = new Subject(t);
   const first = await subject.open();
   await first.record(subject.credentials("SHORT", 60_000), "role");
@@ -139,7 +147,7 @@ test("rewrites the file at the start without expired keys, an incomplete last li
   t.match(subject.lines.map((line): unknown => JSON.parse(line)), [{ level: "warn", lines: 5 }]);
 });
 
-test("limits the size of the file", async (t) => {
+test("limits the size of the journal", async (t) => {
   const subject = new Subject(t);
   const issued = await subject.open();
   for (let i = 0; i < 1_100; i++) {
@@ -150,7 +158,7 @@ test("limits the size of the file", async (t) => {
   t.ok(lines < 200, `${lines} lines`);
 });
 
-test("rejects a missing folder, a file, and a journal that other users can access", async (t) => {
+test("rejects a missing folder, a path that is a file, and a journal that other users can access", async (t) => {
   const subject = new Subject(t);
   const notPrivate = "contains an issued.jsonl that is not a regular file that only this user can access";
   const fix = "Set an existing in-memory folder that only this user can write.";
@@ -172,7 +180,7 @@ test("rejects a missing folder, a file, and a journal that other users can acces
   await rejects(join(subject.folder, "x"), notPrivate);
 });
 
-test("resolves if a line cannot be written, logs that once, and rewrites all keys with the next line", async (t) => {
+test("logs the first failed write, issues keys without the journal, and rewrites it when writing works", async (t) => {
   const subject = new Subject(t);
   let full = false;
   const issued = await subject.open(async (file, text) => {
@@ -196,7 +204,7 @@ test("resolves if a line cannot be written, logs that once, and rewrites all key
   t.same(await readdir(subject.folder), ["issued.jsonl"]);
 });
 
-test("delays one response by 300 ms while the disk hangs, and writes all keys after it recovered", async (t) => {
+test("delays one response by 300 ms while the disk hangs, and writes all keys after the disk recovers", async (t) => {
   const subject = new Subject(t);
   const { clock } = subject;
   let hangs = Promise.withResolvers<null>();

@@ -82,7 +82,7 @@ function startProviders({ clock, issuer }: Sidecar, random: () => number, startM
   return { requests: () => requests, failed: () => failed };
 }
 
-test("makes at most 2.2 AssumeRole calls an hour for each session of 16 kinds, 3 Regions and 50 roles", async (t) => {
+test("makes at most 2.2 AssumeRole calls an hour per session for 16 kinds, 3 Regions and 50 roles", async (t) => {
   const subject = sidecar();
   // All at once, as when every controller restarts.
   const providers = startProviders(subject, randomFrom(1), () => 0);
@@ -96,7 +96,7 @@ test("makes at most 2.2 AssumeRole calls an hour for each session of 16 kinds, 3
   t.ok(perHour <= 2.2 * ROLES);
   t.equal(providers.failed(), 0);
   const cold = subject.sts.calls.filter(({ atMs }) => atMs < 10 * SECOND);
-  t.equal(cold.length, ROLES, "one call for each uncached session, for 48 requests");
+  t.equal(cold.length, ROLES, "48 requests for one uncached session cause one call");
   const beyond = cold.filter(({ atMs }, i) => i + 1 > 25 + Math.ceil(atMs / 100));
   t.comment(`uncached: ${cold.length} calls in ${cold.at(-1)?.atMs} ms (target: 25 at once, then 10/s)`);
   t.comment(`at most ${subject.sts.mostInFlight} in flight (target: 8)`);
@@ -104,7 +104,7 @@ test("makes at most 2.2 AssumeRole calls an hour for each session of 16 kinds, 3
   t.ok(subject.sts.mostInFlight <= 8);
 });
 
-test("serves 99% of 10,000 requests from the cache, although each has a new session name", async (t) => {
+test("returns 99% of 10,000 sessions from the cache although each request has a new session name", async (t) => {
   const subject = sidecar();
   // Controllers reconcile their resources one after another.
   const providers = startProviders(subject, randomFrom(2), ((random) => () => random() * 5 * MINUTE)(randomFrom(3)));
@@ -116,7 +116,7 @@ test("serves 99% of 10,000 requests from the cache, although each has a new sess
   t.equal(providers.failed(), 0);
 });
 
-test("serves cached sessions without a base identity, and refreshes them within 30 s after it recovers", async (t) => {
+test("returns cached sessions while the base identity is unavailable, and refreshes them afterward", async (t) => {
   const subject = sidecar();
   const request = async (): Promise<string> => {
     const issued = subject.issuer.credentialsFor(GRANTS[0]!, { kind: "role" });

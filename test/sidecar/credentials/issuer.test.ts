@@ -7,7 +7,7 @@ function selector(name: string, annotations: Readonly<Record<string, string>>): 
   return selectorObject(name, { arn: ROLE_A, namespaceSelector: { names: [name] } }, { annotations });
 }
 
-test("sends the annotations of a selector to STS, and limits a chained session to one hour", async (t) => {
+test("sends the session annotations of a selector to STS, and limits role chaining sessions to one hour", async (t) => {
   const annotations = {
     "ack-role-resolver.io/external-id": "id-1", "ack-role-resolver.io/session-name": "team-a-session",
     "ack-role-resolver.io/source-identity": "source", "ack-role-resolver.io/session-tags": "for={group}",
@@ -34,7 +34,7 @@ test("sends the annotations of a selector to STS, and limits a chained session t
   t.match(longLived.stsCalls, [{ ...extras, durationSeconds: 7200 }]);
 });
 
-test("denies a role whose selectors set different session parameters, without their external IDs", async (t) => {
+test("denies a role whose selectors set different session parameters, and prints no external ID", async (t) => {
   const annotated = (name: string, externalID: string): JsonObject =>
     selector(name, { "ack-role-resolver.io/external-id": externalID });
   const objects = [

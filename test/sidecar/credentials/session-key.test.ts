@@ -41,7 +41,7 @@ function distinct({ request: { tags: all, policyARNs, ...rest }, caller: by }: S
   return JSON.stringify([by.identity, by.region, others, sorted]);
 }
 
-test("requests that differ in any parameter have different keys", (t) => {
+test("two requests whose parameters differ have different keys", (t) => {
   // Copies one field of the other request, so that most pairs differ in one or two fields.
   const fields = [
     "roleARN", "sessionName", "durationSeconds", "externalID", "sourceIdentity", "tags", "policy", "policyARNs",
@@ -61,7 +61,7 @@ test("requests that differ in any parameter have different keys", (t) => {
   t.end();
 });
 
-test("the order of tags and policies does not change the key", (t) => {
+test("the order of tags and policies does not change the session key", (t) => {
   const check = (one: Session): boolean => {
     const { tags: all, policyARNs } = one.request;
     const reversed = { ...one.request, tags: all.toReversed(), policyARNs: policyARNs.toReversed() };
@@ -78,7 +78,7 @@ const REQUEST: SessionRequest = {
   tags: [{ key: "planted-key", value: "planted-value" }], policy: '{"planted":"policy"}', policyARNs: ["arn:planted"],
 };
 
-test("the session name of the base role does not change the key, but the role does", (t) => {
+test("the role of the base identity changes the session key, but its session name does not", (t) => {
   const key = (identity: string): string => sessionKey(REQUEST, { identity, region: "eu-west-1" });
   const ack = "arn:aws:sts::999999999999:assumed-role/ack";
   t.equal(key(`${ack}/pod-1`), key(`${ack}/pod-2`));
@@ -89,7 +89,7 @@ test("the session name of the base role does not change the key, but the role do
   t.end();
 });
 
-test("a key contains the role ARN and no other parameter", (t) => {
+test("the session key contains the role ARN but no other parameter in plain text", (t) => {
   const identity = "arn:aws:sts::999999999999:assumed-role/planted-role/pod";
   const key = sessionKey(REQUEST, { identity, region: "eu-west-1" });
   t.notMatch(key, /planted|eu-west-1|3600/);
@@ -97,7 +97,7 @@ test("a key contains the role ARN and no other parameter", (t) => {
   t.end();
 });
 
-test("the cached key of a grant equals sessionKey for any sequence of requests", (t) => {
+test("the cached key of a grant equals the result of sessionKey for any sequence of requests", (t) => {
   const grantedBy = {};
   const keys = new SessionKeyCache();
   const check = ([one, other]: [Session, Session]): boolean =>

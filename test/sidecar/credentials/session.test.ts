@@ -8,19 +8,19 @@ function credentials(expirationMs: number | null): Parameters<typeof toCachedSes
   return { accessKeyID: "ASIA", secretAccessKey: "secret", sessionToken: "token", ...identity, expirationMs };
 }
 
-test("a session expires on the clock that reports less remaining life", async (t) => {
+test("computes the remaining lifetime by two clocks, and returns the shorter lifetime", async (t) => {
   const clock = new FakeClock();
   const session = toCachedSession(credentials(clock.now() + HOUR), readClocks(clock));
   t.equal(session.lifeMs, HOUR);
   await clock.advance(20 * MINUTE);
   t.equal(remainingMs(session, readClocks(clock)), 40 * MINUTE);
   clock.jump(10 * MINUTE);
-  t.equal(remainingMs(session, readClocks(clock)), 30 * MINUTE, "set forward, or after the machine slept");
+  t.equal(remainingMs(session, readClocks(clock)), 30 * MINUTE, "the clock was set forward, or the machine slept");
   clock.jump(-20 * MINUTE);
-  t.equal(remainingMs(session, readClocks(clock)), 40 * MINUTE, "set back");
+  t.equal(remainingMs(session, readClocks(clock)), 40 * MINUTE, "the clock was set back");
 });
 
-test("moves the expiration after the wall clock was set back by more than a second", (t) => {
+test("moves the reported expiration if the wall clock was set back by more than a second", (t) => {
   const clock = new FakeClock();
   const session = toCachedSession(credentials(clock.now() + HOUR), readClocks(clock));
   t.equal(credentialsAt(session, readClocks(clock)), session.credentials);
@@ -33,7 +33,7 @@ test("moves the expiration after the wall clock was set back by more than a seco
   t.end();
 });
 
-test("setting the clock back during the call does not extend the life", (t) => {
+test("the lifetime of a session is not longer if the clock is set back during the STS call", (t) => {
   const clock = new FakeClock();
   const calledAt = readClocks(clock);
   clock.jump(-10 * MINUTE);
@@ -43,7 +43,7 @@ test("setting the clock back during the call does not extend the life", (t) => {
   t.end();
 });
 
-test("a key without an expiration does not expire", (t) => {
+test("a session that has no expiration does not expire", (t) => {
   const clock = new FakeClock();
   const session = toCachedSession(credentials(null), readClocks(clock));
   t.equal(session.lifeMs, null);

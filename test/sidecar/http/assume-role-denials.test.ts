@@ -6,7 +6,7 @@ import { elementOf, type VendedKeys } from "../sts/signed-request.ts";
 
 const OTHER = "arn:aws:iam::222222222222:role/o";
 
-test("denies role chaining: a role session can assume neither another role nor its own", async (t) => {
+test("denies role chaining: a role session cannot assume another role or its own role", async (t) => {
   const controller = new Controller();
   const paths = ["/v1/credentials/selectors/team-a", "/v1/credentials/namespaces/team-a"];
   for (const path of paths) {
@@ -34,7 +34,7 @@ test("denies role chaining: a role session can assume neither another role nor i
   t.equal(controller.sidecar.stsCalls.length, 1);
 });
 
-test("denies a role without a grant before STS is called, and stops granting with the selector", async (t) => {
+test("denies a role that no selector grants before STS is called, and after the selector is deleted", async (t) => {
   const rds = selectorObject("rds", {
     arn: OTHER,
     namespaceSelector: { names: ["team-a"] },
@@ -66,7 +66,7 @@ test("denies a role without a grant before STS is called, and stops granting wit
   t.equal(controller.sidecar.stsCalls.length, 1);
 });
 
-test("applies --allowed-accounts and the pinned account", async (t) => {
+test("denies roles outside --allowed-accounts or the pinned account", async (t) => {
   const strict = new Controller({ allowedAccounts: ["222222222222"] });
   t.match(await strict.assume(), {
     status: 403,
@@ -96,7 +96,7 @@ const TAGS = {
   "Tags.member.2.Value": "a",
 };
 
-test("accepts session extras that match the selector, or none", async (t) => {
+test("accepts session parameters that match the annotations of the selector, or no session parameters", async (t) => {
   const controller = new Controller({ objects: ANNOTATED });
   const same = { ExternalId: "planted-external", SourceIdentity: "ack-s3", ...TAGS };
   t.equal(elementOf((await controller.assume()).body, "SourceIdentity"), "ack-s3");
@@ -108,7 +108,7 @@ test("accepts session extras that match the selector, or none", async (t) => {
   t.equal(controller.sidecar.stsCalls.length, 1);
 });
 
-test("denies session extras that differ from the selector, by name and without their values", async (t) => {
+test("names each session parameter that differs from the selector, but does not print its value", async (t) => {
   const controller = new Controller({ objects: ANNOTATED });
   const cases: readonly (readonly [parameters: Readonly<Record<string, string>>, message: RegExp])[] = [
     [{ ExternalId: "guess" }, /^ExternalId: different from/],
@@ -130,7 +130,7 @@ test("denies session extras that differ from the selector, by name and without t
   t.equal(code, "AccessDenied", "the selector has no external ID");
 });
 
-test("denies parameters that prove another identity, by name", async (t) => {
+test("denies and names each parameter that asserts another identity", async (t) => {
   const controller = new Controller();
   const proofs = { SerialNumber: "arn:aws:iam::999999999999:mfa/ops", TokenCode: "123456" };
   t.match(await controller.assume(proofs), {
@@ -146,7 +146,7 @@ test("denies parameters that prove another identity, by name", async (t) => {
   t.same(controller.sidecar.stsCalls, []);
 });
 
-test("rejects a duration over 1 hour if the base identity is a session, as STS does", async (t) => {
+test("rejects a duration over 1 hour if the base identity is a role session, as STS does", async (t) => {
   const chained = new Controller();
   t.match(await chained.assume({ DurationSeconds: "3601" }), {
     status: 400,

@@ -8,7 +8,7 @@ import { ROLE_A, ROLE_SECRET, TEAM_A } from "../sidecar-under-test.ts";
 import { Controller } from "../sts/controller.ts";
 import { elementOf, type STSAnswer, type VendedKeys } from "../sts/signed-request.ts";
 
-test("returns a granted role in the document format of STS", async (t) => {
+test("returns the credentials of a granted role in the XML format of STS", async (t) => {
   const controller = new Controller();
   const answer = await controller.assume({ DurationSeconds: "900" });
   t.equal(
@@ -39,7 +39,7 @@ test("returns a granted role in the document format of STS", async (t) => {
   );
 });
 
-test("shares one session between 1,000 random session names and the credential path", async (t) => {
+test("returns one session for 1,000 random session names and for the credentials endpoint", async (t) => {
   const controller = new Controller();
   await Promise.all(
     Array.from({ length: 1_000 }, (_, i) =>
@@ -50,7 +50,7 @@ test("shares one session between 1,000 random session names and the credential p
   t.equal(controller.sidecar.stsCalls.length, 1);
 });
 
-test("states an expiration 5 min early, at least 1 min from now, and within the requested duration", async (t) => {
+test("returns an Expiration 5 min early, within the requested duration and at least 1 min from now", async (t) => {
   const controller = new Controller();
   const statedIn = async (parameters = {}): Promise<number> => {
     const text = elementOf((await controller.assume(parameters)).body, "Expiration") ?? "";
@@ -65,10 +65,14 @@ test("states an expiration 5 min early, at least 1 min from now, and within the 
       expirationMs: Date.parse("2026-08-01T12:05:30Z"),
     }),
   });
-  t.equal(elementOf((await short.assume()).body, "Expiration"), "2026-08-01T12:01:00Z", "1 min from now");
+  t.equal(
+    elementOf((await short.assume()).body, "Expiration"),
+    "2026-08-01T12:01:00Z",
+    "the expiration is 1 min from now",
+  );
 });
 
-test("requests a separate session for session policies, and returns PackedPolicySize", async (t) => {
+test("requests a separate session for each set of session policies, and returns PackedPolicySize", async (t) => {
   const controller = new Controller({
     assumeRole: async (request) => ({
       ...controller.sidecar.session(request),
@@ -89,7 +93,7 @@ test("requests a separate session for session policies, and returns PackedPolicy
   t.equal(controller.sidecar.stsCalls.length, 2);
 });
 
-test("accepts the base identity from a namespace that no selector matches", async (t) => {
+test("accepts the role of the base identity in a namespace that no selector matches", async (t) => {
   const controller = new Controller({ objects: [namespaceObject("team-a"), namespaceObject("none"), TEAM_A] });
   const keys = (
     await controller.sidecar.get("/v1/credentials/namespaces/none?kind=Bucket.s3.services.k8s.aws")
@@ -97,7 +101,7 @@ test("accepts the base identity from a namespace that no selector matches", asyn
   t.equal((await controller.assumeWith(keys)).code, "ok");
 });
 
-test("returns the code of an STS rejection, and ServiceUnavailable for STS failures", async (t) => {
+test("returns the error code of STS if STS rejects the role, and ServiceUnavailable if STS fails", async (t) => {
   const failing = (fault: Error): Promise<STSAnswer> =>
     new Controller({
       assumeRole: async () => {
@@ -133,7 +137,7 @@ test("returns the code of an STS rejection, and ServiceUnavailable for STS failu
   });
 });
 
-test("assumes no role before the inventory is loaded", async (t) => {
+test("returns ServiceUnavailable to AssumeRole before the inventory is loaded", async (t) => {
   const controller = new Controller();
   await controller.sidecar.get("/v1/credentials");
   await controller.assume();
@@ -141,7 +145,7 @@ test("assumes no role before the inventory is loaded", async (t) => {
   t.match(await controller.assume(), { status: 503, code: "ServiceUnavailable" });
 });
 
-test("responds within 850 ms, and serves a later STS result to the next request", async (t) => {
+test("responds within 850 ms if STS is slow, and returns the late session to the next request", async (t) => {
   const late = Promise.withResolvers<Credentials>();
   const called = Promise.withResolvers<SessionRequest>();
   const controller = new Controller({

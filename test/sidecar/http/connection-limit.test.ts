@@ -37,16 +37,16 @@ async function subject(t: Test): Promise<Subject> {
   };
 }
 
-test("flags connections over the served limit, resets those over the accepted limit, and frees slots", async (t) => {
+test("marks connections over the served limit as excess, and resets connections over the accepted limit", async (t) => {
   const { open, request } = await subject(t);
   const [first, second, third] = [await open(), await open(), await open()];
-  t.equal(await request(third).catch(() => ""), "", "reset");
+  t.equal(await request(third).catch(() => ""), "", "the third connection is reset");
   t.match(await request(second), "excess");
   t.match(await request(first), "served");
   t.match(await request(await open()), "served");
 });
 
-test("closes the longest idle connection for a new one", async (t) => {
+test("closes the connection that was idle longest if a new connection exceeds the limit", async (t) => {
   const { open, request, requestKeepAlive } = await subject(t);
   const idle = await open();
   t.match(await requestKeepAlive(idle), "served");

@@ -4,11 +4,11 @@ import { BASE_SECRET, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A } fr
 
 const BUCKET = "kind=Bucket.v1alpha1.s3.services.k8s.aws";
 
-test("returns the role of a namespace in the body and content type that every SDK accepts", async (t) => {
+test("returns the role of a namespace in a JSON format and content type that every SDK accepts", async (t) => {
   const sidecar = new SidecarUnderTest();
   const answer = await sidecar.get(`/v1/credentials/namespaces/team-a?${BUCKET}`);
   t.equal(answer.statusCode, 200);
-  t.equal(answer.headers["content-type"], "application/json", "no charset");
+  t.equal(answer.headers["content-type"], "application/json", "the content type has no charset");
   t.equal(answer.headers["cache-control"], "no-store");
   const keys = `"AccessKeyId":"ASIA1","SecretAccessKey":"${ROLE_SECRET}","Token":"${ROLE_SECRET}-token"`;
   t.equal(answer.body, `{${keys},"AccountId":"111111111111","Expiration":"2026-08-01T13:00:00Z"}`);
@@ -16,7 +16,7 @@ test("returns the role of a namespace in the body and content type that every SD
   t.equal(sidecar.stsCalls.length, 1);
 });
 
-test("returns the role of a selector by name, and the base identity without a name", async (t) => {
+test("returns the role of the named selector, or the base identity if the path has no name", async (t) => {
   const sidecar = new SidecarUnderTest();
   t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), { AccountId: "111111111111" });
   t.match(
@@ -32,7 +32,7 @@ test("returns the role of a selector by name, and the base identity without a na
   });
 });
 
-test("returns each error with its status and its code in both spellings", async (t) => {
+test("returns the HTTP status of each error, and its error code in the fields Code and code", async (t) => {
   const objects = [
     namespaceObject("team-a"),
     namespaceObject("both"),
@@ -78,7 +78,7 @@ test("returns each error with its status and its code in both spellings", async 
   t.same(sidecar.stsCalls, [], "no rejected request reaches STS");
 });
 
-test("returns every fault of a malformed query", async (t) => {
+test("returns every error of a malformed query", async (t) => {
   const sidecar = new SidecarUnderTest();
   const answer = await sidecar.get(
     "/v1/credentials/namespaces/team-a?kind=bucket&labels=a&label=k=v&label=k=w&label=-=%20",
@@ -94,7 +94,7 @@ test("returns every fault of a malformed query", async (t) => {
   t.match(answer.json(), { message: /label "-= ": / });
 });
 
-test("selects by labels if the query has them, has an empty label, or has none", async (t) => {
+test("resolves a query by its labels, and rejects a query without labels if the result is ambiguous", async (t) => {
   const gold = selectorObject("gold", {
     arn: "arn:aws:iam::222222222222:role/gold",
     namespaceSelector: { names: ["team-a"] },
@@ -124,7 +124,7 @@ test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
   }
 });
 
-test("stops issuing for a removed selector although its session is cached", async (t) => {
+test("denies the role of a removed selector although the session is cached", async (t) => {
   const sidecar = new SidecarUnderTest();
   t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 200);
   sidecar.inventory.apply([put(selectorObject("team-a", { arn: "not-an-arn" }))]);
@@ -136,7 +136,7 @@ test("stops issuing for a removed selector although its session is cached", asyn
   t.equal(sidecar.stsCalls.length, 1);
 });
 
-test("grants only the role that resolves in the scope namespace", async (t) => {
+test("with a scope, grants only the role that resolves in the namespace of the scope", async (t) => {
   const other = selectorObject("other", {
     arn: "arn:aws:iam::222222222222:role/o",
     namespaceSelector: { names: ["other"] },
@@ -160,7 +160,7 @@ test("grants only the role that resolves in the scope namespace", async (t) => {
   ]);
 });
 
-test("resolves by the CARM maps with --mode carm, and applies --allowed-accounts to them", async (t) => {
+test("resolves roles by the CARM maps with --mode carm, and applies --allowed-accounts to these roles", async (t) => {
   const map = {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -181,7 +181,7 @@ test("resolves by the CARM maps with --mode carm, and applies --allowed-accounts
   });
 });
 
-test("denies a role outside --allowed-accounts on every path", async (t) => {
+test("denies a role whose account is not one of --allowed-accounts on every path", async (t) => {
   const paths = [`/v1/credentials/namespaces/team-a?${BUCKET}`, "/v1/credentials/selectors/team-a"];
   const strict = new SidecarUnderTest({ allowedAccounts: ["222222222222"] });
   for (const path of paths) {
@@ -198,7 +198,7 @@ test("denies a role outside --allowed-accounts on every path", async (t) => {
   for (const path of paths) t.equal((await lenient.get(path)).statusCode, 200, path);
 });
 
-test("pins the account of the first response with a scope, and only with a scope", async (t) => {
+test("allows only the account of the first issued role if --scope is set", async (t) => {
   const moved = put(
     selectorObject("team-a", { arn: "arn:aws:iam::222222222222:role/a", namespaceSelector: { names: ["team-a"] } }),
   );
@@ -218,7 +218,7 @@ test("pins the account of the first response with a scope, and only with a scope
   t.match(
     (await scoped.get("/v1/credentials")).json(),
     { code: "ERR_SELECTOR_ACCOUNT_PINNED" },
-    "the base identity is in another account too",
+    "the base identity is also in another account",
   );
   t.match(await scoped.registry.metrics(), "ack_role_resolver_sidecar_account_refusals_total 2");
 
@@ -230,7 +230,7 @@ test("pins the account of the first response with a scope, and only with a scope
 
 const LONG_LIVED = { accessKeyID: "AKIA", secretAccessKey: BASE_SECRET, sessionToken: null, expirationMs: null };
 
-test("issues a long-lived base identity only with an explicit --base vend", async (t) => {
+test("issues a base identity that does not expire only if --base vend is set explicitly", async (t) => {
   const byDefault = new SidecarUnderTest({ base: () => Promise.resolve(LONG_LIVED) });
   t.match(await byDefault.get("/v1/credentials").then((answer) => [answer.statusCode, answer.json()]), [
     403,
@@ -239,7 +239,7 @@ test("issues a long-lived base identity only with an explicit --base vend", asyn
   t.match(
     (await byDefault.get("/v1/credentials/selectors/team-a")).json(),
     { AccountId: "111111111111" },
-    "the sidecar still assumes roles with it",
+    "the sidecar still uses the base identity to assume roles",
   );
   const explicit = new SidecarUnderTest({ base: () => Promise.resolve(LONG_LIVED), allowsLongLivedBase: true });
   t.match((await explicit.get("/v1/credentials")).json(), {

@@ -38,7 +38,7 @@ function subject(): Subject {
   return { clock, lines, count, rejections: new RejectionLog({ log, clock, metrics }) };
 }
 
-test("logs a repeated rejection once, with the selector names, and counts each", async (t) => {
+test("logs a repeated rejection once, with the selector names, and counts each rejection", async (t) => {
   const { rejections, lines, count } = subject();
   for (let i = 0; i < 5; i++)
     rejections.record({ ...DENIED, error: new ResolverError("ERR_SELECTOR_NOT_GRANTED", "not for this group") });
@@ -59,7 +59,7 @@ test("logs a repeated rejection once, with the selector names, and counts each",
   t.equal(await count("rejections", "ERR_SELECTOR_NOT_GRANTED"), 5);
 });
 
-test("logs a rejection again if any part changes, and after 10 min with the number of suppressed lines", async (t) => {
+test("logs a changed rejection again, and a repeated rejection after 10 min with the number of repeats", async (t) => {
   const { rejections, lines, clock } = subject();
   const others: readonly Rejection[] = [
     { ...DENIED, error: new ResolverError("ERR_SELECTOR_MALFORMED", "not for this group") },
@@ -80,10 +80,10 @@ test("logs a rejection again if any part changes, and after 10 min with the numb
   rejections.record(last);
   await clock.advance(20 * MINUTE);
   rejections.record(last);
-  t.equal(lines.length, 8, "an evicted entry starts anew");
+  t.equal(lines.length, 8, "the rejection is logged again after its entry was evicted");
 });
 
-test("logs unauthenticated clients once per code and path, however the reason varies", async (t) => {
+test("logs rejections of unauthenticated clients once per error code and path, but not once per reason", async (t) => {
   const { rejections, lines, count } = subject();
   for (let i = 0; i < 100; i++) {
     rejections.record({
@@ -105,7 +105,7 @@ test("logs unauthenticated clients once per code and path, however the reason va
   t.equal(await count("authFailures", "token"), 100);
 });
 
-test("distinguishes 1,000 rejections, and merges further ones", async (t) => {
+test("logs up to 1,000 different rejections separately, and all further rejections as one", async (t) => {
   const { rejections, lines, clock } = subject();
   const record = (i: number): void => rejections.record({ ...DENIED, requested: { name: `team-${i}` } });
   for (let i = 0; i < 3_000; i++) record(i);
@@ -116,7 +116,7 @@ test("distinguishes 1,000 rejections, and merges further ones", async (t) => {
   t.match(lines.at(-1), { requested: { name: "team-5000" } });
 });
 
-test("logs an unexpected error with its stack, and without its message", (t) => {
+test("logs an unexpected error with its stack, but does not log its message", (t) => {
   const { rejections, lines } = subject();
   rejections.record({
     ...DENIED,

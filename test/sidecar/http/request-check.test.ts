@@ -8,7 +8,7 @@ async function status(headers: Readonly<Record<string, string>>): Promise<string
   return answer.statusCode === 200 ? "200" : `${answer.statusCode} ${answer.json<{ code: string }>().code}`;
 }
 
-test("accepts only the loopback addresses of the listener, with its port, as Host", async (t) => {
+test("accepts only a loopback address with the listener's port as the Host header", async (t) => {
   for (const host of ["127.0.0.1:9780", "localhost:9780", "LOCALHOST:9780", "[::1]:9780"]) {
     t.equal(await status({ host }), "200", host);
   }
@@ -38,7 +38,7 @@ test("accepts only the loopback addresses of the listener, with its port, as Hos
   }
 });
 
-test("rejects headers that proxies and browsers add", async (t) => {
+test("rejects a request that has a header of a proxy or browser", async (t) => {
   const foreign = [
     "X-Forwarded-For",
     "X-Forwarded-Host",
@@ -54,17 +54,21 @@ test("rejects headers that proxies and browsers add", async (t) => {
   t.equal(
     await status({ "amz-sdk-request": "attempt=1", accept: "application/json", "x-forward": "x" }),
     "200",
-    "headers of SDKs are accepted",
+    "headers that SDKs send are accepted",
   );
 });
 
-test("requires the token as the whole Authorization header", async (t) => {
+test("accepts only the bare token as the Authorization header", async (t) => {
   for (const authorization of ["", "x", `Bearer ${TOKEN}`, `${TOKEN}x`, TOKEN.slice(1), TOKEN.toUpperCase()]) {
     t.equal(await status({ authorization }), "401 ERR_TOKEN_INVALID", JSON.stringify(authorization));
   }
   t.equal(await status({ authorization: TOKEN }), "200");
   const { host } = HEADERS;
-  t.equal((await sidecar.get("/v1/credentials", { host })).statusCode, 401, "no Authorization header");
+  t.equal(
+    (await sidecar.get("/v1/credentials", { host })).statusCode,
+    401,
+    "a request that has no Authorization header is rejected",
+  );
   t.equal(
     (await sidecar.get("/no/such/path", { host })).statusCode,
     401,
@@ -72,7 +76,7 @@ test("requires the token as the whole Authorization header", async (t) => {
   );
 });
 
-test("rejects 10,000 wrong tokens and counts the rejections", async (t) => {
+test("rejects 10,000 requests that have wrong tokens, and counts the rejections", async (t) => {
   const wrong = Array.from({ length: 10_000 }, (_, i) => TOKEN.slice(0, i % TOKEN.length) + String(i));
   t.notOk(wrong.some((token) => sidecar.token.accepts(token)));
   const counted = new SidecarUnderTest();
@@ -83,7 +87,7 @@ test("rejects 10,000 wrong tokens and counts the rejections", async (t) => {
   t.match(await counted.registry.metrics(), 'requests_total{path="/v1/credentials",code="401"} 200');
 });
 
-test("accepts only GET for credentials", async (t) => {
+test("accepts only the GET method on credential paths", async (t) => {
   for (const method of ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"] as const) {
     const answer = await sidecar.app.inject({ method, url: "/v1/credentials", headers: HEADERS });
     t.match([answer.statusCode, answer.headers["allow"]], [405, "GET"], method);

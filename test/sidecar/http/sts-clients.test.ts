@@ -25,7 +25,7 @@ function client(t: Test, { sidecar }: Running, keys: VendedKeys, path = "/sts"):
   return sts;
 }
 
-test("serves GetCallerIdentity and AssumeRole to the AWS SDK, with and without a trailing slash", async (t) => {
+test("the AWS SDK can call GetCallerIdentity and AssumeRole if the URL does or does not end in a slash", async (t) => {
   const running = await start(t);
   for (const path of ["/sts", "/sts/"]) {
     const sts = client(t, running, await keysOf(running), path);
@@ -40,7 +40,7 @@ test("serves GetCallerIdentity and AssumeRole to the AWS SDK, with and without a
       Arn: "arn:aws:sts::111111111111:assumed-role/a/ack-role-resolver",
       AssumedRoleId: /^AROA\w+:ack-role-resolver$/,
     });
-    t.equal(PackedPolicySize, 1, "the value of upstream STS");
+    t.equal(PackedPolicySize, 1, "the value comes from upstream STS");
     t.match($metadata.requestId, /^[0-9a-f-]{36}$/);
     const keys = {
       AccessKeyId: Credentials?.AccessKeyId ?? "",
@@ -50,7 +50,7 @@ test("serves GetCallerIdentity and AssumeRole to the AWS SDK, with and without a
     t.match(
       await client(t, running, keys, path).send(new GetCallerIdentityCommand({})),
       { Account: "111111111111" },
-      "a role session is its own caller identity",
+      "the caller identity of a role session is the session itself",
     );
     await t.rejects(
       client(t, running, keys, path).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })),
@@ -65,7 +65,7 @@ test("serves GetCallerIdentity and AssumeRole to the AWS SDK, with and without a
   t.notMatch(running.logLines.join(""), /planted/);
 });
 
-test("returns errors that the SDK parses: code, status and message", async (t) => {
+test("returns errors whose code, status and message the SDK can parse", async (t) => {
   const running = await start(t, {}, {}, ({ action }) =>
     action === "AssumeRole" ? { do: "reject", code: "AccessDenied", status: 403, message: "no trust" } : null,
   );
@@ -96,7 +96,7 @@ test("returns errors that the SDK parses: code, status and message", async (t) =
   });
 });
 
-test("accepts credentials issued before a restart, from the state directory", async (t) => {
+test("accepts credentials that were issued before a restart if the state directory contains them", async (t) => {
   const stateDir = t.testdir({});
   const before = await start(t, { stateDir });
   const [base, role] = [await keysOf(before), await keysOf(before, "/v1/credentials/selectors/team-a")];
@@ -116,7 +116,7 @@ test("accepts credentials issued before a restart, from the state directory", as
   );
 });
 
-test("issues identity-only keys that upstream STS rejects and that survive a restart", async (t) => {
+test("issues identity-only keys that STS rejects but the sidecar still accepts after a restart", async (t) => {
   const stateDir = t.testdir({});
   const running = await start(t, { base: "identity-only", stateDir });
   const keys = await keysOf(running);

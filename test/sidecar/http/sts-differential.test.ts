@@ -115,7 +115,7 @@ async function post(base: string, { method, url, headers, payload }: SignedReque
   return status === 200 ? "ok" : (elementOf(xml, "Code") ?? "no XML");
 }
 
-test(`decides ${REQUESTS} AssumeRole requests as STS does, except for documented denials`, async (t) => {
+test(`returns the same results as STS for ${REQUESTS} AssumeRole requests, except documented denials`, async (t) => {
   const emulator = await startSTSEmulator({ baseCredentials: [{ ...BASE, arn: BASE_IDENTITY.arn }] });
   t.teardown(() => emulator.close());
   const sts = createSTS({ endpoint: emulator.url, region: null });

@@ -13,7 +13,7 @@ function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(ERRORS, text);
 }
 
-test("translates retryable errors to 5xx and others to 4xx", (t) => {
+test("returns 5xx for errors that a client should retry, and 4xx for other errors", (t) => {
   const codes = Object.keys(ERRORS).filter(isErrorCode).filter((code) => !/^ERR_(CONFIG|INPUT)/.test(code));
   for (const code of codes) {
     const { retry, status } = ERRORS[code];
@@ -25,7 +25,7 @@ test("translates retryable errors to 5xx and others to 4xx", (t) => {
   t.end();
 });
 
-test("translates each error code to its equivalent in STS", (t) => {
+test("translates each error code of the sidecar to the equivalent STS error code", (t) => {
   const cases = {
     ERR_SELECTOR_NOT_GRANTED: "403 AccessDenied",
     ERR_SELECTOR_ACCOUNT_PINNED: "403 AccessDenied",

@@ -18,7 +18,7 @@ function post(sidecar: SidecarUnderTest, keys: VendedKeys, body: string = WHO): 
   return signed({ keys, body, now: sidecar.clock.now() }).then((request) => send(sidecar.app, request));
 }
 
-test("returns the caller identity from memory, on every STS path and for any region", async (t) => {
+test("returns the caller identity without an STS call, on every STS path and for any region", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   sidecar.status = { loaded: false, lastSyncMs: null, fault: null };
@@ -50,14 +50,14 @@ test("returns the caller identity from memory, on every STS path and for any reg
   t.same(sidecar.stsCalls, []);
 });
 
-test("returns the identity of a role session", async (t) => {
+test("returns the identity of a role session to GetCallerIdentity", async (t) => {
   const sidecar = new SidecarUnderTest();
   const answer = await post(sidecar, await keysOf(sidecar, "/v1/credentials/selectors/team-a"));
   const elements = ["Arn", "UserId", "Account"].map((name) => elementOf(answer.body, name));
   t.same(elements, ["arn:aws:sts::111111111111:assumed-role/a/session", "AROAROLE:session", "111111111111"]);
 });
 
-test("accepts only the form content type, with or without charset=utf-8", async (t) => {
+test("accepts only the form content type, optionally followed by charset=utf-8", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   const withType = async (type: string): Promise<string> =>
@@ -81,12 +81,13 @@ test("accepts only the form content type, with or without charset=utf-8", async 
   });
 });
 
-test("rejects a signature more than 5 min before or after the current time", async (t) => {
+test("rejects a signature whose date is more than 5 min before or after the current time", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   const off = async (ms: number): Promise<STSAnswer> =>
     send(sidecar.app, await signed({ keys, now: sidecar.clock.now() + ms }));
-  for (const ms of [-5 * MINUTE, 0, 5 * MINUTE]) t.equal((await off(ms)).code, "ok", `${ms} ms off`);
+  for (const ms of [-5 * MINUTE, 0, 5 * MINUTE])
+    t.equal((await off(ms)).code, "ok", `the clock of the client is ${ms} ms off`);
   for (const ms of [-5 * MINUTE - 1_000, 5 * MINUTE + 1_000]) {
     t.match(await off(ms), {
       status: 403,
@@ -96,7 +97,7 @@ test("rejects a signature more than 5 min before or after the current time", asy
   }
 });
 
-test("accepts issued keys until their true expiration, and then returns ExpiredToken", async (t) => {
+test("accepts issued keys until their true expiration, and returns ExpiredToken afterward", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   await sidecar.clock.advance(60 * MINUTE - 1_000);
@@ -116,7 +117,7 @@ test("accepts issued keys until their true expiration, and then returns ExpiredT
   );
 });
 
-test("rejects a missing action, an unknown action, and AssumeRoleWithWebIdentity", async (t) => {
+test("rejects a missing action, an unknown action and AssumeRoleWithWebIdentity", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   t.match(await post(sidecar, keys, "Version=2011-06-15"), { status: 400, code: "MissingAction" });
@@ -145,7 +146,7 @@ test("rejects a missing action, an unknown action, and AssumeRoleWithWebIdentity
   t.match(await send(sidecar.app, { ...unsigned, payload: "" }), { status: 400, code: "MissingAction" });
 });
 
-test("accepts a body of 64 KiB and rejects a larger one", async (t) => {
+test("accepts a body of 64 KiB and rejects a body that is larger", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   const body = `${WHO}&X=`.padEnd(64 * 1024, "x");
@@ -157,7 +158,7 @@ test("accepts a body of 64 KiB and rejects a larger one", async (t) => {
   });
 });
 
-test("issues generated keys with --base identity-only, which can assume roles at the sidecar", async (t) => {
+test("issues generated keys with --base identity-only, and accepts these keys for AssumeRole", async (t) => {
   const sidecar = new SidecarUnderTest({
     identityOnly: true,
     objects: [namespaceObject("team-a"), namespaceObject("none"), TEAM_A],
@@ -171,12 +172,12 @@ test("issues generated keys with --base identity-only, which can assume roles at
   t.not(answer.AccessKeyId, "ASIABASE");
   t.notMatch(JSON.stringify(answer), /planted/, "the base credentials are not disclosed");
   const unmatched = await keysOf(sidecar, "/v1/credentials/namespaces/none?kind=Bucket.s3.services.k8s.aws");
-  t.equal(unmatched.AccessKeyId, answer.AccessKeyId, "the same key without a matching selector");
+  t.equal(unmatched.AccessKeyId, answer.AccessKeyId, "the same key is returned if no selector matches");
   t.match((await post(sidecar, answer)).body, `<Arn>${BASE_IDENTITY.arn}</Arn>`);
   t.equal((await post(sidecar, answer, assumeBody({ RoleArn: ROLE_A }))).code, "ok");
 });
 
-test("responds only after the journal contains the issued key", async (t) => {
+test("responds only after the issued key is written to the journal", async (t) => {
   const [called, written] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
   let isOpen = false;
   const append = async (): Promise<void> => {
@@ -215,7 +216,7 @@ async function scoped(t: Test): Promise<SidecarUnderTest> {
   return sidecar;
 }
 
-test("limits a scoped controller to the role of its namespace", async (t) => {
+test("limits a sidecar that has a scope to the role of its namespace", async (t) => {
   const sidecar = await scoped(t);
   const keys = await keysOf(sidecar);
   t.match((await post(sidecar, keys)).body, "<Account>111111111111</Account>");
@@ -227,7 +228,7 @@ test("limits a scoped controller to the role of its namespace", async (t) => {
   });
 });
 
-test("logs and counts rejections, with the request only if its signature is valid", async (t) => {
+test("logs and counts rejections, and logs request details only if the signature is valid", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   await post(sidecar, { ...keys, SecretAccessKey: "guessed" });
@@ -252,7 +253,7 @@ test("logs and counts rejections, with the request only if its signature is vali
   t.notMatch([...sidecar.logLines, metrics].join("\n"), /planted|guessed/);
 });
 
-test("rejects other methods with an STS error, and the token without a signature", async (t) => {
+test("returns an STS error for other methods, and for a request that has a token but no signature", async (t) => {
   const { app } = new SidecarUnderTest();
   for (const method of ["GET", "PUT", "DELETE", "OPTIONS", "PATCH", "HEAD"] as const) {
     const answer = await app.inject({ method, url: "/sts", headers: HEADERS });

@@ -34,13 +34,13 @@ async function failFiveTimes({ run }: Subject): Promise<void> {
   for (let i = 0; i < 5; i++) await run(THROTTLED);
 }
 
-test("opens after 5 failures in a row, with a message that states the time and the reason", async (t) => {
+test("opens after 5 consecutive failures, and the error states the time and the reason", async (t) => {
   const one = subject();
   for (let i = 0; i < 4; i++) await one.run(THROTTLED);
-  t.equal(one.circuit.state, "closed", "4 failures are not enough");
+  t.equal(one.circuit.state, "closed", "the circuit is closed after 4 failures");
   t.equal(await one.run(), "ok");
   for (let i = 0; i < 4; i++) await one.run(THROTTLED);
-  t.equal(one.circuit.state, "closed", "4 failures after a success are not enough");
+  t.equal(one.circuit.state, "closed", "the circuit is closed after a success and 4 failures");
   t.equal(await one.run(THROTTLED), "ERR_STS_UNAVAILABLE");
   t.equal(one.circuit.state, "open");
   await t.rejects(one.circuit.run(() => Promise.reject(new Error("called"))), {
@@ -50,7 +50,7 @@ test("opens after 5 failures in a row, with a message that states the time and t
   });
 });
 
-test("runs one probe every 5 s while open, and rejects all other calls", async (t) => {
+test("while open, allows one probe every 5 s and rejects all other calls", async (t) => {
   const one = subject();
   await failFiveTimes(one);
   await one.clock.advance(4_999);
@@ -71,7 +71,7 @@ test("runs one probe every 5 s while open, and rejects all other calls", async (
   t.same(one.changes, ["open", "half-open", "open", "half-open", "closed"]);
 });
 
-test("closes on an STS error about the role, and does not count it as a failure", async (t) => {
+test("treats an STS error about a role as a success, and closes the circuit", async (t) => {
   const one = subject();
   for (let i = 0; i < 20; i++) t.equal(await one.run(DENIED), "ERR_STS_REFUSED");
   t.equal(one.circuit.state, "closed");
@@ -81,7 +81,7 @@ test("closes on an STS error about the role, and does not count it as a failure"
   t.equal(one.circuit.state, "closed");
 });
 
-test("ignores failures before the STS call, and probes again after 5 s if a probe ends with one", async (t) => {
+test("does not count failures before the STS call, and probes again after a probe that made no STS call", async (t) => {
   const one = subject();
   const base = new ResolverError("ERR_BASE_UNAVAILABLE", "no identity");
   for (let i = 0; i < 10; i++) await one.run(base);
@@ -97,7 +97,7 @@ test("ignores failures before the STS call, and probes again after 5 s if a prob
   t.equal(await one.run(), "ok");
 });
 
-test("closes when a call from before the opening succeeds, and ignores one that fails", async (t) => {
+test("while half-open, closes if an earlier call succeeds, and ignores an earlier call that fails", async (t) => {
   const one = subject();
   const [good, bad] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
   const calls = [one.circuit.run(() => good.promise), one.circuit.run(() => bad.promise)];
@@ -113,5 +113,5 @@ test("closes when a call from before the opening succeeds, and ignores one that 
   t.equal(one.circuit.state, "closed");
   probe.reject(THROTTLED);
   await t.rejects(probed, THROTTLED);
-  t.equal(one.circuit.state, "closed", "STS responded since the probe started");
+  t.equal(one.circuit.state, "closed", "the circuit stays closed because STS responded after the probe started");
 });

@@ -65,7 +65,7 @@ test("assumes a role for an hour, and returns the identity of the base credentia
   t.match(
     await sts.callerIdentity(session, never()),
     { accountID, arn, userID },
-    "other credentials get another client",
+    "other credentials use another SDK client",
   );
   t.same(calls, ["AssumeRole ok", "GetCallerIdentity ok", "GetCallerIdentity ok"]);
 });
@@ -129,11 +129,11 @@ for (const [fault, code, metric] of FAULTS) {
       code === "ERR_STS_REFUSED" && fault.do === "reject" ? { stsCode: fault.code, stsStatus: fault.status } : {};
     await t.rejects(sts.assumeRole(BASE, REQUEST, never()), { code, ...expected });
     t.same(calls, [`AssumeRole ${metric}`]);
-    t.equal(emulator.calls.length, 1, "one attempt");
+    t.equal(emulator.calls.length, 1, "the SDK makes one attempt");
   });
 }
 
-test("opens the circuit for availability errors, but not for unknown error codes about a request", async (t) => {
+test("opens the circuit for availability errors, but not for unknown errors about a single request", async (t) => {
   const errors: readonly (readonly [code: string, status: number, state: string])[] = [
     ["InvalidParameterValue", 400, "closed"], ["OptInRequired", 403, "closed"],
     ["RequestLimitExceeded", 400, "open"], ["TooManyRequestsException", 429, "open"], ["RequestTimeout", 408, "open"],
@@ -148,7 +148,7 @@ test("opens the circuit for availability errors, but not for unknown error codes
   }
 });
 
-test("rejects a truncated response without quoting it", async (t) => {
+test("rejects a truncated STS response but does not quote it in the error", async (t) => {
   const { sts } = await start(t, { faults: () => ({ do: "truncate" }) });
   const toText = (session: unknown): string => JSON.stringify(session);
   const text = await sts.assumeRole(BASE, REQUEST, never()).then(toText, (error: unknown) => String(error));
@@ -156,7 +156,7 @@ test("rejects a truncated response without quoting it", async (t) => {
   t.match(text, new RegExp(`^ResolverError: (${messages.join("|")})\\. Retry the request\\.$`));
 });
 
-test("reports a refused connection as ERR_STS_UNAVAILABLE", async (t) => {
+test("reports a refused connection to STS as ERR_STS_UNAVAILABLE", async (t) => {
   const { sts, emulator } = await start(t);
   await emulator.close();
   await t.rejects(sts.callerIdentity(BASE, never()), {
@@ -164,7 +164,7 @@ test("reports a refused connection as ERR_STS_UNAVAILABLE", async (t) => {
   });
 });
 
-test("removes all secrets from messages that STS returns", async (t) => {
+test("removes all secrets from error messages that STS returns", async (t) => {
   const secret: SessionRequest = {
     ...REQUEST, externalID: "planted-external-id", policy: '{"planted":"policy"}',
     tags: [{ key: "team", value: "planted-tag" }, { key: "env", value: "x" }],
@@ -181,11 +181,11 @@ test("removes all secrets from messages that STS returns", async (t) => {
     t.match(text, `STS returned ${code} for AssumeRole: Value '[redacted]' at 'externalId', '[redacted]', [redacted]`);
     t.notOk(text.includes("\u001B"));
     t.notMatch(text, "planted");
-    t.ok(text.length < 1_200, "the length is limited");
+    t.ok(text.length < 1_200, "the length of the message is limited");
   }
 });
 
-test("aborts a call when its signal aborts", async (t) => {
+test("aborts an STS call when its AbortSignal is aborted", async (t) => {
   const received = Promise.withResolvers<null>();
   const { sts } = await start(t, { faults: () => {
     received.resolve(null);
@@ -198,7 +198,7 @@ test("aborts a call when its signal aborts", async (t) => {
   await t.rejects(call, { code: "ERR_STS_UNAVAILABLE" });
 });
 
-test("ends a session no later than STS does if the local clock is 10 minutes behind", async (t) => {
+test("returns no expiration later than that of STS if the local clock is 10 minutes behind", async (t) => {
   const { sts } = await start(t, { now: () => Date.now() + 10 * MINUTE });
   const before = Date.now();
   const { expirationMs } = await sts.assumeRole(BASE, REQUEST, never());
@@ -207,7 +207,7 @@ test("ends a session no later than STS does if the local clock is 10 minutes beh
   t.ok(Math.abs(sts.clockLagMs - 10 * MINUTE) < 5_000, `${sts.clockLagMs} ms behind`);
 });
 
-test("ends a session early if the local clock is 10 minutes ahead", async (t) => {
+test("returns an expiration earlier than that of STS if the local clock is 10 minutes ahead", async (t) => {
   const { sts } = await start(t, { now: () => Date.now() - 10 * MINUTE });
   const before = Date.now();
   const { expirationMs } = await sts.assumeRole(BASE, REQUEST, never());
@@ -216,7 +216,7 @@ test("ends a session early if the local clock is 10 minutes ahead", async (t) =>
   t.equal(sts.clockLagMs, 0);
 });
 
-test("corrects a clock that is 20 minutes off with the time of STS, also for other credentials", async (t) => {
+test("signs with the time of STS for all credentials if the local clock is 20 minutes off", async (t) => {
   for (const offMs of [20 * MINUTE, -20 * MINUTE]) {
     const { sts, emulator, calls } = await start(t, { now: () => Date.now() + offMs });
     const session = await sts.assumeRole(BASE, REQUEST, never());
@@ -229,7 +229,7 @@ test("corrects a clock that is 20 minutes off with the time of STS, also for oth
   }
 });
 
-test("corrects a clock that is set by 20 minutes between two calls", async (t) => {
+test("signs with the time of STS if the local clock is set by 20 minutes between two calls", async (t) => {
   let offMs = 0;
   const { sts, emulator } = await start(t, { now: () => Date.now() + offMs });
   await sts.callerIdentity(BASE, never());
@@ -255,7 +255,7 @@ test("ignores AWS_ENDPOINT_URL* and the endpoint_url of a profile", async (t) =>
   t.same(trap.emulator.calls, []);
 });
 
-test("uses the regional endpoint, in the partition of the region", async (t) => {
+test("uses the regional endpoint in the partition of the region", async (t) => {
   const received: string[] = [];
   t.intercept(dns, "lookup", {
     value: (host: string, _options: unknown, done: (error: Error) => void): void => {

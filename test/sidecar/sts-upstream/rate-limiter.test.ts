@@ -59,7 +59,7 @@ test("runs at most 8 calls at a time, and starts queued calls in order of arriva
   t.equal(clock.scheduled, 0, "no timer remains");
 });
 
-test("starts 25 calls at once after an idle time, then 10 a second", async (t) => {
+test("starts 25 calls immediately after an idle period, and then 10 calls a second", async (t) => {
   const { clock, startedAtMs, run } = subject();
   const calls = Array.from({ length: 100 }, (_, i) => run(`${i}`, { endsAtOnce: true }));
   await clock.advance(0);
@@ -74,12 +74,12 @@ test("starts 25 calls at once after an idle time, then 10 a second", async (t) =
   await clock.advance(3_600_000);
   const burst = Array.from({ length: 30 }, () => run("x", { endsAtOnce: true }));
   await clock.advance(0);
-  t.equal(startedAtMs.length, 125, "the burst is limited to 25");
+  t.equal(startedAtMs.length, 125, "a burst has at most 25 calls");
   await clock.advance(500);
   await Promise.all(burst);
 });
 
-test("starts awaited calls before background refreshes, even if they become awaited while queued", async (t) => {
+test("starts calls that a client waits for first, even if the client starts to wait later", async (t) => {
   const { clock, started, running, run } = subject();
   const awaited = new Set(["d"]);
   const calls = "12345678".split("").map((name) => run(name));
@@ -103,7 +103,7 @@ test("frees the slot of a failed call", async (t) => {
   t.equal(clock.scheduled, 0);
 });
 
-test("removes an aborted call from the queue, but not one in flight", async (t) => {
+test("removes an aborted call from the queue, but does not stop an aborted call in flight", async (t) => {
   const { limiter, clock, started, running, run } = subject();
   const abort = new AbortController();
   const first = run("first", { signal: abort.signal });
@@ -121,7 +121,7 @@ test("removes an aborted call from the queue, but not one in flight", async (t) 
   t.equal(clock.scheduled, 0);
 });
 
-test("rejects all queued calls with rejectWaiting", async (t) => {
+test("rejectWaiting rejects all queued calls", async (t) => {
   const { limiter, clock, running, run } = subject();
   const flying = Array.from({ length: 8 }, () => run("flies"));
   const waiting = Array.from({ length: 3 }, () => run("waits"));
@@ -133,7 +133,7 @@ test("rejects all queued calls with rejectWaiting", async (t) => {
   t.equal(limiter.inFlight, 0);
 });
 
-test("rejects queued calls when the circuit opens, and reports each state with its reason", async (t) => {
+test("rejects queued calls when the circuit opens, and reports each circuit state with its reason", async (t) => {
   const clock = new FakeClock();
   const changes: [CircuitState, string | null][] = [];
   const guard = new STSCallGuard({ clock, onCircuit: (...change) => changes.push(change) });
@@ -162,6 +162,6 @@ test("rejects queued calls when the circuit opens, and reports each state with i
   t.equal(changes[2]?.[1], null);
 });
 
-test("NO_GUARD runs every call at once", async (t) => {
+test("NO_GUARD runs every call immediately", async (t) => {
   t.equal(await NO_GUARD.run(() => Promise.resolve("called"), AWAITED), "called");
 });

@@ -31,7 +31,7 @@ function managed(count: number, length: number): Record<string, string> {
   );
 }
 
-test("parses every parameter, with lists in numeric order", (t) => {
+test("parses every parameter, and sorts list members by their number", (t) => {
   const read = readAssumeRole(
     form({
       DurationSeconds: "7200",
@@ -69,7 +69,7 @@ test("parses every parameter, with lists in numeric order", (t) => {
   t.end();
 });
 
-test("defaults to null, empty lists and 1 hour", (t) => {
+test("uses null, empty lists and 1 hour for parameters that are not in the form", (t) => {
   t.same(
     readAssumeRole(form({ Tags: "", PolicyArns: "", TransitiveTagKeys: "", ProvidedContexts: "" })),
     {
@@ -89,7 +89,7 @@ test("defaults to null, empty lists and 1 hour", (t) => {
   t.end();
 });
 
-test("limits inline and managed policies to 2,048 characters in total", (t) => {
+test("rejects session policies that have more than 2,048 characters in total", (t) => {
   const inline = (length: number): Record<string, string> => ({ Policy: `{"a":"${"x".repeat(length - 8)}"}` });
   t.equal(readAssumeRole(form({ ...inline(1_548), ...managed(10, 50) })).policyARNs.length, 10);
   rejects(
@@ -106,7 +106,7 @@ test("limits inline and managed policies to 2,048 characters in total", (t) => {
   t.end();
 });
 
-test("rejects list members that are incomplete or exceed a limit", (t) => {
+test("rejects a list whose members are incomplete or exceed a limit", (t) => {
   rejects(
     t,
     { "Tags.member.1.Key": "a" },
@@ -129,7 +129,7 @@ test("rejects list members that are incomplete or exceed a limit", (t) => {
   t.end();
 });
 
-test("rejects unknown parameters, so that no restriction is lost", (t) => {
+test("rejects an unknown parameter, because ignoring it could drop a restriction", (t) => {
   for (const name of [
     "policy",
     "Policy ",
@@ -167,7 +167,7 @@ const EVERYTHING_SENT: Record<keyof AssumeRoleCommandInput, Record<string, strin
   MinimumSessionTokenSize: { MinimumSessionTokenSize: "4096" },
 };
 
-test("accepts every parameter of the SDK, and validates MinimumSessionTokenSize without using it", (t) => {
+test("accepts every parameter of the SDK, and validates but does not use MinimumSessionTokenSize", (t) => {
   for (const [name, parameters] of Object.entries(EVERYTHING_SENT))
     t.doesNotThrow(() => readAssumeRole(form(parameters)), name);
   const plain = readAssumeRole(form({}));
@@ -180,7 +180,7 @@ test("accepts every parameter of the SDK, and validates MinimumSessionTokenSize 
   t.end();
 });
 
-test("truncates long messages and omits secret values", (t) => {
+test("truncates a long error message and omits secret parameter values", (t) => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`x${i}`.padEnd(200, "x"), ""]));
   rejects(t, many, /^1000 validation errors detected: Parameter 'x0x{98}\.\.\.' is unknown; .*; and 990 more$/);
   for (const [name, value] of [
@@ -205,7 +205,7 @@ test("rejects a source identity that starts with aws:", (t) => {
   t.end();
 });
 
-test("rejects a form that is not UTF-8 or repeats a parameter", (t) => {
+test("rejects a form that is not UTF-8 or has a parameter twice", (t) => {
   t.same([...readForm(Buffer.from("a=%C3%A9+b&c="))], [["a", "é b"], ["c", ""]]);
   t.throws(() => readForm(Buffer.from([0x61, 0x3d, 0xff])), {
     code: "ValidationError",
