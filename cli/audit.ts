@@ -10,7 +10,7 @@ import {
 import { isUnreadable, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter, Progress } from "./terminal.ts";
 
-/** A finding in the format of `lint -o json`, with its section of the report. */
+/** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
 interface ReportedFinding extends LocatedFinding {
   readonly section: AuditFinding["section"];
 }
@@ -20,7 +20,7 @@ interface Report {
   readonly findings: readonly ReportedFinding[];
 }
 
-/** Prints the report. If any input is unreadable, it prints only the faults. */
+/** Prints the report. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
   const state = await readState(settings, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
@@ -47,7 +47,7 @@ function auditWithProgress({ objects, inventory, origin }: State, settings: Sett
 
 function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFinding {
   const found = objects[finding.index];
-  if (found === undefined) throw new Error(`finding for unknown object ${finding.index}`);
+  if (found === undefined) throw new Error(`the finding refers to object ${finding.index}, which does not exist`);
   return { section: finding.section, ...locate(finding, found) };
 }
 
@@ -61,21 +61,21 @@ function printText(report: Report, skipped: Audit["skipped"], io: IO): void {
   if (skipped.length > 0) writeLines(io.stderr, [skippedLine(skipped, painter(io.stderr, io.environment))]);
 }
 
-/** The title of each section, which also names its objects in the counts. */
+/** The titles of the sections. The list of counts uses the same titles. */
 const TITLES: Readonly<Record<Section, string>> = {
   malformed: "malformed selectors (not effective)",
   faulty: "effective selectors that the webhook would deny",
   conflicts: "resources in conflict",
   refused: "resources without a role in the CARM maps",
-  drift: "resources in a different account or region than resolved",
-  unexpectedAccounts: "roles and resources in accounts that are not allowed",
-  onDefault: "resources on the controller's own role",
+  drift: "resources whose account or region differs from their resolution",
+  unexpectedAccounts: "selectors and resources that use an account that is not allowed",
+  onDefault: "resources that use the controller's own role",
   selectingNothing: "selectors that select no resource",
   staleAnnotations: "resources with stale annotations",
-  checks: "objects with findings of other checks",
+  checks: "objects with other findings",
 };
 
-/** Returns the counts, then each section that has findings. */
+/** Returns the lines of the counts, followed by each section that has findings. */
 function reportLines({ summary, findings }: Report, paint: Paint): string[] {
   const { objects, selectors, resources, unannotated } = summary;
   const total = `${countOf(objects, "object")}: ${countOf(selectors, "selector")}, ${countOf(resources, "resource")}`;

@@ -16,13 +16,13 @@ export interface SidecarResponse {
   readonly body: string;
 }
 
-/** Sends one request. Rejects with a system error without a response, and with a RangeError if it is too large. */
+/** Sends one request. Rejects with a system error if no response arrives, and a RangeError if it is too large. */
 export type SendRequest = (url: URL, token: string, signal: AbortSignal) => Promise<SidecarResponse>;
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const HEADER_LIMIT_BYTES = 8 * 1024;
 
-/** Uses node:http: the sidecar rejects the Sec-Fetch-Mode header of fetch. Redirects are not followed. */
+/** Uses node:http because `fetch` sends a Sec-Fetch-Mode header, which the sidecar rejects. Follows no redirects. */
 export const sendRequest: SendRequest = async (url, token, signal) => {
   const { request } = await (url.protocol === "https:" ? import("node:https") : import("node:http"));
   const { promise, resolve, reject } = Promise.withResolvers<SidecarResponse>();
@@ -30,7 +30,7 @@ export const sendRequest: SendRequest = async (url, token, signal) => {
     headers: { accept: "application/json", authorization: token },
     signal,
     maxHeaderSize: HEADER_LIMIT_BYTES,
-    // Without the global agent no proxy of the environment is used:
+    // The global agent would use the proxy from the environment:
     // https://nodejs.org/api/http.html#built-in-proxy-support
     agent: false,
     lookup: loopbackLookup,
@@ -39,7 +39,7 @@ export const sendRequest: SendRequest = async (url, token, signal) => {
   return await promise;
 };
 
-/** Resolves `localhost` to loopback without a resolver: https://www.rfc-editor.org/rfc/rfc6761#section-6.3 */
+/** Resolves `localhost` to loopback without a DNS query: https://www.rfc-editor.org/rfc/rfc6761#section-6.3 */
 const loopbackLookup: LookupFunction = (_name, { all }, done) => {
   if (all === true) done(null, [{ address: "127.0.0.1", family: 4 }, { address: "::1", family: 6 }]);
   else done(null, "127.0.0.1", 4);
@@ -48,7 +48,7 @@ const loopbackLookup: LookupFunction = (_name, { all }, done) => {
 async function readResponse(response: IncomingMessage): Promise<SidecarResponse> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Without an encoding the chunks are Buffers. The types of Node.js declare them as `any`.
+  // The chunks are Buffers because no encoding is set. @types/node declares the chunks as `any`.
   const received: AsyncIterable<Buffer> = response;
   for await (const bytes of received) {
     size += bytes.length;
@@ -65,17 +65,17 @@ interface CredentialProcessPorts {
   readonly send: SendRequest;
 }
 
-/** Slightly more than the 900 ms within which the sidecar always responds. */
+/** The time limit of one attempt. The sidecar always responds within 900 ms. */
 const ATTEMPT_LIMIT_MS = 1_200;
-/** The limit of all attempts and pauses. SDKs wait for this command, most of them without a limit. */
+/** The time limit of all attempts and pauses together. Most SDKs have no time limit for a `credential_process`. */
 const TOTAL_LIMIT_MS = 5_000;
 const PAUSE = { firstMs: 100, maxMs: 1_000 } as const;
 const MESSAGE_LIMIT = 2_000;
-/** Shorter tokens are for local trials and may occur in a message by chance, so they are not redacted. */
+/** The minimum length of a token that is redacted. A shorter token may occur in a message by chance. */
 const REDACTED_TOKEN_LENGTH = 16;
 
 /**
- * Prints credentials in the format of `credential_process`, or nothing: SDKs show output that they cannot parse.
+ * Prints credentials in the format of `credential_process`. Prints nothing to standard output if the request fails.
  * Format: https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html
  */
 export async function runCredentialProcess(
@@ -94,7 +94,7 @@ export async function runCredentialProcess(
   return EXIT.fine;
 }
 
-/** Throws ERR_CONFIG_INVALID with one line for each fault. */
+/** Returns the URL of the credentials. Throws ERR_CONFIG_INVALID if a flag is invalid, with one line for each fault. */
 function credentialsURL({ endpoint, selector, namespace, kind, label }: Settings): URL {
   const faults: string[] = [];
   for (const text of kind) parseKindFlag(text, faults);
@@ -113,11 +113,11 @@ async function tokenOf({ tokenFile }: Settings): Promise<string> {
   const file = tokenFile ?? "";
   const token = await readToken(file);
   if (token !== null) return token;
-  const message = `--token-file ${file}: missing or empty; pass the --token-file of the running sidecar`;
+  const message = `--token-file ${file}: the file is missing or empty; pass the --token-file of the running sidecar`;
   throw new ResolverError("ERR_CONFIG_INVALID", message);
 }
 
-/** Redacts the token, which a server may echo. */
+/** Returns the text without the token. A server may repeat the token in its response. */
 function withoutToken(text: string, token: string): string {
   return token.length < REDACTED_TOKEN_LENGTH ? text : text.replaceAll(token, "[token]");
 }
@@ -128,7 +128,7 @@ interface Fault {
 
 type Attempt = (signal: AbortSignal) => Promise<SidecarResponse>;
 
-/** Retries without a response and on status 503, with which the sidecar reports STS errors and calls in progress. */
+/** Retries if no response arrives or its status is 503: STS failed, or an STS call is still in progress. */
 async function requestWithRetries(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
   const endMs = clock.now() + TOTAL_LIMIT_MS;
   for (let pauseMs: number = PAUSE.firstMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE.maxMs)) {
@@ -151,7 +151,7 @@ async function requestOnce(clock: Clock, attempt: Attempt): Promise<SidecarRespo
     return await withTimeout(clock, ATTEMPT_LIMIT_MS, attempt(abort.signal), timeoutError);
   } catch (error) {
     const fault = `Cannot reach the sidecar (${reasonOf(error)}).`;
-    return { fault: `${fault} Check that it is running and that --endpoint is the address of its --listen.` };
+    return { fault: `${fault} Check that the sidecar is running and that --endpoint is the address of its --listen.` };
   } finally {
     abort.abort();
   }
@@ -169,7 +169,7 @@ function readOutput({ status, body }: SidecarResponse, nowMs: number): { readonl
   if (status !== 200) return { fault: errorText(status, response) };
   const values = new Map(FIELDS.map((name) => [name, stringAt(response, name) ?? ""]));
   const missing = FIELDS.filter((name) => values.get(name) === "");
-  if (missing.length > 0) return { fault: `The response lacks ${missing.join(", ")}. ${ENDPOINT_FIX}` };
+  if (missing.length > 0) return { fault: `The response does not contain ${missing.join(", ")}. ${ENDPOINT_FIX}` };
   const expirationMs = Date.parse(values.get("Expiration") ?? "");
   if (!(expirationMs > nowMs)) return { fault: `The response's Expiration is invalid or in the past. ${ENDPOINT_FIX}` };
   return {
@@ -187,5 +187,5 @@ function readOutput({ status, body }: SidecarResponse, nowMs: number): { readonl
 function errorText(status: number, response: unknown): string {
   const [code, message] = [field(response, "code"), field(response, "message")];
   if (typeof code === "string" && typeof message === "string") return `${code}: ${message}`;
-  return `The server responded with status ${status} and no error code. ${ENDPOINT_FIX}`;
+  return `The server responded with status ${status}, but without an error code. ${ENDPOINT_FIX}`;
 }

@@ -21,7 +21,7 @@ import { formatTable, type Paint, painter } from "./terminal.ts";
 
 type Settings = SettingsFor<"impact">;
 
-/** Prints what the manifests change. If any input is unreadable, it prints only the faults. */
+/** Prints the impact of applying or deleting the manifests. If any input is unreadable, prints only its faults. */
 export async function runImpact(paths: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
   checkPaths(paths, settings);
   const { manifests, faults } = await readInput(paths, io);
@@ -46,7 +46,7 @@ function checkPaths(paths: readonly string[], { from, delete: isDelete }: Settin
     throw new ResolverError("ERR_CONFIG_INVALID", message);
   }
   if (paths.includes(STDIN) && from.includes(STDIN)) {
-    const message = "--from -: standard input already contains the manifests; pass a file or folder for one of them";
+    const message = "--from -: the manifests are already read from standard input; pass a file or folder to --from";
     throw new ResolverError("ERR_CONFIG_INVALID", message);
   }
 }
@@ -56,7 +56,7 @@ function propose({ objects, origin }: State, manifests: readonly JsonObject[], i
   return isDelete ? stateAfterDelete(stored, manifests) : stateAfterApply(stored, manifests, origin);
 }
 
-/** Returns what the webhook would report for each manifest if it alone were applied or deleted. */
+/** Returns the findings that the webhook would report if each manifest were applied or deleted alone. */
 function checkManifests(
   manifests: readonly Manifest[], { objects, inventory }: State, settings: Settings,
 ): LocatedFinding[] {
@@ -72,7 +72,7 @@ function checkManifests(
   });
 }
 
-/** Returns null for an object without a name, which is always new. */
+/** Returns null for an object without a name. Such an object is always new. */
 function keyOf(object: JsonObject): string | null {
   const identity = identityOf(object);
   return identity === null ? null : identityKey(identity);
@@ -84,7 +84,7 @@ function absentWarning(object: JsonObject): string {
   return `warning: ${kind} ${fullName} does not exist, so there is nothing to delete`;
 }
 
-/** The format of `-o json`. `before` and `after` are as in `resolve -o json`, or null without the resource. */
+/** Returns the result for `-o json`. `before` and `after` are resolutions, or null if the resource does not exist. */
 function comparisonJSON({ impacts, resources }: ImpactComparison): object {
   return {
     summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) },
@@ -94,14 +94,14 @@ function comparisonJSON({ impacts, resources }: ImpactComparison): object {
   };
 }
 
-/** The text of each change, in the summary and in a cell. */
+/** The text of each change, for the summary and the table cells. */
 const CHANGE_TEXT: Readonly<Record<Change, string>> = {
   conflict: "now in conflict", refused: "now refused", default: "now default", account: "other account",
   role: "other role", region: "other region", selected: "now selected", selector: "other selector",
   added: "added", removed: "removed",
 };
 
-/** Returns the counts, a row for each changed resource, and the findings that the webhook would deny. */
+/** Returns the lines of the report: the counts, the changed resources, and the findings of severity deny. */
 function impactLines(comparison: ImpactComparison, denials: readonly LocatedFinding[], paint: Paint): string[] {
   const lines = comparisonLines(comparison, paint);
   if (denials.length === 0) return lines;
@@ -130,7 +130,7 @@ function comparisonLines({ impacts, resources }: ImpactComparison, paint: Paint)
   return [summary, "", paint("bold", headerLine), ...colored];
 }
 
-/** Returns the account first, as the most important part. The region is shown only if it changes. */
+/** Returns the text of a cell. The account comes first. The region is shown only if the region changes. */
 function resolutionCell(resolution: Resolution | null, change: Change): string {
   if (resolution === null) return "-";
   const { outcome, code, selectors, region } = resolution;

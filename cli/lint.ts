@@ -16,15 +16,15 @@ import {
 import { readState, reportFaults, type State, type StateObject } from "./state.ts";
 import { painter } from "./terminal.ts";
 
-/** The result of lint, in the format of `-o json`. */
+/** The result of `lint`, in the format of `-o json`. */
 interface LintResult {
-  /** The number of objects of a kind that has checks. */
+  /** The number of checked objects. Objects of other kinds have no checks and are not counted. */
   readonly checked: number;
   readonly findings: readonly LocatedFinding[];
   readonly notApplied: CheckResult["skipped"];
 }
 
-/** Checks and prints every readable object. Unreadable input makes the exit status 2. */
+/** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
   const state = await readState(settings, io);
   const result = lint(state, settings);
@@ -38,7 +38,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   return isFailing(result.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 
-/** Checks each object as if it were created next to all others. A check is skipped for all objects or none. */
+/** Checks each object as if it were created after all other objects. */
 function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint">): LintResult {
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
   const results = checked.map((found) => {
@@ -53,7 +53,7 @@ function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint
   };
 }
 
-/** Sorts by file; objects of one file stay in their order. */
+/** Compares objects by file. A stable sort does not reorder the objects of a file. */
 function byFile(a: StateObject, b: StateObject): number {
   return compareText(a.file ?? "", b.file ?? "");
 }
@@ -73,7 +73,7 @@ const SARIF_LEVELS = { deny: "error", warn: "warning" } as const;
 const RULE_INDEX: ReadonlyMap<string, number> = new Map(CATALOGUE.map(({ id }, index) => [id, index]));
 
 /**
- * Returns the findings as a SARIF 2.1.0 log with every check as a rule.
+ * Returns the findings as a SARIF 2.1.0 log, in which each check is a rule.
  * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
  */
 function sarifLog(findings: readonly LocatedFinding[], faults: readonly InputFault[]): object {
@@ -110,12 +110,12 @@ function sarifResult(finding: LocatedFinding): object {
     level: SARIF_LEVELS[severity],
     message: { text: `${message}. Fix: ${fix}.` },
     locations: [sarifLocation(finding)],
-    // An empty list would mean that suppressions were evaluated for all results and this one has none.
+    // By the SARIF specification, an empty list would claim that suppressions are known for every result of the run.
     ...(waived ? { suppressions: [SUPPRESSION] } : {}),
   };
 }
 
-/** Returns the place in the file and the field of the object. Standard input and clusters have no file. */
+/** Returns the SARIF location of the field. The location has no file for standard input and for a cluster. */
 function sarifLocation({ file, line, kind, namespace, name, path: field }: LocatedFinding): object {
   const object = [kind, namespace, name].filter((part) => part !== null).join("/");
   const logicalLocations = [{ name: field, fullyQualifiedName: `${object}:${field}`, kind: "member" }];
@@ -124,7 +124,7 @@ function sarifLocation({ file, line, kind, namespace, name, path: field }: Locat
   return { physicalLocation: { artifactLocation: { uri: uriOf(file) }, ...region }, logicalLocations };
 }
 
-/** Relative paths stay relative: SARIF viewers resolve them against the repository. */
+/** Returns the URI of a file. A relative path stays relative: SARIF viewers resolve the path against the repository. */
 function uriOf(file: string): string {
   if (path.isAbsolute(file)) return pathToFileURL(file).href;
   return path.posix.normalize(file).split("/").map(encodeURIComponent).join("/");

@@ -8,7 +8,7 @@ import { printable } from "../shared/decisions/kubernetes/text.ts";
 import type { StateObject } from "./state.ts";
 import type { Paint } from "./terminal.ts";
 
-/** A finding with its place, in the format of `lint -o json`. */
+/** A finding and its place in the input, in the format of `lint -o json`. */
 export interface LocatedFinding {
   readonly file: string | null;
   readonly line: number | null;
@@ -24,7 +24,7 @@ export interface LocatedFinding {
   readonly waived: boolean;
 }
 
-/** Returns the finding with the file, line and name of its object. */
+/** Returns the finding, extended by the file, line and name of its object. */
 export function locate(finding: Finding, found: StateObject): LocatedFinding {
   const { code, severity, path, message, fix, waivable, waived } = finding;
   return {
@@ -38,7 +38,7 @@ function nameOf(object: JsonObject): Pick<LocatedFinding, "kind" | "name" | "nam
   return { kind, name, namespace: namespace === "" ? null : namespace };
 }
 
-/** Returns the line of the field, or of its closest parent if the field is missing. */
+/** Returns the line of the field. If the field is missing, returns the line of its closest parent. */
 function placeOf({ file, lineOf }: StateObject, path: FieldPath): Pick<LocatedFinding, "file" | "line"> {
   for (let depth = path.length; depth >= 0; depth--) {
     const line = lineOf(path.slice(0, depth));
@@ -47,7 +47,7 @@ function placeOf({ file, lineOf }: StateObject, path: FieldPath): Pick<LocatedFi
   return { file, line: null };
 }
 
-/** Returns whether the findings make the exit status 1. */
+/** Returns whether the findings set the exit status to 1. */
 export function isFailing(findings: readonly LocatedFinding[], failOn: Severity): boolean {
   return findings.some(({ severity, waived }) => severity === "deny" || (failOn === "warn" && !waived));
 }
@@ -58,7 +58,7 @@ export function countBySeverity(findings: readonly LocatedFinding[]): { denied: 
   return { denied, warned: findings.length - denied };
 }
 
-/** Returns a finding as three lines: place and check, message, fix. */
+/** Returns the three lines of a finding: place and check, message, and fix. */
 export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   const { file, line, kind, name, namespace, path, code, severity, message, fix, waived } = finding;
   const place = file === null ? "" : printable(`${file}:${line}: `);
@@ -71,7 +71,7 @@ export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   ];
 }
 
-/** Returns the line that lists the skipped checks with their missing requirements. */
+/** Returns the line that lists the skipped checks, each followed by its unmet requirements. */
 export function skippedLine(skipped: CheckResult["skipped"], paint: Paint): string {
   return paint("dim", `skipped checks: ${skipped.map(({ code, needs }) => `${code} (needs ${needs})`).join(", ")}`);
 }

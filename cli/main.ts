@@ -9,7 +9,7 @@ for (const stream of [stdout, stderr]) {
     // With EPIPE the reader, such as `| head`, has closed the pipe. After any other error the output is incomplete.
     if (code === "EPIPE") return;
     if (stream === stdout) {
-      const fault = `cannot write standard output (${code ?? "unknown error"})`;
+      const fault = `cannot write to standard output (${code ?? "unknown error"})`;
       stderr.write(`ack-role-resolver: ${fault}; free disk space or redirect the output\n`);
     }
     process.exit(EXIT.usage);

@@ -15,13 +15,13 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
 import { type Paint, painter, Progress } from "./terminal.ts";
 
-/** A finding on a generated selector that the webhook would deny. */
+/** A finding for which the webhook would deny a generated selector. */
 interface Denial {
   readonly name: string;
   readonly finding: Finding;
 }
 
-/** Prints the selectors as manifests. The proof, what selectors cannot express and the migration steps go to stderr. */
+/** Prints the generated selectors to stdout; prints the proof, the inexpressible cases and the steps to stderr. */
 export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: IO): Promise<ExitStatus> {
   checkExtraGroups(settings.extraGroups);
   const state = await readState({ ...settings, mode: "carm" }, io);
@@ -43,7 +43,7 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
 function checkExtraGroups(groups: readonly string[]): void {
   const others = groups.filter((group) => !isACKGroup(group));
   if (others.length === 0) return;
-  const message = `--extra-groups ${others.join(", ")}: expected ACK API groups, which end in .services.k8s.aws`;
+  const message = `--extra-groups ${others.join(", ")}: expected an ACK API group, which ends in .services.k8s.aws`;
   throw new ResolverError("ERR_CONFIG_INVALID", message);
 }
 
@@ -60,7 +60,7 @@ function proveWithProgress(plan: MigrationPlan, io: IO): ProvedMigration {
   }
 }
 
-/** Runs the checks that the webhook runs with the same flags and --mode selectors. */
+/** Runs the checks that a webhook with the same flags and --mode selectors would run on the generated selectors. */
 function denialsOf({ selectors, input }: MigrationPlan, { inventory, origin }: State): Denial[] {
   const settings = { ...input.settings, mode: "selectors" } as const;
   return selectors.flatMap((object) => {
@@ -70,14 +70,14 @@ function denialsOf({ selectors, input }: MigrationPlan, { inventory, origin }: S
   });
 }
 
-/** The format of `-o json`. */
+/** Returns the result in the format of `-o json`. */
 function migrationJSON(migration: ProvedMigration, denials: readonly Denial[]): object {
   const { selectors, proof: { resources, pairs, differences }, inexpressible, steps } = migration;
   const proof = { resources, pairs, differences };
   return { selectors, proof, inexpressible, refusals: denials.map(denialLine), steps };
 }
 
-/** Returns the lines of the report. Texts of manifests are escaped. */
+/** Returns the lines of the report. Control characters from manifests are escaped. */
 function reportLines(migration: ProvedMigration, denials: readonly Denial[], paint: Paint): string[] {
   const { selectors, proof: { resources, pairs, differences }, inexpressible, steps } = migration;
   const compared = `${countOf(resources, "resource")} and ${countOf(pairs, "namespace and kind pair")}`;
@@ -90,8 +90,9 @@ function reportLines(migration: ProvedMigration, denials: readonly Denial[], pai
   return [
     `${countOf(selectors.length, "IAMRoleSelector")}. ${verdict}`,
     ...differences.flatMap(({ message, fix }) => itemLines(message, fix)),
-    ...(denials.length === 0 ? [] : ["The webhook would deny:", ...denials.map((denial) => `  ${denialLine(denial)}`)]),
-    ...(inexpressible.length === 0 ? [] : ["Selectors cannot express:"]),
+    ...(denials.length === 0 ? [] : ["The webhook would deny these selectors:"]),
+    ...denials.map((denial) => `  ${denialLine(denial)}`),
+    ...(inexpressible.length === 0 ? [] : ["Selectors cannot express these cases:"]),
     ...inexpressible.flatMap(({ subject, reason, fix }) => itemLines(`${subject}: ${reason}`, fix)),
     "Migration steps, in this order:",
     ...steps.map((step, i) => `  ${i + 1}. ${step}`),

@@ -8,7 +8,7 @@ import { VERSION } from "../shared/server/version.ts";
 import { flagHelp } from "./flag-help.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
-/** Runs a command line without node and script, and returns its exit status. Servers return after they have stopped. */
+/** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
 export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {
   let status: ExitStatus = EXIT.fine;
   const program = buildProgram(io, (result) => (status = result));
@@ -23,7 +23,7 @@ export async function runCommandLine(argv: readonly string[], io: IO): Promise<E
   }
 }
 
-/** The context of the commands that are added to a program. */
+/** What each command receives: the streams, and the function that sets the exit status. */
 interface ProgramContext {
   readonly io: IO;
   readonly done: (status: ExitStatus) => void;
@@ -43,10 +43,10 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
   return program;
 }
 
-// Commands are imported on demand: `lint` never loads a server.
+// Each command imports its module when it runs, so `lint` does not load a server.
 
 function addServers(program: Commander, { io, done }: ProgramContext): void {
-  addCommand(program, "local", "run the webhook, the sidecar and an STS emulator on loopback for a manifest folder")
+  addCommand(program, "local", "run the webhook, the sidecar and an STS emulator locally for a folder of manifests")
     .action(async (flags: Flags) => {
       const { runLocal } = await import("./local/local.ts");
       done(await runLocal(readSettings("local", flags, io.environment), io));
@@ -55,8 +55,8 @@ function addServers(program: Commander, { io, done }: ProgramContext): void {
     const { runWebhookCommand } = await import("./webhook.ts");
     done(await runWebhookCommand(readSettings("webhook", flags, io.environment), io));
   });
-  addCommand(program, "sidecar", "serve role credentials on loopback").action(async (flags: Flags) => {
-    // Limit the heap before the modules of the sidecar are loaded: loading them grows it.
+  addCommand(program, "sidecar", "serve role credentials on a loopback address").action(async (flags: Flags) => {
+    // Limit the heap first, because loading the modules of the sidecar grows the heap.
     const { limitHeapGrowth } = await import("./small-heap.ts");
     limitHeapGrowth();
     const { runSidecarCommand } = await import("./sidecar.ts");
@@ -69,7 +69,7 @@ const SAME_AS_FROM = "same as --from PATH";
 function addReaders(program: Commander, { io, done }: ProgramContext): void {
   const settings = <C extends Command>(command: C, flags: Flags, paths: readonly string[]): SettingsFor<C> =>
     readSettings(command, withPaths(flags, paths), io.environment);
-  addCommand(program, "lint", "run the checks of the webhook on manifests")
+  addCommand(program, "lint", "run the checks of the webhook on manifests or on the objects of a cluster")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const { runLint } = await import("./lint.ts");
@@ -87,14 +87,14 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
       const { runAudit } = await import("./audit.ts");
       done(await runAudit(settings("audit", flags, paths), io));
     });
-  addCommand(program, "impact", "show what changes for ACK resources if manifests are applied or deleted")
+  addCommand(program, "impact", "show how the roles of ACK resources change if manifests are applied or deleted")
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
       const { runImpact } = await import("./impact.ts");
       done(await runImpact(paths, readSettings("impact", flags, io.environment), io));
     });
   const migrate = program.command("migrate").description("migrate to IAMRoleSelectors");
-  addCommand(migrate, "migrate carm", "generate IAMRoleSelectors from CARM maps and prove that no role changes")
+  addCommand(migrate, "migrate carm", "generate IAMRoleSelectors from the CARM maps and prove that no role changes")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const { runMigrateCARM } = await import("./migrate-carm.ts");
@@ -103,13 +103,13 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
 }
 
 function addTools(program: Commander, { io, done }: ProgramContext): void {
-  const processHelp = "print credentials from a running sidecar, for credential_process in ~/.aws/config";
+  const processHelp = "print credentials from a running sidecar, for the setting credential_process in ~/.aws/config";
   addCommand(program, "credential-process", processHelp).action(async (flags: Flags) => {
     const { runCredentialProcess } = await import("./credential-process.ts");
     done(await runCredentialProcess(readSettings("credential-process", flags, io.environment), io));
   });
   const certs = program.command("certs").description("manage certificates");
-  addCommand(certs, "certs make", "write ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
+  addCommand(certs, "certs make", "create the files ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
     const { runCertsMake } = await import("./certs.ts");
     done(await runCertsMake(readSettings("certs make", flags, io.environment), io));
   });
@@ -122,7 +122,7 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
     });
 }
 
-/** Adds a command with all flags that the settings table has for it. */
+/** Adds a command that has every flag that the settings table lists for the command. */
 function addCommand(parent: Commander, command: Command, description: string): Commander {
   const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
   for (const [name, definition] of DEFINITIONS) {
@@ -131,7 +131,7 @@ function addCommand(parent: Commander, command: Command, description: string): C
   return created;
 }
 
-/** Returns an option whose value stays text: the settings schema validates flags and environment alike. */
+/** Returns an option whose value is not converted. The settings schema validates flags and environment variables. */
 function optionOf(name: SettingName, definition: Definition, command: Command): Option {
   const { flag, short, type } = definition;
   const placeholder = definition.value ?? choicesOf(definition, command)?.join("|") ?? "VALUE";
@@ -156,7 +156,7 @@ function pathArgument(description: string): Argument {
   return new Argument("[PATH...]", description);
 }
 
-/** Adds path arguments to the values of --from. */
+/** Returns the flags, with the path arguments added to the values of --from. */
 function withPaths(flags: Flags, paths: readonly string[]): Flags {
   const from = [flags["from"] ?? [], paths].flat().map(String);
   return from.length === 0 ? flags : { ...flags, from };

@@ -15,10 +15,10 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
 
-/** A resource and its resolution, in the format of `-o json`. */
+/** A resource and its resolution, in the format of `resolve -o json`. */
 interface ResolvedResource extends Resolution {
   readonly resource: ResourceName;
-  /** With --explain: every selector, sorted by name. */
+  /** The explanation of every selector, sorted by name. Present only with --explain. */
   readonly explanation?: readonly SelectorExplanation[];
 }
 
@@ -26,11 +26,11 @@ type ResourceName = {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace: string;
-  /** Null for a resource of --kind. */
+  /** Null for the hypothetical resource that --kind describes. */
   readonly name: string | null;
 };
 
-/** Prints the role of each resource. If any input is unreadable, it prints only the faults. */
+/** Prints the role of each resource. If any input is unreadable, prints only the faults of the input. */
 export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Promise<ExitStatus> {
   const state = await readState(settings, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
@@ -51,19 +51,19 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   return inventory.selectors.faulty.size > 0 || hasUndecided ? EXIT.findings : EXIT.fine;
 }
 
-/** Returns the resources of --kind if given, otherwise every ACK resource of the state. */
+/** Returns the resources that --kind describes. Without --kind, returns every ACK resource of the state. */
 function queriesOf({ objects, inventory }: State, { kind, namespace, label }: SettingsFor<"resolve">): ResourceQuery[] {
   if (kind.length > 0) return hypotheticalResources({ kinds: kind, namespace, labels: label }, inventory);
   return resourceQueries(objects.map(({ object }) => object), namespace);
 }
 
-/** Returns every ACK resource among the objects in input order. The default namespace is for those without one. */
+/** Returns every ACK resource in input order. A resource that sets no namespace is in `defaultNamespace`. */
 function resourceQueries(objects: readonly JsonObject[], defaultNamespace: string): ResourceQuery[] {
   const resources = objects.filter((object) => isACKGroup(objectMeta(object).group));
   return resources.map((object) => queryOf(object, defaultNamespace));
 }
 
-/** Resolves every ACK resource among the objects in input order. Resources without a namespace are in `default`. */
+/** Resolves every ACK resource in input order. A resource that sets no namespace is in the namespace `default`. */
 export function resolveAll(
   objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
 ): ResolvedResource[] {
@@ -74,30 +74,30 @@ function resolveOne(query: ResourceQuery, inventory: Inventory, settings: Decisi
   return { resource: resourceName(query), ...resolve(inventory, query, settings) };
 }
 
-/** Returns the identification of a resource in JSON output. */
+/** Returns the fields that identify a resource in JSON output. */
 export function resourceName(query: ResourceQuery): ResourceName {
   return { apiVersion: apiVersionOf(query), kind: query.kind, namespace: query.namespace, name: query.name };
 }
 
-/** Controllers compare selectors with the stored version, so a selector for another served version selects nothing. */
+/** Returns a warning for each kind with several served versions. A selector must use the version that is stored. */
 function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inventory): string[] {
   const kinds = new Map(resolved.map(({ resource }) => [`${resource.kind}.${objectMeta(resource).group}`, resource]));
   return [...kinds].flatMap(([kind, resource]) => {
     const versions = inventory.kinds.versions(objectMeta(resource).group, resource.kind);
     if (versions === null || versions.served.length < 2) return [];
     const { served, storage } = versions;
-    return [`warning: ${kind} is served as ${served.join(", ")}; selectors match the stored version, ${storage}`];
+    return [`warning: ${kind} has versions ${served.join(", ")}; selectors match only the stored version, ${storage}`];
   });
 }
 
 function namespaceWarnings(namespace: string, inventory: Inventory): string[] {
   if (inventory.namespaces.has(namespace) || !inventory.selectors.readsNamespaceLabels) return [];
-  return [`warning: Namespace ${namespace} does not exist; selectors see only its label ${NAME_LABEL}`];
+  return [`warning: Namespace ${namespace} does not exist; selectors match it as if its only label were ${NAME_LABEL}`];
 }
 
 const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
 
-/** Returns a table with a row for each resource. Resources of --kind have no name. */
+/** Returns the lines of a table that has a row for each resource. A hypothetical resource has no name. */
 export function resolutionTable(resolved: readonly ResolvedResource[], paint: Paint): string[] {
   const rows = resolved.map(({ resource, outcome, roleARN, region, selectors }) => [
     resource.namespace,
@@ -116,7 +116,7 @@ export function resolutionTable(resolved: readonly ResolvedResource[], paint: Pa
   return [paint("bold", headerLine), ...colored];
 }
 
-/** Returns a block for each resource: its resolution, then each selector with its parts, selecting ones first. */
+/** Returns the resolution and the selectors of each resource. Selectors that select the resource come first. */
 function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
   return resolved.flatMap(({ resource, outcome, message, explanation = [] }, i) => {
     const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
@@ -139,13 +139,13 @@ function selectorLines({ selector, selects, malformed, parts, message }: Selecto
   return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
 }
 
-/** Returns the selectors that are malformed or that the webhook would deny, with their faults and fixes. */
+/** Returns the lines of each selector that is malformed or that the webhook would deny, and of its faults and fixes. */
 export function faultySelectorLines(inventory: Inventory): string[] {
   const sorted = [...inventory.selectors.faulty].toSorted(([a], [b]) => compareText(a, b));
   return sorted.flatMap(([name, { faults }]) => {
     const effect = inventory.selectors.malformed.has(name)
       ? "is malformed, so controllers ignore it"
-      : "is effective, but the sidecar grants nothing on it and the webhook would deny it";
+      : "is effective, but the sidecar does not grant its role and the webhook would deny it";
     const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
     const lines = denied.map(({ check, fault }) =>
       findingLine({ code: check.id, path: fault.path, message: fault.message, fix: fault.fix ?? check.fix }));

@@ -15,8 +15,8 @@ type SourceSettings =
 
 /**
  * Returns the inventory source of a server. The Kubernetes client is loaded only with --cluster. The webhook lists
- * every kind that the checks need. The sidecar lists as little as possible, since its RBAC allows no more. With
- * --mode carm both are ready only after the CARM ConfigMaps are loaded.
+ * every kind that the checks need. The RBAC of the sidecar does not allow listing ACK resources. With --mode carm, a
+ * server is ready only after the CARM ConfigMaps are loaded.
  */
 export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
   const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups = [] } = settings;
@@ -34,12 +34,12 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
 }
 
 /**
- * Starts a source and returns whether the server may start. Invalid manifests prevent the start, and their faults go to
- * stderr. A cluster may be unreachable for a while: the server then starts unready.
+ * Starts a source and returns whether the server may start. If the manifests are invalid, prints their faults to stderr
+ * and returns false. If the cluster is unreachable, returns true: the server starts unready.
  */
 export async function startSource(source: InventorySource, io: IO): Promise<boolean> {
   if (!(source instanceof ManifestSource)) {
-    // start() of a cluster source rejects only if the source is stopped first.
+    // The start of a cluster source rejects only if the source is stopped before it is loaded.
     source.start().catch(() => {});
     return true;
   }
@@ -56,10 +56,10 @@ export async function startSource(source: InventorySource, io: IO): Promise<bool
 interface Serving {
   readonly log: Logger;
   readonly drain: Drain;
-  /** How long the server accepts requests after the signal, in ms. */
+  /** How long the server still accepts requests after the signal, in ms. */
   readonly drainMs: number;
   readonly close: () => Promise<void>;
-  /** Time limit of `close`, in ms. Default: that of `stopOnSignals`. */
+  /** Time limit of `close`, in ms. Default: the default of `stopOnSignals`. */
   readonly closeMs?: number;
 }
 

@@ -6,13 +6,13 @@ import { checkSidecarSettings } from "../sidecar/options.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
-/** Requests in flight end within 900 ms. Slow clients are disconnected after 4 s. */
+/** Time limit of closing, in ms. Requests in flight end within 900 ms; slow clients are disconnected after 4 s. */
 const CLOSE_MS = 5_000;
 
-/** Serves credentials until a signal ends the process. */
+/** Runs the sidecar until a signal ends the process. */
 export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "sidecar", level: settings.logLevel });
-  // Faults of the settings are reported before faults of the manifests.
+  // Settings are validated first, so invalid settings are reported even if the manifests are invalid too.
   checkSidecarSettings(settings, io.environment);
   const source = await openSource("sidecar", settings);
   if (!(await startSource(source, io))) return EXIT.usage;

@@ -17,17 +17,17 @@ export async function readInput(paths: readonly string[], io: IO): Promise<Manif
   return await readManifestPaths(paths, () => text(io.stdin));
 }
 
-/** An object and its place. `file` is null for an object of a cluster. */
+/** An object and its place in the input. `file` is null for an object of a cluster. */
 export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
   readonly file: string | null;
 }
 
-/** The current state: manifests or a cluster. */
+/** The current state: the objects of manifests or of a cluster. */
 export interface State {
   readonly objects: readonly StateObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
-  /** Faults of the manifests. An unreadable cluster is an error instead. */
+  /** Faults of the manifests; empty for a cluster. An unreachable cluster is an error, not a fault. */
   readonly faults: readonly InputFault[];
 }
 
@@ -38,7 +38,7 @@ type StateSettings = Pick<
 
 /**
  * Reads the state from --from or --cluster.
- * @throws ResolverError if the cluster is unreachable or a kind in it may not be read.
+ * @throws ResolverError if the cluster is unreachable, or denies access to a required kind.
  */
 export async function readState(settings: StateSettings, io: IO): Promise<State> {
   return settings.cluster ? await readCluster(settings, io) : await readManifestState(settings, io);
@@ -50,7 +50,7 @@ async function readManifestState({ from, runtime }: StateSettings, io: IO): Prom
   return { objects: manifests, faults, origin: "file", inventory };
 }
 
-/** The Kubernetes client is loaded only here. */
+/** Reads the objects of a cluster. Imports the Kubernetes client, which is not loaded for manifests. */
 async function readCluster(settings: StateSettings, io: IO): Promise<State> {
   const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups } = settings;
   const [{ loadCluster }, { connectKubernetes }] = await Promise.all([
@@ -67,8 +67,8 @@ async function readCluster(settings: StateSettings, io: IO): Promise<State> {
     });
     progress.clear();
     const unlisted = [...inventory.unlisted("resources")];
-    writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; its objects are not in the result`));
-    // Kinds are listed concurrently. Sort the objects so that the output is the same each time.
+    writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; the result omits its objects`));
+    // Kinds are listed concurrently, in an order that varies. Sorted objects make the output the same each time.
     const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
     return { objects: sorted, inventory, origin: "cluster", faults: [] };
   } finally {
@@ -76,7 +76,7 @@ async function readCluster(settings: StateSettings, io: IO): Promise<State> {
   }
 }
 
-/** Managed fields are often a third of an object, and no check reads them. */
+/** Returns the object without metadata.managedFields, which is often a third of an object and which no check reads. */
 function withoutManagedFields(object: JsonObject): JsonObject {
   const metadata = Object.entries(object["metadata"] ?? {}).filter(([name]) => name !== "managedFields");
   return { ...object, metadata: Object.fromEntries(metadata) };
@@ -100,7 +100,7 @@ export function inventoryOf(objects: readonly JsonObject[], context: InventoryCo
   return inventory;
 }
 
-/** Reports the faults, and returns whether there are any. Roles resolved from a part of the input would be wrong. */
+/** Reports the faults and returns whether any exist. Roles that are resolved from incomplete input could be wrong. */
 export function isUnreadable(faults: readonly InputFault[], io: IO): boolean {
   reportFaults(faults, io);
   return faults.length > 0;

@@ -7,8 +7,8 @@ type Style = "red" | "yellow" | "green" | "cyan" | "dim" | "bold";
 export type Paint = (style: Style, text: string) => string;
 
 /**
- * Returns a function that colors text if the stream is a terminal. NO_COLOR (https://no-color.org) and TERM=dumb turn
- * colors off.
+ * Returns a function that colors text if the stream is a terminal. The environment variables NO_COLOR
+ * (https://no-color.org) and TERM=dumb disable colors.
  */
 export function painter(stream: { readonly isTTY?: boolean }, environment: Environment): Paint {
   const plain = stream.isTTY !== true || (environment["NO_COLOR"] ?? "") !== "" || environment["TERM"] === "dumb";
@@ -16,8 +16,8 @@ export function painter(stream: { readonly isTTY?: boolean }, environment: Envir
 }
 
 /**
- * Returns the rows as lines, with columns two spaces apart. The first row is the header. Columns are left-aligned by
- * default. Control characters in cells are escaped, so color the lines afterwards.
+ * Returns a line for each row, with two spaces between columns. The first row is the header. Columns are left-aligned
+ * by default. Control characters in cells are escaped, so colors must be added afterwards.
  */
 export function formatTable(
   cells: readonly (readonly string[])[], alignment: readonly ("left" | "right")[] = [],
@@ -32,13 +32,13 @@ export function formatTable(
   return rows.map((row) => row.map(align).join("  ").trimEnd());
 }
 
-/** Work that ends within this time shows no progress. */
+/** The time from the start of the work to the first progress line, in ms. */
 const DELAY_MS = 1000;
 const INTERVAL_MS = 100;
-/** Return to the start of the line and erase it (ECMA-48 EL). */
+/** The control sequence that returns to the start of the line and erases the line (ECMA-48 EL). */
 const CLEAR = "\r\u001B[K";
 
-/** A progress line on standard error. It is shown only on a terminal. */
+/** A progress line on standard error. The line is shown only on a terminal. */
 export class Progress {
   readonly #stream: IO["stderr"];
   readonly #now: () => number;
@@ -58,7 +58,7 @@ export class Progress {
     this.#stream.write(`${CLEAR}${text}`);
   }
 
-  /** Erases the line. Call it before writing anything else. */
+  /** Erases the progress line. Call `clear` before writing other output. */
   clear(): void {
     if (this.#shown) this.#stream.write(CLEAR);
     this.#shown = false;

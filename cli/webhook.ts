@@ -26,7 +26,7 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
   }
 }
 
-/** Returns the access reviewer if a check needs one. Only an API server can review access. */
+/** Returns the access reviewer if a check needs access reviews. Access reviews require --cluster. */
 async function openAccessReviews(
   settings: SettingsFor<"webhook">, log: Logger,
 ): Promise<{ readonly reviewAccess?: AccessReviewer }> {

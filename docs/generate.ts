@@ -1,4 +1,4 @@
-// Generates the pages of docs/ that are derived from code. With --check it exits 1 if a page is stale.
+// Generates the pages of docs/ that are derived from code. With --check, exits with status 1 if a page is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { combinedHelp } from "../cli/flag-help.ts";
@@ -15,7 +15,7 @@ function settingsPage(): string {
   const rows = DEFINITIONS.map(([name, definition]) => `| ${settingRow(name, definition).join(" | ")} |`);
   return page("Settings", [
     "Flags override environment variables, which override defaults.",
-    "In an environment variable, a repeatable setting is a comma-separated list.",
+    "The environment variable of a repeatable setting contains a comma-separated list.",
     "",
     "| flag | environment variable | type | default | commands | repeatable | description |",
     "| --- | --- | --- | --- | --- | --- | --- |",
@@ -86,7 +86,7 @@ for (const [name, content] of Object.entries(pages)) {
   const stale = !existsSync(file) || readFileSync(file, "utf8") !== content;
   if (!stale) continue;
   if (process.argv.includes("--check")) {
-    process.stderr.write(`docs/${name} is stale: run npm run docs\n`);
+    process.stderr.write(`docs/${name} is stale; run \`npm run docs\`\n`);
     process.exitCode = 1;
   } else writeFileSync(file, content);
 }

@@ -16,7 +16,7 @@ interface MetricNote {
 const ERROR_CODE = "an [error code](errors.md)";
 const ADMISSION_PATH = "the admission path, such as `/validate/iamroleselectors`";
 const SIDECAR_PATH = "a route, such as `/v1/credentials/selectors/:name` or `/sts`; `unknown` for any other path";
-const UNPARSED_PATH = "`unparsed` for bytes that are not HTTP, and for headers or a body over the size or time limit";
+const UNPARSED_PATH = "`unparsed` for a request that is not HTTP, or that exceeds the size or time limit";
 const STS_ACTION = "`AssumeRole`, `GetCallerIdentity`";
 
 const STS_CODES = [
@@ -25,7 +25,7 @@ const STS_CODES = [
   "SignatureDoesNotMatch", "ValidationError",
 ].map((code) => `\`${code}\``).join(", ");
 
-/** Notes by metric name without the common prefix. */
+/** The note of each metric. The keys are metric names without the common prefix. */
 const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   build_info: {
     labels: { component: "`webhook`, `sidecar`", version: "version of this program", node: "version of Node.js" },
@@ -79,7 +79,7 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   sidecar_sts_call_duration_seconds: { labels: { action: STS_ACTION } },
   sidecar_refusals_total: {
     labels: {
-      code: `${ERROR_CODE}, also at \`/sts\`; or the STS error code of an invalid request to \`/sts\`: ${STS_CODES}`,
+      code: `${ERROR_CODE}; for an invalid request to \`/sts\`, an STS error code: ${STS_CODES}`,
     },
   },
   sidecar_auth_failures_total: {
@@ -92,7 +92,7 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   },
   sidecar_account_refusals_total: { alert: "increase(ack_role_resolver_sidecar_account_refusals_total[10m]) > 0" },
   sidecar_role_checks_total: {
-    labels: { result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, or the sidecar rejects the role)" },
+    labels: { result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, or the role is not allowed)" },
   },
   sidecar_failing_roles: { alert: "ack_role_resolver_sidecar_failing_roles > 0" },
   sidecar_credentials_expiry_seconds: {
@@ -106,7 +106,7 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   sidecar_refresh_lag_seconds: { alert: "ack_role_resolver_sidecar_refresh_lag_seconds > 300" },
   sidecar_sts_calls_in_flight: {},
   sidecar_sts_calls_waiting: {},
-  // absent() would not fire while any other sidecar exposes the metric.
+  // absent() would not fire if another sidecar exposes the metric.
   sidecar_base_identity_age_seconds: {
     alert: 'ack_role_resolver_build_info{component="sidecar"} unless on (job, instance) '
       + "ack_role_resolver_sidecar_base_identity_age_seconds",
@@ -125,13 +125,13 @@ interface MetricDescription {
   readonly labels: readonly string[];
 }
 
-/** An empty inventory: values are read only at a scrape. */
+/** An empty inventory. The metrics read values only when they are scraped. */
 const NO_INVENTORY = {
   status: { loaded: false, lastSyncMs: null, fault: null },
   inventory: { selectors: { size: 0, malformed: new Map() }, kinds: { groups: [] }, unlisted: () => new Map() },
 };
 
-/** The metrics of each server, without those of prom-client. */
+/** The metrics of each server, without the default metrics of prom-client. */
 interface ServerMetrics {
   readonly webhook: readonly MetricDescription[];
   readonly sidecar: readonly MetricDescription[];
@@ -172,7 +172,7 @@ function labelsOf(metric: object): string[] {
   return "labelNames" in metric && Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [];
 }
 
-/** Returns the lines of docs/metrics.md. Throws if the notes name an unknown metric or label, or lack one. */
+/** Returns the lines of docs/metrics.md. Throws if METRIC_NOTES does not document exactly the metrics and labels. */
 export function metricLines(): string[] {
   const { webhook, sidecar } = describeMetrics();
   const isShared = ({ name }: MetricDescription): boolean =>
@@ -184,10 +184,10 @@ export function metricLines(): string[] {
   };
   const all = Object.values(sections).flat();
   const unknown = Object.keys(METRIC_NOTES).filter((note) => !all.some(({ name }) => name === METRIC_PREFIX + note));
-  if (unknown.length > 0) throw new Error(`docs/metrics.ts: unknown metrics: ${unknown.join(", ")}`);
+  if (unknown.length > 0) throw new Error(`docs/metrics.ts: METRIC_NOTES has unknown metrics: ${unknown.join(", ")}`);
   return [
     "Both servers expose their metrics at `/metrics` on `--health-listen`, in the Prometheus text format.",
-    "They also expose the `process_*` and `nodejs_*` metrics of prom-client.",
+    "Both servers also expose the `process_*` and `nodejs_*` metrics of prom-client.",
     `Every name starts with \`${METRIC_PREFIX}\`. Labels never contain client input; the tables list their values.`,
     ...Object.entries(sections).flatMap(([title, metrics]) => ["", `## ${title}`, "", ...table(metrics)]),
     "", "## Recommended alerts", "", "| metric | expression |", "| --- | --- |",
@@ -208,7 +208,7 @@ function row({ name, type, help, labels }: MetricDescription): string {
   const unknown = Object.keys(notes).filter((label) => !labels.includes(label));
   const faults = [...undocumented, ...unknown];
   if (faults.length > 0) {
-    throw new Error(`docs/metrics.ts: document exactly the labels of ${name} (see ${faults.join(", ")})`);
+    throw new Error(`docs/metrics.ts: labels of ${name} are undocumented or unknown: ${faults.join(", ")}`);
   }
   const values = labels.map((label) => `\`${label}\`: ${notes[label] ?? ""}`).join("; ");
   return `| ${shortName(name)} | ${type} | ${values} | ${help} |`;
@@ -216,7 +216,7 @@ function row({ name, type, help, labels }: MetricDescription): string {
 
 function noteOf(name: string): (typeof METRIC_NOTES)[string] {
   const note = METRIC_NOTES[name.slice(METRIC_PREFIX.length)];
-  if (note === undefined) throw new Error(`docs/metrics.ts: no note for ${name}`);
+  if (note === undefined) throw new Error(`docs/metrics.ts: METRIC_NOTES does not contain ${name}`);
   return note;
 }
 

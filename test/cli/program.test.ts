@@ -14,11 +14,11 @@ test("--help exits 0 and lists every command on standard output", async (t) => {
 test("the help of a command shows the placeholder and default of each flag", async (t) => {
   t.match(
     (await runCommand(["webhook", "--help"])).stdout,
-    /--listen <HOST:PORT> +address to serve on\s+\(default: 0\.0\.0\.0:9443\)/,
+    /--listen <HOST:PORT> +address to listen on\s+\(default: 0\.0\.0\.0:9443\)/,
   );
   t.match(
     (await runCommand(["sidecar", "--help"])).stdout,
-    /--listen <HOST:PORT> +loopback address to serve on\s+\(default: 127\.0\.0\.1:9780\)/,
+    /--listen <HOST:PORT> +loopback address to listen on\s+\(default: 127\.0\.0\.1:9780\)/,
   );
   t.notMatch(
     (await runCommand(["credential-process", "--help"])).stdout,
