@@ -5,6 +5,7 @@ import { combinedHelp } from "../cli/flag-help.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
 import { type Definition, DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
 import { environmentName } from "../shared/server/settings.ts";
 import { metricLines } from "./metrics.ts";
@@ -59,10 +60,24 @@ function checksPage(): string {
   ]);
 }
 
-function checkSection({ id, severity, waivable, deniesInCARM, reason, fix, example }: CheckEntry): string[] {
-  const remark = `${deniesInCARM === true ? " with --mode carm, otherwise warn" : ""}${waivable ? ", waivable" : ""}`;
+function checkSection({ id, severity, waivable, fixed, deniesInCARM, reason, fix, example }: CheckEntry): string[] {
+  const carm = deniesInCARM === true ? " with --mode carm, otherwise warn" : "";
+  const remark = `${carm}${waivable ? ", waivable" : ""}${fixed === true ? ", fixed" : ""}`;
   const severityLine = `Severity: ${severity}${remark}. ${reason}`;
   return ["", `## ${id}`, "", severityLine, "", "```yaml", example, "```", "", `Fix: ${fix}.`];
+}
+
+function limitsPage(): string {
+  const rows = Object.values(LIMITS).map(({ value, unit, bounds, beyond }) => (
+    `| ${bounds} | ${value} ${unit} | ${beyond} |`
+  ));
+  return page("Limits", [
+    "Clients, tenants and files choose the content of objects. Each limit is checked before the data that it bounds is read.",
+    "",
+    "| what | limit | beyond the limit |",
+    "| --- | --- | --- |",
+    ...rows,
+  ]);
 }
 
 function page(title: string, lines: readonly string[]): string {
@@ -79,7 +94,7 @@ function cell(text: string): string {
 
 const pages = {
   "settings.md": settingsPage(), "errors.md": errorsPage(), "checks.md": checksPage(),
-  "metrics.md": page("Metrics", metricLines()),
+  "limits.md": limitsPage(), "metrics.md": page("Metrics", metricLines()),
 };
 for (const [name, content] of Object.entries(pages)) {
   const file = new URL(name, import.meta.url);

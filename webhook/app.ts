@@ -2,13 +2,14 @@ import type { Server } from "node:https";
 import fastify, { type FastifyInstance } from "fastify";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { validateConfigMaps } from "./configmaps.ts";
-import { type AdmissionRequest, BODY_LIMIT_BYTES } from "./decode.ts";
+import type { AdmissionRequest } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
@@ -17,53 +18,61 @@ import { PendingDeletions } from "./pending-deletions.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
 import { addReviewRoute, asResolverError, sendError } from "./route.ts";
 
-/** The API server keeps an idle webhook connection for 90 s (measured). Closing it earlier can reset a request. */
+/**
+ * The API server closes an idle webhook connection after 90 s (measured). If the webhook closes the connection first, a
+ * request can be reset.
+ */
 const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
-/** How often node checks the two timeouts above. Its default is 30 s. */
+/** How often Node.js checks the header and request timeouts, in ms. The default of Node.js is 30 s. */
 const TIMEOUT_CHECK_MS = 1_000;
 
 export interface WebhookOptions {
   readonly decisions: DecisionSettings;
-  /** The serving certificate and key as PEM. `app.server.setSecureContext` replaces them later. */
+  /**
+   * The initial serving certificate and key as PEM. `app.server.setSecureContext` replaces the certificate and key
+   * later.
+   */
   readonly tls: { readonly cert: string; readonly key: string };
 }
 
 export interface WebhookPorts {
   readonly source: InventorySource;
   readonly clock: Clock;
-  /** Returns the milliseconds of a monotonic clock, for durations and deadlines. */
+  /** Returns the time of a monotonic clock, in ms. */
   readonly monotonicMs: () => number;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
   readonly drain: Drain;
-  /** Absent if no check needs access reviews. */
+  /** Undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
 }
 
 export type WebhookApp = FastifyInstance<Server>;
 
 /**
- * Returns the admission server, not listening yet. It serves HTTP/1.1 only: the API server uses no other version for a
- * webhook behind a Service.
+ * Returns the admission server, which does not listen yet. The server supports HTTP/1.1 only: the API server uses no
+ * other HTTP version for a webhook behind a Service.
  */
 export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): WebhookApp {
   const app = fastify({
     https: { ...options.tls, headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
-    bodyLimit: BODY_LIMIT_BYTES,
-    // The checks validate every key of an object. A 400 here would leave the decision to the failurePolicy.
+    bodyLimit: LIMITS.reviewBytes.value,
+    // Accepts keys such as `__proto__`, because the checks validate every key. If the webhook returned 400, the
+    // failurePolicy would apply.
     onProtoPoisoning: "ignore",
     onConstructorPoisoning: "ignore",
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: 0,
-    // Requests that arrive while the server closes still get a review. The API server counts a 503 as a failed call.
+    // The webhook reviews requests that arrive while the server closes. The API server would treat a 503 as a failed
+    // call.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     frameworkErrors: (error, _request, reply) => void sendError(reply, asResolverError(error)),
   });
-  // Handles errors outside of any path. Each path has its own error handler.
+  // Handles errors of requests that match no route. Each route has its own error handler.
   app.setErrorHandler((error, _request, reply) => sendError(reply, asResolverError(error)));
   app.removeContentTypeParser("text/plain");
   app.addHook("onSend", (_request, reply, _payload, done) => {
@@ -106,7 +115,7 @@ function addRoutes(app: WebhookApp, settings: DecisionSettings, ports: WebhookPo
       const paths = Object.keys(HANDLERS).join(", ");
       return sendError(
         reply,
-        new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. The paths are ${paths}.`),
+        new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. The valid paths are ${paths}.`),
       );
     }
     reply.header("allow", "POST");

@@ -4,35 +4,28 @@ import type { AdmissionChange } from "../shared/decisions/exemptions.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
 
-/**
- * The request body limit, 7 MiB. The API server accepts objects of up to 3 MiB, and the review of an update contains
- * the new and the stored object. 1 MiB is left for the rest. controller-runtime has the same limit
- * (pkg/webhook/admission/http.go).
- */
-export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
-
 export const REVIEW_API_VERSION = "admission.k8s.io/v1";
 export const REVIEW_KIND = "AdmissionReview";
 
 const OPERATIONS = ["CREATE", "UPDATE", "DELETE", "CONNECT"] as const;
 
-/** The fields of an AdmissionReview's request that the webhook uses. Absent strings are "". */
+/** The fields of an AdmissionReview's request that the webhook uses. A missing string is "". */
 export interface AdmissionRequest extends AdmissionChange {
   readonly uid: string;
   readonly operation: (typeof OPERATIONS)[number];
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly namespace: string;
-  /** "" if the API server is to generate the name. */
+  /** Empty if the API server generates the name later. */
   readonly name: string;
   readonly requester: Requester;
   readonly dryRun: boolean;
 }
 
-/** Returns the request of a parsed body. Throws ERR_REQUEST_MALFORMED if the body is not an AdmissionReview of v1. */
+/** Returns the request in a parsed body. Throws ERR_REQUEST_MALFORMED if the body is not a v1 AdmissionReview. */
 export function decodeReview(body: unknown): AdmissionRequest {
   requireReview(body);
   const request = field(body, "request");
-  if (!isJsonObject(request)) throw malformed("The review has no request. Send an object in the field request.");
+  if (!isJsonObject(request)) throw malformed("The field request must be an object.");
   const operation = OPERATIONS.find((known) => known === stringAt(request, "operation"));
   if (operation === undefined) throw malformed(`request.operation must be one of ${OPERATIONS.join(", ")}.`);
   const oldObject = objectAt(request, "oldObject");
@@ -46,7 +39,8 @@ export function decodeReview(body: unknown): AdmissionRequest {
     },
     subResource: text(request, "subResource"),
     namespace: text(request, "namespace"),
-    // If a client deletes a collection, the API server sends one review for each object, without a name.
+    // If a client deletes a collection, the API server sends one review for each object. These reviews have no
+    // request.name.
     name: stringAt(request, "name") ?? text(oldObject, "metadata", "name"),
     requester: requesterOf(field(request, "userInfo")),
     object: objectAt(request, "object"),
@@ -66,7 +60,7 @@ function requireReview(body: unknown): void {
   throw malformed(`The body has ${found}. Send apiVersion "${REVIEW_API_VERSION}" and kind "${REVIEW_KIND}".`);
 }
 
-/** Returns an anonymous requester without groups if there is no userInfo. */
+/** Returns the requester. If userInfo is missing, the requester is anonymous and has no groups. */
 function requesterOf(userInfo: unknown): Requester {
   const groups = field(userInfo, "groups");
   return {

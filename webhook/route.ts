@@ -1,35 +1,39 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
 import { type Recorder, recordError, recordVerdict } from "./audit.ts";
-import { type AdmissionRequest, BODY_LIMIT_BYTES, decodeReview } from "./decode.ts";
+import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
 import { respond, respondError } from "./respond.ts";
 
-/** The API server's default timeout of a webhook call. It always sends the timeout explicitly. */
+/** The timeout of a webhook call if the parameter `timeout` is missing: the default of the API server. */
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** The share of the timeout that is reserved for the network. */
+/** The part of the timeout that is reserved for the network, in ms. */
 const MARGIN_MS = 100;
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 const JSON_TYPE = "application/json";
 const INTERNAL_SERVER_ERROR = 500;
 
-// Request decorators. They are not declared on FastifyRequest, because the sidecar's requests do not have them:
-// https://fastify.dev/docs/latest/Reference/Decorators/#getdecorator-t-api
-/** When the request headers arrived, in ms of the monotonic clock. */
+// Request decorators. FastifyRequest does not declare these decorators, because the sidecar's requests do not have
+// them: https://fastify.dev/docs/latest/Reference/Decorators/#getdecorator-t-api
+/** The time at which the request headers arrived, in ms of the monotonic clock. */
 const STARTED_MS = "startedMs";
-/** The decoded AdmissionRequest, or null. */
+/** The decoded AdmissionRequest, or null before the body is decoded. */
 const REVIEW = "review";
 
-/** Returns the verdict, or throws. `remainingMs` returns the milliseconds left until the deadline. */
+/** Returns the verdict, or throws. `remainingMs` returns the remaining time until the deadline, in ms. */
 export type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
 
 export interface ReviewPorts extends Recorder {
-  /** Returns the milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 }
 
-/** Serves reviews at one path. `scope` must be a plugin scope, because the error handler applies to the whole scope. */
+/**
+ * Registers the route of reviews at `path`. `scope` must be a plugin scope, because the error handler applies to the
+ * whole scope.
+ */
 export function addReviewRoute(scope: FastifyInstance, path: string, handle: ReviewHandler, ports: ReviewPorts): void {
   const { monotonicMs } = ports;
   scope.decorateRequest(STARTED_MS, 0);
@@ -59,8 +63,8 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
 }
 
 /**
- * Returns the time budget of a review in ms: the query parameter `timeout`, a Go duration such as `10s`, minus a
- * margin. The API server sends the remaining time of the client's request, rounded up to a second.
+ * Returns the time budget of a review in ms: the query parameter `timeout`, minus a margin. `timeout` is a Go duration
+ * such as `10s`: the remaining time of the client's request, rounded up to a second.
  */
 export function budgetMs(query: unknown): number {
   const timeout = typeof query === "object" && query !== null && "timeout" in query ? query.timeout : undefined;
@@ -69,9 +73,9 @@ export function budgetMs(query: unknown): number {
   return Math.max(0, ms - MARGIN_MS);
 }
 
-/** Sends an error as a Status instead of a review. */
+/** Sends an error as a Status object. */
 export function sendError(reply: FastifyReply, error: ResolverError): FastifyReply {
-  // Any 5xx leaves the decision to the failurePolicy. A 503 would also make Kubernetes clients retry.
+  // The failurePolicy applies to any 5xx. Sends 500 for a 503, because a 503 would make Kubernetes clients retry.
   const status = Math.min(error.status, INTERNAL_SERVER_ERROR);
   return sendJSON(reply.code(status), respondError(error, status));
 }
@@ -81,7 +85,7 @@ function sendJSON(reply: FastifyReply, body: Buffer): FastifyReply {
   return reply.header("content-type", JSON_TYPE).send(body);
 }
 
-/** Returns fastify's own errors as ERR_REQUEST_*, and any other unknown error as ERR_INTERNAL. */
+/** Converts an error to a ResolverError: ERR_REQUEST_* for an error of fastify, ERR_INTERNAL for any other error. */
 export function asResolverError(error: unknown): ResolverError {
   if (error instanceof ResolverError) return error;
   const code = error instanceof Error && "code" in error ? error.code : "";
@@ -91,7 +95,7 @@ export function asResolverError(error: unknown): ResolverError {
       return new ResolverError("ERR_REQUEST_MEDIA_TYPE", message);
     }
     case "FST_ERR_CTP_BODY_TOO_LARGE": {
-      const message = `The body is larger than ${BODY_LIMIT_BYTES} bytes, the limit of an AdmissionReview.`;
+      const message = `The body is larger than ${LIMITS.reviewBytes.value} bytes, the limit of an AdmissionReview.`;
       return new ResolverError("ERR_REQUEST_TOO_LARGE", message);
     }
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
@@ -99,7 +103,7 @@ export function asResolverError(error: unknown): ResolverError {
     case "FST_ERR_CTP_INVALID_JSON_BODY":
       return malformed("The body is not JSON. Send an AdmissionReview of admission.k8s.io/v1 as JSON.");
     case "FST_ERR_BAD_URL":
-      return malformed("The path has an invalid percent-encoding. Write each % as %25.");
+      return malformed("The percent-encoding of the path is invalid. Write each % as %25.");
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return malformed("The length of the body differs from the Content-Length header.");
     default: {

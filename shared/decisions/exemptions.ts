@@ -3,49 +3,56 @@ import type { DecisionSettings, Operation, Requester } from "./context.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "./kubernetes/json.ts";
 
-/** Fields of `metadata` that the API server and controllers maintain. They do not change what the object requests. */
+/**
+ * Fields of `metadata` that the API server and controllers maintain. A change of these fields does not change the
+ * desired state of the object.
+ */
 const BOOKKEEPING: ReadonlySet<string> = new Set(["finalizers", "managedFields", "resourceVersion", "generation"]);
 
 /**
- * Controllers of kube-system that delete the contents of deleted objects. Source: kubernetes
- * cmd/kube-controller-manager/app/core.go, the service account names.
+ * The names of the service accounts in kube-system that delete the dependents of deleted namespaces and owners. Source:
+ * kubernetes cmd/kube-controller-manager/app/core.go.
  */
 const CLEANUP_CONTROLLERS = ["namespace-controller", "generic-garbage-collector"] as const;
 
 /** The change that an admission request makes. */
 export interface AdmissionChange {
   readonly operation: string;
-  /** "" for the object itself, or a subresource such as `status` or `scale`. */
+  /** The subresource, such as `status` or `scale`; "" for the object itself. */
   readonly subResource: string;
   readonly object: JsonObject | null;
-  /** The stored object at UPDATE and DELETE. */
+  /** The stored object at UPDATE and DELETE, otherwise null. */
   readonly oldObject: JsonObject | null;
 }
 
-/** Why a change is allowed without checks. */
+/** The reason why the webhook allows a change without checks. */
 export type Exemption = "subresource" | "being deleted" | "bookkeeping only";
 
 /**
- * Returns why a change must be allowed whatever the object contains, or null if the checks run. A denied change of the
- * status or the finalizers only preserves a broken object. A second deletion of an object has no effect.
+ * Returns the reason why the webhook allows a change without checks, or null if the checks run. Denying a change of the
+ * status or the finalizers would only prevent the cleanup of a faulty object. A second deletion of an object has no
+ * effect.
  */
 export function exemptionOf({ operation, subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";
   if (oldObject === null || operation === "CREATE") return null;
-  // Only the stored object counts: the API server overwrites the deletionTimestamp of a request with the stored one
-  // (k8s.io/apiserver pkg/registry/rest/update.go, BeforeUpdate).
+  // Reads only the stored object: the API server overwrites the deletionTimestamp of a request with the stored
+  // deletionTimestamp (k8s.io/apiserver pkg/registry/rest/update.go, BeforeUpdate).
   if (isBeingDeleted(oldObject)) return "being deleted";
   if (operation !== "UPDATE" || object === null) return null;
   return differsInBookkeepingOnly(object, oldObject) ? "bookkeeping only" : null;
 }
 
-/** Returns why a create or update is not mutated, or null. A change of finalizers only can still get a patch. */
+/**
+ * Returns the reason why the webhook does not mutate an object, or null if the webhook may mutate the object. The
+ * webhook may mutate an object even if only its finalizers change.
+ */
 export function mutationExemptionOf({ subResource, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";
   return oldObject !== null && isBeingDeleted(oldObject) ? "being deleted" : null;
 }
 
-/** Returns whether the requester is one of the ACK controllers in the settings. */
+/** Returns whether the requester is the service account of a configured ACK controller. */
 export function isACKController(
   requester: Requester,
   { controllerServiceAccounts }: Pick<DecisionSettings, "controllerServiceAccounts">,
@@ -58,13 +65,13 @@ export function isACKController(
 
 interface RequestOrigin {
   readonly operation: Operation | "CONNECT";
-  /** "" for a cluster-scoped object. */
+  /** The namespace of the object; "" for a cluster-scoped object. */
   readonly namespace: string;
   readonly requester: Requester;
 }
 
 /**
- * Returns whether Kubernetes deletes the object because its namespace or owner is deleted. Denying that would block the
+ * Returns whether Kubernetes deletes the object because its namespace or owner is deleted. A denial would block the
  * deletion of the namespace or owner.
  */
 export function isClusterCleanup(
@@ -81,7 +88,7 @@ function isServiceAccount({ username }: Requester, namespace: string, name: stri
   return username === `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Returns whether the stored object waits only for its finalizers. */
+/** Returns whether the stored object has a deletion timestamp. Only finalizers delay the removal of such an object. */
 function isBeingDeleted(stored: JsonObject): boolean {
   return (stringAt(stored, "metadata", "deletionTimestamp") ?? "") !== "";
 }
@@ -100,7 +107,10 @@ function isSameMetadata(a: unknown, b: unknown): boolean {
   return isSameAt(keys, a, b) && isSame(otherAnnotations(a), otherAnnotations(b));
 }
 
-/** Returns the annotations without those of the resolution, which the webhook corrects in the same request. */
+/**
+ * Returns the annotations except those that record a resolution. The webhook corrects the resolution annotations in the
+ * same request.
+ */
 function otherAnnotations(metadata: JsonObject): unknown {
   const annotations = field(metadata, "annotations") ?? {};
   if (!isJsonObject(annotations)) return annotations;
@@ -112,10 +122,24 @@ function isSameAt(keys: ReadonlySet<string>, a: JsonObject, b: JsonObject): bool
   return true;
 }
 
-/** Returns whether two JSON values are equal. The order of keys does not matter, the order of array elements does. */
+/** Returns whether two JSON values are equal. The order of array elements matters, but the order of keys does not. */
 function isSame(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => isSame(item, b[i]));
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const open: (readonly [a: unknown, b: unknown])[] = [[a, b]];
+  for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+    const children = childPairs(...pair);
+    if (children === null) return false;
+    for (const child of children) open.push(child);
+  }
+  return true;
+}
+
+/** Returns the pairs of values that must be equal for `a` and `b` to be equal, or null if `a` and `b` differ. */
+function childPairs(a: unknown, b: unknown): (readonly [a: unknown, b: unknown])[] | null {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length ? a.map((item: unknown, i) => [item, b[i]] as const) : null;
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b ? [] : null;
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
+  const haveSameKeys = keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key));
+  return haveSameKeys ? keys.map((key) => [a[key], b[key]] as const) : null;
 }

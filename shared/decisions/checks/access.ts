@@ -10,7 +10,7 @@ import { stateOf } from "./namespaces/change.ts";
 import { newSelectors, NS_02 } from "./namespaces/labels.ts";
 import { ACK_09 } from "./resources/selection.ts";
 
-/** The checks that need access reviews. Each is off by default, because a review costs one call to the API server. */
+/** The checks that need access reviews. They are off by default: each review is a request to the API server. */
 const ACCESS_CHECKS: readonly CheckEntry[] = [ACK_09, NS_02];
 
 /** Returns whether any check that needs access reviews is enabled. */
@@ -25,7 +25,7 @@ export function isCheckEnabled(
   return (checkSeverities.get(id) ?? severity) !== "off";
 }
 
-/** Returns the selectors to review for an ACK resource: the only one that selects it, or none. */
+/** Returns the name of the resource's selector; empty unless exactly one selector selects the resource. */
 export function selectorsToReview(
   object: JsonObject, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
 ): readonly string[] {
@@ -34,7 +34,7 @@ export function selectorsToReview(
   return selecting.length === 1 ? selecting.map(({ name }) => name) : [];
 }
 
-/** Returns the selectors to review for a change of a Namespace: those that newly select the namespace. */
+/** Returns the names of the selectors that select the namespace only after the change. */
 export function newSelectorsToReview(
   object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
 ): readonly string[] {

@@ -9,12 +9,14 @@ import { bindChecks, type BoundCheck, type Check, type QuickCheck } from "./chec
 import { configMapChange } from "./configmaps/change.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
 import { KIND_DELETION_CHECKS } from "./kind-deletion.ts";
+import { ACK_35, CM_14, NS_14 } from "./limits.ts";
 import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { resourceChange } from "./resources/change.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { selectorChange } from "./selectors/change.ts";
+import { IRS_48 } from "./selectors/limits.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 
 /** Returns whether any check applies to objects of this kind. */
@@ -28,7 +30,7 @@ function isResource(object: JsonObject): boolean {
 
 const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];
 
-/** Returns every check that applies to the change, bound to its subject. Each object is decoded once for all checks. */
+/** Returns every check that applies to the change, bound to its subject. Decodes each object only once. */
 export function applicableChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const operation = operationOf(input);
   return checksOf(input, settings).filter(({ check }) => (check.on ?? WRITES).includes(operation));
@@ -38,9 +40,22 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const { object } = input;
   if (isSelector(object)) return selectorChecks(input, settings);
   if (isKindDefinition(object)) return kindDeletionChecks(input, settings);
-  if (isNamespace(object)) return changeChecks(NAMESPACE_CHECKS, namespaceChange, input, settings);
-  if (isCARMMap(object)) return changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings);
-  return isResource(object) ? resourceChecks(input, settings) : [];
+  if (isNamespace(object)) {
+    return withinLimits(NS_14, input, () => changeChecks(NAMESPACE_CHECKS, namespaceChange, input, settings));
+  }
+  if (isCARMMap(object)) {
+    return withinLimits(CM_14, input, () => changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings));
+  }
+  return isResource(object) ? withinLimits(ACK_35, input, () => resourceChecks(input, settings)) : [];
+}
+
+/** Returns the checks of an object, or only the limit check if the object exceeds a limit. */
+function withinLimits(
+  limitCheck: QuickCheck<JsonObject>, input: CheckInput, checks: () => BoundCheck[],
+): BoundCheck[] {
+  // A deletion reads only metadata and status, and must be possible for an object that was stored without this check.
+  const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
+  return excess === undefined ? checks() : bindChecks([limitCheck], input.object, null);
 }
 
 function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
@@ -49,16 +64,17 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const old = hasOldObject(input) ? decodeSelector(input.old, context) : null;
   const selfChecks = bindChecks(DECODED_SELECTOR_CHECKS, decoded, old);
   const { inventory = null } = input;
-  if (inventory === null) return selfChecks;
+  const exceedsLimit = decoded.faults.some(({ check }) => check === IRS_48);
+  if (inventory === null || (exceedsLimit && operationOf(input) !== "DELETE")) return selfChecks;
   const changeContext = contextOf(input, settings, inventory);
   const stored = input.old === null ? null : (old ?? decoded);
   const change = selectorChange(changeContext, input, { decoded, stored });
-  // As if the old selector were stored again over itself.
+  // Finds the faults that the old selector already has.
   const before = old === null ? null : selectorChange(changeContext, input, { decoded: old, stored: old });
   return [...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before)];
 }
 
-/** The self checks, with the faults that `decodeSelector` found: each self check runs once per object. */
+/** The self checks. Each returns its faults from `decodeSelector`, so that it runs only once per object. */
 const DECODED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<DecodedSelector> => ({
   ...check,
   find: ({ faults }) => faults.filter((one) => one.check === check).map(({ fault }) => fault),
@@ -68,7 +84,7 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const { inventory = null } = input;
   if (inventory === null) return [];
   const change = resourceChange(input, contextOf(input, settings, inventory));
-  // As if the old resource were stored again over itself.
+  // Finds the faults that the old resource already has.
   const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
   return bindChecks(RESOURCE_CHECKS, change, before);
 }
@@ -82,7 +98,7 @@ function changeChecks<Subject>(
 ): BoundCheck[] {
   const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin: input.origin });
   const context = contextOf(input, settings, inventory);
-  // As if the old object were stored again over itself.
+  // Finds the faults that the old object already has.
   const before = hasOldObject(input) ? subjectOf({ ...input, object: input.old }, context) : null;
   return bindChecks(checks, subjectOf(input, context), before);
 }

@@ -30,10 +30,10 @@ export interface AuditedSelector {
   readonly settings: DecisionSettings;
 }
 
-/** A check of stored objects. `audit` runs it besides the checks of changes. */
+/** A check that only `audit` runs, in addition to the admission checks. */
 export interface AuditCheck extends CheckEntry {
   readonly section: Section;
-  /** The checks of changes that report the same problem. A finding of this check replaces theirs. */
+  /** The admission checks that report the same problem. A finding of this check replaces their findings. */
   readonly supersedes: readonly string[];
   readonly findInResource?: (subject: AuditedResource) => Iterable<Fault>;
   readonly findInSelector?: (subject: AuditedSelector) => Iterable<Fault>;
@@ -48,8 +48,9 @@ export const AUD_01: AuditCheck = {
   section: "conflicts",
   supersedes: ["ACK-03", "ACK-04"],
   reason: "Controllers do not reconcile a resource that more than one IAMRoleSelector selects. "
-    + "They set no condition on it.",
-  fix: "narrow or delete all selectors but one; `resolve --explain` shows why each selects the resource",
+    + "No condition on the resource reports the conflict.",
+  fix: "restrict or delete selectors until only one selects the resource; "
+    + "`resolve --explain` shows why each selector selects the resource",
   example: "# Two IAMRoleSelectors that select the same Bucket.",
   *findInResource({ resolution: { outcome, selectors } }) {
     if (outcome !== "conflict") return;
@@ -64,9 +65,9 @@ export const AUD_02: AuditCheck = {
   waivable: false,
   section: "refused",
   supersedes: ["ACK-03", "ACK-04"],
-  reason: "Controllers do not reconcile a resource for which the CARM maps contain no role.",
-  fix: "add the key to the map, or correct the annotation of the namespace",
-  example: "# A namespace annotated with an account for which the map has no role.",
+  reason: "Controllers do not reconcile a resource whose role is missing from the CARM maps.",
+  fix: "add the missing key to the CARM map, or correct the account or team annotation of the namespace",
+  example: "# A namespace whose annotation names an account that has no role in the map.",
   *findInResource({ resolution }) {
     if (resolution.outcome === "refused") yield { path: NAME, message: resolutionClause(resolution) };
   },
@@ -78,10 +79,10 @@ export const AUD_03: AuditCheck = {
   waivable: false,
   section: "drift",
   supersedes: [],
-  reason: "Controllers never reconcile a resource that exists in a "
-    + "different account or region from the one its role resolves to.",
-  fix: "let a selector with a role in the account of the resource select it, or set the region back",
-  example: "# A Bucket that was created in account 111122223333, selected by a role of 444455556666.",
+  reason: "Controllers never reconcile a resource whose account differs from the account of its role, "
+    + "or whose region differs from its desired region.",
+  fix: "use a selector whose role is in the account of the resource, or restore the region of the resource",
+  example: "# A Bucket that exists in account 111122223333, while its selector has a role in 444455556666.",
   *findInResource({ resource, resolution, region }) {
     const drifts = driftsOf(resolution, resource.status, region);
     if (drifts.length > 0) yield { path: ["status", "ackResourceMetadata"], message: drifts.join("; ") };
@@ -98,7 +99,7 @@ export const AUD_04: AuditCheck = {
   fix: "use a role in an allowed account, or add the account to --allowed-accounts",
   example: "# With --allowed-accounts 111122223333: an IAMRoleSelector with a role in 444455556666.",
   requires: ["--allowed-accounts"],
-  /** Checks the account in the status, or that of the CARM map. `findInSelector` checks the accounts of selectors. */
+  /** Checks the account of the resource or of its CARM role. `findInSelector` checks the accounts of selectors. */
   *findInResource({ resource: { status }, resolution: { via, accountID }, settings }) {
     const account = status.ownerAccountID ?? (via === "selector" ? null : accountID);
     if (account === null || account === settings.controllerAccount || isAllowed(account, settings)) return;
@@ -125,12 +126,14 @@ export const AUD_05: AuditCheck = {
   waivable: false,
   section: "onDefault",
   supersedes: ["ACK-05"],
-  reason: "Controllers manage a resource that no selector selects in their own account, which is rarely intended.",
-  fix: "let a selector select the resource. If the controller's own role is intended, set --check AUD-05=off",
+  reason: "If no selector selects a resource, controllers manage the resource in their own account. "
+    + "This is rarely intended.",
+  fix: "create a selector that selects the resource, "
+    + "or set --check AUD-05=off if resources are meant to use the controller's own role",
   example: "# A Bucket in a namespace that no IAMRoleSelector selects.",
   *findInResource({ resolution: { outcome } }) {
     if (outcome !== "default") return;
-    yield { path: NAME, message: "no selector or map sets a role, so the controller's own role is used" };
+    yield { path: NAME, message: "no selector or CARM map sets the role, so the controller uses its own role" };
   },
 };
 
@@ -140,12 +143,12 @@ export const AUD_06: AuditCheck = {
   waivable: false,
   section: "selectingNothing",
   supersedes: ["IRS-22"],
-  reason: "An IAMRoleSelector that selects no resource often contains a typo, and grants its role without need.",
+  reason: "An IAMRoleSelector that selects no resource contains a typo or is no longer needed.",
   fix: "correct the selector, or delete it",
   example: "# An IAMRoleSelector for a namespace without ACK resources.",
   requires: ["resources"],
   *findInSelector({ selectsResource, settings }) {
-    // In mode carm the maps set the roles, and selectors select nothing.
+    // In mode carm, selectors have no effect.
     if (settings.mode === "carm" || selectsResource) return;
     yield { path: ["spec"], message: "the selector selects no existing resource" };
   },
@@ -158,10 +161,10 @@ export const AUD_07: AuditCheck = {
   section: "staleAnnotations",
   supersedes: ["ACK-02"],
   reason: "The annotations are stale: they no longer match the role that resolves for the resource. "
-    + "The resource was last written before a change, or while the webhook was down.",
-  fix: "write the object again, for example with `kubectl annotate --overwrite`: "
-    + "the webhook then updates the annotations",
-  example: "# A Bucket with the annotation of a role that its IAMRoleSelector no longer names.",
+    + "The role changed after the last write of the resource, or the webhook was down during that write.",
+  fix: "write the object again, for example with `kubectl annotate --overwrite`, "
+    + "so that the webhook updates the annotations",
+  example: "# A Bucket whose annotation names the previous role of its IAMRoleSelector.",
   *findInResource({ resource, resolution }) {
     if (!hasResolutionAnnotations(resource)) return;
     const expected = resolutionAnnotations(resolution);
@@ -175,7 +178,7 @@ export const AUD_07: AuditCheck = {
   },
 };
 
-/** Returns whether the webhook, or a user, has set any annotation that reports the resolution. */
+/** Returns whether the resource has any annotation that reports its resolved role. */
 export function hasResolutionAnnotations({ annotations }: ACKResource): boolean {
   return RESOLUTION_KEYS.some((key) => annotations.has(key));
 }

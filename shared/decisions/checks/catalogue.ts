@@ -2,6 +2,7 @@ import { AUDIT_CHECKS } from "./audit-checks.ts";
 import type { CheckEntry } from "./check.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
 import { ACK_34, IRS_34 } from "./kind-deletion.ts";
+import { ACK_35, CM_14, NS_14 } from "./limits.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
@@ -9,9 +10,11 @@ import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 
 /** Every check, in the order of docs/checks.md. */
 export const CATALOGUE: readonly CheckEntry[] = [
-  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_34, ...RESOURCE_CHECKS, ACK_34, ...NAMESPACE_CHECKS,
-  ...CONFIG_MAP_CHECKS, ...AUDIT_CHECKS,
+  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_34, ...RESOURCE_CHECKS, ACK_34, ACK_35, ...NAMESPACE_CHECKS,
+  NS_14, ...CONFIG_MAP_CHECKS, CM_14, ...AUDIT_CHECKS,
 ];
 
 /** Every id that `--check` and the annotation `ack-role-resolver.io/allow` accept. */
-export const CHECK_IDS: ReadonlySet<string> = new Set(CATALOGUE.map((check) => check.id));
+export const CHECK_IDS: ReadonlySet<string> = new Set(
+  CATALOGUE.flatMap(({ id, fixed = false }) => (fixed ? [] : [id])),
+);

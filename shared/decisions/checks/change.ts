@@ -3,28 +3,28 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { NameSet } from "../resolution/change-set.ts";
 
-/** A change of one object, and what is known about its circumstances. */
+/** A change of one object, and the data that the checks of the change need. */
 export interface CheckInput {
   /** The object after the change; at DELETE the deleted object. */
   readonly object: JsonObject;
-  /** The stored object at UPDATE, else null. */
+  /** The stored object at UPDATE; otherwise null. */
   readonly old: JsonObject | null;
   /** Default: UPDATE if `old` is set, else CREATE. */
   readonly operation?: Operation;
-  /** Null offline, where every waiver counts. */
+  /** Null offline. If the requester is null, every waiver is valid. */
   readonly requester: Requester | null;
   readonly origin: Origin;
-  /** Null if only the object itself can be checked. */
+  /** If null, only the checks of the object itself run. */
   readonly inventory?: Inventory | null;
-  /** Which selectors the requester may `use`; null without access reviews. */
+  /** Whether the requester may `use` each selector. Null if no access reviews were made. */
   readonly access?: AccessBySelector | null;
-  /** Selectors with an admitted deletion that the inventory may still contain. */
+  /** Selectors whose deletion was admitted. The inventory may still contain these selectors. */
   readonly pendingDeletions?: NameSet;
-  /** Whether every fault only warns, as for a deletion by the cluster's own controllers. */
+  /** Whether every fault is only a warning, for example if a cluster controller deletes the object. */
   readonly warnOnly?: boolean;
 }
 
-/** What the checks of a change read besides the object. */
+/** The data that the checks of a change read in addition to the object. */
 export interface CheckContext {
   readonly operation: Operation;
   readonly settings: DecisionSettings;
@@ -39,13 +39,13 @@ export function operationOf({ operation, old }: CheckInput): Operation {
   return operation ?? (old === null ? "CREATE" : "UPDATE");
 }
 
-/** Returns the context of a change for checks against `inventory`. */
+/** Returns the context for checks that compare a change with `inventory`. */
 export function contextOf(input: CheckInput, settings: DecisionSettings, inventory: Inventory): CheckContext {
   const { origin, requester } = input;
   return { operation: operationOf(input), settings, inventory, origin, requester };
 }
 
-/** Returns whether the change replaces a stored object. An audit checks a stored object against itself: false. */
+/** Returns whether the old object is a different object. In an audit, the old object is the object itself. */
 export function hasOldObject(input: CheckInput): input is CheckInput & { readonly old: JsonObject } {
   return input.old !== null && input.old !== input.object;
 }

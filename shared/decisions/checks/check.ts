@@ -5,7 +5,7 @@ import { compareText } from "../kubernetes/text.ts";
 import type { Paced } from "../paced.ts";
 import type { SelectorSpec } from "../selectors/iamroleselector.ts";
 
-/** What a check needs besides the object: data that the input may lack, or a setting without a default. */
+/** A requirement of a check: data that the input may not contain, or a setting that has no default. */
 export type Requirement =
   | "namespaces"
   | "kinds"
@@ -28,17 +28,17 @@ export type Requirement =
 /** One problem that a check found. */
 export interface Fault {
   readonly path: FieldPath;
-  /** What is wrong and what was expected: one clause, lower case, without a full stop. */
+  /** States the problem and the expected value in one clause. Starts in lower case and has no full stop. */
   readonly message: string;
-  /** A more precise fix than the one of the check. */
+  /** The fix of this fault. Default: the fix of the check. */
   readonly fix?: string;
-  /** Whether shipped controllers drop the whole selector because of this fault. They report it in one log line only. */
+  /** Whether shipped controllers drop the whole selector because of this fault and only log the fault. */
   readonly dropsSelector?: boolean;
-  /** Overrides the severity of the check where the fault is known to be harmless. */
+  /** Set if the fault only warns, even if the severity of the check is deny. */
   readonly severity?: "warn";
 }
 
-/** An IAMRoleSelector that is checked without any other object. */
+/** An IAMRoleSelector, for the checks that need no other object. */
 export interface SelectorSubject {
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
@@ -52,29 +52,31 @@ export interface CheckEntry {
   readonly severity: Severity | "off";
   /** Whether the annotation `ack-role-resolver.io/allow` can waive the check for one object. */
   readonly waivable: boolean;
-  /** What goes wrong without the check. */
+  /** Whether the severity cannot be changed with `--check`: the checks of limits. */
+  readonly fixed?: true;
+  /** The problem that the check prevents. */
   readonly reason: string;
-  /** How to fix what the check finds: an imperative, without a full stop. */
+  /** The fix of the problem that the check finds: an imperative without a full stop. */
   readonly fix: string;
-  /** The smallest manifest or change that the check catches. */
+  /** The smallest manifest or change in which the check finds a fault. */
   readonly example: string;
   /** Default: none. */
   readonly requires?: readonly Requirement[];
-  /** Default: CREATE and UPDATE. */
+  /** The operations that the check applies to. Default: CREATE and UPDATE. */
   readonly on?: readonly Operation[];
-  /** Whether the check compares the old object with the new one. Its faults are new even if the old object had them. */
+  /** Whether the check compares the old object with the new object. Every fault of such a check is a new fault. */
   readonly ofChange?: true;
-  /** Whether the check denies in mode `carm` only. In mode `selectors` it warns, since the maps have no effect. */
+  /** Whether the check denies only in mode `carm`. In mode `selectors`, where CARM maps have no effect, it warns. */
   readonly deniesInCARM?: true;
 }
 
-/** A check that looks at one object, or at a bounded part of the inventory. */
+/** A check that reads one object or a bounded part of the inventory. */
 export interface QuickCheck<Subject> extends CheckEntry {
-  /** Yields every fault of the subject. Reads nothing else and changes nothing. */
+  /** Yields every fault of the subject. Reads only the subject and changes nothing. */
   readonly find: (subject: Subject) => Iterable<Fault>;
 }
 
-/** A check that scans many objects of the inventory, and pauses while it does. */
+/** A check that scans many objects of the inventory and pauses regularly. */
 export interface ScanningCheck<Subject> extends CheckEntry {
   /** Returns every fault of the subject. Changes nothing. */
   readonly scan: (subject: Subject) => Paced<readonly Fault[]>;
@@ -82,19 +84,19 @@ export interface ScanningCheck<Subject> extends CheckEntry {
 
 export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
 
-/** A check that needs nothing but the IAMRoleSelector. */
+/** A check that needs only the IAMRoleSelector itself. */
 export type SelectorCheck = QuickCheck<SelectorSubject>;
 
-/** A check with its subject: ready to run. */
+/** A check that is bound to its subject and ready to run. */
 export interface BoundCheck {
   readonly check: CheckEntry;
   /** Finds the faults of the new object. */
   readonly faults: () => Paced<readonly Fault[]>;
-  /** Finds the faults of the old object; null if it has none, or if old faults are no excuse for the check. */
+  /** Finds the faults of the old object. Null if no old object exists or if every fault of the check is new. */
   readonly oldFaults: (() => Paced<readonly Fault[]>) | null;
 }
 
-/** Binds checks to a subject, and to the old subject for the checks where a fault of the old object is an excuse. */
+/** Binds checks to the subject. Checks of one object, not of a change, are also bound to the old subject. */
 export function bindChecks<Subject>(
   checks: readonly Check<Subject>[], subject: Subject, old: Subject | null,
 ): BoundCheck[] {
@@ -109,13 +111,13 @@ function* faultsOf<Subject>(check: Check<Subject>, subject: Subject): Paced<read
   return "scan" in check ? yield* check.scan(subject) : [...check.find(subject)];
 }
 
-/** A fault that a check found in one object, with its severity. */
+/** A fault that a check found in one object, and the severity of the fault. */
 export interface Finding {
   /** The id of the check. */
   readonly code: string;
   readonly severity: Severity;
   readonly path: FieldPath;
-  /** What is wrong and what was expected. Like `fix`, it starts in lower case and has no full stop. */
+  /** States the problem and the expected value. Like `fix`, starts in lower case and has no full stop. */
   readonly message: string;
   readonly fix: string;
   /** Whether the annotation `ack-role-resolver.io/allow` can waive the check. */
@@ -136,7 +138,7 @@ export function findingLine(finding: FindingText): string {
   return `${finding.code} ${formatFieldPath(finding.path)}: ${findingSentences(finding)}`;
 }
 
-/** Returns `MESSAGE. FIX.` as sentences. */
+/** Returns `MESSAGE. FIX.`, where FIX starts with a capital letter. */
 export function findingSentences({ message, fix }: Pick<FindingText, "message" | "fix">): string {
   return `${message}. ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
 }

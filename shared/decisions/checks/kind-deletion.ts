@@ -25,9 +25,9 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
   id: "IRS-34",
   severity: "deny",
   waivable: true,
-  reason: "The API server deletes every IAMRoleSelector with its CustomResourceDefinition and calls no webhook. "
-    + "Controllers then use their own role for every resource that was selected.",
-  fix: "first delete the IAMRoleSelectors one by one; the webhook allows each deletion that no resource depends on",
+  reason: "With the CustomResourceDefinition, the API server deletes every IAMRoleSelector and calls no webhook. "
+    + "Controllers then use their own role for every resource that an IAMRoleSelector selected.",
+  fix: "first delete each IAMRoleSelector; the webhook denies this deletion if a resource depends on the selector",
   example: "kubectl delete crd iamroleselectors.services.k8s.aws # while an IAMRoleSelector selects Bucket team-a/b1",
   requires: ["resources"],
   on: ["DELETE"],
@@ -35,7 +35,7 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
   *scan({ group, kind, inventory, settings }: KindDeletion): Paced<readonly Fault[]> {
     if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND) return [];
     const selectors = inventory.selectors.size + inventory.selectors.malformed.size;
-    // In mode carm no selector selects anything.
+    // In mode carm, selectors have no effect.
     const selected = settings.mode === "carm"
       ? []
       : yield* listMatches(inventory, inventory.resources.all(), (_, selecting) => selecting.length > 0);
@@ -45,7 +45,7 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
       return [{ path: PATH, message }];
     }
     if (selectors === 0) return [];
-    return [{ path: PATH, message: `${deleted}, but no resource is selected now`, severity: "warn" }];
+    return [{ path: PATH, message: `${deleted}, but no selector selects a resource now`, severity: "warn" }];
   },
 };
 
@@ -53,8 +53,8 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   id: "ACK-34",
   severity: "deny",
   waivable: true,
-  reason: "The API server deletes every resource of the kind with its CustomResourceDefinition and calls no webhook. "
-    + "Controllers then apply the deletion policy of each resource in AWS.",
+  reason: "With the CustomResourceDefinition, the API server deletes every resource of the kind and calls no webhook. "
+    + "Controllers then delete or retain each AWS resource, as its deletion policy states.",
   fix: "delete the resources first. To keep them in AWS, annotate each with services.k8s.aws/deletion-policy: retain, "
     + "and ask a waiver user to allow the deletion",
   example: "kubectl delete crd buckets.s3.services.k8s.aws # while Bucket team-a/b1 exists",
@@ -73,7 +73,7 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
 
 export const KIND_DELETION_CHECKS: readonly Check<KindDeletion>[] = [IRS_34, ACK_34];
 
-/** Returns the first resources that match, sorted and as text: `Bucket team-a/b1 in account 111122223333`. */
+/** Returns at most `SCAN_LIMIT` matching resources as sorted text: `Bucket team-a/b1 in account 111122223333`. */
 function* listMatches(
   inventory: Inventory,
   resources: Iterable<ACKResource>,

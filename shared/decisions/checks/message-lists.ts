@@ -4,22 +4,22 @@ import { compareText, countOf, listOf, printable, sortedListOf } from "../kubern
 import { accountOfResource, resourceName, type Transition } from "../resolution/change-set.ts";
 import type { Fault } from "./check.ts";
 
-/** A check that denies stops its scan after this many resources. Its message then says "at least 20". */
+/** The number of resources at which the scan of a denying check stops. The message then contains "at least 20". */
 export const SCAN_LIMIT = 20;
 
-/** The resources that a change affects in one way. */
+/** The resources on which a change has the same effect. */
 export interface Hits {
-  /** How many the scan has found. */
+  /** The number of resources that the scan has found. */
   readonly found: number;
-  /** The first of them, at most `SCAN_LIMIT`. */
+  /** The first resources that the scan found, at most `SCAN_LIMIT`. */
   readonly first: readonly Transition[];
 }
 
 interface HitsText {
   readonly noun: string;
-  /** What happens to the resources, as the verb phrase after the count. */
+  /** The effect on the resources: a verb phrase that follows the count and fits any count. */
   readonly effect: string;
-  /** Default: the resource and its account before the change. */
+  /** Returns the text of one resource. Default: the resource and its account before the change. */
   readonly itemOf?: (transition: Transition) => string;
   /** The count at which the scan stopped. Default: `SCAN_LIMIT`. */
   readonly limit?: number;
@@ -42,8 +42,8 @@ export function resourceInAccount(resource: ACKResource, account: string | null)
 }
 
 /**
- * Returns the sentence for the count, then the resources: `the change stops 2 resources: Bucket team-a/b1 and ...`.
- * With `isPartial`, because a scan stopped early, the count is "at least 2 resources".
+ * Returns a sentence that ends with the resources: `the change stops 2 resources: Bucket team-a/b1 and ...`.
+ * If the scan stopped early (`isPartial`), the count is "at least 2 resources".
  */
 export function listResources(
   resources: readonly ACKResource[], sentenceFor: (count: string) => string, isPartial = false,
@@ -52,7 +52,7 @@ export function listResources(
   return `${sentence}: ${sortedListOf(resources.map(resourceName))}`;
 }
 
-/** Returns `2 namespaces: team-a and team-b`. `isPartial` as above. */
+/** Returns `2 namespaces: team-a and team-b`. If `isPartial`, the count is "at least 2 namespaces". */
 export function listNamespaces(names: readonly string[], isPartial: boolean): string {
   return `${countText(names.length, "namespace", isPartial)}: ${sortedListOf(names)}`;
 }
@@ -61,11 +61,11 @@ function countText(number: number, noun: string, isPartial: boolean): string {
   return isPartial ? `at least ${countOf(number, noun)}` : countOf(number, noun);
 }
 
-/** What a change of a namespace does to resources. */
+/** An effect of a namespace change on resources. */
 export interface Effect {
-  /** Returns the message for a count such as `2 resources`. Effects with equal messages are one effect. */
+  /** Returns the message for a count such as `2 resources`. Effects that have equal messages are the same effect. */
   readonly messageFor: (count: string) => string;
-  /** Whether the effect only warns. */
+  /** Whether the effect is only a warning. */
   readonly isHarmless?: true;
 }
 
@@ -82,7 +82,7 @@ export class AffectedResources {
     if (effect.isHarmless !== true) this.#harmed++;
   }
 
-  /** Whether the scan can stop. Resources with a harmless effect do not count. */
+  /** Whether the scan can stop because `SCAN_LIMIT` resources have an effect that is not harmless. */
   get isFull(): boolean {
     return this.#harmed >= SCAN_LIMIT;
   }
@@ -90,7 +90,7 @@ export class AffectedResources {
   /** Returns one fault for each effect. */
   faults(path: FieldPath): Fault[] {
     return Array.from(this.#groups.values(), ({ effect: { messageFor, isHarmless }, resources }) => {
-      // An account id in a status or in an ARN may be any text.
+      // Escapes control characters: the account id in a status or an ARN can be any text.
       const message = printable(listResources(resources, messageFor, this.isFull));
       return { path, message, ...(isHarmless === true && { severity: "warn" as const }) };
     });

@@ -10,7 +10,7 @@ export function unmetRequirements(
   return requires.filter((requirement) => !IS_MET[requirement](input, settings));
 }
 
-/** Whether each requirement is met. The type makes the table complete: a requirement without a row does not compile. */
+/** The functions that return whether a requirement is met. The type ensures that no requirement is missing. */
 const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
   "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
   "kinds": ({ inventory }) => inventory?.includes("kinds") === true,
@@ -20,7 +20,7 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "the stored object": ({ old }) => old !== null,
   "selectors and namespaces": canResolve,
   "access reviews": ({ access = null }) => access !== null,
-  // Only the sidecar calls STS: see sidecar/assume-role-probe.ts.
+  // Never met: only the sidecar calls STS (sidecar/assume-role-probe.ts).
   "STS": () => false,
   "--controller-account or --controller-role": (_, { controllerAccount, controllerRole }) =>
     controllerAccount !== null || controllerRole !== null,
@@ -35,8 +35,8 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
 };
 
 /**
- * Returns whether the input has everything that decides the role of the resource. Manifests may lack objects that the
- * cluster has. The watch of a cluster may not have delivered a new namespace yet.
+ * Returns whether the input contains every object that determines the role of the resource. Manifests may omit objects
+ * that exist in the cluster. In a cluster, the watch may not have delivered a new namespace yet.
  */
 function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
   if (inventory === null) return false;

@@ -3,13 +3,14 @@ import type { DecisionSettings, Requester, Severity } from "../context.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { compareText } from "../kubernetes/text.ts";
+import { LIMITS } from "../limits.ts";
 import { drain, type Paced } from "../paced.ts";
 import { applicableChecks } from "./applicable.ts";
 import type { CheckInput } from "./change.ts";
 import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Finding } from "./check.ts";
 import { unmetRequirements } from "./requirements.ts";
 
-/** A check that did not run, or did not see everything, and what it needs. */
+/** A check that did not run or was incomplete, and its unmet requirements. */
 export interface SkippedCheck {
   readonly code: string;
   readonly needs: string;
@@ -23,12 +24,12 @@ export interface CheckResult {
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** Runs every check that applies to the change, then the rules for all checks: ratchet, waiver and severity. */
+/** Runs every check that applies to the change, then applies the ratchet, the waivers and the severities. */
 export function runChecks(input: CheckInput, settings: DecisionSettings): CheckResult {
   return drain(runChecksPaced(input, settings));
 }
 
-/** Does the same and pauses in between, since a change of a selector can affect every resource of the cluster. */
+/** Like `runChecks`, but pauses regularly: a selector change can affect every resource in the cluster. */
 export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Paced<CheckResult> {
   const findings: Finding[] = [];
   const skipped: SkippedCheck[] = [];
@@ -37,14 +38,16 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
     const needs = unmetRequirements(bound.check, input, settings);
     if (needs.length > 0) skipped.push({ code: bound.check.id, needs: needs.join(", ") });
     else {
-      findings.push(...(yield* findingsOf(bound, input, settings)));
+      const found = yield* findingsOf(bound, input, settings);
+      findings.push(...capped(found, LIMITS.faultsPerCheck.value, "of this check"));
       skipped.push(...unlistedFor(bound.check, input));
     }
     yield index;
   }
   findings.sort(compareFindings);
   skipped.sort((a, b) => compareText(a.code, b.code));
-  return { findings, denied: findings.some((finding) => finding.severity === "deny"), skipped };
+  const denied = findings.some((finding) => finding.severity === "deny");
+  return { findings: capped(findings, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
 }
 
 /** Reports the kinds that a check could not see because the API server has not listed their objects. */
@@ -60,43 +63,59 @@ function* findingsOf(
   { check, faults, oldFaults }: BoundCheck, input: CheckInput, settings: DecisionSettings,
 ): Paced<Finding[]> {
   const before = countFaults(oldFaults === null ? [] : yield* oldFaults());
+  const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
   const findings: Finding[] = [];
   for (const fault of yield* faults()) {
-    const left = before.get(identity(fault)) ?? 0;
-    before.set(identity(fault), left - 1);
-    findings.push(toFinding(check, fault, { input, settings, wasThere: left > 0 }));
+    const key = identity(fault);
+    const left = before.get(key) ?? 0;
+    before.set(key, left - 1);
+    findings.push(toFinding(check, fault, { input, settings, waiver, wasThere: left > 0 }));
   }
   return findings;
 }
 
-/** Counts equal faults: a fault that the old object has twice excuses two in the new object, not a third. */
+/** Returns at most `limit` findings, denials first, and one that counts the others and denies if one of them does. */
+function capped(findings: readonly Finding[], limit: number, ofWhat: string): readonly Finding[] {
+  if (findings.length <= limit) return findings;
+  const denyingFirst = Map.groupBy(findings, ({ severity }) => severity);
+  const ordered = [denyingFirst.get("deny") ?? [], denyingFirst.get("warn") ?? []].flat();
+  const [first, ...others] = ordered.slice(limit);
+  if (first === undefined) return ordered;
+  const message = `and ${others.length + 1} more faults ${ofWhat}`;
+  return [...ordered.slice(0, limit), { ...first, message }];
+}
+
+/** Counts equal faults. Two equal faults in the old object excuse two in the new object, but not a third. */
 function countFaults(faults: readonly Fault[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const fault of faults) counts.set(identity(fault), (counts.get(identity(fault)) ?? 0) + 1);
   return counts;
 }
 
-/** Returns the key of a fault, which is equal in the old and the new object. An edit shifts list positions: ignored. */
+/** Returns a key that is equal for the same fault in the old and new object. Ignores list positions: edits shift them. */
 function identity({ message, path }: Fault): string {
   return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
 }
 
 /** Returns the configured severity of a check, or its default in the current mode. */
 function severityOf(check: CheckEntry, { checkSeverities, mode }: DecisionSettings): Severity | "off" {
+  if (check.fixed === true) return check.severity;
   const own = check.deniesInCARM === true && mode !== "carm" ? "warn" : check.severity;
   return checkSeverities.get(check.id) ?? own;
 }
 
+type WaiverState = "none" | "valid" | "ignored";
+
 interface Circumstances {
   readonly input: CheckInput;
   readonly settings: DecisionSettings;
+  readonly waiver: WaiverState;
   /** Whether the old object has the same fault. */
   readonly wasThere: boolean;
 }
 
 /** Applies the ratchet, the waiver and the severity: only a new fault that is not waived denies. */
-function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere }: Circumstances): Finding {
-  const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
+function toFinding(check: CheckEntry, fault: Fault, { input, settings, waiver, wasThere }: Circumstances): Finding {
   const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.warnOnly === true;
   return {
     code: check.id,
@@ -112,12 +131,12 @@ function toFinding(check: CheckEntry, fault: Fault, { input, settings, wasThere 
   };
 }
 
-/** Returns whether a waiver counts. That depends on the requester: anyone who can write the object can annotate it. */
+/** Returns the state of the waiver. It is valid only from a waiver user: anyone who can write the object can set it. */
 function waiverState(
   id: string,
   { object, requester }: CheckInput,
   settings: DecisionSettings,
-): "none" | "valid" | "ignored" {
+): WaiverState {
   if (!waivedChecks(object).includes(id)) return "none";
   return requester === null || mayWaive(requester, settings) ? "valid" : "ignored";
 }

@@ -1,5 +1,6 @@
 import { REPLACES_ANNOTATION } from "../annotation-keys.ts";
 import type { Fault, SelectorCheck, SelectorSubject } from "../checks/check.ts";
+import { IRS_48 } from "../checks/selectors/limits.ts";
 import { SELECTOR_SELF_CHECKS } from "../checks/selectors/self-checks.ts";
 import type { Origin, Runtime } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
@@ -48,9 +49,16 @@ interface CheckedFault {
   readonly fault: Fault;
 }
 
-/** Returns the faults of every self check, in catalog order. Omits other faults at or below a value of a wrong type. */
+const CHECKS_WITHIN_LIMITS = SELECTOR_SELF_CHECKS.filter((check) => check !== IRS_48);
+
+/**
+ * Returns the faults of every self check, in catalog order. Omits other faults at or below a value of a wrong type.
+ * No other check runs on a selector that exceeds a limit.
+ */
 function selectorFaults(subject: SelectorSubject): CheckedFault[] {
-  const found = SELECTOR_SELF_CHECKS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
+  const excess = Array.from(IRS_48.find(subject), (fault) => ({ check: IRS_48, fault }));
+  if (excess.length > 0) return excess;
+  const found = CHECKS_WITHIN_LIMITS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
   const isMisshapen = ({ check, fault }: CheckedFault): boolean =>
     check.id === "IRS-00" && fault.dropsSelector === true;
   const misshapen = new Set(found.filter(isMisshapen).map(({ fault }) => JSON.stringify(fault.path)));

@@ -114,8 +114,12 @@ export function tagFaults(text: string, spec: SelectorSpec): string[] {
   const tags = tagSpecsOf(text);
   const faults = tags.flatMap((tag) => faultsOfTag(tag, spec));
   if (tags.length > MAX_TAGS) faults.push(`${tags.length} tags exceed the limit of ${MAX_TAGS} for a session`);
-  const keys = tags.map(({ key }) => key.toLowerCase());
-  const repeated = tags.filter(({ key }, i) => keys.indexOf(key.toLowerCase()) < i);
+  const seen = new Set<string>();
+  const repeated = tags.filter(({ key }) => {
+    const isRepeated = seen.has(key.toLowerCase());
+    seen.add(key.toLowerCase());
+    return isRepeated;
+  });
   return [
     ...faults,
     ...repeated.map(({ key }) => `the key ${quote(key)} is repeated; tag keys are not case-sensitive`),

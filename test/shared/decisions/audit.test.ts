@@ -27,9 +27,9 @@ const selector = (name = "a", arn = ROLE, namespace = "team-a"): JsonObject => (
   selectorObject(name, { arn, namespaceSelector: { names: [namespace] } })
 );
 const existing = (ackResourceMetadata: JsonObject): JsonObject => bucketObject({}, { status: { ackResourceMetadata } });
-const ON_DEFAULT = "warn AUD-05 no selector or map sets a role, so the controller's own role is used";
+const ON_DEFAULT = "warn AUD-05 no selector or CARM map sets the role, so the controller uses its own role";
 
-test("reports nothing for objects without faults", (t) => {
+test("reports no findings if no object has a fault", (t) => {
   const objects = [bucketObject(), selector(), existing({ ownerAccountID: "111122223333" })];
   t.same(auditLines(objects, { allowedAccounts: ["111122223333"] }), []);
   t.match(audit([bucketObject(), selector(), namespaceObject("team-a")]).summary, {
@@ -39,7 +39,7 @@ test("reports nothing for objects without faults", (t) => {
   t.end();
 });
 
-test("reports conflicts and resources on the controller's own role", (t) => {
+test("reports conflicts, and resources that use the controller's own role", (t) => {
   t.same(auditLines([bucketObject(), selector(), selector("b")]), [
     "conflicts 0 deny AUD-01 2 IAMRoleSelectors select the resource: a, b",
   ]);
@@ -48,7 +48,7 @@ test("reports conflicts and resources on the controller's own role", (t) => {
   t.end();
 });
 
-test("reports every fault of malformed and of faulty selectors, and applies only the faulty ones", (t) => {
+test("reports the faults of malformed and faulty selectors, and still applies faulty selectors", (t) => {
   const objects = [selector("typo", "x"), selector("user", "arn:aws:iam::111122223333:user/jane"), bucketObject()];
   const { findings, summary } = audit(objects);
   const reported = findings.filter(({ section }) => section === "malformed" || section === "faulty");
@@ -59,14 +59,14 @@ test("reports every fault of malformed and of faulty selectors, and applies only
   t.end();
 });
 
-test("counts a selector with only a waivable fault as neither malformed nor faulty", (t) => {
+test("does not count a selector as malformed or faulty if its only fault can be waived", (t) => {
   const { findings, summary } = audit([selectorObject("all", { arn: ROLE }), bucketObject()]);
   t.match(findings.filter(({ code }) => code === "IRS-15"), [{ section: "checks", severity: "deny", index: 0 }]);
   t.match(summary, { malformed: 0, faulty: 0 });
   t.end();
 });
 
-test("reports drift of the account and of the region", (t) => {
+test("reports a resource that exists in another account or region than its role resolves to", (t) => {
   const settings = { region: "eu-west-1" };
   t.same(auditLines([existing({ ownerAccountID: "444455556666" }), selector()]), [
     "drift 0 deny AUD-03 it exists in account 444455556666, but its role is in account 111122223333",
@@ -79,7 +79,7 @@ test("reports drift of the account and of the region", (t) => {
   t.end();
 });
 
-test("reports roles and existing resources in accounts that are not allowed", (t) => {
+test("reports roles and existing resources whose account is not allowed", (t) => {
   const settings = { allowedAccounts: ["111122223333"], controllerAccount: "999999999999" };
   t.same(auditLines([selector("a", OTHER), bucketObject()], settings), [
     "unexpectedAccounts 0 deny AUD-04 the role is in account 444455556666, which is not one of --allowed-accounts",
@@ -97,7 +97,7 @@ test("reports roles and existing resources in accounts that are not allowed", (t
   t.end();
 });
 
-test("reports selectors that select no resource if resources are known", (t) => {
+test("reports selectors that select no resource, if the input contains resources", (t) => {
   t.same(auditLines([bucketObject(), selector(), selector("b", ROLE, "team-b")]), [
     "selectingNothing 2 warn AUD-06 the selector selects no existing resource",
   ]);
@@ -105,7 +105,7 @@ test("reports selectors that select no resource if resources are known", (t) => 
   t.same(
     conflict.filter((line) => line.startsWith("selectingNothing")),
     [],
-    "selectors in a conflict select a resource",
+    "a selector that is in a conflict still selects the resource",
   );
   t.same(auditLines([selector()]), []);
   const skipped = audit([selector()]).skipped.filter(({ code }) => code === "AUD-06");
@@ -124,7 +124,7 @@ function annotatedBucket(changes: Readonly<Record<string, string>> = {}): JsonOb
   return bucketObject({ annotations: Object.fromEntries(entries) });
 }
 
-test("reports stale annotations and counts resources without annotations", (t) => {
+test("reports stale annotations, and counts the resources that have no annotations", (t) => {
   t.same(auditLines([annotatedBucket(), selector()]), []);
   t.same(auditLines([annotatedBucket({ "role-arn": OTHER, "conflicting-selectors": "a,b" }), selector()]), [
     `staleAnnotations 0 warn AUD-07 ack-role-resolver.io/role-arn is "${OTHER}" but should be "${ROLE}"; `
@@ -139,7 +139,7 @@ test("reports stale annotations and counts resources without annotations", (t) =
   t.end();
 });
 
-test("in mode carm reports missing roles and the accounts of the maps, and no selectors", (t) => {
+test("reports missing roles and disallowed accounts of the CARM maps in mode carm, and ignores selectors", (t) => {
   const owned = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "444455556666" });
   const map = {
     apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" },
@@ -157,7 +157,7 @@ test("in mode carm reports missing roles and the accounts of the maps, and no se
   t.end();
 });
 
-test("--check changes the severity of an audit check or turns it off", (t) => {
+test("--check changes the severity of an audit check or turns the check off", (t) => {
   const linesAt = (severity: "deny" | "warn" | "off"): string[] => (
     auditLines([bucketObject()], { checkSeverities: new Map([["AUD-05", severity]]) })
   );
@@ -167,7 +167,7 @@ test("--check changes the severity of an audit check or turns it off", (t) => {
   t.end();
 });
 
-test("reports a problem once, by the audit check if it is on", (t) => {
+test("reports a problem once, under the audit check if the audit check is enabled", (t) => {
   const codes = (settings: Partial<DecisionSettings>): string[] => (
     audit([bucketObject(), selector("b", ROLE, "team-b")], settings).findings.map(({ code }) => code)
   );
@@ -184,7 +184,7 @@ test("orders findings by section, then by object", (t) => {
   t.end();
 });
 
-test("skips IRS-18 for more than 2000 selectors, and reports that", (t) => {
+test("skips IRS-18 and reports the skip if there are more than 2000 selectors", (t) => {
   const selectors = Array.from({ length: 2001 }, (_, i) => selector(`s${i}`, ROLE, `n${i}`));
   const skipped = (objects: readonly JsonObject[]): Audit["skipped"] => (
     audit(objects).skipped.filter(({ code }) => code === "IRS-18")
@@ -194,7 +194,7 @@ test("skips IRS-18 for more than 2000 selectors, and reports that", (t) => {
   t.end();
 });
 
-test("yields its progress after each 200 objects", (t) => {
+test("yields the number of audited objects after each 200 objects", (t) => {
   const objects = Array.from({ length: 401 }, (_, i) => bucketObject({ name: `b${i}` }));
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   t.same([...auditObjects({ objects, inventory, origin: "file" }, SETTINGS_BY_DEFAULT)], [200, 400]);

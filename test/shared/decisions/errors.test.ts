@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { type ErrorCode, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
 
-test("each error code has a valid name, status and meaning, and only 503 and internal errors are retried", (t) => {
+test("each error code has a valid name, status and meaning; only 503 and internal errors are retryable", (t) => {
   for (const [code, { status, retry, meaning }] of Object.entries(ERRORS)) {
     t.match(code, /^ERR_[A-Z]+(_[A-Z]+)*$/);
     t.ok(Number.isInteger(status) && status >= 400 && status <= 503 && status !== 429, `${code}: ${status}`);
@@ -11,7 +11,7 @@ test("each error code has a valid name, status and meaning, and only 503 and int
   t.end();
 });
 
-test("ResolverError has a code, a status, a message and a cause", (t) => {
+test("ResolverError exposes its code, status, message and cause", (t) => {
   const cause = new Error("cause");
   const error = new ResolverError("ERR_SELECTOR_CONFLICT", "a and b", { cause });
   t.match(error, { name: "ResolverError", code: "ERR_SELECTOR_CONFLICT", status: 409, message: "a and b", cause });

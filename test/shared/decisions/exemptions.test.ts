@@ -28,8 +28,19 @@ function update(object: JsonObject, oldObject: JsonObject = STORED): ReturnType<
   return exemptionOf({ operation: "UPDATE", subResource: "", object, oldObject });
 }
 
-test("treats changes of only finalizers, managed fields or status as bookkeeping", (t) => {
-  t.equal(update(STORED), "bookkeeping only", "no change at all");
+test("compares a spec that is nested very deeply without recursion", (t) => {
+  const nested = (leaf: number): JsonObject => {
+    let spec: unknown = leaf;
+    for (let i = 0; i < 100_000; i++) spec = [spec];
+    return { ...STORED, spec };
+  };
+  t.equal(update(nested(1), nested(1)), "bookkeeping only");
+  t.equal(update(nested(2), nested(1)), null);
+  t.end();
+});
+
+test("treats a change of only finalizers, managed fields or status as bookkeeping", (t) => {
+  t.equal(update(STORED), "bookkeeping only", "the object is unchanged");
   const maintained = { finalizers: undefined, managedFields: [], resourceVersion: "2", generation: 2 };
   t.equal(update({ ...STORED, metadata: { ...META, ...maintained } }), "bookkeeping only");
   t.equal(update({ ...STORED, status: { conditions: [1] } }), "bookkeeping only");
@@ -41,7 +52,7 @@ test("treats changes of only finalizers, managed fields or status as bookkeeping
   t.end();
 });
 
-test("treats changes of only the resolution annotations as bookkeeping", (t) => {
+test("treats a change of only the resolution annotations as bookkeeping", (t) => {
   const annotated = (annotations: JsonObject): JsonObject => ({ ...STORED, metadata: { ...META, annotations } });
   const byDefault = annotated({ "ack-role-resolver.io/outcome": "default" });
   t.equal(update(byDefault), "bookkeeping only");
@@ -50,14 +61,14 @@ test("treats changes of only the resolution annotations as bookkeeping", (t) => 
   t.end();
 });
 
-test("does not exempt a bookkeeping change that also changes anything else", (t) => {
+test("does not exempt a bookkeeping change that also changes another field", (t) => {
   t.equal(update({ ...STORED, metadata: { ...META, finalizers: [], labels: { x: "2" } } }), null, "a label");
   t.equal(
     update({ ...STORED, metadata: { ...META, finalizers: [], annotations: { "example.com/a": "1" } } }),
     null,
     "an annotation",
   );
-  t.equal(update({ ...STORED, metadata: { ...META, annotations: ["x"] } }), null, "annotations that are an array");
+  t.equal(update({ ...STORED, metadata: { ...META, annotations: ["x"] } }), null, "the annotations are an array");
   t.equal(update({ ...STORED, status: {}, spec: { ...SPEC, arn: "y" } }), null, "a value");
   t.equal(update({ ...STORED, spec: { ...SPEC, list: [3, { a: 1, b: 2 }] } }), null, "the order of a list");
   t.equal(update({ ...STORED, spec: { ...SPEC, list: [{ a: 1, b: 2 }, 3, 4] } }), null, "a longer list");
@@ -72,7 +83,7 @@ function withKey(key: string, value: string): JsonObject {
   return JSON.parse(`{"metadata": {}, "spec": {${JSON.stringify(key)}: ${value}}}`);
 }
 
-test("compares keys that are special in JavaScript as data", (t) => {
+test("compares keys such as __proto__ like other keys", (t) => {
   for (const key of ["__proto__", "constructor", "toString"]) {
     t.equal(update(withKey(key, "1"), withKey(key, "1")), "bookkeeping only", key);
     t.equal(update(withKey(key, "1"), withKey(key, "2")), null, key);
@@ -81,7 +92,7 @@ test("compares keys that are special in JavaScript as data", (t) => {
   t.end();
 });
 
-test("exempts an object that is being deleted if the stored object has a deletionTimestamp", (t) => {
+test("exempts an update if the stored object has a deletionTimestamp", (t) => {
   const changed = { ...STORED, spec: { arn: "y" } };
   const deleting = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
   t.equal(update(changed, deleting), "being deleted");
@@ -96,7 +107,7 @@ test("exempts an object that is being deleted if the stored object has a deletio
   t.end();
 });
 
-test("exempts the second deletion of an object, but not the first", (t) => {
+test("exempts a DELETE request for an object that is already being deleted, but not the first DELETE request", (t) => {
   const deleting = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
   t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: STORED }), null);
   t.equal(exemptionOf({ operation: "DELETE", subResource: "", object: null, oldObject: deleting }), "being deleted");
@@ -109,7 +120,7 @@ test("exempts the second deletion of an object, but not the first", (t) => {
   t.end();
 });
 
-test("exempts subresources, but not creates", (t) => {
+test("exempts updates of a subresource, but not the creation of an object", (t) => {
   const ofStatus = { operation: "UPDATE", subResource: "status", object: { spec: 1 }, oldObject: STORED };
   t.equal(exemptionOf(ofStatus), "subresource");
   t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: STORED, oldObject: null }), null);
@@ -121,7 +132,7 @@ test("exempts subresources, but not creates", (t) => {
   t.end();
 });
 
-test("exempts subresources and objects that are being deleted from mutation", (t) => {
+test("does not mutate subresources or objects that are being deleted", (t) => {
   const deleting = { metadata: { deletionTimestamp: "2026-03-01T12:00:00Z" } };
   const change = { operation: "UPDATE", subResource: "", object: STORED, oldObject: STORED };
   t.equal(mutationExemptionOf(change), null);
@@ -139,7 +150,7 @@ function requester(username: string): Requester {
   return { username, groups: ["system:masters"] };
 }
 
-test("recognizes only the service accounts in the settings as ACK controllers", (t) => {
+test("recognizes as ACK controllers only the service accounts in the settings", (t) => {
   const settings = { controllerServiceAccounts: ["ack-system/ack-s3-controller"] };
   t.ok(isACKController(requester("system:serviceaccount:ack-system:ack-s3-controller"), settings));
   const others = [
@@ -154,7 +165,7 @@ test("recognizes only the service accounts in the settings as ACK controllers", 
   t.end();
 });
 
-test("recognizes cleanup in a terminating namespace and by two controllers of kube-system", (t) => {
+test("treats deletions in a terminating namespace or by a kube-system cleanup controller as cluster cleanup", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply([
     put(namespaceObject("team-a")),

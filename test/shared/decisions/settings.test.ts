@@ -3,7 +3,7 @@ import { test } from "tap";
 import { decisionSettings } from "../../../shared/decisions/context.ts";
 import { COMMANDS, defaultOf, DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
 
-test("flags, short forms and names are unique", (t) => {
+test("the flags, short flags and names of settings are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);
   t.same(flags.filter((flag, i) => flags.indexOf(flag) < i), []);
   const shorts = DEFINITIONS.flatMap(([, { short }]) => (short === undefined ? [] : [short]));
@@ -21,7 +21,7 @@ test("the name of a setting is its flag in camel case, as commander requires", (
   t.end();
 });
 
-test("each command of a setting exists, and each default is valid", (t) => {
+test("each setting lists only existing commands, and each default value is valid", (t) => {
   const ajv = new Ajv({ allowUnionTypes: true });
   for (const [name, definition] of DEFINITIONS) {
     const { type, choices, pattern, commands, defaults = {} } = definition;
@@ -40,7 +40,7 @@ test("each command of a setting exists, and each default is valid", (t) => {
   t.end();
 });
 
-test("decisionSettings returns the last severity of each check, and no waiver users offline", (t) => {
+test("decisionSettings returns the last severity that is set for each check, and no waiver users offline", (t) => {
   const input = {
     mode: "selectors",
     runtime: "extended",

@@ -8,15 +8,15 @@ import { listNamespaces, listResources, SCAN_LIMIT } from "../message-lists.ts";
 import type { ConfigMapChange } from "./change.ts";
 import { parseKey } from "./entries.ts";
 
-/** How the account that a key leads to changes. */
+/** A change of the account to which a key of the map resolves. */
 interface KeyChange {
   readonly key: string;
   readonly from: string;
-  /** Null if the key no longer leads to a role. */
+  /** The account after the change; null if the key no longer has a role. */
   readonly to: string | null;
 }
 
-/** A namespace that names a key, or a resource whose role the key sets. */
+/** A user of a key: a namespace whose annotation names the key, or a resource whose role the key sets. */
 type KeyUser = { readonly namespace: string } | { readonly resource: ACKResource };
 
 interface KeyGroup {
@@ -37,7 +37,7 @@ class KeyUsers {
     return this.#namespaces.length + this.#resources.length;
   }
 
-  /** Returns `1 namespace: team-a; 1 resource: Bucket team-a/b1`. `isPartial` if the scan stopped early. */
+  /** Returns `1 namespace: team-a; 1 resource: Bucket team-a/b1`. `isPartial`: the scan stopped early. */
   list(isPartial: boolean): string {
     const parts: string[] = [];
     if (this.#namespaces.length > 0) parts.push(listNamespaces(this.#namespaces, isPartial));
@@ -46,10 +46,10 @@ class KeyUsers {
   }
 }
 
-/** The keys whose account changes, with their users. */
+/** The keys whose account changes, and the namespaces and resources that use each key. */
 class AffectedKeys {
   readonly #groups = new Map<string, KeyGroup>();
-  /** The users of all keys. */
+  /** The namespaces and resources that use any of the keys. */
   readonly allUsers = new KeyUsers();
 
   add(change: KeyChange, user: KeyUser): void {
@@ -60,7 +60,7 @@ class AffectedKeys {
     this.allUsers.add(user);
   }
 
-  /** Whether the scan can stop. */
+  /** Whether the scan has found enough users to stop. */
   get isFull(): boolean {
     return this.allUsers.size >= SCAN_LIMIT;
   }
@@ -70,7 +70,7 @@ class AffectedKeys {
   }
 }
 
-/** Returns the users of the keys that the change removes from a map or moves to another account. */
+/** Returns the keys that the change removes or moves to another account, and the users of each key. */
 export function* affectedKeys(change: ConfigMapChange): Paced<AffectedKeys> {
   const affected = new AffectedKeys();
   yield* paced(candidates(change, changedIDs(change)), RESOURCES_BETWEEN_PAUSES, ({ entry, group, user }) => {
@@ -81,24 +81,24 @@ export function* affectedKeys(change: ConfigMapChange): Paced<AffectedKeys> {
   return affected;
 }
 
-/** Returns the ids whose lookup reads a key with a changed value. */
+/** Returns the account or team ids whose lookup reads a key that the change changes. */
 function changedIDs({ data, settings, stored }: ConfigMapChange): ReadonlySet<string> {
   const keys = [...stored].flatMap(([key, value]) => (data.get(key) === value ? [] : [key]));
   return new Set(settings.serviceLevelCARM ? [...keys, ...keys.map((key) => parseKey(key).id)] : keys);
 }
 
-/** A possible user of a changed key. */
+/** A namespace or resource that may use a changed key. */
 interface Candidate {
-  /** Null if the user reads another map or none of the ids. */
+  /** The map entry that the user reads; null if the change does not affect this entry. */
   readonly entry: MapEntry | null;
-  /** The API group of the resource. "" for a namespace, which may contain resources of any service. */
+  /** The API group of the resource; "" for a namespace, whose resources can belong to any service. */
   readonly group: string;
   readonly user: KeyUser;
 }
 
 function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterable<Candidate> {
   const { inventory } = change;
-  // Copied, because the inventory may change during a pause.
+  // Copies the names, because the inventory may change during a pause.
   const namespaces = [...inventory.namespaces.usingCARM];
   for (const namespace of namespaces) {
     const entry = entryOf(change, ids, namespace, NOT_CREATED);
@@ -111,7 +111,7 @@ function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterabl
   for (const id of ids) {
     const resources = [...inventory.resources.ofAccount(id)];
     for (const resource of resources) {
-      // The first loop visits the resources of namespaces that name an account or a team.
+      // The first loop has visited the resources of namespaces that name an account or a team.
       const isVisited = entryOf(change, null, resource.namespace, NOT_CREATED) !== null;
       const entry = isVisited ? null : entryOf(change, ids, resource.namespace, resource);
       yield { entry, group: resource.group, user: { resource } };
@@ -119,10 +119,10 @@ function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterabl
   }
 }
 
-/** The status of a resource that does not exist in AWS: no account of its own decides. */
+/** The status of a resource that does not exist in AWS yet. It contains no account. */
 const NOT_CREATED: Pick<ACKResource, "status"> = { status: { ownerAccountID: null, region: null } };
 
-/** Returns the entry that CARM looks up; null if it is not in this map under one of `ids`. Null `ids` accept any. */
+/** Returns the entry that CARM looks up. If `ids` is set, returns null unless this map has the entry under `ids`. */
 function entryOf(
   { inventory, name, settings }: ConfigMapChange,
   ids: ReadonlySet<string> | null,

@@ -3,11 +3,11 @@ import { field, type JsonObject, stringMap } from "../../kubernetes/json.ts";
 import { objectMeta } from "../../kubernetes/object-meta.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 
-/** A change of one of the two CARM ConfigMaps, from the stored ConfigMap to the new one. */
+/** A change of a CARM ConfigMap: the account map or the team map. */
 export interface ConfigMapChange extends CheckContext {
   /** The ConfigMap after the change; at DELETE the deleted ConfigMap. */
   readonly object: JsonObject;
-  /** "default" if a manifest sets no namespace, as for kubectl. */
+  /** If a manifest sets no namespace, "default", which is also the default of kubectl. */
   readonly namespace: string;
   readonly name: string;
   /** The data after the change; empty at DELETE. */
@@ -16,7 +16,7 @@ export interface ConfigMapChange extends CheckContext {
   readonly stored: ReadonlyMap<string, string>;
 }
 
-/** Returns the subject of the checks of the CARM ConfigMaps. */
+/** Returns the subject of the ConfigMap checks. */
 export function configMapChange(
   { object, old }: Pick<CheckInput, "object" | "old">, context: CheckContext,
 ): ConfigMapChange {
@@ -34,7 +34,7 @@ function dataOf(object: JsonObject): ReadonlyMap<string, string> {
   return stringMap(field(object, "data"));
 }
 
-/** Returns whether controllers read the ConfigMap: they read only those in their own namespace. */
+/** Returns whether controllers read the ConfigMap. They read only ConfigMaps in their own namespace. */
 export function isReadByControllers({ namespace, settings }: ConfigMapChange): boolean {
   return namespace === settings.ackSystemNamespace;
 }

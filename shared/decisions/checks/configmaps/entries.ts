@@ -12,8 +12,8 @@ export const CM_01: QuickCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: false,
   deniesInCARM: true,
-  reason: "Controllers accept any text from the map. "
-    + "Every resource under the key then fails, or is managed in an unintended account.",
+  reason: "Controllers do not validate the roles in the map. If a role is wrong, "
+    + "every resource that uses its key fails or is managed in an unintended account.",
   fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:root'}",
   *find({ data }): Iterable<Fault> {
@@ -32,8 +32,8 @@ export const CM_02: QuickCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: false,
   deniesInCARM: true,
-  reason: "Controllers do not reconcile any resource under a key that has no role.",
-  fix: "set the role's ARN, or remove the key once no namespace names it",
+  reason: "Controllers do not reconcile a resource whose key has no role in the map.",
+  fix: "set the value of the key to the role's ARN, or remove the key once no namespace names the key",
   example: "data: {'111122223333': ''}",
   *find({ data }): Iterable<Fault> {
     for (const [key, value] of data) if (value === "") yield { path: dataPath(key), message: "the key has no role" };
@@ -44,8 +44,8 @@ export const CM_03: QuickCheck<ConfigMapChange> = {
   id: "CM-03",
   severity: "warn",
   waivable: false,
-  reason: "Controllers work in the account of the role. "
-    + "A key that is the id of a different account misleads its readers.",
+  reason: "Controllers manage resources in the account of the role, even if the key is the id of a different account. "
+    + "Such a key is misleading.",
   fix: "set a role in the account of the key, or rename the key",
   example: "data: {'111122223333': 'arn:aws:iam::444455556666:role/b'}",
   *find({ data, name }): Iterable<Fault> {
@@ -54,7 +54,7 @@ export const CM_03: QuickCheck<ConfigMapChange> = {
       const { id } = parseKey(key);
       const account = parseARN(value)?.accountID ?? "";
       if (!/^[0-9]{12}$/.test(id) || account === "" || account === id) continue;
-      yield { path: dataPath(key), message: `the key is account ${id}, but its role is in account ${quote(account)}` };
+      yield { path: dataPath(key), message: `the key names account ${id}, but its role is in account ${quote(account)}` };
     }
   },
 };
@@ -63,9 +63,9 @@ export const CM_04: QuickCheck<ConfigMapChange> = {
   id: "CM-04",
   severity: "warn",
   waivable: false,
-  reason: "Controllers look up SERVICE.ID with the name of their own service, then ID alone. "
-    + "They never find a key with another prefix, unless an id has exactly this form.",
-  fix: "write ID or SERVICE.ID with an ACK service, such as s3.111122223333",
+  reason: "A controller looks up SERVICE.ID, where SERVICE is its own service, and then ID. "
+    + "No controller finds a key whose prefix is not an ACK service, unless the whole key is an id.",
+  fix: "write ID, or SERVICE.ID where SERVICE is an ACK service, such as s3.111122223333",
   example: "data: {s4.111122223333: 'arn:aws:iam::111122223333:role/a'}",
   *find({ data, inventory }): Iterable<Fault> {
     const installed = new Set([...inventory.kinds.groups].map(serviceOf));
@@ -82,11 +82,11 @@ const SERVICES: ReadonlySet<string> = new Set(ACK_GROUPS.map(serviceOf));
 
 function unknownServiceFault(key: string, service: string, id: string): Fault {
   const meant = closest(service, SERVICES);
-  const fix = meant === null ? {} : { fix: `write ${meant}.${id} if you meant that service` };
+  const fix = meant === null ? {} : { fix: `write ${meant}.${id} if you meant the service ${meant}` };
   return { path: dataPath(key), message: `${quote(service)} is not an ACK service`, ...fix };
 }
 
-/** Splits a key: `s3.111122223333` is the id 111122223333 for the service s3, and 111122223333 is only an id. */
+/** Splits a key: `s3.111122223333` has the service s3 and the id 111122223333; 111122223333 has no service. */
 export function parseKey(key: string): { readonly service: string | null; readonly id: string } {
   const dot = key.indexOf(".");
   return dot < 0 ? { service: null, id: key } : { service: key.slice(0, dot), id: key.slice(dot + 1) };
@@ -97,8 +97,8 @@ export const CM_05: QuickCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: false,
   deniesInCARM: true,
-  reason: "Controllers parse the whole value as one ARN, so a document in the value is never a valid role.",
-  fix: "write one key for each role, with the service in front if there are several: s3.111122223333",
+  reason: "Controllers parse the whole value as one ARN, so a YAML or JSON document is never a valid value.",
+  fix: "write one key for each role. If services use different roles, start each key with the service: s3.111122223333",
   example: "data: {s3: '111122223333: arn:aws:iam::111122223333:role/a'}",
   *find({ data, object }): Iterable<Fault> {
     for (const key of nonStringKeys(object)) {
@@ -106,18 +106,18 @@ export const CM_05: QuickCheck<ConfigMapChange> = {
     }
     for (const [key, value] of data) {
       if (!isDocument(value)) continue;
-      yield { path: dataPath(key), message: "the value is a document, but controllers parse it as one ARN" };
+      yield { path: dataPath(key), message: "the value is a YAML or JSON document, but controllers parse the value as one ARN" };
     }
   },
 };
 
-/** Returns the keys of `data` whose values are not strings. The API server rejects them; a manifest may have them. */
+/** Returns the keys of `data` whose values are not strings. The API server rejects such values, but a manifest may contain them. */
 function nonStringKeys(object: JsonObject): string[] {
   const data = field(object, "data");
   return isJsonObject(data) ? Object.keys(data).filter((key) => typeof data[key] !== "string") : [];
 }
 
-/** Returns whether the value is `key: value`, a list, a map or several lines, as in one of the CARM proposals. */
+/** Returns whether the value is `key: value`, a list, a map or several lines. One CARM proposal used such values. */
 function isDocument(value: string): boolean {
   const text = value.trim();
   return text.includes("\n") || /:\s/.test(text) || /^([{[]|-\s)/.test(text);
@@ -127,8 +127,8 @@ export const CM_06: QuickCheck<ConfigMapChange> = {
   id: "CM-06",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read only the data of the map.",
-  fix: "move the entry to data",
+  reason: "Controllers read only the field data of the map, not binaryData.",
+  fix: "move the entry from binaryData to data",
   example: "binaryData: {'111122223333': YXJuOmF3czppYW06OjExMTEyMjIyMzMzMzpyb2xlL2E=}",
   *find({ object }): Iterable<Fault> {
     const binary = field(object, "binaryData");
@@ -143,7 +143,7 @@ export const CM_13: QuickCheck<ConfigMapChange> = {
   id: "CM-13",
   severity: "warn",
   waivable: false,
-  reason: "Controllers look up keys of their own service only with the feature gate ServiceLevelCARM.",
+  reason: "Controllers look up keys that start with a service only if the feature gate ServiceLevelCARM is enabled.",
   fix: "enable the feature gate ServiceLevelCARM on the controllers and set --service-level-carm, or remove the key",
   example: "data: {s3.111122223333: 'arn:aws:iam::111122223333:role/a'} # with --mode carm alone",
   *find({ data, settings }): Iterable<Fault> {

@@ -22,16 +22,16 @@ export const CM_07B: QuickCheck<ConfigMapChange> = {
   id: "CM-07b",
   severity: "warn",
   waivable: false,
-  reason: "Controllers in several namespaces each read their own copy of the map. "
-    + "If the copies differ, the controllers use different roles.",
-  fix: "write the same entries to every copy",
+  reason: "If controllers run in several namespaces, each controller reads the map in its own namespace. "
+    + "If the maps differ, the controllers use different roles.",
+  fix: "write the same entries to the map in every namespace where controllers run",
   example: "data: {} # of ack-role-account-map in ack-system, while the copy in ack-s3 has an entry",
   requires: ["config maps"],
   *find({ data, inventory, name, namespace }): Iterable<Fault> {
     for (const other of inventory.namespacesOfConfigMap(name)) {
       const copy = inventory.configMap(other, name);
       if (other === namespace || copy === null || sameEntries(copy, data)) continue;
-      yield { path: ["data"], message: `the entries differ from those of the copy in namespace ${quote(other)}` };
+      yield { path: ["data"], message: `the entries differ from the entries of the map in namespace ${quote(other)}` };
     }
   },
 };
@@ -45,7 +45,7 @@ export const CM_09: QuickCheck<ConfigMapChange> = {
   severity: "warn",
   waivable: false,
   reason: "In mode selectors, controllers do not read the CARM maps: IAMRoleSelectors set the role.",
-  fix: "write an IAMRoleSelector instead; ack-role-resolver migrate carm generates one for each entry",
+  fix: "replace each entry with an IAMRoleSelector; ack-role-resolver migrate carm generates these selectors",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/a'} # with --mode selectors",
   ofChange: true,
   *find({ data, settings, stored }): Iterable<Fault> {
@@ -58,7 +58,7 @@ export const CM_12: QuickCheck<ConfigMapChange> = {
   id: "CM-12",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read the team map only with the feature gate TeamLevelCARM.",
+  reason: "Controllers read the team map only if the feature gate TeamLevelCARM is enabled.",
   fix: "enable the feature gate TeamLevelCARM on the controllers and set --team-level-carm",
   example: "metadata: {name: ack-role-team-map} # with --mode carm alone",
   *find({ name, settings }): Iterable<Fault> {

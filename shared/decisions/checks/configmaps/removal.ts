@@ -9,10 +9,10 @@ export const CM_08: ScanningCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers never reconcile a resource whose key was removed, "
-    + "or a resource that exists in a different account from its role.",
-  fix: "keep the account of the key until the resources are deleted, "
-    + "or first change the namespaces to another key whose role is in the same account",
+  reason: "Controllers never reconcile a resource whose key is missing from the map, "
+    + "or whose role is in a different account from the resource.",
+  fix: "do not remove the key or change its account until the resources are deleted. "
+    + "Otherwise, first annotate the namespaces with another key whose role is in the same account",
   example: "data: {} # was {'111122223333': 'arn:aws:iam::111122223333:role/a'}, and a namespace names 111122223333",
   requires: ["namespaces", "resources"],
   on: ["UPDATE"],
@@ -21,7 +21,7 @@ export const CM_08: ScanningCheck<ConfigMapChange> = {
     if (!isReadByControllers(change)) return [];
     const affected = yield* affectedKeys(change);
     return Array.from(affected.groups(), ({ change: { from, key, to }, users }) => {
-      const effect = to === null ? "loses its role" : `moves from account ${from} to account ${to}`;
+      const effect = to === null ? "loses its role" : `changes from account ${from} to account ${to}`;
       const message = printable(`the key ${effect}, but is used by ${users.list(affected.isFull)}`);
       return { path: dataPath(key), message };
     });
@@ -33,7 +33,7 @@ export const CM_10: QuickCheck<ConfigMapChange> = {
   severity: "warn",
   waivable: false,
   reason: "Controllers apply a change of the map when they next reconcile a resource, at most 10 hours later.",
-  fix: "keep the old role until then, or restart the controllers",
+  fix: "do not delete the old role in IAM for the next 10 hours, or restart the controllers",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/b'} # was role/a",
   on: ["UPDATE"],
   ofChange: true,
@@ -53,8 +53,8 @@ export const CM_11: ScanningCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Without the map, controllers do not reconcile any resource whose role it contains.",
-  fix: "keep the map until no namespace names an account or a team and the resources are deleted",
+  reason: "If the map is deleted, controllers do not reconcile any resource whose role the map set.",
+  fix: "keep the map until its resources are deleted and no namespace names an account or a team",
   example: "kubectl -n ack-system delete configmap ack-role-account-map # while a namespace names an account",
   requires: ["namespaces", "resources"],
   on: ["DELETE"],

@@ -6,6 +6,7 @@ import { isRegion, parseARN, partitionOfRegion } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import { resolutionAnnotations } from "../../resolution/annotations.ts";
+import { LIMITS } from "../../limits.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "./deletion.ts";
@@ -142,8 +143,13 @@ export const ACK_20: QuickCheck<ResourceChange> = {
   fix: "list paths of spec fields as in the YAML, separated by commas: spec.tags, spec.scaling.size",
   example: `metadata: {annotations: {${IGNORE_FIELD_DRIFT_ANNOTATION}: 'spec.tags[0], tags'}}`,
   *find({ resource }): Iterable<Fault> {
-    const paths = (resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION) ?? "").split(",").map((path) => path.trim());
-    for (const path of paths) {
+    const listed = (resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION) ?? "").split(",");
+    const limit = LIMITS.listedEntries.value;
+    if (listed.length > limit) {
+      const message = `${listed.length} paths exceed the limit of ${limit}`;
+      yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
+    }
+    for (const path of listed.slice(0, limit).map((one) => one.trim())) {
       if (path === "" || SPEC_PATH.test(path)) continue;
       const message = `${quote(path)} is not the path of a spec field`;
       yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };

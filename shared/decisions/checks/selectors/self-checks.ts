@@ -1,6 +1,7 @@
 import type { SelectorCheck } from "../check.ts";
 import { IRS_15, IRS_15B } from "./breadth.ts";
 import { IRS_11, IRS_35 } from "./labels.ts";
+import { IRS_48 } from "./limits.ts";
 import { IRS_08, IRS_09 } from "./namespaces.ts";
 import { IRS_01, IRS_02, IRS_03, IRS_06 } from "./role.ts";
 import { IRS_41, IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_46B, IRS_47 } from "./session.ts";
@@ -34,4 +35,5 @@ export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [
   IRS_46,
   IRS_46B,
   IRS_47,
+  IRS_48,
 ];

@@ -31,7 +31,7 @@ function carm(
   return resolve(inventory, queryOf(resource, "default"), { ...SETTINGS_BY_DEFAULT, mode: "carm", ...settings });
 }
 
-test("looks up the owner account of the namespace in the account map, and ignores selectors", (t) => {
+test("looks up the owner account of the namespace in the account map, and ignores selectors in mode carm", (t) => {
   const selector = selectorObject("a", { arn: OTHER, namespaceSelector: { names: ["team-a"] } });
   t.same(carm([annotated(OWNER), accounts({ "111122223333": ROLE }), selector]), {
     outcome: "selected",
@@ -50,7 +50,7 @@ test("looks up the owner account of the namespace in the account map, and ignore
   t.end();
 });
 
-test("returns the account of the ARN, not the key", (t) => {
+test("takes the account from the role ARN, not from the map key", (t) => {
   t.match(carm([annotated({ "services.k8s.aws/owner-account-id": "prod" }), accounts({ prod: OTHER })]), {
     roleARN: OTHER,
     accountID: "444455556666",
@@ -58,7 +58,7 @@ test("returns the account of the ARN, not the key", (t) => {
   t.end();
 });
 
-test("looks up the account of a resource that exists outside the controller's own account", (t) => {
+test("looks up the account of a resource that exists in another account than the controller's", (t) => {
   const exists = bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } });
   const map = accounts({ "444455556666": OTHER, "111122223333": ROLE });
   t.match(carm([map], exists), { via: "account-map", roleARN: OTHER });
@@ -67,12 +67,12 @@ test("looks up the account of a resource that exists outside the controller's ow
   t.match(
     carm([map, annotated(OWNER)], exists),
     { roleARN: ROLE, message: /Drift: it exists in account 444455556666, but its role is in account 111122223333/ },
-    "the account of the namespace precedes that of the status",
+    "the owner account of the namespace precedes the account in the status",
   );
   t.end();
 });
 
-test("looks up only the team if the gate is on, and no team otherwise", (t) => {
+test("looks up only the team if TeamLevelCARM is on, and only the account if TeamLevelCARM is off", (t) => {
   const both = annotated({ ...OWNER, ...TEAM });
   const maps = [accounts({ "111122223333": ROLE }), teams({ blue: OTHER })];
   t.match(carm([both, ...maps], bucketObject(), { teamLevelCARM: true }), {
@@ -84,12 +84,12 @@ test("looks up only the team if the gate is on, and no team otherwise", (t) => {
   t.match(
     carm([both, accounts({ "111122223333": ROLE, blue: ROLE })], bucketObject(), { teamLevelCARM: true }),
     { outcome: "refused", via: "team-map" },
-    "it does not fall back to the account",
+    "a missing team does not fall back to the account",
   );
   t.end();
 });
 
-test("reads the proposed team annotation under extended only, after the shipped one", (t) => {
+test("reads the annotation owner-team-id only with --runtime extended, and prefers the annotation team-id", (t) => {
   const proposed = { "services.k8s.aws/owner-team-id": "green" };
   const map = teams({ blue: OTHER, green: THIRD });
   const gate = { teamLevelCARM: true } as const;
@@ -102,7 +102,7 @@ test("reads the proposed team annotation under extended only, after the shipped 
   t.end();
 });
 
-test("prefers the key of the service if the gate is on, unless it is missing or empty", (t) => {
+test("prefers a service key if ServiceLevelCARM is on, unless the service key is missing or empty", (t) => {
   const gate = { serviceLevelCARM: true } as const;
   const data = { "111122223333": ROLE, "s3.111122223333": OTHER, "sqs.111122223333": THIRD };
   t.match(carm([annotated(OWNER), accounts(data)], bucketObject(), gate), { roleARN: OTHER });
@@ -119,7 +119,7 @@ test("prefers the key of the service if the gate is on, unless it is missing or 
   t.end();
 });
 
-test("reports a missing map, a missing key, an empty value and an invalid ARN with separate codes", (t) => {
+test("reports a missing map, a missing key, an empty value and an invalid ARN under different error codes", (t) => {
   const failure = (code: string, message: string): object => ({
     outcome: "refused",
     via: "account-map",
@@ -151,7 +151,7 @@ test("reports a missing map, a missing key, an empty value and an invalid ARN wi
   t.end();
 });
 
-test("accepts any ARN under ack, and only role ARNs under extended", (t) => {
+test("accepts any ARN with --runtime ack, and only role ARNs with --runtime extended", (t) => {
   const root = "arn:aws:iam::111122223333:root";
   t.match(carm([annotated(OWNER), accounts({ "111122223333": root })]), { outcome: "selected", roleARN: root });
   t.match(carm([annotated(OWNER), accounts({ "111122223333": root })], bucketObject(), { runtime: "extended" }), {
@@ -160,7 +160,7 @@ test("accepts any ARN under ack, and only role ARNs under extended", (t) => {
   t.end();
 });
 
-test("reads the maps of the ACK system namespace only, until they are deleted", (t) => {
+test("reads maps only from the ACK system namespace, and removes deleted maps", (t) => {
   t.match(carm([annotated(OWNER), accounts({ "111122223333": ROLE }, "default")]), { code: "ERR_CARM_MAP_MISSING" });
   t.match(
     carm([annotated(OWNER), accounts({ "111122223333": ROLE }, "ack")], bucketObject(), { ackSystemNamespace: "ack" }),
@@ -177,7 +177,7 @@ test("reads the maps of the ACK system namespace only, until they are deleted", 
   t.end();
 });
 
-test("ignores the annotations of the namespaces that CARM ignores", (t) => {
+test("ignores annotations on the namespaces that CARM ignores", (t) => {
   const resource = bucketObject({ namespace: "kube-system" });
   t.match(carm([annotated(OWNER, "kube-system"), accounts({ "111122223333": ROLE })], resource), {
     outcome: "default",
@@ -190,7 +190,7 @@ test("ignores the annotations of the namespaces that CARM ignores", (t) => {
   t.match(
     carm([withRegion("kube-system")], resource, { region: "eu-west-1", mode: "selectors" }),
     { region: { value: "eu-central-1", from: "namespace" } },
-    "with selectors no namespace is ignored",
+    "in mode selectors no namespace is ignored",
   );
   t.match(carm([withRegion("team-a")], bucketObject(), { region: "eu-west-1" }), {
     region: { value: "eu-central-1", from: "namespace" },

@@ -9,7 +9,7 @@ import { CLUSTER_OBJECTS, tiered } from "./resource-lines.ts";
 const SELECTORS = { mode: "selectors" } as const;
 const CARM = { mode: "carm" } as const;
 
-test("needs access reviews if a check that reads them is enabled", (t) => {
+test("requires access reviews if ACK-09 or NS-02 is enabled", (t) => {
   t.notOk(needsAccessReviews({ checkSeverities: new Map() }), "off by default");
   t.notOk(needsAccessReviews({ checkSeverities: new Map([["ACK-06", "deny"], ["ACK-09", "off"]]) }));
   t.ok(needsAccessReviews({ checkSeverities: new Map([["ACK-09", "deny"]]) }));
@@ -17,18 +17,18 @@ test("needs access reviews if a check that reads them is enabled", (t) => {
   t.end();
 });
 
-test("reviews the only selector that selects a resource", (t) => {
+test("reviews access to a selector if no other selector selects the resource", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(CLUSTER_OBJECTS.map(put));
   t.same(selectorsToReview(tiered("gold"), inventory, SELECTORS), ["gold"]);
   t.same(selectorsToReview(tiered(), inventory, SELECTORS), []);
   t.same(selectorsToReview(tiered("gold", "silver"), inventory, SELECTORS), [], "a conflict sets no role");
   t.same(selectorsToReview(tiered("gold"), inventory, CARM), [], "in mode carm selectors set no role");
-  t.same(selectorsToReview(namespaceObject("team-a"), inventory, SELECTORS), [], "not a resource");
+  t.same(selectorsToReview(namespaceObject("team-a"), inventory, SELECTORS), [], "a Namespace is not an ACK resource");
   t.end();
 });
 
-test("reviews the selectors that newly select a namespace", (t) => {
+test("reviews access to each selector that selects a namespace because of its new labels", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   const namespaceSelector = { labelSelector: { matchLabels: { team: "blue" } } };
   const selector = selectorObject("blue", { arn: ROLE, namespaceSelector });

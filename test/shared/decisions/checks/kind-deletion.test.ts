@@ -23,7 +23,7 @@ const SELECTORS: JsonObject = {
 };
 const OTHER_BUCKET = newBucket("b3", { namespace: "team-b" });
 
-test("IRS-34: denies the deletion of the CRD of IAMRoleSelectors while they select resources", (t) => {
+test("IRS-34: denies the deletion of the IAMRoleSelector CRD while a selector selects resources", (t) => {
   const known = [TEAM_A, existingBucket("b1", FIRST), newBucket("b2"), OTHER_BUCKET];
   t.same(deletionFindings(SELECTORS, known), [
     "deny IRS-34 1 IAMRoleSelector would be deleted with the CustomResourceDefinition, and the controller's own role "
@@ -39,12 +39,12 @@ test("IRS-34: denies the deletion of the CRD of IAMRoleSelectors while they sele
   t.match(
     deletionFindings(SELECTORS, [...elsewhere, TEAM_A, newBucket("b1")]),
     [/would apply to 1 resource: Bucket team-a\/b1 in account 111122223333$/],
-    "more resources than between two pauses",
+    "there are more resources than the scan visits between two pauses",
   );
   t.end();
 });
 
-test("IRS-34: warns if no resource is selected, and ignores other CRDs", (t) => {
+test("IRS-34: only warns if no selector selects a resource, and ignores other CRDs", (t) => {
   const warning = "warn IRS-34 1 IAMRoleSelector would be deleted with the CustomResourceDefinition, "
     + "but no resource is selected now";
   t.same(deletionFindings(SELECTORS, [TEAM_A]), [warning]);
@@ -56,7 +56,7 @@ test("IRS-34: warns if no resource is selected, and ignores other CRDs", (t) => 
   t.end();
 });
 
-test("ACK-34: denies the deletion of the CRD of an ACK kind while resources of the kind exist", (t) => {
+test("ACK-34: denies the deletion of the CRD of an ACK kind while the cluster has resources of the kind", (t) => {
   const buckets = { ...BUCKETS };
   t.same(deletionFindings(buckets, [TEAM_A, existingBucket("b1", SECOND), newBucket("b2"), OTHER_BUCKET]), [
     "deny ACK-34 the deletion of the CustomResourceDefinition also deletes 3 resources: "
@@ -69,11 +69,11 @@ test("ACK-34: denies the deletion of the CRD of an ACK kind while resources of t
   t.same(deletionFindings(buckets, []), []);
   const foreign = { ...buckets, spec: { group: "example.com", names: { kind: "Bucket" } } };
   t.same(deletionFindings(foreign, [newBucket("b1")]), [], "a kind that is not of ACK");
-  t.same(checkChange(buckets, { known: [newBucket("b1")] }).findings, [], "create and update are allowed");
+  t.same(checkChange(buckets, { known: [newBucket("b1")] }).findings, [], "the check allows create and update");
   t.end();
 });
 
-test("IRS-34, ACK-34: are skipped without an inventory", (t) => {
+test("skips IRS-34 and ACK-34 without an inventory", (t) => {
   const object = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
   const input = { object, old: null, operation: "DELETE", requester: null, origin: "cluster" } as const;
   t.same(runChecks(input, SETTINGS_BY_DEFAULT).findings, []);

@@ -35,7 +35,7 @@ function loadedInventory(): Inventory {
   return inventory;
 }
 
-test("an UPDATE of a selector runs each self check at most twice", (t) => {
+test("runs each self check at most twice for an UPDATE of a selector", (t) => {
   const inventory = loadedInventory();
   const runs = new Map<string, number>();
   for (const check of SELECTOR_SELF_CHECKS) {
@@ -51,15 +51,15 @@ test("an UPDATE of a selector runs each self check at most twice", (t) => {
   const object = selectorIn("a", "team-b");
   const { findings } = runChecks({ object, old, requester: null, origin: "cluster", inventory }, SETTINGS);
   const changeChecks = new Set(SELECTOR_CHANGE_CHECKS.map(({ id }) => id));
-  t.ok(findings.some(({ code }) => changeChecks.has(code)), "the checks of changes run too");
-  t.same([...runs.keys()], SELECTOR_SELF_CHECKS.map(({ id }) => id), "every self check runs");
+  t.ok(findings.some(({ code }) => changeChecks.has(code)), "the change checks run too");
+  t.same([...runs.keys()].toSorted(), SELECTOR_SELF_CHECKS.map(({ id }) => id).toSorted(), "every self check runs");
   for (const [id, count] of runs) t.ok(count <= MAX_RUNS, `${id} runs ${count} times`);
   const total = [...runs.values()].reduce((sum, count) => sum + count, 0);
   t.ok(total <= MAX_RUNS * SELECTOR_SELF_CHECKS.length, `${total} runs in all`);
   t.end();
 });
 
-test("an UPDATE of an ACK resource resolves its role at most twice", (t) => {
+test("resolves the role at most twice for an UPDATE of an ACK resource", (t) => {
   const inventory = loadedInventory();
   const { selectors } = inventory;
   const inNamespace = selectors.inNamespace.bind(selectors);

@@ -29,7 +29,7 @@ const named = (...names: readonly string[]): JsonObject => (
 );
 const everything = (metadata: JsonObject = {}): JsonObject => selectorObject("team-a", { arn: ROLE }, metadata);
 
-test("finds nothing in objects without checks", (t) => {
+test("returns no findings for an object whose kind has no checks", (t) => {
   const otherGroup = { ...everything(), apiVersion: "services.k8s.aws.example.com/v1" };
   for (const object of [otherGroup, { ...everything(), kind: "FieldExport" }, {}]) {
     t.equal(isChecked(object), false);
@@ -39,7 +39,7 @@ test("finds nothing in objects without checks", (t) => {
   t.end();
 });
 
-test("finds all faults, sorted by code and path", (t) => {
+test("reports all faults, sorted by code and path", (t) => {
   const spec = { arn: "x", namespaceSelector: { names: ["B", "A", ""] }, resourceTypeSelector: [] };
   const { findings, denied } = checkSelector(selectorObject("a", spec));
   t.equal(denied, true);
@@ -54,7 +54,7 @@ test("finds all faults, sorted by code and path", (t) => {
   t.end();
 });
 
-test("warns about an old fault, even at another place", (t) => {
+test("only warns about a fault that the stored object has, even if its list index changes", (t) => {
   t.same(brief(checkSelector(named("A"), { old: named("A") })), [false, [["IRS-09", "warn", false]]]);
   t.same(
     brief(checkSelector(named("b", "c", "A"), { old: named("A") })),
@@ -66,12 +66,12 @@ test("warns about an old fault, even at another place", (t) => {
   t.end();
 });
 
-test("denies a new fault, another fault of the same check, and one more equal fault", (t) => {
+test("denies each fault that the stored object does not have, including a second fault of the same check", (t) => {
   t.same(brief(checkSelector(named("A", "B"), { old: named("A") })), [
     true, [["IRS-09", "warn", false], ["IRS-09", "deny", false]],
   ]);
   const denied = brief(checkSelector(named("B"), { old: named("A") }));
-  t.same(denied, [true, [["IRS-09", "deny", false]]], "another name is another fault");
+  t.same(denied, [true, [["IRS-09", "deny", false]]], "a different name is a different fault");
   t.same(brief(checkSelector(named("a", "a", "a"), { old: named("a", "a") })), [
     true, [["IRS-08", "warn", false], ["IRS-08", "deny", false]],
   ]);
@@ -80,21 +80,29 @@ test("denies a new fault, another fault of the same check, and one more equal fa
     selectorObject("a", { arn: ROLE, resourceLabelSelector: { matchLabels: { [key]: "-" } } })
   );
   const moved = brief(checkSelector(labeled("y"), { old: labeled("x") }));
-  t.same(moved, [true, [["IRS-11", "deny", false]]], "the same value under another key");
+  t.same(moved, [true, [["IRS-11", "deny", false]]], "the value is under another key");
   t.end();
 });
 
-test("applies a waiver from a waiver user, and every waiver offline", (t) => {
+test("applies the waivers of a waiver user, and applies every waiver offline", (t) => {
   const waived = [false, [["IRS-15", "warn", true]]];
-  t.same(brief(checkSelector(everything(WAIVED), { requester: ADMIN })), waived, "by group");
-  t.same(brief(checkSelector(everything(WAIVED), { settings: { waiverUsers: ["jane"] } })), waived, "by name");
+  t.same(
+    brief(checkSelector(everything(WAIVED), { requester: ADMIN })),
+    waived,
+    "the group of the requester is a waiver group",
+  );
+  t.same(
+    brief(checkSelector(everything(WAIVED), { settings: { waiverUsers: ["jane"] } })),
+    waived,
+    "the name of the requester is a waiver user",
+  );
   t.same(brief(checkSelector(everything(WAIVED), { requester: null })), waived, "offline");
   const [finding] = checkSelector(everything(WAIVED), { requester: ADMIN }).findings;
   t.equal(finding?.message, "the selector selects every resource in every namespace");
   t.end();
 });
 
-test("ignores a waiver from another user, and reports that", (t) => {
+test("ignores and reports a waiver from a requester who is not a waiver user", (t) => {
   const ignored = checkSelector(everything(WAIVED));
   t.same(brief(ignored), [true, [["IRS-15", "deny", false]]]);
   t.equal(ignored.findings[0]?.message, "the selector selects every resource in every namespace; "
@@ -104,7 +112,7 @@ test("ignores a waiver from another user, and reports that", (t) => {
   t.end();
 });
 
-test("ignores a waiver without the id of the check, or of a check that cannot be waived", (t) => {
+test("ignores a waiver that does not list the check, or lists a check that cannot be waived", (t) => {
   const allow = (text: unknown): JsonObject => ({ annotations: { "ack-role-resolver.io/allow": text } });
   for (const text of ["IRS-1", "IRS-15b", "", "*", ["IRS-15"]]) {
     const { findings } = checkSelector(everything(allow(text)), { requester: ADMIN });
@@ -126,7 +134,7 @@ test("ignores a waiver without the id of the check, or of a check that cannot be
   t.end();
 });
 
-test("--check changes the severity of new faults that are not waived", (t) => {
+test("--check changes the severity of a new fault that is not waived", (t) => {
   const set = (id: string, severity: "deny" | "warn" | "off"): Options => (
     { settings: { checkSeverities: new Map([[id, severity]]) } }
   );
@@ -143,7 +151,7 @@ test("--check changes the severity of new faults that are not waived", (t) => {
   t.end();
 });
 
-test("neither --check nor a waiver changes whether a selector is malformed", (t) => {
+test("treats a selector as malformed regardless of --check and of waivers", (t) => {
   // The inventory reads neither: a waived IRS-15 is effective in both runtimes, a selector without a role in none.
   for (const runtime of ["ack", "extended"] as const) {
     const inventory = new Inventory({ runtime, origin: "cluster" });

@@ -62,7 +62,7 @@ function ofRole(roleARN: string, objects: readonly JsonObject[], query: Partial<
   );
 }
 
-test("grants the role that the maps have for a namespace, whatever the kind and the labels", async (t) => {
+test("grants the role that the CARM maps have for a namespace, for any kind and any labels", async (t) => {
   const maps = [accounts({ "111122223333": A }), teams({ blue: B })];
   t.equal(inNamespace("owned", maps), A);
   t.equal(
@@ -91,7 +91,7 @@ test("grants the role that the maps have for a namespace, whatever the kind and 
   t.match(grant, { selectors: [], extras: { externalID: null, tags: [] } });
 });
 
-test("denies a fault in the maps, and never falls back to the base identity", async (t) => {
+test("denies a request if the CARM maps have a fault, and never grants the base identity", async (t) => {
   const denial = (...objects: readonly JsonObject[]): string => inNamespace("owned", objects, { unmatched: "base" });
   t.equal(
     denial(),
@@ -104,11 +104,11 @@ test("denies a fault in the maps, and never falls back to the base identity", as
     denial(accounts({ "111122223333": "arn:aws:iam::111122223333:user/jane" })),
     'ERR_CARM_ARN The value "arn:aws:iam::111122223333:user/jane" of key "111122223333" '
       + "in ConfigMap ack-system/ack-role-account-map is not the ARN of an IAM role. Correct the value.",
-    "controllers accept it",
+    "controllers accept an ARN that is not a role ARN",
   );
 });
 
-test("denies a namespace whose services have different roles, unless the request names a kind", async (t) => {
+test("denies a namespace if its services have different roles, unless the request names a kind", async (t) => {
   const maps = [accounts({ "111122223333": A, "s3.111122223333": B })];
   const query = { groups: [S3, RDS], settings: SERVICES };
   t.equal(
@@ -125,7 +125,7 @@ test("denies a namespace whose services have different roles, unless the request
   );
 });
 
-test("grants no role of a selector in mode carm", async (t) => {
+test("does not grant the role of a selector in mode carm", async (t) => {
   const grant = grantSelector(inventoryOf(), "everything", { groups: [S3], kinds: [], scope: null, settings: CARM });
   t.equal(
     describe(grant),
@@ -135,12 +135,12 @@ test("grants no role of a selector in mode carm", async (t) => {
   t.match(ofRole(C, []), "ERR_SELECTOR_NOT_GRANTED");
 });
 
-test("grants no role of a map in mode selectors", async (t) => {
+test("does not grant the role of a CARM map in mode selectors", async (t) => {
   t.match(ofRole(A, [accounts({ "111122223333": A })], { settings: SETTINGS_BY_DEFAULT }), "ERR_SELECTOR_NOT_GRANTED");
   t.equal(inNamespace("owned", [accounts({ "111122223333": A })], { settings: SETTINGS_BY_DEFAULT }), C);
 });
 
-test("grants a role by ARN if an entry has it, of the team map only if the gate is on", async (t) => {
+test("grants a role ARN that is in the account map, or in the team map if TeamLevelCARM is on", async (t) => {
   const maps = [accounts({ "111122223333": A, other: A }), teams({ blue: B })];
   t.equal(ofRole(A, maps), A);
   t.equal(
@@ -160,13 +160,17 @@ test("grants a role by ARN if an entry has it, of the team map only if the gate 
   t.match(ofRole(user, [accounts({ x: user })], { settings: { ...CARM, runtime: "extended" } }), "ERR_CARM_ARN");
 });
 
-test("does not grant an entry of another service, or one that the key of a service precedes", async (t) => {
+test("does not grant a role by ARN if its key is for another service or a service key precedes its key", async (t) => {
   const maps = [accounts({ team: A, "s3.team": B, "rds.team": C })];
   t.equal(ofRole(B, maps, { settings: SERVICES }), B);
-  t.match(ofRole(A, maps, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED", "s3.team precedes it");
-  t.match(ofRole(C, maps, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED", "it belongs to rds");
+  t.match(ofRole(A, maps, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED", "the key s3.team precedes the key team");
+  t.match(ofRole(C, maps, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED", "the key belongs to rds");
   t.equal(ofRole(C, maps, { settings: SERVICES, groups: [S3, RDS] }), C);
-  t.equal(ofRole(A, maps, { settings: SERVICES, groups: [S3, "sqs.services.k8s.aws"] }), A, "no sqs.team precedes it");
+  t.equal(
+    ofRole(A, maps, { settings: SERVICES, groups: [S3, "sqs.services.k8s.aws"] }),
+    A,
+    "no key sqs.team precedes the key team",
+  );
   t.match(
     ofRole(C, maps, { settings: SERVICES, groups: [S3, RDS], kinds: [{ kind: "Bucket", version: null, group: S3 }] }),
     "ERR_SELECTOR_NOT_GRANTED",
@@ -176,7 +180,7 @@ test("does not grant an entry of another service, or one that the key of a servi
     t.equal(ofRole(roleARN, maps), roleARN, "without the gate the prefix has no meaning");
 });
 
-test("treats the part before a dot as a service only if the service is known", async (t) => {
+test("treats the prefix of a map key as a service only if the service is known", async (t) => {
   t.equal(ofRole(A, [accounts({ "prod.eu": A })], { settings: SERVICES }), A);
   const prod = kindObject("Widget", "prod.services.k8s.aws", [{ name: "v1", storage: true, served: true }]);
   t.match(ofRole(A, [accounts({ "prod.eu": A }), prod], { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED");
@@ -187,7 +191,7 @@ test("treats the part before a dot as a service only if the service is known", a
   );
 });
 
-test("grants by ARN in a scope only the roles that the maps have for it", async (t) => {
+test("grants a role by ARN in a scope only if the CARM maps have the role for the scope", async (t) => {
   const maps = [accounts({ "111122223333": A, other: B, "rds.111122223333": C })];
   const scoped = (roleARN: string, scope: string, query: Partial<RoleQuery> = {}): string =>
     ofRole(roleARN, maps, { scope, ...query });
@@ -199,10 +203,10 @@ test("grants by ARN in a scope only the roles that the maps have for it", async 
   t.equal(scoped(C, "owned", { settings: SERVICES, groups: [S3, RDS] }), C);
   t.match(scoped(A, "plain"), "ERR_SELECTOR_NOT_GRANTED");
   t.match(scoped(A, "elsewhere"), "ERR_NAMESPACE_UNKNOWN");
-  t.match(scoped(B, "blue", { settings: TEAMS }), "ERR_CARM_MAP_MISSING", "the fault in the maps of the scope");
+  t.match(scoped(B, "blue", { settings: TEAMS }), "ERR_CARM_MAP_MISSING", "the team map of the scope is missing");
 });
 
-test("sets grantedBy to the data of the map, which is a new object after a change", async (t) => {
+test("sets grantedBy to the data of the map, and to a new object after the map changes", async (t) => {
   const inventory = inventoryOf(accounts({ "111122223333": A }));
   const sources = (): unknown[] =>
     [
@@ -224,6 +228,6 @@ test("sets grantedBy to the data of the map, which is a new object after a chang
   t.equal(
     describe(grantRole(inventory, B, { groups: [S3], kinds: [], scope: null, settings: CARM })),
     B,
-    "the new data is read",
+    "the grant uses the new data",
   );
 });

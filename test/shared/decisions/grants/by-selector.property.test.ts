@@ -75,7 +75,7 @@ function outcomeOf(grant: Grant): string {
   return grant.verdict === "denied" ? grant.code : grant.verdict;
 }
 
-test("grants a role by ARN if and only if a selector with the role grants it by name", (t) => {
+test("grants a role by ARN if and only if a selector for the role grants the role by name", (t) => {
   seen.clear();
   const input = fc.record({ runtime, selectors, groups, scope: fc.option(fc.constantFrom(...KNOWN_NAMESPACES)) });
   fc.assert(fc.property(input, ({ groups: served, scope, ...context }) => {
@@ -123,7 +123,7 @@ function* resourcesIn(namespace: string, served: readonly string[]): Iterable<Re
   }
 }
 
-test("grants a role in a scope only if some resource there resolves to it", (t) => {
+test("grants a role in a scope only if some resource in the scope can resolve to the role", (t) => {
   seen.clear();
   const input = fc.record({ runtime, selectors, groups, scope: fc.constantFrom(...KNOWN_NAMESPACES) });
   fc.assert(fc.property(input, ({ groups: served, scope, ...context }) => {
@@ -193,7 +193,7 @@ function inventoryOfMaps(input: Maps): Inventory {
   return inventory;
 }
 
-test("grants exactly the roles that the maps have for the groups, by ARN, in a scope and in a namespace", (t) => {
+test("grants exactly the roles that the CARM maps have for the groups, by ARN and by namespace", (t) => {
   seen.clear();
   fc.assert(fc.property(maps, groups, (input, served) => {
     const inventory = inventoryOfMaps(input);

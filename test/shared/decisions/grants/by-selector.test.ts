@@ -80,7 +80,7 @@ test("grants the role of the only selector for every kind of the group", async (
   );
 });
 
-test("grants a role that two selectors for different kinds have in common", async (t) => {
+test("grants a role if the selectors for different kinds all have the same role", async (t) => {
   const objects = [
     selector("a", A, { resourceTypeSelector: [{ group: S3, kind: "Bucket", version: "v1alpha1" }] }),
     selector("b", A, { resourceTypeSelector: [{ group: S3, kind: "AccessPoint" }] }),
@@ -91,7 +91,7 @@ test("grants a role that two selectors for different kinds have in common", asyn
   );
 });
 
-test("denies a namespace whose kinds have different roles, and lists them", async (t) => {
+test("denies a namespace if its kinds have different roles, and lists the roles", async (t) => {
   t.same(grantFor([selector("a", A, { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] })]), {
     verdict: "denied",
     code: "ERR_SELECTOR_AMBIGUOUS",
@@ -123,11 +123,11 @@ test("denies a namespace whose kinds have different roles, and lists them", asyn
   t.match(
     grantFor([selector("a", A), selector("b", B, { resourceTypeSelector: [{ group: RDS }] })], { groups: [S3, RDS] }),
     { code: "ERR_SELECTOR_AMBIGUOUS" },
-    "groups can differ too",
+    "the roles of two groups can differ too",
   );
 });
 
-test("distinguishes versions unless the CustomResourceDefinition of the kind is known", async (t) => {
+test("compares the requested version if the CustomResourceDefinition of the kind is unknown", async (t) => {
   const objects = [selector("a", A, { resourceTypeSelector: [{ group: S3, version: "v1alpha1", kind: "Bucket" }] })];
   const open = grantFor(objects, { kinds: ["Bucket.s3.services.k8s.aws"] });
   t.match(open, {
@@ -145,7 +145,7 @@ test("distinguishes versions unless the CustomResourceDefinition of the kind is 
   );
 });
 
-test("requires labels if a selector depends on them", async (t) => {
+test("requires labels in the request if a selector depends on labels", async (t) => {
   const objects = [
     selector("gold", B, { resourceLabelSelector: { matchLabels: { tier: "gold" } } }),
     selector("a", A, { resourceTypeSelector: [{ kind: "Topic" }] }),
@@ -179,14 +179,14 @@ test("requires labels if a selector depends on them", async (t) => {
   );
 });
 
-test("lists every selector of a conflict", async (t) => {
+test("lists every selector that is in the conflict", async (t) => {
   t.same(grantFor([selector("b", B), selector("a", A)]), {
     verdict: "denied", code: "ERR_SELECTOR_CONFLICT", selectors: ["a", "b"],
     message: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [a, b]",
   });
 });
 
-test("returns the base identity or a denial if no selector selects", async (t) => {
+test("returns the base identity or a denial if no selector selects a resource", async (t) => {
   t.same(grantFor([], { unmatched: "base" }), { verdict: "base" });
   t.same(grantFor([]), {
     verdict: "denied", code: "ERR_SELECTOR_UNMATCHED", selectors: [],
@@ -198,7 +198,7 @@ test("returns the base identity or a denial if no selector selects", async (t) =
   });
 });
 
-test("denies unknown namespaces and groups that the sidecar does not serve", async (t) => {
+test("denies unknown namespaces, and groups that the sidecar does not serve", async (t) => {
   t.same(grantFor([selector("a", A)], { namespace: "team-c" }), {
     verdict: "denied",
     code: "ERR_NAMESPACE_UNKNOWN",
@@ -218,7 +218,7 @@ test("denies unknown namespaces and groups that the sidecar does not serve", asy
   });
 });
 
-test("denies the role of a faulty selector, effective or malformed", async (t) => {
+test("denies the role of a faulty or malformed selector", async (t) => {
   const user = selector("user", "arn:aws:iam::111111111111:user/u");
   t.match(grantFor([user]), {
     verdict: "denied",

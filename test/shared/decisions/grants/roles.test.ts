@@ -49,7 +49,7 @@ function ofRole(roleARN: string, objects: readonly JsonObject[], query: Partial<
   return describe(grantRole(inventoryOf(...objects), roleARN, { ...ANYWHERE, ...query }));
 }
 
-test("grants a role by ARN if a selector with the role selects a kind of the groups", async (t) => {
+test("grants a role by ARN if a selector for the role selects a kind of the served groups", async (t) => {
   t.equal(ofRole(A, [selector("a", A), selector("b", B)]), `${A} of a`);
   t.equal(ofRole(A, [selector("a", A, BUCKETS)]), `${A} of a`);
   const rds = selector("rds", A, { resourceTypeSelector: [{ group: RDS }] });
@@ -63,7 +63,7 @@ test("grants a role by ARN if a selector with the role selects a kind of the gro
   t.match(ofRole(A, [selector("a", A)], { groups: [] }), "ERR_SELECTOR_NOT_GRANTED");
 });
 
-test("restricts grants by ARN and by name to --kind", async (t) => {
+test("restricts grants by ARN and by selector name to the kinds in --kind", async (t) => {
   const bucket = [{ kind: "Bucket", version: null, group: S3 }];
   t.match(
     ofRole(A, [selector("a", A, QUEUES)], { kinds: bucket }),
@@ -79,7 +79,7 @@ test("restricts grants by ARN and by name to --kind", async (t) => {
   t.equal(byName(BUCKETS), `${A} of a`);
 });
 
-test("grants a role on the first selector by name that grants it", async (t) => {
+test("grants a role through the first selector by name that grants the role", async (t) => {
   const objects = [
     selector("c", A),
     selector("b", A),
@@ -101,7 +101,7 @@ test("grants a role on the first selector by name that grants it", async (t) => 
   t.equal(grantedBy(), inventory.selectors.get("c"));
 });
 
-test("grants by ARN in a scope only roles that a resource there resolves to", async (t) => {
+test("grants a role by ARN in a scope only if a resource in the scope can resolve to the role", async (t) => {
   const scoped = (roleARN: string, objects: readonly JsonObject[]): string =>
     ofRole(roleARN, objects, { scope: "team-a" });
   const elsewhere = selector("elsewhere", B, { namespaceSelector: { names: ["team-b"] } });
@@ -126,7 +126,7 @@ test("grants by ARN in a scope only roles that a resource there resolves to", as
   t.match(ofRole(A, [selector("a", A)], { scope: "team-c" }), "ERR_NAMESPACE_UNKNOWN");
 });
 
-test("denies the role of a faulty selector unless another selector grants it", async (t) => {
+test("denies the role of a faulty selector unless another selector grants the role", async (t) => {
   const misspelled = selector("misspelled", A, { resourceLabelSelector: { matchLabels: { tier: "very gold" } } });
   t.match(
     ofRole(A, [misspelled]),
@@ -150,7 +150,7 @@ test("denies the role of a faulty selector unless another selector grants it", a
   t.equal(describe(grantRole(inventory, B, ANYWHERE)), `${B} of misspelled`);
 });
 
-test("returns the session settings of the selector with every kind of grant", async (t) => {
+test("returns the session settings of the selector for each kind of grant", async (t) => {
   const tags = "who={selector},for={group}";
   const inventory = inventoryOf(
     selector("a", A, {}, { "external-id": "id-1", "session-tags": tags, "duration-seconds": "900" }),
@@ -178,10 +178,14 @@ test("returns the session settings of the selector with every kind of grant", as
     ...ANYWHERE,
     groups,
   });
-  t.match(narrow, { extras: { tags: [{ key: "for", value: S3 }] } }, "the groups of the kinds that it selects");
+  t.match(
+    narrow,
+    { extras: { tags: [{ key: "for", value: S3 }] } },
+    "the tag lists the groups of the kinds that the selector selects",
+  );
 });
 
-test("denies a role if its selectors have different session settings, with every kind of grant", async (t) => {
+test("denies each kind of grant if the selectors for the role have different session settings", async (t) => {
   const mine = selector("mine", A, BUCKETS, { "external-id": "planted", "session-name": "one" });
   const theirs = selector(
     "theirs",
@@ -218,7 +222,7 @@ test("denies a role if its selectors have different session settings, with every
   t.equal(describe(grantRole(inventory, A, ANYWHERE)), `${A} of mine`, "equal settings are granted");
 });
 
-test("denies session tags that exceed the limits of STS with the groups filled in", async (t) => {
+test("denies session tags that exceed the limits of STS after the groups are filled in", async (t) => {
   const groups = Array.from({ length: 14 }, (_, i) => `service${i}.services.k8s.aws`);
   t.equal(
     ofRole(A, [selector("a", A, {}, { "session-tags": "for={group}" })], { groups }),
@@ -227,7 +231,7 @@ test("denies session tags that exceed the limits of STS with the groups filled i
   );
 });
 
-test("denies kinds with one role whose session tags differ by group", async (t) => {
+test("denies kinds of different groups if their role is the same but their session tags differ", async (t) => {
   const tags = { "session-tags": "for={group}" };
   const objects = [
     selector("a", A, { resourceTypeSelector: [{ group: S3 }] }, tags),

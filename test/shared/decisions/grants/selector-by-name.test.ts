@@ -34,7 +34,7 @@ function role(arn: string, ...selectors: string[]): ComparableGrant {
   return { verdict: "role", roleARN: arn, selectors };
 }
 
-test("grants a selector by name if it can select a kind of the groups", async (t) => {
+test("grants a selector by name if the selector can select a kind of the served groups", async (t) => {
   const inventory = inventoryOf([
     selector("any", A),
     selector("s3", A, { resourceTypeSelector: [{ group: RDS }, { group: S3, version: "v1alpha1", kind: "Bucket" }] }),
@@ -57,7 +57,7 @@ test("grants a selector by name if it can select a kind of the groups", async (t
   });
 });
 
-test("grants by name in a scope only selectors that a resource there resolves to", async (t) => {
+test("grants a selector by name in a scope only if a resource in the scope can resolve to the selector", async (t) => {
   const objects = [
     selector("bucket", A, { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] }),
     selectorObject("b-only", { arn: B, namespaceSelector: { names: ["team-b"] } }),
@@ -69,7 +69,7 @@ test("grants by name in a scope only selectors that a resource there resolves to
   const grant = (name: string, more: readonly JsonObject[] = []): ComparableGrant =>
     comparable(grantSelector(inventoryOf([...objects, ...more]), name, { ...ANYWHERE, scope: "team-a" }));
   t.same(grant("bucket"), role(A, "bucket"));
-  t.same(grant("gold"), role(B, "gold"), "for a resource with the required labels");
+  t.same(grant("gold"), role(B, "gold"), "a resource can have the required labels");
   t.same(grant("b-only"), {
     verdict: "denied", code: "ERR_SELECTOR_NOT_GRANTED", selectors: ["b-only"],
     message: "No resource in namespace team-a, the scope of this sidecar, resolves to IAMRoleSelector b-only.",
@@ -85,7 +85,7 @@ function expressions(...matchExpressions: readonly JsonObject[]): JsonObject {
   return { resourceLabelSelector: { matchExpressions } };
 }
 
-test("satisfies expressions with example labels under extended", async (t) => {
+test("finds example labels that match the expressions of a selector with --runtime extended", async (t) => {
   const inventory = inventoryOf(
     [
       selector("in", A, expressions({ key: "tier", operator: "In", values: ["gold", "silver"] })),
@@ -101,7 +101,7 @@ test("satisfies expressions with example labels under extended", async (t) => {
   t.same(comparable(grantSelector(inventory, "exists", { ...ANYWHERE, scope: "team-a" })), role(B, "exists"));
 });
 
-test("denies by name in an unknown scope, whose labels could select another selector", async (t) => {
+test("denies a selector by name if the Namespace of the scope is unknown", async (t) => {
   const named = selectorObject("named", { arn: A, namespaceSelector: { names: ["team-c"] } });
   const labeled = selectorObject("labeled", {
     arn: B,

@@ -19,7 +19,7 @@ const selecting = (inventory: Inventory, namespace: string): string[] =>
     .map(({ name }) => name)
     .toSorted();
 
-test("stores selectors, namespaces and kinds, and ignores other objects", (t) => {
+test("stores selectors, namespaces and kinds, and ignores objects of other kinds", (t) => {
   const inventory = inventoryOf(
     bucketObject(),
     { kind: "Namespace" },
@@ -40,7 +40,7 @@ test("stores selectors, namespaces and kinds, and ignores other objects", (t) =>
   t.end();
 });
 
-test("moves a selector between effective, malformed and removed", (t) => {
+test("updates the effective and malformed selectors if a selector changes or is removed", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE }));
   const stored = (): unknown => [
     [...inventory.selectors.keys()],
@@ -51,7 +51,7 @@ test("moves a selector between effective, malformed and removed", (t) => {
   inventory.apply([put(selectorObject("a", { arn: "" }))]);
   t.same(stored(), [[], ["a"], ["a"]]);
   inventory.apply([put(selectorObject("a", { arn: "arn:aws:iam::111122223333:user/jane" }))]);
-  t.same(stored(), [["a"], [], ["a"]], "denied at admission, but controllers accept it");
+  t.same(stored(), [["a"], [], ["a"]], "the webhook denies the selector at admission, but controllers accept it");
   t.equal(inventory.selectors.get("a")?.grantable, false);
   inventory.apply([
     removal("services.k8s.aws", "IAMRoleSelector", "a"),
@@ -61,7 +61,7 @@ test("moves a selector between effective, malformed and removed", (t) => {
   t.end();
 });
 
-test("returns the last labels and annotations of a namespace, and the name label of an unknown one", (t) => {
+test("returns the last labels and annotations of a namespace, and only the name label if it is unknown", (t) => {
   const inventory = inventoryOf(namespaceObject("n", { a: "b" }, { c: "d" }));
   t.same(inventory.namespaces.labelsOf("n"), new Map([["a", "b"], ["kubernetes.io/metadata.name", "n"]]));
   t.same(inventory.namespaces.annotationsOf("n"), new Map([["c", "d"]]));
@@ -74,7 +74,7 @@ test("returns the last labels and annotations of a namespace, and the name label
   t.end();
 });
 
-test("evicts the selectors of a namespace with each change that can affect them", (t) => {
+test("evicts the cached selectors of a namespace after each change that can affect those selectors", (t) => {
   const inventory = inventoryOf(
     namespaceObject("n", { env: "prod", team: "x" }),
     namespaceObject("m", { env: "prod" }),
@@ -98,7 +98,7 @@ test("evicts the selectors of a namespace with each change that can affect them"
   t.end();
 });
 
-test("finds a selector that has only expressions under extended", (t) => {
+test("finds a selector that has only expressions with --runtime extended", (t) => {
   const inventory = new Inventory({ runtime: "extended", origin: "cluster" });
   const expressions = (operator: string): object => ({
     arn: ROLE,
@@ -111,7 +111,7 @@ test("finds a selector that has only expressions under extended", (t) => {
   t.end();
 });
 
-test("reports whether any selector reads namespace labels", (t) => {
+test("reports whether any effective selector depends on namespace labels", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }));
   t.equal(inventory.selectors.readsNamespaceLabels, false);
   inventory.apply([put(selectorObject("b", byLabel({ a: "b" }))), put(selectorObject("c", byLabel({ "": "b" })))]);
@@ -121,7 +121,7 @@ test("reports whether any selector reads namespace labels", (t) => {
   t.end();
 });
 
-test("returns the versions in the last state of a CustomResourceDefinition", (t) => {
+test("returns the versions of a kind from the last state of its CustomResourceDefinition", (t) => {
   const group = "s3.services.k8s.aws";
   const inventory = inventoryOf(
     kindObject("Bucket", group, [
@@ -150,7 +150,7 @@ test("returns the versions in the last state of a CustomResourceDefinition", (t)
   t.end();
 });
 
-test("finds the current selectors of a role", (t) => {
+test("finds the current effective selectors for a role", (t) => {
   const other = `${ROLE}-2`;
   const inventory = inventoryOf(
     selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }),
@@ -165,7 +165,7 @@ test("finds the current selectors of a role", (t) => {
   t.end();
 });
 
-test("lists the namespaces that are annotated for CARM now", (t) => {
+test("lists the namespaces that currently have CARM annotations", (t) => {
   const owner = { "services.k8s.aws/owner-account-id": "111122223333" };
   const inventory = inventoryOf(
     namespaceObject("a", {}, owner),

@@ -22,7 +22,7 @@ function stored(openAPIV3Schema?: JsonObject): {
 const definition = (...versions: Parameters<typeof kindObject>[2]): JsonObject =>
   kindObject("IAMRoleSelector", "services.k8s.aws", versions);
 
-test("lists the installed ACK kinds in their storage version", (t) => {
+test("lists the storage version of each installed ACK kind", (t) => {
   const kinds = new KindStore();
   kinds.put(kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1", storage: false, served: true }, stored()]));
   kinds.put(kindObject("Widget", "example.com", [stored()]));
@@ -34,7 +34,7 @@ test("lists the installed ACK kinds in their storage version", (t) => {
   t.end();
 });
 
-test("returns the fields of the storage version of IAMRoleSelector while it is defined", (t) => {
+test("returns the fields of the IAMRoleSelector storage version while the CRD exists", (t) => {
   const kinds = new KindStore();
   const unknown = (): unknown[] =>
     kinds.selectorFields === null
@@ -52,7 +52,7 @@ test("returns the fields of the storage version of IAMRoleSelector while it is d
   kinds.put(definition(stored({ properties: { spec: { properties: { other: { type: "string" } } } } })));
   t.same(unknown(), [["spec", "arn"]]);
   kinds.put(definition({ ...stored({ properties: {} }), storage: false }));
-  t.equal(kinds.selectorFields, null, "no storage version");
+  t.equal(kinds.selectorFields, null, "the kind has no storage version");
   kinds.put(definition(stored({ properties: {} })));
   t.not(kinds.selectorFields, null);
   kinds.remove(SELECTORS);

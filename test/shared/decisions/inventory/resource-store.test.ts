@@ -10,7 +10,7 @@ const inventoryOf = (...objects: Parameters<typeof put>[0][]): Inventory => {
   return inventory;
 };
 
-test("finds resources by namespace and group, and stores each once", (t) => {
+test("finds resources by namespace and group, and stores each resource once", (t) => {
   const { resources } = inventoryOf(bucketObject(), bucketObject(), bucketObject({ name: "b2", namespace: "team-b" }));
   t.equal(resources.size, 2);
   t.same([...resources.inNamespace("team-b")].map(({ name }) => name), ["b2"]);
@@ -38,7 +38,7 @@ test("finds resources by their current labels", (t) => {
   t.end();
 });
 
-test("removes a resource from every index, and ignores the removal of an unknown one", (t) => {
+test("removes a resource from every index, and ignores the removal of an unknown resource", (t) => {
   const inventory = inventoryOf(bucketObject());
   const remove = { type: "remove", group: GROUP, kind: "Bucket", namespace: "team-a", name: "b1" } as const;
   inventory.apply([remove, remove]);
@@ -73,7 +73,7 @@ test("ignores objects of other groups and objects without a name", (t) => {
   t.end();
 });
 
-test("reads whether a resource was created in AWS and whether it is being deleted", (t) => {
+test("reads from a resource whether it exists in AWS and whether it is being deleted", (t) => {
   const stored = (object: Parameters<typeof put>[0]): object =>
     [...inventoryOf(object).resources.all()].map(({ created, deleting }) => ({ created, deleting }))[0] ?? {};
   const synced = (status: string): object => ({

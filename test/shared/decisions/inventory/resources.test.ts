@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { InternPool } from "../../../../shared/decisions/inventory/resources.ts";
 
-test("returns one map for equal maps", (t) => {
+test("returns the same map object for equal maps", (t) => {
   const pool = new InternPool();
   const first = pool.map(new Map([["a", "1"], ["b", "2"]]));
   t.same([...first], [["a", "1"], ["b", "2"]]);
@@ -12,12 +12,12 @@ test("returns one map for equal maps", (t) => {
   t.end();
 });
 
-test("clears a full pool, and still returns equal values", (t) => {
+test("clears the intern pool if it is full, and still returns equal values", (t) => {
   const pool = new InternPool();
   const first = pool.map(new Map([["a", "1"]]));
   for (let i = 0; i < 65_537; i++) pool.string(`text ${i}`);
   t.equal(pool.string("text 0"), "text 0");
-  t.equal(pool.map(new Map([["a", "1"]])), first, "strings and maps have separate limits");
+  t.equal(pool.map(new Map([["a", "1"]])), first, "the limit of strings does not affect maps");
   for (let i = 0; i < 65_536; i++) pool.map(new Map([["n", String(i)]]));
   const again = pool.map(new Map([["a", "1"]]));
   t.not(again, first);

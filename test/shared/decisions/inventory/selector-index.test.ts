@@ -18,7 +18,7 @@ const byLabel = (name: string, matchLabels: object): EffectiveSelector => (
   selectorOf(name, { namespaceSelector: { labelSelector: { matchLabels } } })
 );
 
-test("a set index stores each value once and drops a key with its last value", (t) => {
+test("stores each value once, and removes a key after its last value is removed", (t) => {
   const index = new SetIndex<string>();
   index.add("k", "a");
   index.add("k", "a");
@@ -33,7 +33,7 @@ test("a set index stores each value once and drops a key with its last value", (
   t.end();
 });
 
-test("finds a selector by each group that it names, and once by every group if one entry names none", (t) => {
+test("finds a selector by each group that it names, and by every group if an entry has no group", (t) => {
   const index = new SelectorIndex(new NamespaceStore(CONTEXT));
   const two = selectorOf("two", { resourceTypeSelector: [{ group: "a" }, { group: "b" }] });
   const open = selectorOf("open", { resourceTypeSelector: [{ group: "a" }, { kind: "K" }] });
@@ -48,7 +48,7 @@ test("finds a selector by each group that it names, and once by every group if o
   t.end();
 });
 
-test("caches the selectors of a stored namespace until a change affects them", (t) => {
+test("caches the selectors of a stored namespace until a change affects those selectors", (t) => {
   const namespaces = new NamespaceStore(CONTEXT);
   const index = new SelectorIndex(namespaces);
   const labels = new Map([["team", "x"]]);
@@ -59,9 +59,13 @@ test("caches the selectors of a stored namespace until a change affects them", (
   t.same(first, [selector]);
   index.add(byLabel("other", { team: "y" }));
   index.add(selectorOf("named", { namespaceSelector: { names: ["m"] } }));
-  t.equal(index.inNamespace("n", labels, true), first, "selectors of other namespaces do not evict it");
+  t.equal(index.inNamespace("n", labels, true), first, "selectors of other namespaces do not evict the cached result");
   index.delete(byLabel("never-added", { team: "x" }));
-  t.equal(index.inNamespace("n", labels, true), first, "the removal of an unknown selector does not evict it");
+  t.equal(
+    index.inNamespace("n", labels, true),
+    first,
+    "the removal of an unknown selector does not evict the cached result",
+  );
   index.delete(selector);
   t.same(index.inNamespace("n", labels, true), []);
   const unknown = (): readonly EffectiveSelector[] => index.inNamespace("unknown", labels, false);
@@ -69,7 +73,7 @@ test("caches the selectors of a stored namespace until a change affects them", (
   t.end();
 });
 
-test("finds a selector with several labels whatever the order in which selectors are added", (t) => {
+test("finds a selector that has several labels, in any order of added selectors", (t) => {
   const index = new SelectorIndex(new NamespaceStore(CONTEXT));
   const all = ["x", "y", "z"].map((team) => byLabel(team, { env: "prod", team }));
   for (const selector of all) index.add(selector);

@@ -5,7 +5,7 @@ import {
 import { ROLE } from "../objects.ts";
 
 // Cases from the tests of aws-sdk-go-v2.
-test("parses any text with the prefix and six parts, and preserves colons in the resource", (t) => {
+test("parses any text that has the prefix arn: and six parts, and preserves colons in the resource part", (t) => {
   t.same(parseARN("arn:aws:ecr:us-west-2:123456789012:repository/foo:bar:baz"), {
     partition: "aws",
     service: "ecr",
@@ -30,12 +30,12 @@ test("parses any text with the prefix and six parts, and preserves colons in the
   t.end();
 });
 
-test("returns the account of an ARN, or null without one", (t) => {
+test("returns the account of an ARN, or null if the ARN has no account", (t) => {
   t.same([ROLE, "arn:aws:s3:::bucket", "typo", ""].map(accountOfARN), ["111122223333", null, null, null]);
   t.end();
 });
 
-test("finds no fault in a role ARN", (t) => {
+test("reports no fault for a valid role ARN", (t) => {
   const arn = parseARN(ROLE);
   t.ok(arn);
   t.same(arn === null ? null : roleARNFaults(ROLE, arn), []);

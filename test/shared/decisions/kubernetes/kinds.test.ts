@@ -2,7 +2,7 @@ import { test } from "tap";
 import { ACK_GROUPS, parseKindArgument } from "../../../../shared/decisions/kubernetes/kinds.ts";
 import { ACK_CRDS } from "../../../fixtures/ack-crds.ts";
 
-test("lists whole group names, sorted and unique", (t) => {
+test("ACK_GROUPS lists complete group names, sorted and unique", (t) => {
   t.same(ACK_GROUPS, [...new Set(ACK_GROUPS)].toSorted());
   t.same(
     ACK_GROUPS.filter((group) => !/^[a-z0-9]+\.services\.k8s\.aws$/u.test(group)),
@@ -12,7 +12,7 @@ test("lists whole group names, sorted and unique", (t) => {
   t.end();
 });
 
-test("lists the group of every kind in the fixtures", (t) => {
+test("ACK_GROUPS lists the group of every CRD in the fixtures", (t) => {
   t.same(
     ACK_CRDS.filter(({ spec }) => !ACK_GROUPS.includes(spec.group)),
     [],
@@ -20,7 +20,7 @@ test("lists the group of every kind in the fixtures", (t) => {
   t.end();
 });
 
-test("parses a kind alone, with its group, or with version and group", async (t) => {
+test("parses KIND, KIND.GROUP and KIND.VERSION.GROUP", async (t) => {
   const read: readonly (readonly [string, ReturnType<typeof parseKindArgument>])[] = [
     ["Bucket", { kind: "Bucket", version: null, group: null }],
     ["Bucket.s3.services.k8s.aws", { kind: "Bucket", version: null, group: "s3.services.k8s.aws" }],
@@ -32,7 +32,7 @@ test("parses a kind alone, with its group, or with version and group", async (t)
   for (const [text, expected] of read) t.same(parseKindArgument(text), expected, text);
 });
 
-test("rejects other texts", async (t) => {
+test("rejects texts that are not KIND, KIND.GROUP or KIND.VERSION.GROUP", async (t) => {
   for (const text of [
     "",
     "bucket.s3.services.k8s.aws",

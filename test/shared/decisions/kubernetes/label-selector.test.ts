@@ -17,7 +17,7 @@ const READ: readonly (readonly [text: string, key: string, operator: string, val
   ["! old", "old", "DoesNotExist", []],
 ];
 
-test("parses each form of a requirement as Kubernetes does", (t) => {
+test("parses each form of a label requirement as Kubernetes does", (t) => {
   for (const [text, key, operator, values] of READ) {
     t.match(text, FORM);
     t.same(parseLabelSelector(text), { matchLabels: [], matchExpressions: [{ key, operator, values }] }, text);
@@ -25,7 +25,7 @@ test("parses each form of a requirement as Kubernetes does", (t) => {
   t.end();
 });
 
-test("splits requirements and values at commas", (t) => {
+test("splits label requirements and their values at commas", (t) => {
   const text = " team=a, tier in (gold,silver) ,!old";
   t.match(text, FORM);
   const selector = parseLabelSelector(text);
@@ -35,7 +35,7 @@ test("splits requirements and values at commas", (t) => {
   t.end();
 });
 
-test("does not match invalid selectors", (t) => {
+test("does not match invalid label selectors", (t) => {
   for (const text of ["", ",", "team=a,", "=a", "team in gold", "team in (gold", "team ~ a", "team=a b", "!", "a=b=c"])
     t.notMatch(text, FORM, JSON.stringify(text));
   t.end();
@@ -44,7 +44,7 @@ test("does not match invalid selectors", (t) => {
 const matches = (labels: Readonly<Record<string, string>>, ...matchExpressions: readonly LabelRequirement[]): boolean =>
   satisfies(new Map(Object.entries(labels)), { matchLabels: [], matchExpressions });
 
-test("matches each operator for a missing, an empty, a listed and another value as Kubernetes does", (t) => {
+test("matches each operator against missing, empty, listed and unlisted values as Kubernetes does", (t) => {
   const rows: readonly (readonly [
     operator: LabelRequirement["operator"],
     absent: boolean,
@@ -64,7 +64,7 @@ test("matches each operator for a missing, an empty, a listed and another value 
   t.end();
 });
 
-test("requires all parts, and matches any labels without parts", (t) => {
+test("matches if all requirements match, and an empty label selector matches all labels", (t) => {
   const selector = {
     matchLabels: [
       ["a", "1"],
@@ -102,7 +102,7 @@ test("requires all parts, and matches any labels without parts", (t) => {
   t.end();
 });
 
-test("accepts the operators of Kubernetes only", (t) => {
+test("accepts only the operators that Kubernetes defines", (t) => {
   for (const operator of ["In", "NotIn", "Exists", "DoesNotExist"]) t.equal(isOperator(operator), true);
   for (const operator of ["in", "", "=", "constructor"]) t.equal(isOperator(operator), false);
   t.end();

@@ -7,7 +7,7 @@ import { apiVersionOf, objectMeta, splitAPIVersion } from "../../../../shared/de
 import { readSelectorSpec } from "../../../../shared/decisions/selectors/iamroleselector.ts";
 import { namespaceObject, selectorObject } from "../objects.ts";
 
-test("splits and joins apiVersions", (t) => {
+test("splits an apiVersion into group and version, and joins them again", (t) => {
   for (const [apiVersion, group, version] of [
     ["v1", "", "v1"],
     ["s3.services.k8s.aws/v1alpha1", "s3.services.k8s.aws", "v1alpha1"],
@@ -45,7 +45,7 @@ test("treats metadata of the wrong type as missing", (t) => {
   t.end();
 });
 
-test("reads own fields only, including __proto__", (t) => {
+test("reads only own fields of an object, including a field named __proto__", (t) => {
   // oxlint-disable-next-line typescript/no-unsafe-assignment -- as it comes over the wire
   const object: JsonObject = JSON.parse('{"__proto__": {"a": "own"}, "a": {"b": "c"}}');
   t.same(
@@ -64,7 +64,7 @@ test("reads own fields only, including __proto__", (t) => {
   t.end();
 });
 
-test("an IAMRoleSelector is one of its kind and group, in any version", (t) => {
+test("recognizes an IAMRoleSelector by its kind and group, in any version", (t) => {
   t.equal(isSelector(selectorObject("a", {})), true);
   for (const change of [{ apiVersion: "services.k8s.aws/v2" }])
     t.equal(isSelector({ ...selectorObject("a", {}), ...change }), true);
@@ -78,7 +78,7 @@ test("an IAMRoleSelector is one of its kind and group, in any version", (t) => {
   t.end();
 });
 
-test("a selector of nothing but wrong types reads as an empty one, list positions kept", (t) => {
+test("reads fields of the wrong type as empty, and preserves list positions", (t) => {
   t.same(readSelectorSpec({ spec: 5 }), {
     name: "",
     resourceVersion: null,

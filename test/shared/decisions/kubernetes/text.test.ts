@@ -33,7 +33,7 @@ test("formats field paths as Kubernetes does", (t) => {
   t.end();
 });
 
-test("sorts findings by code and path, independent of the locale", (t) => {
+test("sorts findings by code and path, regardless of the locale", (t) => {
   const finding = (code: string, ...path: Finding["path"]): Finding => ({
     code,
     path,
@@ -58,7 +58,7 @@ test("sorts findings by code and path, independent of the locale", (t) => {
   t.end();
 });
 
-test("finds the closest candidate if at most a third of the text, or one letter, differs", (t) => {
+test("finds the closest candidate if at most a third of the text or one letter differs", (t) => {
   const rows: readonly (readonly [text: string, candidates: readonly string[], meant: string | null])[] = [
     ["arm", ["arn", "names"], "arn"],
     ["name", ["names", "arn"], "names"],

@@ -18,7 +18,7 @@ function reasonsOf(objects: readonly JsonObject[], settings: Partial<DecisionSet
 
 const BLUE = [mapObject("account", { blue: A }), ownedNamespace("a", "blue")];
 
-test("reports later namespaces if the selectors name namespaces", (t) => {
+test("reports that the generated selectors do not cover namespaces that are created later", (t) => {
   t.same(migrated(BLUE).inexpressible, [{
     subject: LATER,
     reason: "the selectors list the existing namespaces; resources in a new namespace use the controller's own role, "
@@ -30,7 +30,7 @@ test("reports later namespaces if the selectors name namespaces", (t) => {
   t.end();
 });
 
-test("reports resources whose account is only in their status", (t) => {
+test("reports resources if only their status contains their account", (t) => {
   t.same(
     reasonsOf([
       mapObject("account", { "111122223333": A }),
@@ -51,7 +51,7 @@ test("reports resources whose account is only in their status", (t) => {
   t.end();
 });
 
-test("reports values that are not role ARNs, used or not, and no empty values", (t) => {
+test("reports each value that is not a role ARN, even if no namespace uses the key", (t) => {
   t.same(
     reasonsOf([
       mapObject("account", { blue: A, root: "arn:aws:iam::111122223333:root", spaced: `${A} `, empty: "" }),
@@ -70,7 +70,7 @@ test("reports values that are not role ARNs, used or not, and no empty values", 
   t.end();
 });
 
-test("reports keys of a service without the gate, of an unknown service, and of an unused key", (t) => {
+test("reports service keys if ServiceLevelCARM is off, the service is unknown or the key is unused", (t) => {
   const objects = [
     mapObject("account", { blue: A, "s3.blue": B, "nosuch.blue": B, "s3.green": B }),
     ownedNamespace("a", "blue"),
@@ -93,12 +93,12 @@ test("reports keys of a service without the gate, of an unknown service, and of 
   t.same(
     reasonsOf([mapObject("account", { "s3.blue": A }), ownedNamespace("a", "s3.blue")]),
     [],
-    "a used key with a dot is not a key of a service",
+    "a used key that contains a dot is not a service key",
   );
   t.end();
 });
 
-test("reports maps in other namespaces, which other controllers read", (t) => {
+test("reports CARM maps that are in another namespace than the ACK system namespace", (t) => {
   t.same(
     reasonsOf([
       ...BLUE,
@@ -118,7 +118,7 @@ test("reports maps in other namespaces, which other controllers read", (t) => {
   t.end();
 });
 
-test("reports annotations on the namespaces that CARM ignores", (t) => {
+test("reports CARM annotations on the namespaces that CARM ignores", (t) => {
   const ignored = namespaceObject(
     "kube-system",
     {},
@@ -136,7 +136,7 @@ test("reports annotations on the namespaces that CARM ignores", (t) => {
   t.end();
 });
 
-test("reports team annotations if the gate is off", (t) => {
+test("reports team annotations if TeamLevelCARM is off", (t) => {
   const teams = [
     ...BLUE,
     ownedNamespace("c", null, "green"),
@@ -152,7 +152,7 @@ test("reports team annotations if the gate is off", (t) => {
   t.end();
 });
 
-test("reports controllers that watch one namespace, which do not start CARM", (t) => {
+test("reports that controllers do not start CARM if they watch only one namespace", (t) => {
   t.same(reasonsOf(BLUE, { watchNamespaces: ["a"] }), [
     'controllers that watch only namespace "a": they do not start CARM, so they use their own role before the '
       + "switch; "
@@ -162,7 +162,7 @@ test("reports controllers that watch one namespace, which do not start CARM", (t
   t.end();
 });
 
-test("reports stored selectors that are not generated", (t) => {
+test("reports stored selectors that the migration did not generate", (t) => {
   const other = selectorObject("other", { arn: B, namespaceSelector: { names: ["z"] } });
   t.same(reasonsOf([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [
     "IAMRoleSelector bad and other: it exists already, and the proof ignores it; "
@@ -171,7 +171,7 @@ test("reports stored selectors that are not generated", (t) => {
   t.end();
 });
 
-test("reports namespaces that the input lacks", (t) => {
+test("reports each namespace whose Namespace object is not in the input", (t) => {
   t.same(reasonsOf([...BLUE, bucketObject({ namespace: "z" }), bucketObject({ namespace: "a" })]), [
     'the resources in namespace "z": the input does not have the Namespace, so the proof assumes that it has no '
       + "annotations",
@@ -197,7 +197,7 @@ test("reports kinds that could not be listed", (t) => {
   t.end();
 });
 
-test("switches in one rollout that turns every gate off, and removes the annotations and maps last", (t) => {
+test("switches to selectors in one rollout, and removes the annotations and maps in the last step", (t) => {
   const { steps } = migrated(BLUE, { teamLevelCARM: true, serviceLevelCARM: true });
   t.match(steps, [
     /^Keep CARM with its maps and annotations, and apply the selectors/,

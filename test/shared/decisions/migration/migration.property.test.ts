@@ -186,7 +186,7 @@ function count(what: string): void {
   cases.set(what, (cases.get(what) ?? 0) + 1);
 }
 
-test("each resource and pair keeps its role or is reported, and no selectors conflict", (t) => {
+test("the migration reports each role that changes, and the generated selectors never conflict", (t) => {
   fc.assert(fc.property(world, assertMigration), parameters(t, 1500));
   t.comment(`cases: ${[...cases].map(([what, times]) => `${what} ${times}`).join(", ")}`);
   for (const what of [

@@ -16,7 +16,7 @@ const ADD_ROLE =
   + "Then run this again";
 const CORRECT_ARN = "set the value in the map to a role ARN, arn:aws:iam::ACCOUNT:role/NAME, and run this again";
 
-test("reports a namespace without a key: its resources would use the controller's own role", (t) => {
+test("reports a namespace whose key the map lacks: its resources would use the controller's own role", (t) => {
   const { proof } = migrated([
     mapObject("account", { "444455556666": B }),
     ownedNamespace("a", "111122223333"),
@@ -38,7 +38,7 @@ test("reports a namespace without a key: its resources would use the controller'
   t.end();
 });
 
-test("reports every fault in the maps, and does not fall back from the team to the account", (t) => {
+test("reports each fault in the team map, and does not fall back to the account map", (t) => {
   const team = { teamLevelCARM: true } as const;
   const both = ownedNamespace("a", "111122223333", "blue");
   const first = (objects: readonly JsonObject[]): unknown =>
@@ -68,7 +68,7 @@ test("reports every fault in the maps, and does not fall back from the team to t
   t.end();
 });
 
-test("reports only the other groups if the map has a key for one service only", (t) => {
+test("reports every group except the group of the service if the map has only a service key", (t) => {
   const { proof } = migrated([mapObject("account", { "s3.blue": A }), ownedNamespace("a", "blue")], {
     serviceLevelCARM: true,
   });
@@ -78,11 +78,11 @@ test("reports only the other groups if the map has a key for one service only", 
     difference?.message,
     /^resources of acm\S+, acmpca\S+, apigateway\.services\.k8s\.aws and \d+ more in namespace "a": refused before/,
   );
-  t.same([proof.differences.length, proof.unknownGroups], [1, []], "an unknown group does not differ from them");
+  t.same([proof.differences.length, proof.unknownGroups], [1, []], "an unknown group resolves like the other groups");
   t.end();
 });
 
-test("reports a value that is not a role ARN", (t) => {
+test("reports a map value that is not a role ARN", (t) => {
   const { proof } = migrated([
     mapObject("account", { blue: "arn:aws:iam::111122223333:root" }),
     ownedNamespace("a", "blue"),
@@ -113,7 +113,7 @@ test("reports a namespace with an invalid name", (t) => {
   t.end();
 });
 
-test("reports a resource whose account is only in its status, unless it is the account of the controllers", (t) => {
+test("reports a resource if only its status has its account, except the controllers' account", (t) => {
   const objects = [
     mapObject("account", { "111122223333": A }),
     namespaceObject("a"),
@@ -152,12 +152,12 @@ test("reports a resource whose account is only in its status, unless it is the a
   t.same(
     migrated([...objects.slice(0, 1), ownedNamespace("a", "111122223333"), ...objects.slice(2)]).proof.differences,
     [],
-    "an annotated namespace decides for all its resources",
+    "the annotation of a namespace applies to all its resources",
   );
   t.end();
 });
 
-test("reports selectors with another role, a conflict, a missing namespace or an extra one", (t) => {
+test("reports selectors that have another role, conflict, miss a namespace or have an extra namespace", (t) => {
   const prove = (...specs: readonly JsonObject[]): unknown => {
     const inventory = new Inventory({ runtime: "ack", origin: "file" });
     inventory.apply(
@@ -192,12 +192,12 @@ test("reports selectors with another role, a conflict, a missing namespace or an
   t.match(
     prove({ arn: A }),
     [[/^every resource in namespace "b"/], [/^every resource in namespace "no-such-namespace"/]],
-    "and in an unknown namespace",
+    "the selectors also differ in an unknown namespace",
   );
   t.end();
 });
 
-test("chooses an unknown namespace that neither exists nor has resources", (t) => {
+test("chooses a name for an unknown namespace that no Namespace and no resource has", (t) => {
   const { proof } = migrated([
     namespaceObject("no-such-namespace"),
     bucketObject({ namespace: "no-such-namespace-x" }),

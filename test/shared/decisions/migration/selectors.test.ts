@@ -11,7 +11,7 @@ const free = (): boolean => false;
 const nameOf = (key: string, service: string | null = null, isTaken: (name: string) => boolean = free): string =>
   selectorName({ via: "account-map", key, service }, isTaken);
 
-test("names a selector after its key, with a prefix for an account or a service", (t) => {
+test("names a selector after its map key, with a prefix if the key is an account ID or has a service", (t) => {
   t.equal(nameOf("team-a"), "team-a");
   t.equal(nameOf("team.a"), "team.a");
   t.equal(nameOf("111122223333"), "account-111122223333");
@@ -21,7 +21,7 @@ test("names a selector after its key, with a prefix for an account or a service"
   t.end();
 });
 
-test("converts an invalid key to a name with a unique digest", (t) => {
+test("converts a map key that is not a valid name to a name that ends in a unique digest", (t) => {
   t.equal(nameOf("Team_A"), "team-a-ce02626d");
   t.equal(nameOf("team_a"), "team-a-9bfcd0ed");
   t.match(nameOf("_"), /^role-[0-9a-f]{8}$/);
@@ -30,7 +30,7 @@ test("converts an invalid key to a name with a unique digest", (t) => {
   t.end();
 });
 
-test("adds a digest to a name that is taken, and another one if that is taken too", (t) => {
+test("adds a digest to a name that is in use, and a different digest if the new name is also in use", (t) => {
   const digested = nameOf("team-a", null, (name) => name === "team-a");
   t.match(digested, /^team-a-[0-9a-f]{8}$/);
   t.match(nameOf("team-a", null, (name) => name === "team-a" || name === digested), /^team-a-[0-9a-f]{8}$/);
@@ -43,7 +43,7 @@ test("adds a digest to a name that is taken, and another one if that is taken to
   t.end();
 });
 
-test("returns a valid object name for any key", (t) => {
+test("returns a valid object name for any map key", (t) => {
   for (const key of [
     "x".repeat(253),
     "x".repeat(300),
@@ -74,7 +74,7 @@ function summaries(selectors: readonly JsonObject[]): string[] {
   });
 }
 
-test("generates one selector for a role with all namespaces that name its keys", (t) => {
+test("generates one selector for a role, and lists all namespaces that name a key of the role", (t) => {
   const objects = [
     mapObject("account", { "111122223333": A, blue: A, "444455556666": B, unused: C }),
     ownedNamespace("two", "111122223333"),
@@ -96,7 +96,7 @@ test("generates one selector for a role with all namespaces that name its keys",
   t.end();
 });
 
-test("lists all other groups if the map has a key for a service", (t) => {
+test("lists all other groups in the selector of the plain key if the map has a service key", (t) => {
   const gate = { serviceLevelCARM: true } as const;
   const objects = [
     mapObject("account", { blue: A, "s3.blue": B, "sqs.blue": B, "sns.blue": C, "rds.blue": "" }),
@@ -125,12 +125,12 @@ test("lists all other groups if the map has a key for a service", (t) => {
   t.same(
     summaries(migrated(objects).selectors),
     ["blue a in a of everything"],
-    "without the gate the keys of services are ignored",
+    "without ServiceLevelCARM the service keys are ignored",
   );
   t.end();
 });
 
-test("ignores the key of a service with the same role, and handles one without a plain key", (t) => {
+test("ignores a service key that has the role of the plain key, and accepts a missing plain key", (t) => {
   const gate = { serviceLevelCARM: true } as const;
   t.same(
     summaries(migrated([mapObject("account", { blue: A, "s3.blue": A }), ownedNamespace("a", "blue")], gate).selectors),
@@ -142,7 +142,7 @@ test("ignores the key of a service with the same role, and handles one without a
   t.end();
 });
 
-test("uses only the team if the gate is on", (t) => {
+test("uses only the team of a namespace if TeamLevelCARM is on", (t) => {
   const objects = [
     mapObject("account", { blue: A }),
     mapObject("team", { blue: B }),
@@ -158,7 +158,7 @@ test("uses only the team if the gate is on", (t) => {
   t.end();
 });
 
-test("covers the groups of this release, of installed kinds, of resources and of the user", (t) => {
+test("covers known ACK groups, groups of installed kinds and of resources, and groups that the user sets", (t) => {
   const objects = [
     mapObject("account", { blue: A, "one.blue": B, "two.blue": B, "three.blue": B, "four.blue": B }),
     ownedNamespace("a", "blue"),
@@ -179,12 +179,12 @@ test("covers the groups of this release, of installed kinds, of resources and of
   t.match(
     proof,
     { resources: 1, pairs: 2 * (ACK_GROUPS.length + 3 + 1 + 1), differences: [] },
-    "each installed kind is a pair",
+    "the proof covers each installed kind",
   );
   t.end();
 });
 
-test("does not reuse the name of a stored selector with another role, which is immutable", (t) => {
+test("does not reuse the name of a stored selector that has another role", (t) => {
   const objects = [mapObject("account", { blue: A }), ownedNamespace("a", "blue")];
   const names = (stored: JsonObject): string[] => summaries(migrated([...objects, stored]).selectors);
   t.match(names(selectorObject("blue", { arn: C }))[0], /^blue-[0-9a-f]{8} a in a/);
@@ -197,7 +197,7 @@ test("does not reuse the name of a stored selector with another role, which is i
   t.end();
 });
 
-test("generates no selector for an invalid ARN or an invalid namespace name", (t) => {
+test("does not generate a selector for an invalid ARN or an invalid namespace name", (t) => {
   const objects = [
     mapObject("account", { blue: A, root: "arn:aws:iam::111122223333:root" }),
     ownedNamespace("a", "root"),

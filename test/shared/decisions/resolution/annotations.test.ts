@@ -53,7 +53,7 @@ function patched(object: JsonObject, resolution: Resolution): JsonObject {
 const annotationsOf = (object: JsonObject): unknown =>
   Object.entries(object["metadata"] ?? {}).find(([key]) => key === "annotations")?.[1];
 
-test("creates annotations that are missing, null or empty", (t) => {
+test("adds the resolution annotations if metadata.annotations is missing, null or empty", (t) => {
   t.same(annotationPatch(bucketObject(), SELECTED), {
     patch: [{ op: "add", path: "/metadata/annotations", value: ANNOTATIONS }],
     tooLarge: false,
@@ -83,7 +83,7 @@ test("creates annotations that are missing, null or empty", (t) => {
   t.end();
 });
 
-test("overwrites forged values, removes stale keys and preserves the annotations of others", (t) => {
+test("overwrites forged values, removes stale keys and preserves other annotations", (t) => {
   const annotations = {
     ...ANNOTATIONS,
     "example.com/note": "kept",
@@ -109,7 +109,7 @@ test("overwrites forged values, removes stale keys and preserves the annotations
   t.end();
 });
 
-test("returns an empty patch for an object that is patched already", (t) => {
+test("returns an empty patch if the object already has the resolution annotations", (t) => {
   for (const resolution of [
     SELECTED,
     DEFAULT,
@@ -124,7 +124,7 @@ test("returns an empty patch for an object that is patched already", (t) => {
   t.end();
 });
 
-test("records the first ten names of a conflict and 256 characters of the reason", (t) => {
+test("records at most ten selector names of a conflict and 256 characters of the reason", (t) => {
   const recorded = (resolution: Resolution): readonly [unknown, unknown] => {
     const all = new Map(Object.entries(annotationsOf(patched(bucketObject(), resolution)) ?? {}));
     return [all.get(`${PREFIX}conflicting-selectors`), all.get(`${PREFIX}reason`)];
@@ -138,7 +138,7 @@ test("records the first ten names of a conflict and 256 characters of the reason
   t.end();
 });
 
-test("records at most 4 KiB of keys and values", (t) => {
+test("records at most 4 KiB of annotation keys and values", (t) => {
   const bytes = (resolution: Resolution): number =>
     Object.entries(annotationsOf(patched(bucketObject(), resolution)) ?? {})
       .flat()
@@ -166,7 +166,7 @@ test("records at most 4 KiB of keys and values", (t) => {
   t.end();
 });
 
-test("returns no patch if the object would exceed 256 KiB of annotations", (t) => {
+test("returns no patch if the patched object would exceed 256 KiB of annotations", (t) => {
   const sizeOfAnnotations = Object.entries(ANNOTATIONS).flat().join("").length;
   const room = 256 * 1024 - sizeOfAnnotations - "k".length;
   for (const [filler, unit] of [["x", 1], ["é", 2], ["€", 3], ["😀", 4]] as const) {
@@ -187,12 +187,12 @@ test("returns no patch if the object would exceed 256 KiB of annotations", (t) =
   t.same(
     annotationPatch(bucketObject({ annotations: { ...ANNOTATIONS, k: "x".repeat(300_000) } }), SELECTED),
     { patch: [], tooLarge: false },
-    "nothing to add",
+    "the patch adds no annotations",
   );
   t.end();
 });
 
-test("escapes a JSON pointer as in RFC 6901", (t) => {
+test("escapes JSON pointers as RFC 6901 requires", (t) => {
   t.equal(jsonPointer("a", 0, "b/c~d"), "/a/0/b~1c~0d");
   t.same(RESOLUTION_KEYS.length, 7);
   t.end();

@@ -88,7 +88,7 @@ function assertAgrees(
 
 let changed = 0;
 
-test("selector transitions agree with two inventories, built before and after the change", (t) => {
+test("the transitions of a selector agree with separate inventories before and after the change", (t) => {
   const update = fc.tuple(world, fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 4 }));
   fc.assert(fc.property(update, ([there, name, updated]) => {
     const { [name]: old, ...others } = there.selectors;
@@ -118,7 +118,7 @@ const labeledWorld = fc
   .tuple(world, fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), byLabel, { minKeys: 2, maxKeys: 6 }))
   .map(([one, selectors]): World => ({ ...one, selectors }));
 
-test("namespace transitions agree with two inventories, built before and after the change", (t) => {
+test("the transitions of a namespace agree with separate inventories before and after the change", (t) => {
   changed = 0;
   fc.assert(fc.property(labeledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, (there, name, updated) => {
     const [before, after] = [

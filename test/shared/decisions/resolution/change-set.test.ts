@@ -49,7 +49,7 @@ function ofNamespace(inventory: Inventory, name: string, labels: Labels): unknow
   return run((visit) => transitionsOfNamespace(inventory, name, labels, visit)).visited;
 }
 
-test("visits the resources that a created, updated or deleted selector selects before or after", (t) => {
+test("visits the resources that a changed selector selects before or after its change", (t) => {
   const inventory = inventoryOf(A, bucket("b1"), bucket("b2", "team-b"), bucket("b3", "team-c"));
   t.same(ofSelector(inventory, { name: "n", before: null, after: selector("n", inNamespaces("team-b")) }), [
     ["Bucket team-b/b2", [], ["n"]],
@@ -71,13 +71,13 @@ test("visits the resources that a created, updated or deleted selector selects b
   t.same(
     ofSelector(inventory, { name: "n", before: null, after: selector("n", {}) }).length,
     3,
-    "a selector without conditions selects every resource",
+    "a selector without restrictions selects every resource",
   );
   t.same(ofSelector(inventory, { name: "n", before: null, after: null }), [], "a malformed selector selects nothing");
   t.end();
 });
 
-test("visits a resource once if the selector selects it before and after", (t) => {
+test("visits a resource once if the selector selects the resource both before and after the change", (t) => {
   const inventory = inventoryOf(A, bucket("b1"));
   const step = {
     name: "a",
@@ -88,7 +88,7 @@ test("visits a resource once if the selector selects it before and after", (t) =
   t.end();
 });
 
-test("ignores the stored selector of the same name, but not other selectors", (t) => {
+test("ignores the stored version of the changed selector, but not other selectors", (t) => {
   const inventory = inventoryOf(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   t.same(ofSelector(inventory, { name: "a", before: null, after: selector("a", inNamespaces("team-a")) }), [
     ["Bucket team-a/b1", ["b"], ["b", "a"]],
@@ -96,7 +96,7 @@ test("ignores the stored selector of the same name, but not other selectors", (t
   t.end();
 });
 
-test("treats a selector that is being deleted as deleted", (t) => {
+test("treats a selector as deleted if the selector is being deleted", (t) => {
   const inventory = inventoryOf(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: null };
   t.same(ofSelector(inventory, step), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);
@@ -104,7 +104,7 @@ test("treats a selector that is being deleted as deleted", (t) => {
   t.end();
 });
 
-test("finds namespaces by their rarest label, and unknown ones by the name label", (t) => {
+test("finds namespaces by their labels, and namespaces without a Namespace object by the name label", (t) => {
   const inventory = inventoryOf(
     namespaceObject("team-a", { env: "prod", team: "a" }),
     namespaceObject("team-b", { env: "prod" }),
@@ -123,7 +123,7 @@ test("finds namespaces by their rarest label, and unknown ones by the name label
   t.end();
 });
 
-test("visits every resource of a namespace whose labels change, and no other", (t) => {
+test("visits all resources of a namespace whose labels change, and no resources of other namespaces", (t) => {
   const inventory = inventoryOf(
     namespaceObject("team-a", { env: "prod" }),
     selectorObject("prod", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } }),
@@ -136,7 +136,7 @@ test("visits every resource of a namespace whose labels change, and no other", (
   t.end();
 });
 
-test("pauses after every hundred resources, even if it finds none", (t) => {
+test("pauses after every 100 resources, even if the selector selects none of the resources", (t) => {
   const inventory = inventoryOf(...Array.from({ length: 1000 }, (_, i) => bucket(`b${i}`, `ns-${i % 2}`)));
   const pausesOf = (step: Pick<SelectorTransition, "before" | "after">): number => (
     run((visit) => transitionsOfSelector(inventory, { name: "n", ...step }, visit)).pauses
@@ -151,7 +151,7 @@ test("pauses after every hundred resources, even if it finds none", (t) => {
 });
 
 test("ends the scan when a visit returns false", (t) => {
-  const inventory = held(A, bucket("b1"), bucket("b2"), bucket("c1", "team-c"));
+  const inventory = inventoryOf(A, bucket("b1"), bucket("b2"), bucket("c1", "team-c"));
   const change = {
     name: "a", before: selector("a", inNamespaces("team-a")), after: selector("a", inNamespaces("team-c")),
   };
@@ -179,10 +179,10 @@ test("does not visit resources that are stored during a scan", (t) => {
   t.end();
 });
 
-test("the account of a resource is what ACK recorded, else that of the one selector, else the controller's", (t) => {
+test("uses the recorded account of a resource, else the account of its selector, else the controller's", (t) => {
   const [one, other] = [selector("a", {}), selector("b", {})];
   t.equal(accountOfSelectors([one]), "111122223333");
-  t.equal(accountOfSelectors([one, other], "777788889999"), null, "nobody's in a conflict");
+  t.equal(accountOfSelectors([one, other], "777788889999"), null, "a resource in a conflict has no account");
   t.equal(accountOfSelectors([], "777788889999"), "777788889999");
   t.equal(accountOfSelectors([]), null);
   const [resource] = inventoryOf(

@@ -73,7 +73,7 @@ test("explains every selector in one sentence, sorted by name", (t) => {
   t.end();
 });
 
-test("explains the namespace names: one must match, and at most ten are listed", (t) => {
+test("explains that one of the namespace names must match, and lists at most ten names", (t) => {
   t.same(parts({ namespaceSelector: { names: ["team-b", "team-a"] } }), [
     "yes spec.namespaceSelector.names: namespace team-b or team-a | namespace team-a",
   ]);
@@ -85,7 +85,7 @@ test("explains the namespace names: one must match, and at most ten are listed",
   t.end();
 });
 
-test("explains each namespace label, and notes an unknown Namespace", (t) => {
+test("explains each namespace label, and reports that the Namespace is unknown", (t) => {
   const spec = {
     namespaceSelector: { labelSelector: { matchLabels: { tier: "gold", "kubernetes.io/metadata.name": "team-a" } } },
   };
@@ -100,7 +100,7 @@ test("explains each namespace label, and notes an unknown Namespace", (t) => {
   t.end();
 });
 
-test("explains type entries with omitted fields, and compares the storage version", (t) => {
+test("explains type entries that omit fields, and compares the storage version", (t) => {
   const explainedType = (entry: JsonObject, ...rest: JsonObject[]): string | undefined =>
     parts({ resourceTypeSelector: [entry, ...rest] })[0];
   const type = "Bucket.v1alpha1.s3.services.k8s.aws";
@@ -125,7 +125,7 @@ test("explains type entries with omitted fields, and compares the storage versio
   t.end();
 });
 
-test("explains resource labels, and expressions under extended", (t) => {
+test("explains resource labels, and explains expressions with --runtime extended", (t) => {
   t.same(
     parts(
       { resourceLabelSelector: { matchLabels: { tier: "gold" } } },

@@ -17,7 +17,7 @@ function faults(described: Partial<HypotheticalResource>): readonly string[] {
   }
 }
 
-test("uses the given version, the storage version, or else the version that ACK controllers ship", (t) => {
+test("uses the requested version, else the storage version, else the version that ACK controllers ship", (t) => {
   const query = {
     group: "s3.services.k8s.aws",
     kind: "Bucket",
@@ -42,7 +42,7 @@ test("uses the given version, the storage version, or else the version that ACK 
   t.end();
 });
 
-test("reports every fault at once, with the expected form", (t) => {
+test("reports every fault of a hypothetical resource and the expected form", (t) => {
   t.same(
     faults({
       kinds: ["bucket", "Bucket", "Pod.core.example.com"],
@@ -66,7 +66,7 @@ test("reports every fault at once, with the expected form", (t) => {
   t.end();
 });
 
-test("accepts label prefixes, empty label values and versions", (t) => {
+test("accepts a label prefix, an empty label value and a version", (t) => {
   t.same(
     faults({ labels: ["example.com/tier=gold", "a=", "b=x"], kinds: [BUCKET, "Queue.v1alpha1.sqs.services.k8s.aws"] }),
     [],

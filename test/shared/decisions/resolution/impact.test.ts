@@ -162,7 +162,7 @@ for (const [what, before, after, change, disruptive] of CASES) {
   });
 }
 
-test("returns both resolutions, or null if the resource does not exist", (t) => {
+test("returns the resolutions before and after the change, or null if the resource does not exist", (t) => {
   t.match(impacts([bucket, selector("a", A)], [bucket, selector("a", B)]), [
     {
       resource: { kind: "Bucket", namespace: "team-a", name: "b1" },
@@ -175,7 +175,7 @@ test("returns both resolutions, or null if the resource does not exist", (t) => 
   t.end();
 });
 
-test("compares accounts if the account of the controllers is known", (t) => {
+test("compares the accounts before and after the change if the controller's account is known", (t) => {
   t.match(impacts([bucket], [bucket, selector("a", A)], { controllerAccount: "999999999999" }), [
     { change: "account" },
   ]);
@@ -185,7 +185,7 @@ test("compares accounts if the account of the controllers is known", (t) => {
   t.end();
 });
 
-test("treats a fault in the maps as disruptive", (t) => {
+test("treats a change to a fault in the CARM maps as disruptive", (t) => {
   const owned = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111111111111" });
   const found = impacts([bucket, namespaceObject("team-a")], [bucket, owned], { mode: "carm" });
   t.match(found, [{ change: "refused", after: { code: "ERR_CARM_MAP_MISSING" } }]);
@@ -193,7 +193,7 @@ test("treats a fault in the maps as disruptive", (t) => {
   t.end();
 });
 
-test("counts the resources of both inventories and sorts by disruption", (t) => {
+test("counts the resources of both inventories, and sorts the impacts by disruption", (t) => {
   const [x, y, z] = [bucketObject({ name: "x" }), bucketObject({ name: "y" }), bucketObject({ name: "z" })] as const;
   const other = bucketObject({ namespace: "team-b", name: "x" });
   const queue = { ...bucketObject({ name: "x" }), kind: "Queue" };

@@ -141,7 +141,7 @@ function assertSorted(inventory: Inventory, world: ModelWorld): void {
   );
 }
 
-test("resolves as the model and as a new inventory after any history of changes", (t) => {
+test("resolves like the model and like a new inventory after any sequence of changes", (t) => {
   fc.assert(fc.property(context, history, follow), parameters(t, 1500));
   t.comment(`cases: ${[...seen].map(([what, times]) => `${what} ${times}`).join(", ")}`);
   for (const what of ["selected", "default", "conflict", "malformed"])

@@ -25,7 +25,7 @@ const inTeamA = (name: string, arn = ROLE): JsonObject =>
   selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] } }, { resourceVersion: "41" });
 const exists = (metadata: JsonObject): JsonObject => ({ status: { ackResourceMetadata: metadata } });
 
-test("returns the role, account, name and resourceVersion of the only selector", (t) => {
+test("returns the role, account, name and resourceVersion of the selector if only one selector matches", (t) => {
   t.same(
     resolved(
       [inTeamA("a"), selectorObject("b", { arn: OTHER, namespaceSelector: { names: ["team-b"] } })],
@@ -45,7 +45,7 @@ test("returns the role, account, name and resourceVersion of the only selector",
   t.end();
 });
 
-test("reports a conflict of several selectors, even with equal roles, sorted by name", (t) => {
+test("reports a conflict if several selectors match, even if their roles are equal, and sorts their names", (t) => {
   const ten = Array.from({ length: 11 }, (_, i) => inTeamA(`s${i}`));
   const conflict = resolved([inTeamA("z"), inTeamA("b.c"), inTeamA("b")], bucketObject(), { region: "eu-west-1" });
   t.same(conflict, {
@@ -62,7 +62,7 @@ test("reports a conflict of several selectors, even with equal roles, sorted by 
   t.end();
 });
 
-test("selects once if several type entries of a selector match", (t) => {
+test("lists a selector once if several of its type entries match", (t) => {
   const resourceTypeSelector = [{ group: "s3.services.k8s.aws" }, { kind: "Bucket" }, { version: "v1alpha1" }];
   t.equal(resolved([selectorObject("a", { arn: ROLE, resourceTypeSelector })], bucketObject()).outcome, "selected");
   t.equal(
@@ -80,7 +80,7 @@ test("selects once if several type entries of a selector match", (t) => {
   t.end();
 });
 
-test("falls back to the controller's own role if no selector selects", (t) => {
+test("falls back to the controller's own role if no selector selects the resource", (t) => {
   const message = "No IAMRoleSelector selects it, so the controller's own role is used.";
   const unknown = {
     outcome: "default",
@@ -110,7 +110,7 @@ test("falls back to the controller's own role if no selector selects", (t) => {
   t.end();
 });
 
-test("ignores a malformed selector, but under ack resolves one with a denied ARN as controllers do", (t) => {
+test("ignores malformed selectors, and resolves selectors with an invalid ARN as ACK controllers do", (t) => {
   t.equal(resolved([selectorObject("a", { arn: "typo" })], bucketObject()).outcome, "default");
   const user = "arn:aws:iam::111122223333:user/jane";
   t.match(resolved([selectorObject("a", { arn: user })], bucketObject()), {
@@ -144,7 +144,11 @@ test("appends the drift of a resource that exists in another account or region",
       + "region us-east-1, but its desired region is eu-north-1.",
   );
   t.equal(message({ ownerAccountID: "111122223333", region: "eu-west-1" }), selects);
-  t.equal(message({ ownerAccountID: "", region: "" }), selects, "empty is not there yet");
+  t.equal(
+    message({ ownerAccountID: "", region: "" }),
+    selects,
+    "an empty account means that the resource does not exist yet",
+  );
   t.equal(
     message({ region: "a\nb" }),
     `${selects} Drift: it exists in region a\\u000ab, but its desired region is eu-west-1.`,
@@ -181,7 +185,7 @@ test("escapes control characters of CARM keys in the message", (t) => {
   t.end();
 });
 
-test("takes the region from the status, the resource, the namespace or the controller, in this order", (t) => {
+test("reads the region from the status, the resource, the namespace and the controller, in this order", (t) => {
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "n-1" });
   const own = { annotations: { "services.k8s.aws/region": "r-1" } };
   const region = (objects: readonly JsonObject[], resource: JsonObject): unknown =>
@@ -200,7 +204,7 @@ test("takes the region from the status, the resource, the namespace or the contr
   t.end();
 });
 
-test("compares the storage version of the kind, or that of the object if the kind is unknown", (t) => {
+test("compares the storage version of the kind, or the version of the object if the kind is unknown", (t) => {
   const selector = selectorObject("a", { arn: ROLE, resourceTypeSelector: [{ version: "v2" }] });
   const versions = (storage: string): JsonObject =>
     kindObject(
@@ -224,7 +228,7 @@ test("compares the storage version of the kind, or that of the object if the kin
   t.end();
 });
 
-test("sets the name label of every namespace, and overrides a forged one", (t) => {
+test("sets the name label of every namespace, and overrides a forged name label", (t) => {
   const selector = selectorObject("a", {
     arn: ROLE,
     namespaceSelector: { labelSelector: { matchLabels: { "kubernetes.io/metadata.name": "team-a" } } },
@@ -245,7 +249,7 @@ test("sets the name label of every namespace, and overrides a forged one", (t) =
   t.end();
 });
 
-test("reads labels named like inherited properties only if they are set", (t) => {
+test("reads a label such as constructor only if the object has the label", (t) => {
   for (const key of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
     // __proto__ becomes an own key, as with JSON.parse.
     const matchLabels: JsonObject = Object.fromEntries([[key, "x"]]);
@@ -261,7 +265,7 @@ test("reads labels named like inherited properties only if they are set", (t) =>
   t.end();
 });
 
-test("ignores expressions under ack and applies them under extended", (t) => {
+test("ignores expressions with --runtime ack, and applies expressions with --runtime extended", (t) => {
   const selector = selectorObject("a", {
     arn: ROLE,
     resourceTypeSelector: [{ kind: "Bucket" }],
@@ -273,7 +277,7 @@ test("ignores expressions under ack and applies them under extended", (t) => {
   t.end();
 });
 
-test("reads a resource, and uses the default namespace if it names none", (t) => {
+test("reads a resource, and uses the default namespace if the resource has no namespace", (t) => {
   t.same(queryOf(bucketObject({ namespace: undefined, name: undefined }), "team-b"), {
     group: "s3.services.k8s.aws",
     version: "v1alpha1",
@@ -288,7 +292,7 @@ test("reads a resource, and uses the default namespace if it names none", (t) =>
   t.end();
 });
 
-test("accepts the groups of ACK services only", (t) => {
+test("accepts only the API groups of ACK services", (t) => {
   for (const group of ["s3.services.k8s.aws", "a.b.services.k8s.aws"]) t.equal(isACKGroup(group), true, group);
   for (const group of ["services.k8s.aws", "", "s3.services.k8s.aws.example.com", "s3services.k8s.aws"])
     t.equal(isACKGroup(group), false, group);

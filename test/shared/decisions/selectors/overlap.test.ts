@@ -22,7 +22,7 @@ function selector(parts: object): EffectiveSelector {
 function overlaps(a: object, b: object): boolean {
   const [one, other] = [selector(a), selector(b)];
   const both = canOverlap(one, other);
-  assert.equal(canOverlap(other, one), both, "it is symmetric");
+  assert.equal(canOverlap(other, one), both, "overlap is symmetric");
   return both;
 }
 
@@ -34,10 +34,10 @@ const expression = (key: string, operator: string, ...values: readonly string[])
 const resourceLabels = (resourceLabelSelector: object): object => ({ resourceLabelSelector });
 const types = (...resourceTypeSelector: readonly object[]): object => ({ resourceTypeSelector });
 
-test("selectors that list different namespaces cannot overlap", (t) => {
+test("reports no overlap if the selectors list different namespaces", (t) => {
   t.equal(overlaps(names("a", "b"), names("c")), false);
   t.equal(overlaps(names("a", "b"), names("b", "c")), true);
-  t.equal(overlaps(names("a"), {}), true, "no names match every namespace");
+  t.equal(overlaps(names("a"), {}), true, "a selector without names matches every namespace");
   t.equal(
     overlaps(names("a"), namespaceLabels({ matchLabels: { "kubernetes.io/metadata.name": "b" } })),
     false,
@@ -54,7 +54,7 @@ test("selectors that list different namespaces cannot overlap", (t) => {
   t.end();
 });
 
-test("selectors whose label requirements cannot both be satisfied cannot overlap", (t) => {
+test("reports no overlap if no labels can satisfy the requirements of both selectors", (t) => {
   const env = (value: string): object => ({ matchLabels: { env: value } });
   t.equal(overlaps(namespaceLabels(env("prod")), namespaceLabels(env("dev"))), false);
   t.equal(
@@ -90,7 +90,7 @@ test("selectors whose label requirements cannot both be satisfied cannot overlap
   t.end();
 });
 
-test("selectors whose type entries share no kind cannot overlap", (t) => {
+test("reports no overlap if the type entries of the selectors share no kind", (t) => {
   const [s3, sqs] = GROUPS;
   t.equal(overlaps(types({ group: s3 }), types({ group: sqs })), false);
   t.equal(overlaps(types({ group: s3 }), types({ kind: "Bucket" })), true);
@@ -100,7 +100,7 @@ test("selectors whose type entries share no kind cannot overlap", (t) => {
   t.end();
 });
 
-test("more than 10,000 pairs of entries count as overlapping", (t) => {
+test("reports an overlap if the selectors have more than 10,000 pairs of type entries", (t) => {
   const many = (prefix: string, count: number): object =>
     types(...Array.from({ length: count }, (_, i) => ({ kind: `${prefix}${i}` })));
   t.equal(overlaps(many("A", 100), many("B", 100)), false);
@@ -108,7 +108,7 @@ test("more than 10,000 pairs of entries count as overlapping", (t) => {
   t.end();
 });
 
-test("two selectors that select the same resource can overlap", (t) => {
+test("reports an overlap if both selectors select the same resource", (t) => {
   let overlapping = 0;
   let separate = 0;
   fc.assert(

@@ -9,12 +9,12 @@ function extrasOf(annotations: Readonly<Record<string, unknown>>, spec: object =
   return decodeSelector(object, { origin: "file", runtime: "ack" }).effective?.extras;
 }
 
-test("a selector without session annotations has no extras", async (t) => {
+test("returns no session extras for a selector without session annotations", async (t) => {
   t.equal(extrasOf({}), NO_EXTRAS);
   t.equal(extrasOf({ "example.com/external-id": "x", "ack-role-resolver.io/replaces": "b" }), NO_EXTRAS);
 });
 
-test("reads each annotation and fills in every template except {group}", async (t) => {
+test("reads each session annotation and fills in every template except {group}", async (t) => {
   const annotations = {
     "ack-role-resolver.io/external-id": "id-1",
     "ack-role-resolver.io/session-name": "ack-a",
@@ -41,7 +41,7 @@ test("reads each annotation and fills in every template except {group}", async (
   t.strictSame(extrasOf({ "ack-role-resolver.io/session-name": "ack-a" }), { ...NO_EXTRAS, sessionName: "ack-a" });
 });
 
-test("reads values outside their limits as they are, so that a difference is detected", async (t) => {
+test("reads an external ID and tags even if they exceed their limits", async (t) => {
   t.match(
     extrasOf({
       "ack-role-resolver.io/external-id": "a b",
@@ -59,7 +59,7 @@ test("reads values outside their limits as they are, so that a difference is det
   );
 });
 
-test("fills in the groups in sorted order and returns the tags that are then too long", async (t) => {
+test("fills in the groups in sorted order, and returns the tags that become too long", async (t) => {
   const extras: SessionExtras = {
     ...NO_EXTRAS,
     tags: [

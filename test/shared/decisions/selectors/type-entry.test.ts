@@ -6,7 +6,7 @@ const rewritten = (resourceTypeSelector: unknown): unknown =>
   rewriteTypeEntries(selectorObject("a", { arn: ROLE, resourceTypeSelector }));
 const G_V1 = { group: "g.services.k8s.aws", version: "v1", kind: "" };
 
-test("rewrites each entry in the apiVersion form in place and leaves the others", (t) => {
+test("rewrites each type entry that uses apiVersion in place, and does not change other entries", (t) => {
   t.same(
     rewritten([
       { apiVersion: "g.services.k8s.aws/v1", kind: "K" },
@@ -21,14 +21,14 @@ test("rewrites each entry in the apiVersion form in place and leaves the others"
   t.end();
 });
 
-test("treats null and empty parts as absent and preserves unknown fields for the checks", (t) => {
+test("treats null and empty fields as absent, and preserves unknown fields", (t) => {
   t.same(rewritten([{ apiVersion: "g.services.k8s.aws/v1", group: null, version: "", kind: null, extra: 1 }]), [
     { op: "replace", path: "/spec/resourceTypeSelector/0", value: { ...G_V1, extra: 1 } },
   ]);
   t.end();
 });
 
-test("leaves entries in any other form unchanged", (t) => {
+test("does not change a type entry in any other form", (t) => {
   for (const entry of [
     { apiVersion: "g", kind: "K" },
     { apiVersion: "/v1" },
@@ -54,7 +54,7 @@ test("leaves entries in any other form unchanged", (t) => {
   t.end();
 });
 
-test("does not change rewritten entries", (t) => {
+test("does not change a type entry that is already rewritten", (t) => {
   t.same(rewritten([G_V1, { ...G_V1, kind: "K" }]), []);
   t.end();
 });

@@ -5,7 +5,7 @@ import { ACCOUNT_MAP, CARM, dataLines, linesOf, mapObject, ONE, roleIn, TEAM_MAP
 const ROLE = roleIn(ONE);
 const settings = CARM;
 
-test("CM-01 denies a value that is not the ARN of a role in mode carm, and warns in mode selectors", (t) => {
+test("CM-01 denies a value that is not a role ARN in mode carm, and only warns in mode selectors", (t) => {
   const fix = "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.";
   const root = `arn:aws:iam::${ONE}:root`;
   const line = `CM-01 data[${ONE}]: "${root}" is not the ARN of an IAM role: its resource is "root", not role/NAME. `
@@ -24,7 +24,7 @@ test("CM-01 denies a value that is not the ARN of a role in mode carm, and warns
   t.end();
 });
 
-test("CM-01 warns about an old fault and denies a new one", (t) => {
+test("CM-01 denies a new fault, and only warns about a fault that the stored map already has", (t) => {
   const old = mapObject(ACCOUNT_MAP, { a: "x" });
   t.match(dataLines("CM-01", { a: "x", b: "y" }, { old, settings }), [
     /^warn CM-01 data\[a\]/,
@@ -33,7 +33,7 @@ test("CM-01 warns about an old fault and denies a new one", (t) => {
   t.end();
 });
 
-test("CM-02 denies a key without a role", (t) => {
+test("CM-02 denies a key whose value is empty", (t) => {
   t.same(dataLines("CM-02", { [ONE]: "" }, { settings }), [
     `deny CM-02 data[${ONE}]: the key has no role. Set the role's ARN, or remove the key once no namespace names it.`,
   ]);
@@ -41,7 +41,7 @@ test("CM-02 denies a key without a role", (t) => {
   t.end();
 });
 
-test("CM-03 warns about an account id with a role in another account", (t) => {
+test("CM-03 warns about a key that is an account ID if its role is in another account", (t) => {
   const line = (key: string): string => (
     `warn CM-03 data[${key}]: the key is account ${ONE}, but its role is in account "${TWO}". `
     + "Set a role in the account of the key, or rename the key."
@@ -50,11 +50,15 @@ test("CM-03 warns about an account id with a role in another account", (t) => {
   t.same(dataLines("CM-03", { [`s3.${ONE}`]: roleIn(TWO) }, { settings }), [line(`s3.${ONE}`)]);
   const valid = { [ONE]: ROLE, alias: roleIn(TWO), "1111": roleIn(TWO), [TWO]: "x" };
   t.same(dataLines("CM-03", valid, { settings }), []);
-  t.same(linesOf("CM-03", mapObject(TEAM_MAP, { [ONE]: roleIn(TWO) }), { settings }), [], "a team may have this name");
+  t.same(
+    linesOf("CM-03", mapObject(TEAM_MAP, { [ONE]: roleIn(TWO) }), { settings }),
+    [],
+    "a team may have a number as its name",
+  );
   t.end();
 });
 
-test("CM-04 warns about a key of an unknown service", (t) => {
+test("CM-04 warns about a key whose service prefix is unknown", (t) => {
   const fix = "Write ID or SERVICE.ID with an ACK service, such as s3.111122223333.";
   t.same(dataLines("CM-04", { [`frobnicator.${ONE}`]: ROLE }), [
     `warn CM-04 data[frobnicator.${ONE}]: "frobnicator" is not an ACK service. ${fix}`,
@@ -70,13 +74,13 @@ test("CM-04 warns about a key of an unknown service", (t) => {
   t.end();
 });
 
-test("CM-05 denies a value that is a document or not a string", (t) => {
+test("CM-05 denies a value that is a YAML document or is not a string", (t) => {
   const fix = "Write one key for each role, with the service in front if there are several: s3.111122223333.";
-  const line = `deny CM-05 data[s3]: the value is a document, but controllers parse it as one ARN. ${fix}`;
+  const line = `deny CM-05 data[s3]: the value is a YAML or JSON document, but controllers parse the value as one ARN. ${fix}`;
   const documents = [`${ONE}: ${ROLE}`, `${ROLE}\n${roleIn(TWO)}\n`, `- ${ROLE}`, '{"a": 1}', `team-a:\n  ${ROLE}`];
   for (const value of documents) {
     t.same(dataLines("CM-05", { s3: value }, { settings }), [line], value);
-    t.same(dataLines("CM-01", { s3: value }, { settings }), [], "CM-01 does not repeat it");
+    t.same(dataLines("CM-01", { s3: value }, { settings }), [], "CM-01 does not report the fault again");
   }
   for (const value of [ROLE, `${ROLE}\n`, ` ${ROLE}`, "", "x"]) {
     t.same(dataLines("CM-05", { s3: value }, { settings }), [], JSON.stringify(value));
@@ -96,7 +100,7 @@ test("CM-06 warns about entries of binaryData", (t) => {
   t.end();
 });
 
-test("CM-13 warns about keys of a service if controllers do not read them", (t) => {
+test("CM-13 warns about service keys if ServiceLevelCARM is off", (t) => {
   t.same(dataLines("CM-13", { [`s3.${ONE}`]: ROLE, [ONE]: ROLE, "x.a": ROLE }, { settings }), [
     `warn CM-13 data[s3.${ONE}]: controllers ignore this key of service s3, because --service-level-carm is off. `
     + "Enable the feature gate ServiceLevelCARM on the controllers and set --service-level-carm, or remove the key.",
@@ -106,7 +110,7 @@ test("CM-13 warns about keys of a service if controllers do not read them", (t) 
   t.end();
 });
 
-test("checks no other ConfigMap and no other kind", (t) => {
+test("checks only the CARM ConfigMaps", (t) => {
   const others = [
     mapObject("ack-role-account-maps", { a: "" }),
     { ...mapObject(ACCOUNT_MAP, { a: "" }), kind: "Secret" },

@@ -5,7 +5,7 @@ import { ACCOUNT_MAP, CARM, dataLines, linesOf, mapObject, ONE, roleIn, TEAM_MAP
 const ROLE = roleIn(ONE);
 const settings = CARM;
 
-test("CM-07 warns about a map that controllers do not read", (t) => {
+test("CM-07 warns about a map that is not in the ACK system namespace", (t) => {
   const line = (namespace: string): string => (
     `warn CM-07 metadata.namespace: controllers read the map in namespace ack-system, not in "${namespace}". `
     + "Move the map to the controllers' namespace, or set --ack-system-namespace to the namespace of the map."
@@ -18,7 +18,7 @@ test("CM-07 warns about a map that controllers do not read", (t) => {
   t.end();
 });
 
-test("CM-07b warns about copies with different entries", (t) => {
+test("CM-07b warns about a map if a copy in another namespace has different entries", (t) => {
   const map = mapObject(ACCOUNT_MAP, { [ONE]: ROLE });
   const copy = (data: JsonObject, name = ACCOUNT_MAP): JsonObject => mapObject(name, data, "ack-s3");
   const differing = [
@@ -32,7 +32,7 @@ test("CM-07b warns about copies with different entries", (t) => {
   t.end();
 });
 
-test("CM-09 warns about a changed map in mode selectors", (t) => {
+test("CM-09 warns about a change to a map in mode selectors", (t) => {
   const line = "warn CM-09 data: the map has no effect, because IAMRoleSelectors set the role. "
     + "Write an IAMRoleSelector instead; ack-role-resolver migrate carm generates one for each entry.";
   t.same(dataLines("CM-09", { a: ROLE }), [line]);
@@ -42,7 +42,7 @@ test("CM-09 warns about a changed map in mode selectors", (t) => {
   t.end();
 });
 
-test("CM-12 warns about a team map that controllers do not read", (t) => {
+test("CM-12 warns about a team map if TeamLevelCARM is off", (t) => {
   const map = mapObject(TEAM_MAP, {});
   t.same(linesOf("CM-12", map, { settings }), [
     "warn CM-12 metadata.name: controllers ignore the team map, because --team-level-carm is off. "

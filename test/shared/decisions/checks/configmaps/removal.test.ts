@@ -36,7 +36,7 @@ const line = (key: string, effect: string, users: string): string => (
 );
 const USERS = "1 namespace: team-a; 2 resources: Bucket team-a/b1 and Bucket team-a/b2";
 
-test("CM-08 denies the removal of a used key in mode carm, and warns in mode selectors", (t) => {
+test("CM-08 denies the removal of a used key in mode carm, and only warns in mode selectors", (t) => {
   const removed = line(ONE, "loses its role", USERS);
   t.same(lines({ [ONE]: roleIn(ONE) }, {}), [removed]);
   t.same(lines({ [ONE]: roleIn(ONE) }, {}, { settings: { mode: "selectors" } }), [removed.replace("deny", "warn")]);
@@ -48,7 +48,7 @@ test("CM-08 denies the removal of a used key in mode carm, and warns in mode sel
   t.end();
 });
 
-test("CM-08 denies a move of a used key to another account, and allows another role in the account", (t) => {
+test("CM-08 denies a role in another account for a used key, and allows another role in the same account", (t) => {
   t.same(lines({ [ONE]: roleIn(ONE) }, { [ONE]: roleIn(TWO) }), [
     line(ONE, `moves from account ${ONE} to account ${TWO}`, USERS),
   ]);
@@ -56,18 +56,18 @@ test("CM-08 denies a move of a used key to another account, and allows another r
   t.end();
 });
 
-test("CM-08 counts existing resources of the account in namespaces without an annotation", (t) => {
+test("CM-08 counts existing resources of the account if their namespace has no CARM annotation", (t) => {
   const removed = { [TWO]: roleIn(TWO) };
   t.same(lines(removed, {}), [line(TWO, "loses its role", "1 resource: Bucket team-b/b3")]);
   const settings = { controllerAccount: TWO };
   t.same(lines(removed, {}, { settings }), [], "in their own account controllers use their own role");
   const known = [owned("team-b", ONE), existingBucket("b3", TWO, { namespace: "team-b" })];
   t.same(lines(removed, {}, { known }), [], "the namespace names another key");
-  t.same(lines(removed, {}, { map: TEAM_MAP }), [], "a key of the other map");
+  t.same(lines(removed, {}, { map: TEAM_MAP }), [], "the key is in the team map");
   t.end();
 });
 
-test("CM-08 counts teams as users of the team map if controllers read it", (t) => {
+test("CM-08 counts namespaces that name a team as users of the team map if TeamLevelCARM is on", (t) => {
   const options = { map: TEAM_MAP, known: [owned("team-a", "blue", "team-id"), bucketObject()] };
   t.same(lines({ blue: roleIn(ONE) }, {}, { ...options, settings: { teamLevelCARM: true } }), [
     line("blue", "loses its role", "1 namespace: team-a; 1 resource: Bucket team-a/b1"),
@@ -76,10 +76,10 @@ test("CM-08 counts teams as users of the team map if controllers read it", (t) =
   t.end();
 });
 
-test("CM-08 falls back from the key of a service to the plain key", (t) => {
+test("CM-08 uses the plain key if the service key is missing", (t) => {
   const settings = { serviceLevelCARM: true };
   const both = { [ONE]: roleIn(ONE), [`s3.${ONE}`]: roleIn(ONE, "s3") };
-  t.same(lines(both, { [ONE]: roleIn(ONE) }, { settings }), [], "the plain key leads to the same account");
+  t.same(lines(both, { [ONE]: roleIn(ONE) }, { settings }), [], "the plain key has a role in the same account");
   t.same(lines(both, { [`s3.${ONE}`]: roleIn(ONE) }, { settings }), [
     line(ONE, "loses its role", "1 namespace: team-a"),
   ], "the Buckets use the key of their service, and resources of other services would have no role");
@@ -94,7 +94,7 @@ test("CM-08 falls back from the key of a service to the plain key", (t) => {
   t.end();
 });
 
-test("CM-08 stops at 20 users, and can be waived", (t) => {
+test("CM-08 lists at most 20 users of a key, and can be waived", (t) => {
   const buckets = Array.from({ length: 300 }, (_, i) => bucketObject({ name: `b${String(i).padStart(3, "0")}` }));
   t.same(lines({ [ONE]: roleIn(ONE) }, {}, { known: [owned("team-a", ONE), ...buckets] }), [
     line(ONE, "loses its role", "at least 1 namespace: team-a; at least 19 resources: "
@@ -112,7 +112,7 @@ test("CM-08 stops at 20 users, and can be waived", (t) => {
   t.end();
 });
 
-test("CM-10 warns about another role in the same account", (t) => {
+test("CM-10 warns if a used key changes to another role in the same account", (t) => {
   const linesFor = (from: JsonObject, to: JsonObject, settings: object = CARM, namespace = "ack-system"): string[] => {
     const old = mapObject(ACCOUNT_MAP, from, namespace);
     return linesOf("CM-10", mapObject(ACCOUNT_MAP, to, namespace), { old, settings });
@@ -129,7 +129,7 @@ test("CM-10 warns about another role in the same account", (t) => {
   t.end();
 });
 
-test("CM-11 denies the deletion of a used map in mode carm, and warns in mode selectors", (t) => {
+test("CM-11 denies the deletion of a used map in mode carm, and only warns in mode selectors", (t) => {
   const linesFor = (
     data: JsonObject, known: readonly JsonObject[] = KNOWN, settings: object = CARM, namespace = "ack-system",
   ): string[] => {

@@ -14,7 +14,7 @@ const TEAMS = mapObject(TEAM_MAP, { payments: roleIn(ONE) });
 const carm = (more: object = {}): Circumstances => ({ known: [ACCOUNTS, TEAMS], settings: { ...CARM, ...more } });
 const BOTH = { teamLevelCARM: true };
 
-test("NS-03 denies an account without an entry in mode carm, and warns in mode selectors", (t) => {
+test("NS-03 denies an account ID that the map lacks in mode carm, and only warns in mode selectors", (t) => {
   const line = (key: string): string => (
     `NS-03 ${OWNER_PATH}: ConfigMap ack-system/ack-role-account-map has no role for key "${key}". ${FIX}`
   );
@@ -27,7 +27,7 @@ test("NS-03 denies an account without an entry in mode carm, and warns in mode s
   t.end();
 });
 
-test("NS-03 denies if the map is missing, and checks only an annotation that controllers read", (t) => {
+test("NS-03 denies an annotation if the map is missing, and ignores annotations that controllers ignore", (t) => {
   t.same(annotationLines("NS-03", owner(ONE), { settings: CARM }), [
     `deny NS-03 ${OWNER_PATH}: ConfigMap ack-system/ack-role-account-map does not exist, so key "${ONE}" has no role. `
     + FIX,
@@ -36,21 +36,25 @@ test("NS-03 denies if the map is missing, and checks only an annotation that con
   t.same(annotationLines("NS-03", owner("only"), carm({ serviceLevelCARM: true })), [], "one service has an entry");
   t.equal(annotationLines("NS-03", owner("onl"), carm({ serviceLevelCARM: true })).length, 1);
   const both = { ...owner("none"), ...team("payments") };
-  t.same(annotationLines("NS-03", both, carm(BOTH)), [], "only the team decides");
-  t.equal(annotationLines("NS-03", both, carm()).length, 1, "without team-level CARM the account decides");
+  t.same(annotationLines("NS-03", both, carm(BOTH)), [], "controllers look up only the team");
+  t.equal(annotationLines("NS-03", both, carm()).length, 1, "without team-level CARM controllers look up the account");
   t.same(linesOf("NS-03", namespaceObject("kube-public", {}, owner("none")), carm()), [], "an ignored namespace");
-  t.same(annotationLines("NS-03", owner("none"), { origin: "file", settings: CARM }), [], "manifests without maps");
+  t.same(
+    annotationLines("NS-03", owner("none"), { origin: "file", settings: CARM }),
+    [],
+    "the manifests contain no maps",
+  );
   t.end();
 });
 
-test("NS-03 warns if the namespace had the same fault before, and denies another wrong key", (t) => {
+test("NS-03 denies a new wrong key, and only warns if the stored namespace has the same wrong key", (t) => {
   const old = namespaceObject("team-a", {}, owner("none"));
   t.match(linesOf("NS-03", namespaceObject("team-a", { cost: "7" }, owner("none")), { ...carm(), old }), [/^warn /]);
   t.match(linesOf("NS-03", namespaceObject("team-a", {}, owner("nobody")), { ...carm(), old }), [/^deny /]);
   t.end();
 });
 
-test("NS-03b warns about a mistyped account id", (t) => {
+test("NS-03b warns about a mistyped account ID", (t) => {
   for (const value of ["1111-2222-3333", "11112222333", " 111122223333"]) {
     t.same(annotationLines("NS-03b", owner(value)), [
       `warn NS-03b ${OWNER_PATH}: ${JSON.stringify(value)} looks like an account id, but is not exactly 12 digits. `
@@ -72,11 +76,11 @@ test("NS-05 warns in mode carm about an annotation that controllers ignore", (t)
   ]);
   t.same(annotationLines("NS-05", team("payments"), carm(BOTH)), []);
   t.same(annotationLines("NS-05", owner(ONE), carm()), []);
-  t.same(annotationLines("NS-05", team("payments")), [], "in mode selectors NS-06 reports it");
+  t.same(annotationLines("NS-05", team("payments")), [], "in mode selectors NS-06 reports the annotation");
   t.end();
 });
 
-test("NS-05b denies a team without an entry if controllers read teams", (t) => {
+test("NS-05b denies a team that the team map lacks if TeamLevelCARM is on", (t) => {
   t.same(annotationLines("NS-05b", team("search"), carm(BOTH)), [
     `deny NS-05b ${TEAM_PATH}: ConfigMap ack-system/ack-role-team-map has no role for key "search". ${FIX}`,
   ]);
@@ -98,7 +102,7 @@ test("NS-06 warns about CARM annotations in mode selectors", (t) => {
   t.end();
 });
 
-test("NS-11 warns about CARM annotations on namespaces that controllers ignore", (t) => {
+test("NS-11 warns about CARM annotations on a namespace that CARM ignores", (t) => {
   t.same(linesOf("NS-11", namespaceObject("kube-system", {}, owner(ONE))), [
     `warn NS-11 ${OWNER_PATH}: controllers ignore this annotation on namespace kube-system. `
     + "Move the resources to another namespace, or use an IAMRoleSelector.",

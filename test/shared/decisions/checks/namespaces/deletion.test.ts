@@ -2,7 +2,7 @@ import { test } from "tap";
 import { bucketObject, kindObject, namespaceObject } from "../../objects.ts";
 import { annotationLines, existingBucket, linesOf, ONE } from "../subjects.ts";
 
-test("NS-09 denies an unknown deletion policy of a service", (t) => {
+test("NS-09 denies an unknown deletion policy in the annotation of a service", (t) => {
   const lines = (value: string, key = "s3.services.k8s.aws/deletion-policy"): string[] => (
     annotationLines("NS-09", { [key]: value })
   );
@@ -11,12 +11,12 @@ test("NS-09 denies an unknown deletion policy of a service", (t) => {
     + "so controllers treat it as retain. Set delete or retain.",
   ]);
   for (const value of ["delete", "retain", ""]) t.same(lines(value), [], value);
-  t.same(lines("Delete", "services.k8s.aws/deletion-policy"), [], "controllers ignore it on a namespace");
+  t.same(lines("Delete", "services.k8s.aws/deletion-policy"), [], "controllers ignore the annotation on a namespace");
   t.same(lines("Delete", "s3.services.k8s.aws/deletion-policies"), []);
   t.end();
 });
 
-test("NS-09b warns about a deletion policy without a known service", (t) => {
+test("NS-09b warns about a deletion policy annotation whose service is missing or unknown", (t) => {
   const fix = "Use SERVICE.services.k8s.aws/deletion-policy with the lower-case name of the service, such as s3.";
   const lines = (key: string, known: Parameters<typeof annotationLines>[2] = {}): string[] => (
     annotationLines("NS-09b", { [key]: "retain" }, known)
@@ -40,7 +40,7 @@ test("NS-09b warns about a deletion policy without a known service", (t) => {
   t.end();
 });
 
-test("NS-10 warns about an annotation that controllers read on resources only", (t) => {
+test("NS-10 warns about an annotation that controllers read only on resources", (t) => {
   const message = "controllers ignore this annotation on a namespace";
   t.same(annotationLines("NS-10", { "services.k8s.aws/region": "eu-west-1", "services.k8s.aws/read-only": "true" }), [
     `warn NS-10 metadata.annotations[services.k8s.aws/read-only]: ${message}. Annotate the resources instead.`,
@@ -54,7 +54,7 @@ test("NS-10 warns about an annotation that controllers read on resources only", 
   t.end();
 });
 
-test("NS-13 warns about the resources that the deletion of a namespace deletes", (t) => {
+test("NS-13 warns if the deletion of a namespace also deletes ACK resources", (t) => {
   const known = [existingBucket("b1", ONE), bucketObject({ name: "b2" }), bucketObject({ namespace: "team-b" })];
   t.same(linesOf("NS-13", namespaceObject("team-a"), { operation: "DELETE", known }), [
     "warn NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: "

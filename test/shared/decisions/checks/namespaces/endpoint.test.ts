@@ -12,7 +12,7 @@ function denied(...messages: readonly string[]): string[] {
   return messages.map((message) => `deny NS-08 ${PATH}: ${message}. ${FIX}`);
 }
 
-test("NS-08 denies an endpoint without https or a valid host", (t) => {
+test("NS-08 denies an endpoint URL that does not use https or has an invalid host", (t) => {
   const plaintext = "the endpoint uses http, not https, so its requests can be read on the network";
   t.same(lines("http://minio.team-a.svc:9000"), denied(plaintext));
   t.same(lines("HTTP://minio"), denied(plaintext));
@@ -28,7 +28,7 @@ test("NS-08 denies an endpoint without https or a valid host", (t) => {
   t.end();
 });
 
-test("NS-08 denies credentials, a query and a fragment, and never quotes them", (t) => {
+test("NS-08 denies credentials, a query or a fragment in the endpoint URL, and never quotes their values", (t) => {
   const credentials = "the endpoint contains credentials, which every user who can read the namespace sees";
   const query = "the endpoint has a query or a fragment, which AWS endpoints do not have";
   t.same(lines("https://root:hunter2@minio"), denied(credentials));
@@ -42,7 +42,7 @@ test("NS-08 denies credentials, a query and a fragment, and never quotes them", 
   t.end();
 });
 
-test("NS-08b denies hosts that are not in --allowed-endpoint-hosts", (t) => {
+test("NS-08b denies a host that is not in --allowed-endpoint-hosts", (t) => {
   const linesFor = (
     url: string,
     allowedEndpointHosts: readonly string[] = ["minio.example.com", "s3.internal:8443"],

@@ -33,7 +33,7 @@ const line = (severity: "deny" | "warn", message: string, names = "Bucket team-a
   `${severity} NS-01 metadata.labels: the new labels ${message}: ${names}. ${FIX}`
 );
 
-test("NS-01 denies labels that move resources to another account", (t) => {
+test("NS-01 denies a label change that moves resources to another account", (t) => {
   t.same(lines({ env: "prod" }, { env: "dev" }, [B1, existingBucket("b2", ONE)]), [
     line("deny", `move 2 resources from account ${ONE} to account ${TWO}`, "Bucket team-a/b1 and Bucket team-a/b2"),
   ]);
@@ -41,11 +41,11 @@ test("NS-01 denies labels that move resources to another account", (t) => {
     line("deny", `move 1 resource from account ${ONE} to account ${TWO}`),
   ], "a resource that no selector selected exists in an account too");
   const elsewhere = existingBucket("b1", ONE, { namespace: "team-b" });
-  t.same(lines({ env: "prod" }, { env: "dev" }, [elsewhere]), [], "in another namespace");
+  t.same(lines({ env: "prod" }, { env: "dev" }, [elsewhere]), [], "the resource is in another namespace");
   t.end();
 });
 
-test("NS-01 denies labels that leave resources without a selector", (t) => {
+test("NS-01 denies a label change that leaves resources without a selector", (t) => {
   const leave = line("deny", `leave 1 resource of account ${ONE} with the controllers' own role`);
   t.same(lines({ env: "prod" }, {}, [B1]), [leave]);
   t.same(
@@ -55,14 +55,14 @@ test("NS-01 denies labels that leave resources without a selector", (t) => {
   );
   t.same(lines({ env: "prod", tier: "gold" }, {}, [bucketObject()]), [
     line("deny", "leave 1 resource with the controllers' own role"),
-  ], "after a conflict");
+  ], "the resource was in conflict before the change");
   t.same(lines({ env: "prod" }, {}, [B1], { settings: { controllerAccount: ONE } }), [
     line("warn", "change the role of 1 resource"),
   ], "the controllers are in the same account");
   t.end();
 });
 
-test("NS-01 denies labels that cause a conflict", (t) => {
+test("NS-01 denies a label change that causes a conflict between selectors", (t) => {
   const conflict = line("deny", "cause a conflict between IAMRoleSelectors (gold, prod) for 1 resource");
   t.same(lines({ env: "prod" }, { env: "prod", tier: "gold" }, [B1]), [conflict]);
   t.same(
@@ -77,7 +77,7 @@ test("NS-01 denies labels that cause a conflict", (t) => {
   t.end();
 });
 
-test("NS-01 warns about another role in the same account, and about another role for a new resource", (t) => {
+test("NS-01 only warns if the new role is in the same account or the resource does not exist in AWS", (t) => {
   const warned = [line("warn", "change the role of 1 resource")];
   t.same(lines({ env: "prod" }, { env: "audit" }, [B1]), warned);
   t.same(lines({}, { env: "dev" }, [bucketObject()]), warned);
@@ -87,7 +87,7 @@ test("NS-01 warns about another role in the same account, and about another role
   t.end();
 });
 
-test("NS-01 allows labels that change no role, and every label in mode carm", (t) => {
+test("NS-01 allows a label change that changes no role, and every label change in mode carm", (t) => {
   t.same(lines({ env: "prod" }, { env: "prod" }, [B1]), []);
   t.same(lines({ env: "prod" }, { env: "prod", cost: "7" }, [B1]), []);
   t.same(lines({ env: "prod" }, { env: "dev" }, [B1], { settings: CARM }), []);
@@ -95,7 +95,7 @@ test("NS-01 allows labels that change no role, and every label in mode carm", (t
   t.end();
 });
 
-test("NS-01 stops at 20 resources, and can be waived", (t) => {
+test("NS-01 lists at most 20 resources, and can be waived", (t) => {
   const buckets = Array.from({ length: 250 }, (_, i) => existingBucket(`b${String(i).padStart(3, "0")}`, ONE));
   const first = "Bucket team-a/b000, Bucket team-a/b001, Bucket team-a/b002";
   t.same(lines({ env: "prod" }, { env: "dev" }, buckets), [
@@ -103,7 +103,7 @@ test("NS-01 stops at 20 resources, and can be waived", (t) => {
   ]);
   t.same(lines({ env: "prod" }, { env: "audit" }, buckets), [
     line("warn", "change the role of 250 resources", `${first} and 247 more`),
-  ], "counts all resources if it only warns");
+  ], "a warning counts all resources");
   const waived = namespaceObject("team-a", { env: "dev" }, { "ack-role-resolver.io/allow": "NS-01" });
   const old = namespaceObject("team-a", { env: "prod" });
   const { denied, findings } = checkChange(waived, { old, known: [...SELECTORS, old, B1] });
@@ -135,7 +135,7 @@ function useLines(
     .map((finding) => `${finding.severity} ${findingLine(finding)}`);
 }
 
-test("NS-02 requires the verb use on a selector that newly selects the namespace", (t) => {
+test("NS-02 requires the verb use on a selector if the change makes it select the namespace", (t) => {
   const denied = [
     "deny NS-02 metadata.labels: the requester may not use IAMRoleSelector prod, which newly selects the namespace. "
     + "Grant the requester the verb use on the selector: "
@@ -145,12 +145,16 @@ test("NS-02 requires the verb use on a selector that newly selects the namespace
   t.same(useLines({ env: "prod" }, { prod: "denied" }, { isNew: true }), denied, "at CREATE");
   t.same(useLines({ env: "prod" }, { prod: "allowed" }), []);
   const unchanged = { from: { env: "prod" } };
-  t.same(useLines({ env: "prod", cost: "7" }, { prod: "denied" }, unchanged), [], "the selector selected it before");
-  t.same(useLines({}, {}, unchanged), [], "the selector no longer selects it");
+  t.same(
+    useLines({ env: "prod", cost: "7" }, { prod: "denied" }, unchanged),
+    [],
+    "the selector selected the namespace before",
+  );
+  t.same(useLines({}, {}, unchanged), [], "the selector no longer selects the namespace");
   t.end();
 });
 
-test("NS-02 denies an unknown access, and does not run if it is off, without reviews or in mode carm", (t) => {
+test("NS-02 denies a change if the access review failed, and is skipped in mode carm or without reviews", (t) => {
   t.same(useLines({ env: "prod" }, {}), [
     "deny NS-02 metadata.labels: it is unknown whether the requester may use IAMRoleSelector prod, "
     + "which newly selects the namespace. Retry in a moment; the webhook log shows why the access review failed.",

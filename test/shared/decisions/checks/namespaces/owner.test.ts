@@ -28,7 +28,7 @@ function lines(
   return annotationLines("NS-04", to, { old, known: [...MAPS, old, ...resources], settings: { ...CARM, ...settings } });
 }
 
-test("NS-04 denies another account for existing resources in mode carm, and warns in mode selectors", (t) => {
+test("NS-04 denies another account for existing resources in mode carm, and only warns in mode selectors", (t) => {
   t.same(lines(owner(ONE), owner(TWO)), [`deny ${PATH}: ${MOVE}. ${FIX}`]);
   t.same(lines(owner(ONE), owner(TWO), { settings: { mode: "selectors" } }), [`warn ${PATH}: ${MOVE}. ${FIX}`]);
   t.same(lines(owner(ONE), owner("alias")), [], "another key of the same account");
@@ -56,7 +56,7 @@ test("NS-04 uses the controllers' account for a namespace without an annotation"
   t.end();
 });
 
-test("NS-04 checks only the team if controllers read teams", (t) => {
+test("NS-04 checks only the team annotation if TeamLevelCARM is on", (t) => {
   const settings = { teamLevelCARM: true };
   t.same(lines(team("blue"), team("red"), { settings }), [
     `deny NS-04 metadata.annotations[services.k8s.aws/team-id]: ${MOVE}. ${FIX}`,
@@ -66,7 +66,7 @@ test("NS-04 checks only the team if controllers read teams", (t) => {
   t.end();
 });
 
-test("NS-04 stops at 20 resources", (t) => {
+test("NS-04 lists at most 20 resources", (t) => {
   const resources = Array.from({ length: 150 }, (_, i) => (
     existingBucket(`b${String(i).padStart(3, "0")}`, i < 120 ? TWO : ONE)
   ));

@@ -6,7 +6,7 @@ import { annotationLines, existingBucket, ONE } from "../subjects.ts";
 const KEY = "services.k8s.aws/default-region";
 const PATH = `metadata.annotations[${KEY}]`;
 
-test("NS-07 denies an invalid default region, and one in another partition than the controllers'", (t) => {
+test("NS-07 denies a default region that is invalid or in another partition than the controllers", (t) => {
   const lines = (value: string, region: string | null = null): string[] => (
     annotationLines("NS-07", { [KEY]: value }, { settings: { region } })
   );
@@ -26,7 +26,7 @@ test("NS-07 denies an invalid default region, and one in another partition than 
   t.end();
 });
 
-test("NS-07b warns about existing resources outside the new default region", (t) => {
+test("NS-07b warns about existing resources that are outside the new default region", (t) => {
   const [here, there] = [{ [KEY]: "eu-west-1" }, { [KEY]: "us-east-1" }];
   const lines = (
     from: JsonObject, to: JsonObject, resource: JsonObject = existingBucket("b1", ONE), region: string | null = null,
@@ -40,11 +40,19 @@ test("NS-07b warns about existing resources outside the new default region", (t)
   );
   const moved = [line('the default region becomes "us-east-1", which is not the region')];
   t.same(lines(here, there), moved);
-  t.same(lines({}, there, existingBucket("b1", ONE), "eu-west-1"), moved, "from the region of the controllers");
-  t.same(lines({}, there), moved, "from an unknown region");
+  t.same(
+    lines({}, there, existingBucket("b1", ONE), "eu-west-1"),
+    moved,
+    "the default region was the region of the controllers",
+  );
+  t.same(lines({}, there), moved, "the previous default region is unknown");
   t.same(lines(here, {}), [line("the namespace no longer sets a default region, which is the region")]);
-  t.same(lines(here, {}, existingBucket("b1", ONE), "eu-west-1"), [], "to the same region");
-  t.same(lines(here, there, existingBucket("b1", ONE, {}, "us-east-1")), [], "to the region of the resource");
+  t.same(lines(here, {}, existingBucket("b1", ONE), "eu-west-1"), [], "the default region does not change");
+  t.same(
+    lines(here, there, existingBucket("b1", ONE, {}, "us-east-1")),
+    [],
+    "the new default region is the region of the resource",
+  );
   t.same(
     lines(here, there, existingBucket("b1", ONE, {}, "ap-south-1")),
     [],

@@ -44,7 +44,7 @@ test("ACK-12 denies missing and invalid adoption fields", (t) => {
   t.end();
 });
 
-test("ACK-17 denies an adoption with a role in another account unless it is waived", (t) => {
+test("ACK-17 denies an adoption if the role is not in the account of the AWS resource, and can be waived", (t) => {
   const arn = '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}';
   const lineFor = (account: string): string => (
     `ACK-17 ${at(FIELDS)}: "arn:aws:sqs:eu-west-1:444455556666:jobs" is in account "444455556666", `

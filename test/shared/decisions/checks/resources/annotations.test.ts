@@ -6,7 +6,7 @@ const at = (key: string): string => `metadata.annotations[${key}]`;
 const ACK = "services.k8s.aws/";
 const RESOLVER = "ack-role-resolver.io/";
 
-test("ACK-02 warns about a resolution annotation that was not resolved, and never denies", (t) => {
+test("ACK-02 warns about a resolution annotation whose value is not the resolved value, and never denies", (t) => {
   const forged = annotated({
     [`${RESOLVER}role-arn`]: "arn:aws:iam::1:role/x", [`${RESOLVER}outcome`]: "selected",
     [`${RESOLVER}conflicting-selectors`]: "a",
@@ -38,7 +38,7 @@ test("ACK-10 denies an invalid region", (t) => {
   t.end();
 });
 
-test("ACK-10 denies a region in another partition than the role's", (t) => {
+test("ACK-10 denies a region whose partition differs from the partition of the role", (t) => {
   const key = `${ACK}region`;
   t.same(findingLines("ACK-10", annotated({ [key]: "cn-north-1" })), [
     `deny ACK-10 ${at(key)}: region "cn-north-1" is in partition aws-cn, but the role is in partition "aws". `
@@ -66,7 +66,7 @@ test("ACK-11 denies an unknown deletion policy", (t) => {
   t.end();
 });
 
-test("ACK-13 warns about a value that controllers treat as false", (t) => {
+test("ACK-13 warns about an annotation value that controllers treat as false", (t) => {
   for (const key of [`${ACK}adopted`, `${ACK}read-only`]) {
     t.same(findingLines("ACK-13", annotated({ [key]: "yes" })), [
       `warn ACK-13 ${at(key)}: "yes" is neither "true" nor "false", so controllers treat it as false. `
@@ -77,7 +77,7 @@ test("ACK-13 warns about a value that controllers treat as false", (t) => {
   t.end();
 });
 
-test("ACK-14 warns about an annotation that controllers read on namespaces only", (t) => {
+test("ACK-14 warns about an annotation that controllers read only on namespaces", (t) => {
   const keys = ["owner-account-id", "team-id", "endpoint-url", "default-region"].map((name) => ACK + name);
   for (const key of [...keys, "s3.services.k8s.aws/deletion-policy"]) {
     t.same(findingLines("ACK-14", annotated({ [key]: "x" })), [
@@ -103,7 +103,7 @@ test("ACK-15 warns about an unknown annotation and suggests a similar one", (t) 
   t.end();
 });
 
-test("ACK-20 warns about a text that is not the path of a spec field", (t) => {
+test("ACK-20 warns about an annotation value that is not the path of a spec field", (t) => {
   const key = `${ACK}ignore-field-drift`;
   const line = (path: string): string => (
     `warn ACK-20 ${at(key)}: "${path}" is not the path of a spec field. `

@@ -11,7 +11,7 @@ const deletionLines = (id: string, object: JsonObject, rest: Circumstances = {})
   findingLines(id, object, { operation: "DELETE", ...rest })
 );
 
-test("ACK-30 denies the deletion of a resource in another account with the controller's own role", (t) => {
+test("ACK-30 denies a deletion that uses the controller's own role if the resource is in another account", (t) => {
   const line = 'ACK-30 metadata.labels: the resource is in account "111122223333", '
     + 'but the controller would look for it in '
     + 'account "777788889999" and leave it behind. '
@@ -19,9 +19,13 @@ test("ACK-30 denies the deletion of a resource in another account with the contr
     + "To leave the resource in AWS instead, annotate it with services.k8s.aws/deletion-policy: retain.";
   const foreign = owned("111122223333", tiered());
   t.same(deletionLines("ACK-30", foreign), [`deny ${line}`]);
-  t.same(deletionLines("ACK-30", owned("111122223333")), [], "a selector selects it");
-  t.same(deletionLines("ACK-30", owned(CONTROLLER_ACCOUNT, tiered())), [], "it is in the controller's account");
-  t.same(deletionLines("ACK-30", tiered()), [], "it does not exist in AWS");
+  t.same(deletionLines("ACK-30", owned("111122223333")), [], "a selector selects the resource");
+  t.same(
+    deletionLines("ACK-30", owned(CONTROLLER_ACCOUNT, tiered())),
+    [],
+    "the resource is in the controller's account",
+  );
+  t.same(deletionLines("ACK-30", tiered()), [], "the resource does not exist in AWS");
   t.same(deletionLines("ACK-30", annotated({ [POLICY]: "retain" }, foreign)), [], "the controller makes no AWS call");
   const waived = annotated({ "ack-role-resolver.io/allow": "ACK-30" }, foreign);
   t.same(deletionLines("ACK-30", waived, { requester: ADMIN }), [`warn (waived) ${line}`]);
@@ -36,7 +40,7 @@ test("ACK-30 denies the deletion of a resource in another account with the contr
   t.end();
 });
 
-test("ACK-31 warns about a deletion that will hang", (t) => {
+test("ACK-31 warns about a deletion that the controller cannot complete", (t) => {
   t.same(deletionLines("ACK-31", tiered("gold", "silver")), [
     "warn ACK-31 metadata: the deletion will hang until only one of these IAMRoleSelectors selects the resource: "
     + "gold and silver. Narrow or delete all selectors but one.",
@@ -56,7 +60,7 @@ test("ACK-31 warns about a deletion that will hang", (t) => {
   t.end();
 });
 
-test("ACK-32 denies a deletion with a role in another account unless it is waived", (t) => {
+test("ACK-32 denies a deletion if the role is not in the account of the resource, and can be waived", (t) => {
   const line = 'ACK-32 metadata.labels: the resource is in account "444455556666" but its role is in account '
     + '"111122223333", '
     + "so the deletion would never finish. First let a selector with a role in the resource's account select it.";
@@ -67,7 +71,7 @@ test("ACK-32 denies a deletion with a role in another account unless it is waive
   t.end();
 });
 
-test("ACK-33 warns if the resource stays in AWS", (t) => {
+test("ACK-33 warns if the deletion does not delete the resource in AWS", (t) => {
   const line = (path: string, policy: string): string => (
     `warn ACK-33 ${path}: the deletion policy ${policy}, so the resource stays in AWS. `
     + "Set the policy to delete first if the AWS resource is to be deleted too."

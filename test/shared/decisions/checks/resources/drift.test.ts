@@ -8,7 +8,7 @@ const SILVER_DRIFT = 'the resource is in account "111122223333" but its role is 
 const MOVE_FIX = "Keep the labels that select a role in the resource's account. "
   + "To move the resource to another account, delete it and create it again there.";
 
-test("ACK-07 denies a change of a resource to a role in another account", (t) => {
+test("ACK-07 denies a change that moves a resource to a role in another account", (t) => {
   const old = owned("111122223333");
   const line = `ACK-07 metadata.labels: ${SILVER_DRIFT}, so controllers never reconcile it. ${MOVE_FIX}`;
   t.same(findingLines("ACK-07", tiered("silver"), { old }), [`deny ${line}`]);
@@ -23,17 +23,21 @@ test("ACK-07 denies a change of a resource to a role in another account", (t) =>
   t.end();
 });
 
-test("ACK-07 reads the stored status and cannot be waived", (t) => {
+test("ACK-07 reads the account from the stored status, and cannot be waived", (t) => {
   const claimed = owned("444455556666", tiered("silver"));
   const denied = findingLines("ACK-07", claimed, { old: owned("111122223333"), requester: ADMIN });
-  t.match(denied, [/^deny ACK-07/], "ignores the status in the request");
+  t.match(denied, [/^deny ACK-07/], "the check ignores the status in the request");
   const old = owned("444455556666", tiered("gold"));
   t.same(findingLines("ACK-07", owned("111122223333", tiered("silver")), { old }), []);
-  t.same(findingLines("ACK-07", owned("111122223333", tiered("silver"))), [], "a created resource has no status");
+  t.same(
+    findingLines("ACK-07", owned("111122223333", tiered("silver"))),
+    [],
+    "a resource has no stored status at CREATE",
+  );
   t.end();
 });
 
-test("ACK-18 warns if a failed attempt recorded another account than the role's", (t) => {
+test("ACK-18 warns if the account that a failed attempt recorded is not the account of the role", (t) => {
   const line = "warn ACK-18 metadata.labels: the status records account \"111122223333\" from a failed attempt, "
     + "but the role is "
     + 'in account "444455556666". Delete the object and create it again, or clear status.ackResourceMetadata.';
@@ -43,11 +47,11 @@ test("ACK-18 warns if a failed attempt recorded another account than the role's"
   t.same(findingLines("ACK-18", tiered("gold"), { old }), []);
   t.same(findingLines("ACK-18", tiered("silver"), { old: owned("111122223333") }), []);
   const manifest = attempted("111122223333", tiered("silver"));
-  t.same(findingLines("ACK-18", manifest, { origin: "file" }), [line], "reads the status of a manifest");
+  t.same(findingLines("ACK-18", manifest, { origin: "file" }), [line], "the check reads the status of a manifest");
   t.end();
 });
 
-test("ACK-08 denies a change of a resource in another account to the controller's own role", (t) => {
+test("ACK-08 denies a change to the controller's own role if the resource is in another account", (t) => {
   const old = owned("111122223333");
   const line = 'ACK-08 metadata.labels: the resource is in account "111122223333", '
     + 'but the controller would create it again in '
@@ -65,7 +69,7 @@ test("ACK-08 denies a change of a resource in another account to the controller'
   t.end();
 });
 
-test("ACK-08 reads the controller's account from its role, and is skipped without both settings", (t) => {
+test("ACK-08 reads the account from --controller-role, and is skipped if the account is unknown", (t) => {
   const old = owned("111122223333");
   const settings = { controllerAccount: null, controllerRole: "arn:aws:iam::777788889999:role/ack" };
   t.match(findingLines("ACK-08", tiered(), { old, settings }), [/again in account "777788889999"/]);
@@ -75,7 +79,7 @@ test("ACK-08 reads the controller's account from its role, and is skipped withou
   t.end();
 });
 
-test("ACK-10b denies a change of a resource to another region", (t) => {
+test("ACK-10b denies a change of the region of an existing resource", (t) => {
   const key = "services.k8s.aws/region";
   const old = owned("111122223333");
   const drift = (region: string, source: string): string => (
@@ -101,6 +105,6 @@ test("ACK-10b denies a change of a resource to another region", (t) => {
   );
   const known = [...CLUSTER_OBJECTS, namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "us-east-2" })];
   t.match(findingLines("ACK-10b", tiered("gold"), { old, known }), [/"us-east-2" \(set by the namespace\)/]);
-  t.same(findingLines("ACK-10b", annotated({ [key]: "us-east-1" })), [], "a created resource exists in no region");
+  t.same(findingLines("ACK-10b", annotated({ [key]: "us-east-1" })), [], "a resource does not exist in AWS at CREATE");
   t.end();
 });

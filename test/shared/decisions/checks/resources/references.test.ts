@@ -12,7 +12,7 @@ import { CLUSTER_OBJECTS, findingLines, tiered } from "../resource-lines.ts";
 const FIX = "Refer to the account and partition of the role, unless a policy on the other side allows the access.";
 const withSpec = (spec: unknown, object = tiered("gold")): JsonObject => ({ ...object, spec });
 
-test("ACK-16 warns about an ARN in another account or partition, anywhere in the spec", (t) => {
+test("ACK-16 warns about an ARN in another account or partition in any field of the spec", (t) => {
   const key = "arn:aws:kms:eu-west-1:444455556666:key/1";
   const topic = "arn:aws-cn:sns:cn-north-1:444455556666:t";
   const spec = { encryption: { rules: [{ key }] }, topic };
@@ -31,7 +31,7 @@ test("ACK-16 warns about an ARN in another account or partition, anywhere in the
   t.end();
 });
 
-test("ACK-16 warns about a region in another partition, in a field that holds a region", (t) => {
+test("ACK-16 warns about a region in another partition if the field is a region field", (t) => {
   const line = (path: string, region: string, partition: string): string => (
     `warn ACK-16 ${path}: region "${region}" is in partition ${partition}, but the role is in partition "aws". ${FIX}`
   );
@@ -45,7 +45,7 @@ test("ACK-16 warns about a region in another partition, in a field that holds a 
   t.end();
 });
 
-test("ACK-16 pauses in a long spec, and scans a deeply nested one", (t) => {
+test("ACK-16 pauses during the scan of a long spec, and scans a deeply nested spec", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(CLUSTER_OBJECTS.map(put));
   const scan = (spec: unknown): Paced<readonly Fault[]> => {

@@ -19,7 +19,7 @@ const CARM: readonly JsonObject[] = [
 const MAPS = { known: CARM, settings: { mode: "carm" } } as const;
 const unselected = bucketObject({ namespace: "sandbox" });
 
-test("ACK-03 and ACK-04 warn about a conflict, at CREATE and at UPDATE", (t) => {
+test("ACK-03 warns about a conflict at CREATE, and ACK-04 warns about a conflict at UPDATE", (t) => {
   const conflict = "metadata: 2 IAMRoleSelectors select the resource, so controllers do not reconcile it: "
     + "gold and silver. "
     + "Narrow or delete all selectors but one, or change the labels of the resource.";
@@ -41,7 +41,7 @@ test("ACK-03 and ACK-04 warn if the CARM maps contain no role for the resource",
   t.end();
 });
 
-test("ACK-05 warns if the controller's own role is used", (t) => {
+test("ACK-05 warns if the resource uses the controller's own role", (t) => {
   const fix = "Label the resource or its namespace so that a selector selects it, "
     + "unless it belongs in the controller's own account.";
   t.same(findingLines("ACK-05", unselected), [
@@ -59,7 +59,7 @@ test("ACK-05 warns if the controller's own role is used", (t) => {
   t.end();
 });
 
-test("ACK-05b denies the controller's own role if the namespace requires a selector", (t) => {
+test("ACK-05b denies the use of the controller's own role if the namespace requires a selector", (t) => {
   const requiring = (value: string): readonly JsonObject[] => (
     [...CLUSTER_OBJECTS, namespaceObject("sandbox", {}, { "ack-role-resolver.io/selector-required": value })]
   );
@@ -68,11 +68,15 @@ test("ACK-05b denies the controller's own role if the namespace requires a selec
     + "Label the resource so that a selector selects it, or create a selector that selects it.";
   const known = requiring("true");
   t.same(findingLines("ACK-05b", unselected, { known }), [`deny ${line}`]);
-  t.same(findingLines("ACK-05", unselected, { known }), [], "ACK-05 does not repeat it");
+  t.same(findingLines("ACK-05", unselected, { known }), [], "ACK-05 does not report the fault again");
   t.same(findingLines("ACK-05b", unselected, { known: requiring("false") }), []);
   const waived = bucketObject({ namespace: "sandbox", annotations: { "ack-role-resolver.io/allow": "ACK-05b" } });
-  t.same(findingLines("ACK-05b", waived, { known, requester: ADMIN }), [`deny ${line}`], "cannot be waived");
-  t.same(findingLines("ACK-05b", unselected, { known, old: { ...unselected } }), [`warn ${line}`], "the fault is old");
+  t.same(findingLines("ACK-05b", waived, { known, requester: ADMIN }), [`deny ${line}`], "the check cannot be waived");
+  t.same(
+    findingLines("ACK-05b", unselected, { known, old: { ...unselected } }),
+    [`warn ${line}`],
+    "the stored resource has the same fault",
+  );
   const selected = namespaceObject("team-a", {}, { "ack-role-resolver.io/selector-required": "true" });
   t.same(findingLines("ACK-05b", tiered("gold"), { known: [...CLUSTER_OBJECTS, selected] }), []);
   t.end();
@@ -82,7 +86,7 @@ const LABEL_FIX = "Keep the labels that selectors match, or ask the owner of the
 const TO_SILVER = 'the new labels move the resource from the role "arn:aws:iam::111122223333:role/gold" '
   + 'to the role "arn:aws:iam::444455556666:role/silver"';
 
-test("ACK-06 denies labels that move a resource to another role", (t) => {
+test("ACK-06 denies a label change that moves a resource to another role", (t) => {
   const line = (message: string): string => `deny ACK-06 metadata.labels: ${message}. ${LABEL_FIX}`;
   t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold") }), [line(TO_SILVER)]);
   t.same(findingLines("ACK-06", tiered("gold", "blue"), { old: tiered("gold") }), []);
@@ -97,7 +101,7 @@ test("ACK-06 denies labels that move a resource to another role", (t) => {
   t.end();
 });
 
-test("ACK-06 cannot be waived, and allows another selector with the same role", (t) => {
+test("ACK-06 cannot be waived, and allows another selector if it has the same role", (t) => {
   const waived = annotated({ "ack-role-resolver.io/allow": "ACK-06" }, tiered("silver"));
   t.match(findingLines("ACK-06", waived, { old: tiered("gold"), requester: ADMIN }), [/^deny/]);
   const twin = [...CLUSTER_OBJECTS, tierSelector("twin", GOLD)];
@@ -107,7 +111,7 @@ test("ACK-06 cannot be waived, and allows another selector with the same role", 
   t.end();
 });
 
-test("ACK-06 allows a change into a conflict, and denies a change out of it for an existing resource", (t) => {
+test("ACK-06 allows a change that causes a conflict, and denies one that ends a conflict in another role", (t) => {
   t.same(findingLines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), [], "ACK-04 warns");
   t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold", "silver") }), [], "it does not exist in AWS");
   const both = owned("111122223333", tiered("gold", "silver"));
@@ -121,7 +125,7 @@ test("ACK-06 allows a change into a conflict, and denies a change out of it for 
   t.end();
 });
 
-test("ACK-06 allows a requester with the verb use on the new selector", (t) => {
+test("ACK-06 allows the change if the requester has the verb use on the new selector", (t) => {
   const linesWith = (answer: "allowed" | "denied" | "unknown"): string[] => (
     findingLines("ACK-06", tiered("silver"), { old: tiered("gold"), access: new Map([["silver", answer]]) })
   );
@@ -138,7 +142,7 @@ test("ACK-06 allows a requester with the verb use on the new selector", (t) => {
   t.end();
 });
 
-test("ACK-09 requires the verb use on the selector if it is enabled", (t) => {
+test("ACK-09 requires the verb use on the selector if ACK-09 is enabled", (t) => {
   const settings = { checkSeverities: new Map([["ACK-09", "deny"]] as const) };
   const denied = new Map([["gold", "denied"]] as const);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: denied }), [
@@ -152,7 +156,7 @@ test("ACK-09 requires the verb use on the selector if it is enabled", (t) => {
     + "which selects the resource. "
     + "Retry in a moment; the webhook log shows why the access review failed.",
   ]);
-  t.same(findingLines("ACK-09", tiered("gold"), { access: denied }), [], "off by default");
+  t.same(findingLines("ACK-09", tiered("gold"), { access: denied }), [], "ACK-09 is off by default");
   t.same(findingLines("ACK-09", tiered(), { settings, access: denied }), [], "no selector selects the resource");
   const unchanged = { settings, access: denied, old: tiered("gold") };
   t.match(findingLines("ACK-09", tiered("gold"), unchanged), [/^warn/], "the resource had the role before");
@@ -160,7 +164,7 @@ test("ACK-09 requires the verb use on the selector if it is enabled", (t) => {
   t.end();
 });
 
-test("ACK-19 warns about a namespace that controllers do not watch", (t) => {
+test("ACK-19 warns about a resource in a namespace that controllers do not watch", (t) => {
   t.same(findingLines("ACK-19", tiered("gold"), { settings: { watchNamespaces: ["team-b"] } }), [
     "warn ACK-19 metadata.namespace: controllers do not watch namespace team-a, so no controller manages the resource. "
     + "Move the resource to a watched namespace, or let the controllers watch this namespace.",
@@ -170,7 +174,7 @@ test("ACK-19 warns about a namespace that controllers do not watch", (t) => {
   t.end();
 });
 
-test("ACK-19b warns about labels that controllers do not watch", (t) => {
+test("ACK-19b warns about a resource whose labels do not match the label selector that controllers watch", (t) => {
   const settings = { watchSelector: parseLabelSelector("gold") };
   t.same(findingLines("ACK-19b", tiered("silver"), { settings }), [
     "warn ACK-19b metadata.labels: controllers do not watch resources with these labels, so no controller manages the "
@@ -181,7 +185,7 @@ test("ACK-19b warns about labels that controllers do not watch", (t) => {
   t.end();
 });
 
-test("skips the checks of the resolved role if selectors or namespaces are missing", (t) => {
+test("skips the checks of the resolved role if the input lacks selectors or namespaces", (t) => {
   const needs = (known: readonly JsonObject[], origin: "file" | "cluster", settings = {}): string | undefined => (
     skippedChecks(tiered("gold"), { known, origin, settings })["ACK-05"]
   );
@@ -192,7 +196,7 @@ test("skips the checks of the resolved role if selectors or namespaces are missi
   t.equal(needs([tierSelector("gold", GOLD)], "file"), undefined, "selectors by name need no Namespace");
   t.equal(needs([byLabel], "file"), unmet, "selectors by label need the Namespace");
   t.equal(needs([byLabel, namespaceObject("other")], "file"), undefined);
-  t.equal(needs([selectorObject("bad", { arn: "" })], "file"), undefined, "a malformed selector counts");
+  t.equal(needs([selectorObject("bad", { arn: "" })], "file"), undefined, "a malformed selector counts as a selector");
   t.equal(needs([], "cluster"), undefined, "a cluster may have no selectors");
   t.equal(needs([byLabel], "cluster"), unmet, "the namespace is unknown");
   t.equal(needs([byLabel, namespaceObject("team-a")], "cluster"), undefined);

@@ -25,7 +25,7 @@ function linesOf(object: JsonObject, known: readonly JsonObject[], circumstances
   );
 }
 
-test("IRS-40: reports each annotation that differs between selectors of one role, without its value", (t) => {
+test("IRS-40: reports annotations that differ between selectors for one role, without their values", (t) => {
   const line = (name: string, others: string): string => (
     `deny IRS-40 metadata.annotations[ack-role-resolver.io/${name}]: `
       + `the selector has the same role as ${others}, but a different ${name}. ${FIX}`
@@ -53,7 +53,7 @@ test("IRS-40: reports each annotation that differs between selectors of one role
   t.end();
 });
 
-test("IRS-40: compares tags with templates filled in, in any order", (t) => {
+test("IRS-40: fills in the templates of session tags before it compares them, and ignores their order", (t) => {
   t.same(
     linesOf(selector("team-a", { "session-tags": "a=1,b=2" }), [selector("b", { "session-tags": "b = 2, a = 1" })]),
     [],
@@ -78,7 +78,7 @@ test("IRS-40: compares tags with templates filled in, in any order", (t) => {
   t.end();
 });
 
-test("IRS-40: ignores other roles, the stored selector, pending deletions and malformed selectors", (t) => {
+test("IRS-40: ignores selectors for other roles, malformed selectors and selectors that are being deleted", (t) => {
   const mine = selector("team-a", { "external-id": "mine" });
   const other = selector("b", { "external-id": "other" });
   t.same(linesOf(mine, [selector("b", { "external-id": "other" }, `${ROLE}-2`)]), []);
@@ -95,7 +95,7 @@ test("IRS-40: ignores other roles, the stored selector, pending deletions and ma
   t.end();
 });
 
-test("IRS-40: cannot be waived; an existing difference only warns", (t) => {
+test("IRS-40: cannot be waived, and only warns about a difference that the stored selector has", (t) => {
   const requester = { username: "root", groups: ["system:masters"] };
   const waived = selector("team-a", { "external-id": "mine", allow: "IRS-40" });
   t.match(findingsOf("IRS-40", waived, { known: [selector("b")], requester }), [{ severity: "deny", waivable: false }]);

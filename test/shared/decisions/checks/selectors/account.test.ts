@@ -7,7 +7,7 @@ const linesOf = (id: string, arn: unknown, settings: Circumstances["settings"], 
 const FIX_04 = "Use a role in one of the accounts that --allowed-accounts lists.";
 const FIX_05 = "Use a role in the team's account, or delete the selector if the controller's own role is intended.";
 
-test("IRS-04: denies a role outside the allowed accounts", (t) => {
+test("IRS-04: denies a role whose account is not one of --allowed-accounts", (t) => {
   const allowedAccounts = ["444455556666", "777788889999"];
   t.same(linesOf("IRS-04", ROLE, { allowedAccounts }), [
     "IRS-04 spec.arn: account 111122223333 is not one of the allowed accounts: 444455556666 and 777788889999. "
@@ -23,7 +23,7 @@ test("IRS-04: denies a role outside the allowed accounts", (t) => {
   t.end();
 });
 
-test("IRS-04: denies a role in another partition than the controllers, and reports both faults", (t) => {
+test("IRS-04: denies a role in another partition than the controllers, even if its account is also denied", (t) => {
   const controllerRole = "arn:aws-cn:iam::111122223333:role/ack";
   const other = "IRS-04 spec.arn: the role is in partition aws, but the controllers are in partition aws-cn. "
     + "Use a role in partition aws-cn: STS cannot assume a role across partitions.";
@@ -36,7 +36,7 @@ test("IRS-04: denies a role in another partition than the controllers, and repor
   t.end();
 });
 
-test("IRS-04: cannot be waived, only warns for an unchanged role, and requires a setting", (t) => {
+test("IRS-04: cannot be waived, only warns about an unchanged role, and is skipped without its settings", (t) => {
   const waived = selectorObject("team-a", { arn: ROLE }, { annotations: { "ack-role-resolver.io/allow": "IRS-04" } });
   const circumstances: Circumstances = {
     settings: { allowedAccounts: ["444455556666"] },
@@ -52,7 +52,7 @@ test("IRS-04: cannot be waived, only warns for an unchanged role, and requires a
   t.end();
 });
 
-test("IRS-05: warns of the controller's own role and of other roles in its account", (t) => {
+test("IRS-05: warns about the controller's own role, and about other roles in the controller's account", (t) => {
   const own = `IRS-05 spec.arn: the role is the controller's own role, which it uses without a selector. ${FIX_05}`;
   const account = `IRS-05 spec.arn: account 111122223333 is the controller's own account. ${FIX_05}`;
   t.same(linesOf("IRS-05", ROLE, { controllerRole: ROLE }), [own]);
@@ -65,7 +65,7 @@ test("IRS-05: warns of the controller's own role and of other roles in its accou
   t.end();
 });
 
-test("IRS-23: counts other selectors with the same role and names the first", (t) => {
+test("IRS-23: counts the other selectors that have the same role, and names the first selector", (t) => {
   const others = ["d", "c", "b", "a"].map((name) =>
     selectorObject(name, { arn: ROLE, namespaceSelector: { names: [name] } }),
   );
@@ -99,7 +99,7 @@ test("IRS-23: counts other selectors with the same role and names the first", (t
   t.same(
     findingsOf("IRS-23", replacer, { known: others }).map(({ message }) => message),
     ["the selector shares its role with 2 other selectors: c and d"],
-    "without the selectors that it replaces",
+    "the count excludes the selectors that the new selector replaces",
   );
   t.end();
 });

@@ -11,7 +11,7 @@ const empty = (fieldName: string): string =>
 const linesOf = (rest: object): string[] =>
   ["IRS-15", "IRS-15b"].flatMap((id) => specLines(id, { arn: ROLE, ...rest }));
 
-test("IRS-15: denies a selector without restrictions, absent or empty", (t) => {
+test("IRS-15: denies a selector whose restrictions are all absent or empty", (t) => {
   for (const rest of [
     {},
     { namespaceSelector: null, resourceTypeSelector: null, resourceLabelSelector: null },
@@ -22,7 +22,7 @@ test("IRS-15: denies a selector without restrictions, absent or empty", (t) => {
   t.end();
 });
 
-test("IRS-15: allows a selector with one restriction", (t) => {
+test("IRS-15: allows a selector that has one restriction", (t) => {
   for (const rest of [
     { namespaceSelector: { names: ["a"] } },
     { namespaceSelector: { labelSelector: { matchLabels: { a: "" } } } },
@@ -33,7 +33,7 @@ test("IRS-15: allows a selector with one restriction", (t) => {
   t.end();
 });
 
-test("IRS-15b: warns of an empty field if another field restricts the selector", (t) => {
+test("IRS-15b: warns about an empty field if another field restricts the selector", (t) => {
   const types = { resourceTypeSelector: [{ kind: "Bucket" }] };
   t.same(linesOf({ ...types, namespaceSelector: { names: [] } }), [empty("namespaceSelector")]);
   t.same(linesOf({ ...types, namespaceSelector: {}, resourceLabelSelector: {} }), [

@@ -14,7 +14,7 @@ const STOPS = "would be selected by more than one IAMRoleSelector, "
 const FIX = "Restrict new or gold so that only one of them selects each resource. To replace gold (new name or role), "
   + "annotate new with ack-role-resolver.io/replaces: gold, apply it, then delete gold.";
 
-test("IRS-17: denies a new selector for resources of another selector, with a fix that replaces that selector", (t) => {
+test("IRS-17: denies a new selector that selects resources of another selector, and suggests a replacement", (t) => {
   const known = [GOLD, existingBucket("b1", FIRST), newBucket("b2"), newBucket("b3", { namespace: "team-b" })];
   t.same(findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"]), { known }), [
     `deny IRS-17 spec: 2 resources ${STOPS}: Bucket team-a/b1 in account ${FIRST} (also selected by gold) and Bucket `
@@ -31,7 +31,7 @@ test("IRS-17: denies a new selector for resources of another selector, with a fi
   t.end();
 });
 
-test("IRS-17: stops the scan at 20 resources", (t) => {
+test("IRS-17: stops the scan after 20 conflicting resources", (t) => {
   const lineOf = (count: number): string =>
     findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"]), { known: [GOLD, ...repeat(count, newBucket)] })[0] ??
     "";
@@ -44,7 +44,7 @@ test("IRS-17: stops the scan at 20 resources", (t) => {
   t.end();
 });
 
-test("IRS-17: denies new conflicts of an update and warns of existing ones", (t) => {
+test("IRS-17: denies an update that causes new conflicts, and only warns about existing conflicts", (t) => {
   const old = selectorFor("new", FIRST, ["team-a"]);
   const known = [GOLD, SILVER, old, newBucket("b1"), newBucket("b2", { namespace: "team-b" })];
   const both = selectorFor("new", FIRST, ["team-a", "team-b"]);
@@ -56,11 +56,15 @@ test("IRS-17: denies new conflicts of an update and warns of existing ones", (t)
       + "To rename a selector or rotate its role, create the new selector with the annotation "
       + "ack-role-resolver.io/replaces: OLD-NAME, which makes this overlap a warning. Then delete the old selector.",
   ]);
-  t.same(findingLines("IRS-17", selectorFor("new", FIRST, ["team-c"]), { known, old }), [], "leaving a conflict");
+  t.same(
+    findingLines("IRS-17", selectorFor("new", FIRST, ["team-c"]), { known, old }),
+    [],
+    "the update ends a conflict",
+  );
   t.end();
 });
 
-test("IRS-17: warns of an overlap with only the selectors that the new one replaces", (t) => {
+test("IRS-17: only warns if the new selector replaces every selector that it overlaps", (t) => {
   const known = [GOLD, existingBucket("b1", FIRST)];
   const path = "metadata.annotations[ack-role-resolver.io/replaces]";
   const waits = `warn IRS-17 ${path}: 1 resource would be in conflict, and not reconciled, until gold is deleted: `
@@ -74,7 +78,7 @@ test("IRS-17: warns of an overlap with only the selectors that the new one repla
   t.same(
     findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"], replacesMetadata(" none , gold,")), { known }),
     [`${waits} ${then}`],
-    "a list with spaces",
+    "the list of replaced selectors contains spaces",
   );
   t.same(findingLines("IRS-17", selectorFor("new", SECOND, ["team-a"], replacesMetadata("gold")), { known }), [
     `${waits} Use a role for new in the same account as gold: existing resources cannot move to account ${SECOND}.`,
@@ -86,18 +90,18 @@ test("IRS-17: warns of an overlap with only the selectors that the new one repla
   t.equal(
     denied(selectorFor("new", FIRST, ["team-a"], replacesMetadata("silver")), [GOLD]),
     true,
-    "replaces another selector",
+    "the new selector replaces a different selector",
   );
   t.equal(
     denied(selectorFor("new", FIRST, ["team-a"], replacesMetadata("gold")), [GOLD, SILVER]),
     true,
-    "replaces one of two",
+    "the new selector replaces only one of two selectors",
   );
   t.equal(denied(selectorFor("new", FIRST, ["team-a"], replacesMetadata("gold,silver")), [GOLD, SILVER]), false);
   t.end();
 });
 
-test("IRS-17: warns if the replaced selector is widened", (t) => {
+test("IRS-17: only warns if an update makes the replaced selector overlap its replacement", (t) => {
   const replacer = selectorFor("new", FIRST, ["team-a"], replacesMetadata("gold"));
   const old = selectorFor("gold", FIRST, ["team-b"]);
   t.same(
@@ -108,7 +112,7 @@ test("IRS-17: warns if the replaced selector is widened", (t) => {
   t.end();
 });
 
-test("IRS-17: ignores mode carm and malformed selectors", (t) => {
+test("IRS-17: reports nothing in mode carm or for a malformed selector", (t) => {
   const known = [GOLD, newBucket("b1")];
   t.same(findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"]), { known, settings: { mode: "carm" } }), []);
   t.same(
@@ -125,7 +129,7 @@ const overlapLine = (selectors: string): string => (
 const NOT_NOW = "but no such resource exists now";
 const buckets = selectorObject("buckets", { arn: roleIn(FIRST), resourceTypeSelector: [{ kind: "Bucket" }] });
 
-test("IRS-18: warns of selectors that could overlap, except if they overlap now or by intention", (t) => {
+test("IRS-18: warns about a possible overlap, unless IRS-17 reports it or one selector replaces the other", (t) => {
   t.same(findingLines("IRS-18", buckets, { known: [GOLD] }), [overlapLine(`1 other selector, ${NOT_NOW}: gold`)]);
   t.same(
     findingLines("IRS-18", buckets, {
@@ -159,12 +163,16 @@ test("IRS-18: warns of selectors that could overlap, except if they overlap now 
   const queues = repeat(120, (name) =>
     selectorObject(name, { arn: roleIn(FIRST), resourceTypeSelector: [{ kind: "Queue" }] }),
   );
-  t.same(findingLines("IRS-18", buckets, { known: queues }), [], "more selectors than between two pauses");
+  t.same(
+    findingLines("IRS-18", buckets, { known: queues }),
+    [],
+    "there are more selectors than the scan visits between two pauses",
+  );
   t.same(findingLines("IRS-18", selectorObject("new", {}), { known: [buckets] }), [], "malformed");
   t.end();
 });
 
-test("IRS-18: compares namespaces that are listed by name with their current labels", (t) => {
+test("IRS-18: compares the current labels of the namespaces that a selector lists by name", (t) => {
   const blue = selectorObject("blue", {
     arn: roleIn(FIRST),
     namespaceSelector: { labelSelector: { matchLabels: { team: "blue" } } },
@@ -188,12 +196,12 @@ test("IRS-18: compares namespaces that are listed by name with their current lab
   t.same(
     findingLines("IRS-18", blue, { known: [byName, namespaceObject("a"), namespaceObject("b")] }),
     [],
-    "the same with the roles swapped",
+    "the same namespaces with the roles of the selectors swapped",
   );
   t.same(
     findingLines("IRS-18", buckets, { known: [blue, namespaceObject("a")] }),
     expected,
-    "neither lists namespaces",
+    "neither selector lists namespaces",
   );
   t.same(findingLines("IRS-18", byName, { known: [selectorFor("too", FIRST, ["b", "c"]), namespaceObject("b")] }), [
     overlapLine(`1 other selector, ${NOT_NOW}: too`),
@@ -210,7 +218,7 @@ test("IRS-18: compares namespaces that are listed by name with their current lab
   t.end();
 });
 
-test("IRS-18: stops the scan at 20 selectors", (t) => {
+test("IRS-18: stops the scan after 20 overlapping selectors", (t) => {
   const others = (count: number): JsonObject[] => repeat(count, (name) => selectorFor(name, FIRST, [name]));
   t.same(findingLines("IRS-18", buckets, { known: others(19) }), [
     overlapLine(`19 other selectors, ${NOT_NOW}: b00, b01, b02 and 16 more`),

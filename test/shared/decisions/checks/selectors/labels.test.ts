@@ -7,7 +7,7 @@ const FORM = "letters, digits, '-', '_' and '.', and start and end with a letter
 const ofResource = (matchLabels: object): object => ({ arn: ROLE, resourceLabelSelector: { matchLabels } });
 const ofNamespace = (labelSelector: object): object => ({ arn: ROLE, namespaceSelector: { labelSelector } });
 
-test("IRS-11: denies malformed label keys and values in both label selectors", (t) => {
+test("IRS-11: denies malformed label keys and values in the namespace and resource label selectors", (t) => {
   t.same(specLines("IRS-11", { ...ofResource({ "": "x" }), ...ofNamespace({ matchLabels: { "": "y" } }) }), [
     `IRS-11 spec.namespaceSelector.labelSelector.matchLabels[]: the label key is empty. ${FIX}`,
     `IRS-11 spec.resourceLabelSelector.matchLabels[]: the label key is empty. ${FIX}`,
@@ -37,7 +37,7 @@ test("IRS-11: denies malformed label keys and values in both label selectors", (
   t.end();
 });
 
-test("IRS-11 with --runtime extended: denies malformed expressions and reports each fault", (t) => {
+test("IRS-11 with --runtime extended: denies malformed expressions and reports each of their faults", (t) => {
   const path = "spec.namespaceSelector.labelSelector.matchExpressions";
   const linesOf = (matchExpressions: unknown): string[] =>
     specLines("IRS-11", ofNamespace({ matchExpressions }), { runtime: "extended" });
@@ -76,7 +76,7 @@ test("IRS-11 with --runtime extended: denies malformed expressions and reports e
   t.end();
 });
 
-test("IRS-35 with --runtime ack: denies expressions once for each label selector, without further faults", (t) => {
+test("IRS-35 with --runtime ack: reports only one fault for each label selector that has expressions", (t) => {
   const message = "shipped ACK controllers drop matchExpressions and would select more than intended";
   const fix = "Use matchLabels instead, or run with --runtime extended if no shipped controller reads this selector.";
   const spec = {

@@ -19,7 +19,7 @@ test("IRS-19: denies a selector that moves existing resources to another account
   t.same(
     linesOf(existingBucket("b3", SECOND), newBucket("b4"), existingBucket("b5", FIRST, { namespace: "team-b" })),
     [],
-    "in the account already, not created, or not selected",
+    "the resource is already in the account, does not exist in AWS, or is not selected",
   );
   const started = { ...newBucket("b1"), status: { ackResourceMetadata: { ownerAccountID: FIRST } } };
   t.same(linesOf(started), [], "ACK recorded the account but created nothing");
@@ -30,7 +30,7 @@ test("IRS-19: denies a selector that moves existing resources to another account
   t.end();
 });
 
-test("IRS-19: assumes the controller's account, if known, for a synced resource without a recorded account", (t) => {
+test("IRS-19: uses the controller's account for a synced resource whose status has no account", (t) => {
   const synced = { ...newBucket("b1"), status: { conditions: [{ type: "ACK.ResourceSynced", status: "True" }] } };
   const linesOf = (settings: object): string[] =>
     findingLines("IRS-19", selectorFor("new", SECOND, ["team-a"]), { known: [synced], settings });
@@ -44,7 +44,7 @@ test("IRS-19: assumes the controller's account, if known, for a synced resource 
   t.end();
 });
 
-test("IRS-19: denies an update or deletion that moves resources to another account, except for drift", (t) => {
+test("IRS-19: denies an update or deletion that moves resources to another account, unless they drifted", (t) => {
   const first = selectorFor("first", FIRST, ["team-a"]);
   const second = selectorFor("second", SECOND, ["team-a"]);
   const known = [first, second, existingBucket("b1", FIRST)];
@@ -85,7 +85,7 @@ test("IRS-20: denies an update that leaves resources without a selector", (t) =>
   t.same(
     findingLines("IRS-20", narrow, { known: [...known, selectorFor("new", FIRST, ["team-a"])], old }),
     [],
-    "another selector selects it",
+    "another selector selects the resource",
   );
   t.same(findingLines("IRS-20", old, { known, old: narrow }), [], "the selector becomes broader");
   t.equal(
@@ -97,7 +97,7 @@ test("IRS-20: denies an update that leaves resources without a selector", (t) =>
   t.end();
 });
 
-test("IRS-21: warns of a different role of the same account, with the count of resources", (t) => {
+test("IRS-21: warns about a different role in the same account, and counts the affected resources", (t) => {
   const other = (name: string): JsonObject => selectorFor(name, FIRST, ["team-a"]);
   const linesOf = (...known: readonly JsonObject[]): string[] => findingLines("IRS-21", other("new"), { known });
   const line = (count: string, list: string): string =>
@@ -110,13 +110,13 @@ test("IRS-21: warns of a different role of the same account, with the count of r
   t.same(
     linesOf(...repeat(25, (name) => existingBucket(name, FIRST))),
     [line("25 existing resources", `${to("b00")}, ${to("b01")}, ${to("b02")} and 22 more`)],
-    "counts all of them",
+    "the message counts all resources",
   );
-  t.same(linesOf(other("gold"), existingBucket("b1", FIRST)), [], "a conflict");
+  t.same(linesOf(other("gold"), existingBucket("b1", FIRST)), [], "the selectors are in conflict");
   t.same(
     findingLines("IRS-21", other("new"), { known: [other("new"), existingBucket("b1", FIRST)], old: other("new") }),
     [],
-    "the same role",
+    "the selectors have the same role",
   );
   t.same(
     findingLines("IRS-21", other("new"), {
@@ -124,7 +124,7 @@ test("IRS-21: warns of a different role of the same account, with the count of r
       settings: { controllerAccount: null, controllerRole: roleIn(FIRST, "new") },
     }),
     [],
-    "the controller's own role before",
+    "the resource used the controller's own role before",
   );
   t.end();
 });

@@ -4,7 +4,7 @@ import { specLines } from "../findings.ts";
 
 const linesOf = (id: string, names: unknown): string[] => specLines(id, { arn: ROLE, namespaceSelector: { names } });
 
-test("IRS-08: denies an empty name and each repeated name", (t) => {
+test("IRS-08: denies an empty namespace name and each repeated namespace name", (t) => {
   const fix = "List each namespace once, or remove names to select every namespace.";
   t.same(linesOf("IRS-08", ["a", ""]), [`IRS-08 spec.namespaceSelector.names[1]: the namespace name is empty. ${fix}`]);
   t.same(linesOf("IRS-08", ["a", "b", "a", "a"]), [
@@ -20,7 +20,7 @@ test("IRS-08: denies an empty name and each repeated name", (t) => {
   t.end();
 });
 
-test("IRS-09: denies a name that no namespace can have", (t) => {
+test("IRS-09: denies a name that is not a valid namespace name", (t) => {
   const form =
     "a namespace name must consist of lower-case letters, digits and '-', and start and end with a letter or digit";
   const fix = "Use the exact name of a namespace, or select namespaces by label with labelSelector.";

@@ -20,7 +20,7 @@ const inUse = (uses: string): string[] => [
       + "and annotations.",
 ];
 
-test("IRS-26: warns in mode carm", (t) => {
+test("IRS-26: warns about every selector in mode carm", (t) => {
   t.same(linesOf([], { mode: "carm" }), [
     "IRS-26 spec: the controllers resolve roles with CARM (--mode carm), so the selector has no effect. "
       + "Assign the role in the CARM maps, or switch the controllers and --mode to selectors.",

@@ -6,7 +6,7 @@ import { changeLines, needsOf } from "../selector-changes.ts";
 const NAMES = "IRS-10 spec.namespaceSelector.names";
 const KNOWN = [namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b")];
 
-test("IRS-10: warns of each listed namespace that does not exist", (t) => {
+test("IRS-10: warns about each listed namespace that does not exist", (t) => {
   const linesOf = (...names: unknown[]): string[] =>
     changeLines("IRS-10", { arn: ROLE, namespaceSelector: { names } }, { known: KNOWN });
   const fix = "Correct the name, or create the namespace.";
@@ -28,7 +28,7 @@ const NOTHING = "IRS-22 spec: the selector selects no existing namespace and no 
 const reachLines = (rest: JsonObject, known: readonly JsonObject[] = KNOWN): string[] =>
   changeLines("IRS-22", { arn: ROLE, ...rest }, { known, settings: { runtime: "extended" } });
 
-test("IRS-22: warns of a selector that selects nothing", (t) => {
+test("IRS-22: warns about a selector that selects no namespace and no resource", (t) => {
   const labelled = (matchLabels: JsonObject): JsonObject => ({ namespaceSelector: { labelSelector: { matchLabels } } });
   t.same(reachLines({ namespaceSelector: { names: ["team-c"] } }), [NOTHING]);
   t.same(reachLines(labelled({ env: "test" })), [NOTHING]);
@@ -65,7 +65,7 @@ test("IRS-22: allows a selector that selects a namespace or a resource, and igno
   t.end();
 });
 
-test("IRS-22: pauses while it scans many namespaces", (t) => {
+test("IRS-22: pauses during the scan of many namespaces", (t) => {
   const many = Array.from({ length: 2_500 }, (_, i) => namespaceObject(`n${i}`));
   t.same(
     reachLines(

@@ -22,7 +22,7 @@ const REPLACE =
   "Delete the resources first, or create a replacement: a selector with another name, the spec of team-a, "
   + "a role in the same account and the annotation ack-role-resolver.io/replaces: team-a. Then delete team-a again.";
 
-test("IRS-30: denies the deletion of a selector that alone selects resources, with a fix that replaces it", (t) => {
+test("IRS-30: denies the deletion of the only selector that selects a resource, and suggests a replacement", (t) => {
   t.same(
     deletionLines("IRS-30", [existingBucket("b1", FIRST), newBucket("b2"), newBucket("b3", { namespace: "team-b" })]),
     [
@@ -41,7 +41,7 @@ test("IRS-30: denies the deletion of a selector that alone selects resources, wi
       selectorFor("new", FIRST, ["team-a"], replacesMetadata("team-a")),
     ]),
     [],
-    "another selector selects all of them",
+    "another selector selects all the resources",
   );
   t.same(deletionLines("IRS-30", [existingBucket("b1", FIRST)], { mode: "carm" }), []);
   const malformed = selectorObject("team-a", { arn: "" });
@@ -67,7 +67,7 @@ test("IRS-30: denies the deletion if the replacement selects only some of the re
   t.end();
 });
 
-test("IRS-30: denies the deletion if kinds that the selector could select were not listed", (t) => {
+test("IRS-30: denies the deletion if the inventory lacks the resources of a kind that the selector matches", (t) => {
   const message = "objects of Bucket.s3.services.k8s.aws and Queue.sqs.services.k8s.aws could not be listed, "
     + "so it is unknown whether the selector selects any";
   t.match(withUnlisted(TEAM_A), [{ code: "IRS-30", severity: "deny", waivable: true, message }]);
@@ -85,7 +85,7 @@ test("IRS-30: denies the deletion if kinds that the selector could select were n
     },
   ]);
   t.match(withUnlisted(ofGroup("")), [{ message }]);
-  t.same(withUnlisted(ofGroup("sns.services.k8s.aws")), [], "kinds that it cannot select");
+  t.same(withUnlisted(ofGroup("sns.services.k8s.aws")), [], "the selector cannot select the unlisted kinds");
   t.same(withUnlisted(selectorObject("team-a", {})), [], "malformed");
   t.end();
 });
@@ -104,7 +104,7 @@ function withUnlisted(selector: JsonObject): readonly unknown[] {
 
 const ORPHAN = `would be deleted or orphaned with the controller's own credentials for account ${OWN}`;
 
-test("IRS-31: denies, without a waiver, a deletion that puts resources of another account at risk", (t) => {
+test("IRS-31: denies a deletion that puts resources of another account at risk, and cannot be waived", (t) => {
   const place = (name: string, why: string): string => `Bucket team-a/${name} in account ${FIRST} (${why})`;
   const found = deletionLines("IRS-31", [
     existingBucket("b1", FIRST, LATER),
@@ -139,7 +139,7 @@ test("IRS-31: denies, without a waiver, a deletion that puts resources of anothe
   t.end();
 });
 
-test("IRS-31: allows resources that are retained, do not exist, or are in the controller's account", (t) => {
+test("IRS-31: ignores resources that AWS retains, that do not exist, or in the controller's account", (t) => {
   t.same(deletionLines("IRS-31", [existingBucket("b1", FIRST, policy("retain"))]), []);
   t.same(
     deletionLines("IRS-31", [existingBucket("b1", FIRST, policy("Delete"))]),
@@ -158,7 +158,7 @@ test("IRS-31: allows resources that are retained, do not exist, or are in the co
   t.same(
     deletionLines("IRS-31", [namespace("retain"), existingBucket("b1", FIRST)]),
     [],
-    "the policy of the namespace for the service",
+    "the namespace has a deletion policy for the service",
   );
   t.equal(
     deletionLines("IRS-31", [namespace("retain"), existingBucket("b1", FIRST, policy("delete"))]).length,
@@ -168,7 +168,7 @@ test("IRS-31: allows resources that are retained, do not exist, or are in the co
   t.end();
 });
 
-test("IRS-32: warns of a deletion that ends a conflict and names the remaining selectors", (t) => {
+test("IRS-32: warns about a deletion that ends a conflict, and names the remaining selectors", (t) => {
   const left = (count: string, name: string): string => (
     `warn IRS-32 metadata.name: the deletion ends a conflict: ${count} would be selected only by ${name} `
       + `(${roleIn(FIRST, name)}). Make sure that this is the selector to delete.`
@@ -190,7 +190,7 @@ test("IRS-32: warns of a deletion that ends a conflict and names the remaining s
   t.end();
 });
 
-test("IRS-33: warns of the deletion of a selector that another selector replaces in the same account", (t) => {
+test("IRS-33: warns if the resources of the deleted selector get another role in the same account", (t) => {
   const line = "warn IRS-33 metadata.name: new selects every resource of this selector (2 resources), "
     + "in the same account 111122223333. Continue: no resource changes its account.";
   const replacer = selectorFor("new", FIRST, ["team-a"], replacesMetadata("team-a"));
@@ -208,7 +208,7 @@ test("IRS-33: warns of the deletion of a selector that another selector replaces
       newBucket("b2"),
     ]),
     [],
-    "selects only one of them",
+    "the other selector selects only one of the resources",
   );
   t.same(deletionLines("IRS-33", [replacer]), [], "no resources");
   t.end();

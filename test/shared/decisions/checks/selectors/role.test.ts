@@ -6,7 +6,7 @@ const FIX = "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAM
 const CHECKS = ["IRS-01", "IRS-02", "IRS-03"];
 const linesOf = (arn: unknown): string[] => CHECKS.flatMap((id) => specLines(id, { arn }));
 
-test("IRS-01: denies a missing or empty role, with one finding", (t) => {
+test("IRS-01: reports one finding for a missing or empty role ARN", (t) => {
   const missing = [`IRS-01 spec.arn: the role is missing. ${FIX}`];
   t.same(CHECKS.flatMap((id) => specLines(id, undefined)), missing, "without a spec");
   t.same(CHECKS.flatMap((id) => specLines(id, null)), missing, "with a null spec");
@@ -17,7 +17,7 @@ test("IRS-01: denies a missing or empty role, with one finding", (t) => {
   t.end();
 });
 
-test("IRS-02: denies text that controllers cannot parse as an ARN", (t) => {
+test("IRS-02: denies a role that controllers cannot parse as an ARN", (t) => {
   t.same(linesOf("not-an-arn"), [`IRS-02 spec.arn: "not-an-arn" is not an ARN: it does not start with arn:. ${FIX}`]);
   t.same(linesOf(` ${ROLE}`), [`IRS-02 spec.arn: " ${ROLE}" is not an ARN: it does not start with arn:. ${FIX}`]);
   t.same(linesOf("arn:aws:iam::111122223333"), [
@@ -27,7 +27,7 @@ test("IRS-02: denies text that controllers cannot parse as an ARN", (t) => {
   t.end();
 });
 
-test("IRS-03: denies the ARN of anything but a role and reports each fault", (t) => {
+test("IRS-03: denies an ARN that is not a role ARN, and reports each of its faults", (t) => {
   const rows: readonly (readonly [arn: string, faults: string])[] = [
     ["arn:aws:iam::111122223333:user/jane", 'its resource is "user/jane", not role/NAME'],
     ["arn:aws:iam::111122223333:root", 'its resource is "root", not role/NAME'],
@@ -67,7 +67,7 @@ test("IRS-03: denies the ARN of anything but a role and reports each fault", (t)
   t.end();
 });
 
-test("IRS-03: allows each length at its limit and denies one above", (t) => {
+test("IRS-03: allows a path, a name and an ARN of the maximum length, and denies one more character", (t) => {
   const name = (length: number): string => `arn:aws:iam::111122223333:role/${"n".repeat(length)}`;
   t.same(linesOf(name(64)), []);
   t.match(linesOf(name(65)), [/ is not 1 to 64 letters, digits or _\+=,\.@-\. /]);
@@ -83,7 +83,7 @@ test("IRS-03: allows each length at its limit and denies one above", (t) => {
   t.end();
 });
 
-test("IRS-06: warns of a role that only AWS can assume", (t) => {
+test("IRS-06: warns about a role that only AWS can assume", (t) => {
   const of = (resource: string): string[] => specLines("IRS-06", { arn: `arn:aws:iam::111122223333:role/${resource}` });
   const fix = "Create your own role, with a trust policy that names the controller's role.";
   t.same(of("aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3"), [

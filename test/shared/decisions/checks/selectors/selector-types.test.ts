@@ -9,7 +9,7 @@ const PATH = "IRS-12 spec.resourceTypeSelector";
 const FIX = "List each entry once, with a group such as s3.services.k8s.aws, a version, a kind, or several of them. "
   + "To select every kind, remove resourceTypeSelector.";
 
-test("IRS-12: denies an empty entry", (t) => {
+test("IRS-12: denies a type entry that has no group, version or kind", (t) => {
   const empty = [`${PATH}[0]: the entry is empty: it has no group, version or kind. ${FIX}`];
   for (const entry of [
     {},
@@ -22,7 +22,7 @@ test("IRS-12: denies an empty entry", (t) => {
   t.end();
 });
 
-test("IRS-12: denies a repeated entry, in either form", (t) => {
+test("IRS-12: denies a repeated type entry, even if one of the entries uses apiVersion", (t) => {
   const bucket = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
   const listed = `${PATH}[1]: the entry {group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket"} is `
     + `already listed. ${FIX}`;
@@ -43,7 +43,7 @@ test("IRS-12: denies an apiVersion that is not GROUP/VERSION", (t) => {
   t.end();
 });
 
-test("IRS-12: denies an apiVersion together with group or version, unless those are empty", (t) => {
+test("IRS-12: denies an apiVersion in a type entry that also has a non-empty group or version", (t) => {
   const both = [
     `${PATH}[0].apiVersion: apiVersion is set together with group or version, which have the same meaning. `
       + "Remove apiVersion, and set group and version.",
@@ -54,7 +54,7 @@ test("IRS-12: denies an apiVersion together with group or version, unless those 
   t.end();
 });
 
-test("IRS-12: denies a stored apiVersion that was not rewritten, except with --runtime extended", (t) => {
+test("IRS-12: denies a stored apiVersion that the webhook did not rewrite, except with --runtime extended", (t) => {
   const stored = [
     `${PATH}[0].apiVersion: apiVersion was not rewritten to group and version, and controllers do not read it. `
       + "Set group: g and version: v1 instead, or let the webhook rewrite the entry (/mutate/iamroleselectors).",

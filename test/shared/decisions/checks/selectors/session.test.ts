@@ -15,7 +15,7 @@ function linesOf(id: string, name: string, value: unknown, spec: object = {}): s
   return findingLines(id, object);
 }
 
-test("IRS-41: denies a template without a value and reports the reason", (t) => {
+test("IRS-41: denies a template that has no value, and reports the reason", (t) => {
   const fix = "Use {selector}, {account} or {group}; {namespace} if names has exactly one entry; "
     + "{kind} if resourceTypeSelector names exactly one kind.";
   const namespace = `IRS-41 ${TAGS}: template {namespace} has no value: spec.namespaceSelector.names does not have `
@@ -26,7 +26,7 @@ test("IRS-41: denies a template without a value and reports the reason", (t) => 
       namespaceSelector: { labelSelector: { matchLabels: { a: "b" } } },
     }),
     [namespace],
-    "once",
+    "a repeated template is reported once",
   );
   t.same(linesOf("IRS-41", "session-tags", "a={namespace}", { namespaceSelector: undefined }), [namespace]);
   t.same(linesOf("IRS-41", "session-tags", "a={namespace}"), []);
@@ -61,7 +61,7 @@ test("IRS-41: allows {kind} if every entry names the same kind", (t) => {
   t.end();
 });
 
-test("IRS-41: denies an unknown template and suggests a similar one", (t) => {
+test("IRS-41: denies an unknown template and suggests a similar template", (t) => {
   t.same(linesOf("IRS-41", "session-tags", "a={acount}"), [
     `IRS-41 ${TAGS}: template "{acount}" does not exist. Use {account} if that was meant.`,
   ]);
@@ -76,7 +76,7 @@ test("IRS-41: denies an unknown template and suggests a similar one", (t) => {
   t.end();
 });
 
-test("IRS-42: denies an external ID outside the limits of STS, without quoting it", (t) => {
+test("IRS-42: denies an external ID outside the limits of STS, and does not quote the external ID", (t) => {
   const line = (what: string): string[] => [
     `IRS-42 metadata.annotations[${PREFIX}external-id]: the external ID ${what}. Use the external ID that the role's `
       + "trust policy requires.",
@@ -92,7 +92,7 @@ test("IRS-42: denies an external ID outside the limits of STS, without quoting i
   t.same(linesOf("IRS-42", "external-id", ""), line("has 0 characters, not 2 to 1224"));
   t.same(linesOf("IRS-42", "external-id", "a".repeat(1225)), line("has 1225 characters, not 2 to 1224"));
   for (const good of ["ab", "a".repeat(1224), "Az09_+=,.@:/-"]) t.same(linesOf("IRS-42", "external-id", good), []);
-  t.same(linesOf("IRS-42", "external-id", 5), [], "IRS-00 reports that it is not a string");
+  t.same(linesOf("IRS-42", "external-id", 5), [], "IRS-00 reports a value that is not a string");
   t.end();
 });
 
@@ -164,14 +164,14 @@ test("IRS-45: denies session tags outside the limits of STS", (t) => {
   t.end();
 });
 
-test("IRS-45: limits the length of a value with its templates filled in", (t) => {
+test("IRS-45: limits the length of a tag value after the templates are filled in", (t) => {
   t.match(linesOf("IRS-45", "session-tags", `a=${"v".repeat(251)}{selector}`), [/the value of "a" has 257 characters/]);
   t.same(linesOf("IRS-45", "session-tags", `a=${"v".repeat(250)}{selector}`), []);
   t.same(linesOf("IRS-45", "session-tags", `a=${"v".repeat(256)}{group}`), [], "the length of the groups is unknown");
   t.end();
 });
 
-test("IRS-46 denies a duration outside the limits of STS; IRS-46b warns above the chained limit", (t) => {
+test("IRS-46 denies a duration outside the limits of STS; IRS-46b warns above the limit for chained roles", (t) => {
   const path = `metadata.annotations[${PREFIX}duration-seconds]`;
   const fix = "Use a number of seconds from 900 to 43200, in quotes.";
   for (const text of ["", "1h", "900.0", "-900", "0x400", " 900"])
@@ -193,7 +193,7 @@ test("IRS-46 denies a duration outside the limits of STS; IRS-46b warns above th
   t.end();
 });
 
-test("IRS-47: warns of an unknown annotation with the prefix of this project and suggests a similar one", (t) => {
+test("IRS-47: warns about an unknown ack-role-resolver.io annotation and suggests a similar annotation", (t) => {
   const line = (key: string, fix: string): string[] => [
     `IRS-47 metadata.annotations[${PREFIX}${key}]: IAMRoleSelectors have no such annotation. ${fix}.`,
   ];

@@ -7,7 +7,7 @@ import { findingLines, specLines } from "../findings.ts";
 const FIX = "Write the field as the schema defines it (kubectl explain iamroleselector.spec).";
 const lineOf = (path: string, message: string): string => `IRS-00 ${path}: ${message}. ${FIX}`;
 
-test("IRS-00: denies a value of a wrong type with its path, the expected type and the value", (t) => {
+test("IRS-00: denies a value of the wrong type, and reports its path, the expected type and the value", (t) => {
   const rows: readonly (readonly [spec: unknown, path: string, message: string])[] = [
     [[], "spec", "expected an object, not a list"],
     ["x", "spec", 'expected an object, not the string "x"'],
@@ -45,7 +45,7 @@ test("IRS-00: denies a value of a wrong type with its path, the expected type an
   t.end();
 });
 
-test("IRS-00: denies an unknown field and suggests a similar one", (t) => {
+test("IRS-00: denies an unknown field and suggests a similar field", (t) => {
   t.same(specLines("IRS-00", { arm: ROLE }), [lineOf("spec.arm", 'unknown field "arm"; perhaps arn was meant')]);
   t.same(specLines("IRS-00", { namespaceSelector: { name: ["a"] } }), [
     lineOf("spec.namespaceSelector.name", 'unknown field "name"; perhaps names was meant'),
@@ -120,7 +120,7 @@ test("IRS-00: denies a missing or invalid name", (t) => {
   t.end();
 });
 
-test("reports no other fault at or below a value of a wrong type, but every other fault", (t) => {
+test("reports no second fault for a value of the wrong type, but all faults of the other fields", (t) => {
   const codes = (spec: unknown): string[] =>
     runChecks(
       { object: selectorObject("a", spec), old: null, requester: null, origin: "file" },

@@ -18,7 +18,7 @@ test("IRS-07: denies an update that changes or removes the role", (t) => {
   t.end();
 });
 
-test("IRS-07: allows an unchanged role, and a role for a selector that was stored without one", (t) => {
+test("IRS-07: allows an unchanged role, and allows a role if the stored selector has no role", (t) => {
   t.same(
     changeLines(
       "IRS-07",
@@ -85,7 +85,7 @@ const lineOf = (path: string): string =>
     + "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
     + "or install the CRD from ack-role-resolver manifests crds.";
 
-test("IRS-16: denies a selector if the API server pruned an applied field", (t) => {
+test("IRS-16: denies a selector if the API server pruned a field of the applied manifest", (t) => {
   const applied = {
     arn: ROLE,
     namespaceSelector: { names: [], labelSelector: { matchLabels: {}, matchExpressions: EXPRESSIONS } },
@@ -101,7 +101,7 @@ test("IRS-16: denies a selector if the API server pruned an applied field", (t) 
     [lineOf("spec.roleARN")],
     "the schema of this project, which defines expressions, is the default",
   );
-  t.same(prunedLines(applied, { ...applied }, NARROW), [], "the field was stored");
+  t.same(prunedLines(applied, { ...applied }, NARROW), [], "the API server stored the field");
   t.same(
     prunedLines(
       { ...applied, roleARN: null, namespaceSelector: { labelSelector: { matchExpressions: [] } } },
@@ -117,7 +117,7 @@ test("IRS-16: denies a selector if the API server pruned an applied field", (t) 
   t.end();
 });
 
-test("IRS-16: ignores fields that a later edit removed and fields that the schema preserves", (t) => {
+test("IRS-16: ignores fields that a later edit removed, and fields that the CRD schema preserves", (t) => {
   const applied = {
     arn: ROLE,
     namespaceSelector: { names: ["a"], labelSelector: { matchLabels: { team: "a" }, matchExpressions: EXPRESSIONS } },
@@ -150,7 +150,7 @@ test("IRS-16: ignores fields that a later edit removed and fields that the schem
   t.end();
 });
 
-test("IRS-16: denies a pruned apiVersion unless the entry was rewritten", (t) => {
+test("IRS-16: denies a pruned apiVersion unless the webhook rewrote the type entry", (t) => {
   const group = "s3.services.k8s.aws";
   const applied = { arn: ROLE, resourceTypeSelector: [{ apiVersion: `${group}/v1alpha1`, kind: "Bucket" }] };
   const stored = (rewritten: JsonObject): JsonObject => ({ arn: ROLE, resourceTypeSelector: [rewritten] });
@@ -190,7 +190,7 @@ test("IRS-16: ignores an annotation that is not a JSON object and a CRD without 
   t.end();
 });
 
-test("IRS-16: only warns for a field that was already pruned, and can be waived", (t) => {
+test("IRS-16: can be waived, and only warns about a field that was pruned before", (t) => {
   const annotations = { [LAST_APPLIED]: JSON.stringify(selectorObject("team-a", { arn: ROLE, roleARN: ROLE })) };
   const selector = selectorObject("team-a", { arn: ROLE }, { annotations });
   t.match(findingsOf("IRS-16", selector), [{ severity: "deny", waivable: true, waived: false }]);

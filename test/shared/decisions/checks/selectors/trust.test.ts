@@ -12,7 +12,7 @@ const sentBy = (username: string, rest: Circumstances = {}): Circumstances => ({
   ...rest,
 });
 
-test("IRS-24: denies every change by a controller, without a waiver", (t) => {
+test("IRS-24: denies every change by a controller, and cannot be waived", (t) => {
   const selector = selectorObject(
     "team-a",
     { arn: ROLE, namespaceSelector: { names: ["team-a"] } },
@@ -32,7 +32,7 @@ test("IRS-24: denies every change by a controller, without a waiver", (t) => {
   t.end();
 });
 
-test("IRS-24: allows other requesters, and is skipped without a requester or a list of controllers", (t) => {
+test("IRS-24: allows other requesters, and is skipped without a requester or a controller list", (t) => {
   for (const username of [
     "system:serviceaccount:ack-system:ack-s3-2",
     "system:serviceaccount:ack-s3:ack-system",
@@ -51,7 +51,7 @@ test("IRS-24: allows other requesters, and is skipped without a requester or a l
   t.end();
 });
 
-test("IRS-25: warns of a namespace label that tenants can set", (t) => {
+test("IRS-25: warns about a namespace label that tenants can set", (t) => {
   const NAME = "kubernetes.io/metadata.name";
   const of = (labelSelector: unknown, tenantLabels = ["team", NAME]): string[] =>
     changeLines(
@@ -80,9 +80,9 @@ test("IRS-25: warns of a namespace label that tenants can set", (t) => {
   t.end();
 });
 
-test("IRS-27: is off by default, requires STS if it is on, and denies nothing", (t) => {
+test("IRS-27: is off by default, requires STS, and never denies a selector", (t) => {
   const spec = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
-  t.equal(needsOf("IRS-27", spec), null, "off by default");
+  t.equal(needsOf("IRS-27", spec), null, "IRS-27 is off by default");
   for (const severity of ["warn", "deny"] as const) {
     const settings = { checkSeverities: new Map([["IRS-27", severity]]) };
     t.equal(needsOf("IRS-27", spec, { settings }), "STS");

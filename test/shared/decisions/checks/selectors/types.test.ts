@@ -16,7 +16,7 @@ const line = (part: string, message: string): string[] => [
     + "controller that provides the kind.",
 ];
 
-test("IRS-13: warns of the part that no installed kind matches and suggests a similar value", (t) => {
+test("IRS-13: warns about a group, version or kind that is not installed, and suggests a similar value", (t) => {
   const group = "s3.services.k8s.aws";
   t.same(
     linesOf({ group: "s33.services.k8s.aws", kind: "Bucket" }),
@@ -33,7 +33,7 @@ test("IRS-13: warns of the part that no installed kind matches and suggests a si
   t.same(
     linesOf({ kind: "Widget" }),
     line("kind", 'kind "Widget" is not installed'),
-    "the kind exists only in a group that is not of ACK",
+    "the kind exists only in a group that is not an ACK group",
   );
   t.same(
     linesOf({ group, kind: "Bucket", version: "v1beta1" }),
@@ -70,7 +70,7 @@ test("IRS-13: allows an entry that matches an installed kind, and ignores entrie
   t.end();
 });
 
-test("IRS-13b: denies a group that is not of ACK, and can be waived", (t) => {
+test("IRS-13b: denies a group that is not an ACK group, and can be waived", (t) => {
   const FIX = "Use the group of an ACK controller, such as s3.services.k8s.aws.";
   const of = (group: string): string[] =>
     specLines("IRS-13b", { arn: ROLE, resourceTypeSelector: [{ kind: "Bucket" }, { group, kind: "Bucket" }] });
@@ -90,7 +90,7 @@ test("IRS-13b: denies a group that is not of ACK, and can be waived", (t) => {
   t.end();
 });
 
-test("IRS-14: warns of an entry that a broader entry covers, in any order", (t) => {
+test("IRS-14: warns about a type entry that a broader entry covers, before or after it in the list", (t) => {
   const of = (...resourceTypeSelector: unknown[]): string[] => specLines("IRS-14", { arn: ROLE, resourceTypeSelector });
   const bucket = { group: "s3.services.k8s.aws", version: "v1", kind: "Bucket" };
   const covered = (at: number, by: string): string =>
@@ -110,7 +110,7 @@ test("IRS-14: warns of an entry that a broader entry covers, in any order", (t) 
   t.end();
 });
 
-test("IRS-14: checks 20,000 entries without comparing all pairs", (t) => {
+test("IRS-14: checks 20,000 type entries without comparing all pairs", (t) => {
   const many = Array.from({ length: 20_000 }, (_, i) => ({ group: `g${i}.services.k8s.aws`, kind: "K" }));
   t.same(specLines("IRS-14", { arn: ROLE, resourceTypeSelector: many }), []);
   t.end();
