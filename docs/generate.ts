@@ -72,7 +72,8 @@ function limitsPage(): string {
     `| ${bounds} | ${value} ${unit} | ${beyond} |`
   ));
   return page("Limits", [
-    "Clients, tenants and files choose the content of objects. Each limit is checked before the data that it bounds is read.",
+    "Clients, tenants and files choose the content of objects. "
+      + "Each limit is checked before the data that it bounds is read.",
     "",
     "| what | limit | beyond the limit |",
     "| --- | --- | --- |",
