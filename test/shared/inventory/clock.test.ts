@@ -12,7 +12,7 @@ function passDays(days: number): void {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
 afterEach(() => mock.timers.reset());
 
-test("runs a delay that exceeds the limit of setTimeout only after it elapsed", async (t) => {
+test("runs a call only after its full delay if the delay exceeds the limit of setTimeout", async (t) => {
   let runs = 0;
   systemClock.schedule(60 * DAY_MS, () => runs++);
   passDays(59);
@@ -21,7 +21,7 @@ test("runs a delay that exceeds the limit of setTimeout only after it elapsed", 
   t.equal(runs, 1);
 });
 
-test("does not run a canceled call, even after part of a long delay", async (t) => {
+test("does not run a call that is canceled during a long delay", async (t) => {
   let runs = 0;
   const cancel = systemClock.schedule(60 * DAY_MS, () => runs++);
   passDays(30);

@@ -16,15 +16,15 @@ test("serves liveness, startup, readiness and metrics independently", async (t) 
     return [response.status, await response.text()];
   };
 
-  t.same(await get("/healthz"), [200, "ok\n"], "alive while unready");
+  t.same(await get("/healthz"), [200, "ok\n"], "liveness does not depend on readiness");
   t.same(await get("/readyz"), [503, "the inventory is not loaded yet\nthe certificate expired\n"]);
   now = ready;
   t.same(await get("/readyz?verbose"), [200, "ok\n"]);
-  t.same(await get("/startupz"), [503, "not started yet\n"], "independent of readiness");
+  t.same(await get("/startupz"), [503, "not started yet\n"], "startup does not depend on readiness");
   started = true;
   t.same(await get("/startupz"), [200, "ok\n"]);
   started = false;
-  t.same(await get("/startupz"), [200, "ok\n"], "started stays true");
+  t.same(await get("/startupz"), [200, "ok\n"], "startup still succeeds if readiness fails later");
   const [status, metrics] = await get("/metrics");
   t.equal(status, 200);
   t.match(
@@ -35,10 +35,10 @@ test("serves liveness, startup, readiness and metrics independently", async (t) 
   t.same(await get("/healthz", "HEAD"), [200, ""]);
   t.same(await get("/healthz", "POST"), [405, "only GET and HEAD are supported\n"]);
   t.equal((await get("/__proto__"))[0], 404);
-  t.same(await get("/healthz/x"), [404, "not found; the paths are /healthz, /startupz, /readyz, /metrics\n"]);
+  t.same(await get("/healthz/x"), [404, "not found; the valid paths are /healthz, /startupz, /readyz, /metrics\n"]);
 });
 
-test("answers 500 if the metrics cannot be collected, and keeps serving", async (t) => {
+test("returns 500 if the metrics cannot be collected, and continues to serve requests", async (t) => {
   const registry = createRegistry({ component: "webhook" });
   registry.metrics = () => Promise.reject(new Error("boom"));
   const health = await startHealthServer({ listen: "[::1]:0", ready: () => ready, started: () => true, registry });
@@ -49,7 +49,7 @@ test("answers 500 if the metrics cannot be collected, and keeps serving", async 
   t.equal((await fetch(`http://${health.address}/healthz`)).status, 200);
 });
 
-test("rejects a port in use with --health-listen", async (t) => {
+test("rejects a --health-listen port that is in use", async (t) => {
   const registry = createRegistry({ component: "webhook" });
   const first = await startHealthServer({ listen: "127.0.0.1:0", ready: () => ready, started: () => true, registry });
   t.teardown(() => first.close());

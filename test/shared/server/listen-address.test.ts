@@ -6,7 +6,7 @@ import {
   boundAddress, formatListenAddress, isLoopbackHost, parseListenAddress, startListening,
 } from "../../../shared/server/listen-address.ts";
 
-test("parses and formats addresses", (t) => {
+test("parses and formats listen addresses", (t) => {
   for (const text of ["127.0.0.1:9443", "0.0.0.0:0", "[::]:9443", "[::1]:65535", "localhost:80", "a-b.example:1"]) {
     t.equal(formatListenAddress(parseListenAddress(text, "--listen")), text);
   }
@@ -14,7 +14,7 @@ test("parses and formats addresses", (t) => {
   t.end();
 });
 
-test("rejects other texts, with the flag, the value and the expected form", (t) => {
+test("rejects an invalid listen address, and names the flag, the value and the expected form", (t) => {
   for (const text of [
     "", "9443", ":9443", "::1:9443", "[::1]", "[127.0.0.1]:1", "h:65536", "h:-1", "h:", "h:1x", "http://h:1", "-h:1",
     "h :1",
@@ -29,7 +29,7 @@ test("rejects other texts, with the flag, the value and the expected form", (t) 
   t.end();
 });
 
-test("recognizes 127.0.0.0/8, ::1 and localhost as loopback, and no similar names", (t) => {
+test("recognizes only 127.0.0.0/8, ::1 and localhost as loopback, not similar names", (t) => {
   for (const host of ["127.0.0.1", "127.1.2.3", "::1", "localhost", "LOCALHOST"])
     t.equal(isLoopbackHost(host), true, host);
   for (const host of ["0.0.0.0", "::", "127.0.0.1.example.com", "localhost.example.com", "128.0.0.1", "127.1"]) {
@@ -38,7 +38,7 @@ test("recognizes 127.0.0.0/8, ::1 and localhost as loopback, and no similar name
   t.end();
 });
 
-test("rejects a port in use, with the flag and the address", async (t) => {
+test("rejects a port that is in use, and names the flag and the address", async (t) => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   t.teardown(() => taken.close());
@@ -60,7 +60,7 @@ function failing(code: string): () => Promise<void> {
   return () => Promise.reject(Object.assign(new Error("listen"), { code }));
 }
 
-test("rejects an address of another machine, and passes other errors on", async (t) => {
+test("rejects an address that is not assigned to this machine, and passes other errors through", async (t) => {
   const address = { host: "192.0.2.1", port: 1 };
   await t.rejects(startListening("--listen", address, failing("EADDRNOTAVAIL")), {
     code: "ERR_CONFIG_ADDRESS",
@@ -72,7 +72,7 @@ test("rejects an address of another machine, and passes other errors on", async 
   t.equal(await startListening("--listen", address, () => Promise.resolve(7)), 7);
 });
 
-test("throws for a server that does not listen", (t) => {
+test("throws an error if the server does not listen", (t) => {
   t.throws(() => boundAddress(createServer()), { message: "the server does not listen on TCP" });
   t.end();
 });

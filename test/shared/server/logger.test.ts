@@ -17,7 +17,7 @@ function captured(): { readonly log: Logger; readonly lines: () => unknown[] } {
   return { log, lines };
 }
 
-test("logs each change of the inventory state once, with its fault", async (t) => {
+test("logs each change of the inventory state once, and includes the fault in the log line", async (t) => {
   const listeners = new Listeners();
   let status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
   const source: InventorySource = {
@@ -43,7 +43,7 @@ test("logs each change of the inventory state once, with its fault", async (t) =
   setStatus(true, "unreachable");
   setStatus(true, null);
   t.same(lines(), [
-    ["warn", "inventory is stale; using the last valid inventory", "unreachable"],
+    ["warn", "inventory is stale; the last valid inventory is in use", "unreachable"],
     ["info", "inventory is current again", "undefined/undefined"],
   ]);
   stop();
@@ -51,7 +51,7 @@ test("logs each change of the inventory state once, with its fault", async (t) =
   t.same(lines(), []);
 });
 
-test("logs the file, line and fault of a file that becomes invalid", async (t) => {
+test("logs the file, line and fault when a file becomes invalid", async (t) => {
   const folder = t.testdir({});
   const source = new ManifestSource([folder], { runtime: "ack" });
   await source.start();
@@ -60,7 +60,7 @@ test("logs the file, line and fault of a file that becomes invalid", async (t) =
   t.teardown(logInventory(source, log));
   t.same(lines(), [["info", "inventory loaded", "0/0"]]);
   await Promise.all([changed(source), writeFile(`${folder}/a.yaml`, "a: [")]);
-  t.match(lines(), [["warn", "inventory is stale; using the last valid inventory", /a\.yaml:1: invalid YAML: /]]);
+  t.match(lines(), [["warn", "inventory is stale; the last valid inventory is in use", /a\.yaml:1: invalid YAML: /]]);
   await Promise.all([changed(source), rm(`${folder}/a.yaml`)]);
   t.match(lines(), [["info", "inventory is current again"]]);
 });
@@ -76,7 +76,7 @@ function capture(): { readonly lines: string[]; write(line: string): void } {
   return { lines, write: (line) => void lines.push(line) };
 }
 
-test("writes JSON lines with the level name, ISO time, program name, fields and a constant msg", (t) => {
+test("writes JSON lines that have the level name, ISO time, program name, fields and a constant msg", (t) => {
   const destination = capture();
   createLogger({ name: "webhook", destination }).info({ uid: "u-1" }, "review answered");
   const line: unknown = JSON.parse(destination.lines[0] ?? "");
@@ -85,7 +85,7 @@ test("writes JSON lines with the level name, ISO time, program name, fields and 
   t.end();
 });
 
-test("writes only lines at or above the level", (t) => {
+test("writes only lines at or above the log level", (t) => {
   const destination = capture();
   const log = createLogger({ name: "webhook", level: "warn", destination });
   log.info("quiet");
@@ -94,7 +94,7 @@ test("writes only lines at or above the level", (t) => {
   t.end();
 });
 
-test("redacts credentials", (t) => {
+test("redacts credentials in log lines", (t) => {
   const destination = capture();
   const log = createLogger({ name: "sidecar", destination });
   const session = { SecretAccessKey: "planted-3" };
@@ -104,7 +104,7 @@ test("redacts credentials", (t) => {
   t.end();
 });
 
-test("logs each unknown group once, except --extra-groups", (t) => {
+test("logs each unknown group once, and ignores the groups in --extra-groups", (t) => {
   const listeners = new Listeners();
   const logged: unknown[] = [];
   const groups = new Set(["s3.services.k8s.aws", "extra.services.k8s.aws", "services.k8s.aws"]);
@@ -119,7 +119,7 @@ test("logs each unknown group once, except --extra-groups", (t) => {
   listeners.notify();
   t.same(logged, [[
     { group: "new.services.k8s.aws" },
-    "unknown ACK API group installed: its resources are not checked, and may be unreadable; "
+    "unknown ACK API group: the webhook does not check resources of the group, and may be unable to read them; "
       + "render the manifests and start the webhook with --extra-groups set to the group, or upgrade",
   ]]);
   t.end();

@@ -6,7 +6,7 @@ async function values(registry: Registry): Promise<string[]> {
   return (await registry.metrics()).split("\n").filter((line) => line.startsWith("ack_"));
 }
 
-test("reads the inventory at each scrape, and has no age for an unloaded inventory", async (t) => {
+test("reads the inventory at each scrape, and omits the age of an unloaded inventory", async (t) => {
   const registry = new Registry();
   const inventory = { selectors: { size: 2, malformed: { size: 1 } } };
   const status = { loaded: false, lastSyncMs: null as number | null, fault: "unreachable" as string | null };
@@ -28,10 +28,10 @@ test("reads the inventory at each scrape, and has no age for an unloaded invento
     "ack_role_resolver_inventory_malformed_selectors 1",
   ]);
   source.status = { loaded: false, lastSyncMs: null, fault: null };
-  t.notMatch((await values(registry)).join(), "age_seconds", "the age is absent again");
+  t.notMatch((await values(registry)).join(), "age_seconds", "the age is absent while the inventory is unloaded");
 });
 
-test("counts unknown groups, except --extra-groups, and unlisted kinds", async (t) => {
+test("counts unlisted kinds and the unknown groups that are not in --extra-groups", async (t) => {
   const registry = new Registry();
   const groups = new Set(["s3.services.k8s.aws", "extra.services.k8s.aws", "services.k8s.aws"]);
   const unlisted = { size: 0 };

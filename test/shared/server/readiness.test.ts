@@ -10,7 +10,7 @@ const WEBHOOK: WebhookReadinessInput = { ...INVENTORY, draining: false, certific
 const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fault: null } };
 const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
 
-test("an unloaded inventory is ERR_NOT_READY", (t) => {
+test("throws ERR_NOT_READY while the inventory is unloaded", (t) => {
   t.throws(() => requireLoaded({ loaded: false }), {
     code: "ERR_NOT_READY", message: "The inventory is not loaded yet. Retry in a moment.",
   });
@@ -18,10 +18,10 @@ test("an unloaded inventory is ERR_NOT_READY", (t) => {
   t.end();
 });
 
-test("the webhook is ready while the inventory is no older than --max-staleness", (t) => {
+test("the webhook is ready if the inventory is not older than --max-staleness", (t) => {
   t.same(webhookReadiness(WEBHOOK), { ready: true, reasons: [] });
   const faulty = { loaded: true, lastSyncMs: 0, fault: "a blip" };
-  t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty }).ready, true, "a fault alone is not staleness");
+  t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty }).ready, true, "a fault does not make the inventory stale");
   t.equal(webhookReadiness({ ...WEBHOOK, nowMs: 300_001 }).ready, false);
   t.end();
 });
@@ -42,14 +42,18 @@ test("the webhook lists every reason for being unready, one per line", (t) => {
   t.end();
 });
 
-test("the sidecar is ready while the inventory is current and the base identity is usable", (t) => {
+test("the sidecar is ready if the inventory is current and the base identity is usable", (t) => {
   t.same(sidecarReadiness(SIDECAR), { ready: true, reasons: [] });
   const troubled = {
     ...SIDECAR,
     inventory: { loaded: true, lastSyncMs: 0, fault: "a blip" },
     base: { usable: true, fault: "STS cannot be reached" },
   };
-  t.same(sidecarReadiness(troubled), { ready: true, reasons: [] }, "a failed renewal leaves the base identity usable");
+  t.same(
+    sidecarReadiness(troubled),
+    { ready: true, reasons: [] },
+    "the base identity is usable after a failed renewal",
+  );
   t.same(sidecarReadiness({ ...SIDECAR, nowMs: 300_001 }), {
     ready: false, reasons: ["the inventory is 301 s old (--max-staleness is 300 s)"],
   });
@@ -64,7 +68,7 @@ test("the sidecar lists every reason for being unready, one per line", (t) => {
     "the inventory is not loaded yet: a.yaml:1: bad; b.yaml:2: bad", "no credentials",
   ]);
   t.same(sidecarReadiness({ ...SIDECAR, base: { usable: false, fault: null } }).reasons, [
-    "the base identity is not verified with STS yet",
+    "STS has not verified the base identity yet",
   ]);
   t.end();
 });

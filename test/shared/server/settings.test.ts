@@ -15,7 +15,7 @@ function faultsOf(command: Command, flags: Flags, environment: Environment = {})
   }
 }
 
-test("flags override the environment, which overrides defaults", (t) => {
+test("flags override environment variables, and environment variables override defaults", (t) => {
   const environment = { ACK_ROLE_RESOLVER_REGION: "eu-west-1", ACK_ROLE_RESOLVER_MAX_STALENESS: "30s", UNRELATED: "x" };
   const settings = readSettings("sidecar", { ...SIDECAR, region: "us-east-1" }, environment);
   t.match(settings, {
@@ -30,7 +30,7 @@ test("flags override the environment, which overrides defaults", (t) => {
   t.equal(
     readSettings("webhook", { from: ["m"], tlsDir: "d" }, {}).listen,
     "0.0.0.0:9443",
-    "the default of the command",
+    "the command has a default value",
   );
   t.notOk(
     "token" in readSettings("webhook", { from: ["m"], tlsDir: "d", token: "t" }, {}),
@@ -40,7 +40,7 @@ test("flags override the environment, which overrides defaults", (t) => {
   t.end();
 });
 
-test("converts text to booleans, lists and durations", (t) => {
+test("converts the text of environment variables to booleans, lists and durations", (t) => {
   const settings = readSettings(
     "webhook",
     {},
@@ -63,14 +63,14 @@ test("converts text to booleans, lists and durations", (t) => {
   t.end();
 });
 
-test("freezes settings and their lists", (t) => {
+test("freezes the settings object and its lists", (t) => {
   const settings = readSettings("sidecar", SIDECAR, {});
   t.ok(Object.isFrozen(settings));
   for (const value of [settings.group, settings.kind, settings.check]) t.ok(Object.isFrozen(value));
   t.end();
 });
 
-test("reports every malformed setting with its flag and the expected value", (t) => {
+test("reports the flag and the expected value of every malformed setting", (t) => {
   t.same(
     faultsOf("webhook", {
       from: ["ok", ""],
@@ -110,7 +110,7 @@ test("reports every malformed setting with its flag and the expected value", (t)
   t.end();
 });
 
-test("rejects an unknown ACK_ROLE_RESOLVER_ variable and suggests a similar one", (t) => {
+test("rejects an unknown ACK_ROLE_RESOLVER_ variable and suggests a similar variable", (t) => {
   t.same(
     faultsOf("sidecar", SIDECAR, {
       ACK_ROLE_RESOLVER_REGOIN: "eu-west-1",
@@ -119,7 +119,7 @@ test("rejects an unknown ACK_ROLE_RESOLVER_ variable and suggests a similar one"
     }),
     [
       "ACK_ROLE_RESOLVER_REGOIN: unknown setting; did you mean ACK_ROLE_RESOLVER_REGION?",
-      "ACK_ROLE_RESOLVER_XYZZY_PLUGH: unknown setting; variables are named after flags, see --help",
+      "ACK_ROLE_RESOLVER_XYZZY_PLUGH: unknown setting; see --help for the names of variables",
     ],
   );
   t.same(
@@ -145,22 +145,26 @@ test("ignores the variables that Kubernetes injects for a Service named ack-role
     }),
     [],
   );
-  t.same(faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_SUPPORT: "1" }).length, 1, "a similar name");
+  t.same(
+    faultsOf("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_SUPPORT: "1" }).length,
+    1,
+    "the variable name is similar to that of a Service variable",
+  );
   t.end();
 });
 
 test("reports missing settings and settings that exclude each other", (t) => {
-  const manifests = "no manifests: pass files or folders, - for standard input, or --cluster";
+  const manifests = "no manifests are given: pass files, folders, - for standard input, or --cluster";
   const source = "--from, --cluster: exactly one is required";
   t.same(faultsOf("lint", {}), [manifests]);
   t.same(faultsOf("resolve", {}), [manifests]);
   t.same(faultsOf("audit", {}), [manifests]);
   for (const command of ["lint", "resolve", "audit"] as const)
     t.same(faultsOf(command, { from: ["m"], cluster: true }), [source], command);
-  t.same(faultsOf("impact", {}), [`${source}, as the state that the manifests are applied to`]);
+  t.same(faultsOf("impact", {}), [`${source}; the manifests are applied to the state in this source`]);
   t.same(faultsOf("resolve", { from: ["m"], label: ["a=b"] }), ["--label: requires --kind"]);
   t.same(faultsOf("resolve", { from: ["m"], explain: true, mode: "carm" }), [
-    "--explain: not supported with --mode carm; the message of each resource in -o json explains its role",
+    "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource",
   ]);
   t.same(faultsOf("webhook", {}), [
     source,
@@ -183,21 +187,21 @@ test("reports missing settings and settings that exclude each other", (t) => {
   t.end();
 });
 
-test("a command may have its own choices for a setting", (t) => {
+test("accepts only the choices that a command has for a setting", (t) => {
   t.equal(readSettings("lint", { from: ["m"], output: "sarif" }, {}).output, "sarif");
   t.same(faultsOf("audit", { from: ["m"], output: "sarif" }), ["--output: expected one of text, json"]);
   t.same(faultsOf("lint", { from: ["m"], output: "xml" }), ["--output: expected one of text, json, sarif"]);
   t.end();
 });
 
-test("no fault contains a token", (t) => {
+test("does not quote a token in any fault", (t) => {
   const faults = faultsOf("sidecar", { ...SIDECAR, token: "hush-hush", tokenFile: "f", region: "?" }).join("\n");
   t.match(faults, /--region/);
   t.notMatch(faults, /hush/);
   t.end();
 });
 
-test("a fault names the variable, or the flag that overrides it", (t) => {
+test("names the environment variable of an invalid setting, or the flag that overrides the variable", (t) => {
   const environment = {
     ACK_ROLE_RESOLVER_UNMATCHED: "maybe",
     ACK_ROLE_RESOLVER_GROUP: "s3.services.k8s.aws,S3",
@@ -212,7 +216,7 @@ test("a fault names the variable, or the flag that overrides it", (t) => {
   t.end();
 });
 
-test("rejects an invalid namespace name in every namespace flag", (t) => {
+test("rejects an invalid namespace name in each flag whose value is a namespace", (t) => {
   const expected = "expected a namespace name of up to 63 lowercase letters, digits and '-', such as team-a";
   t.same(
     faultsOf("sidecar", {

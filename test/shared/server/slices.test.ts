@@ -30,19 +30,19 @@ function work(durations: readonly number[]): TimedWork {
 
 const ENOUGH = { sliceMs: 10, remainingMs: () => 1 };
 
-test("runs short work without a pause", async (t) => {
+test("runs work that is shorter than a slice without a pause", async (t) => {
   const { steps, now, pause, pauses } = work([1, 1, 2]);
   t.equal(await runInSlices(steps, { ...ENOUGH, now, pause }), "done");
   t.same(pauses, []);
 });
 
-test("pauses long work before each slice ends, not counting the pauses", async (t) => {
+test("pauses long work before each slice ends, and does not count pauses as work time", async (t) => {
   const { steps, now, pause, pauses } = work([3, 3, 3, 3, 3]);
   t.equal(await runInSlices(steps, { ...ENOUGH, now, pause }), "done");
   t.same(pauses, [6, 1012]);
 });
 
-test("rejects at the deadline, without a partial result", async (t) => {
+test("rejects when the deadline passes during the work, and returns no partial result", async (t) => {
   const { steps, now, pause, pauses } = work([6, 6, 6]);
   let remaining = 2;
   await t.rejects(runInSlices(steps, { sliceMs: 10, now, pause, remainingMs: () => --remaining }), {
@@ -53,14 +53,14 @@ test("rejects at the deadline, without a partial result", async (t) => {
   t.same(pauses, [6]);
 });
 
-test("rejects a result after the deadline", async (t) => {
+test("rejects if the work finishes after the deadline", async (t) => {
   const { steps, now, pause } = work([4]);
   await t.rejects(runInSlices(steps, { sliceMs: 10, now, pause, remainingMs: () => 0 }), {
     code: "ERR_REQUEST_DEADLINE",
   });
 });
 
-test("rejects with the error of the work", async (t) => {
+test("rejects with the error that the work throws", async (t) => {
   function* fails(): Paced<string> {
     yield 1;
     throw new Error("no");

@@ -6,7 +6,7 @@ import { Drain, drainAndClose } from "../../../shared/server/stopping.ts";
 
 const log = createLogger({ name: "test", level: "silent" });
 
-test("becomes unready, waits for the drain, and then closes", async (t) => {
+test("becomes unready, waits for the drain delay, and then closes the server", async (t) => {
   const drain = new Drain();
   const events: string[] = [];
   await drainAndClose({
@@ -19,7 +19,7 @@ test("becomes unready, waits for the drain, and then closes", async (t) => {
   t.same(events, ["waited 10000 ms, draining true", "closed"]);
 });
 
-test("does not wait without a drain", async (t) => {
+test("closes the server immediately if no drain delay is set", async (t) => {
   const drain = new Drain();
   t.equal(drain.active, false);
   const wait = (): Promise<unknown> => Promise.resolve(t.fail("waited"));
@@ -49,7 +49,7 @@ async function run(
   return { code: child.exitCode, stderr };
 }
 
-test("SIGTERM drains, closes and exits 0", async (t) => {
+test("SIGTERM drains and closes the server and exits with code 0", async (t) => {
   const { code, stderr } = await run("stopOnSignals(options);", ["SIGTERM"]);
   t.equal(code, 0);
   t.match(stderr, /"signal":"SIGTERM".*signal received/);
@@ -57,13 +57,13 @@ test("SIGTERM drains, closes and exits 0", async (t) => {
   t.match(stderr, "stopped");
 });
 
-test("SIGINT skips the drain", async (t) => {
+test("SIGINT skips the drain delay", async (t) => {
   const { code, stderr } = await run("stopOnSignals({ ...options, drainMs: 60000 });", ["SIGINT"]);
   t.equal(code, 0);
   t.match(stderr, /"drain_ms":0/);
 });
 
-test("a second signal exits 1 immediately", async (t) => {
+test("a second signal exits immediately with code 1", async (t) => {
   const never = `const wait = () => { console.log("draining"); return new Promise(() => {}); };
     stopOnSignals({ ...options, wait });`;
   const { code, stderr } = await run(never, ["SIGTERM", "SIGTERM"]);
@@ -71,21 +71,21 @@ test("a second signal exits 1 immediately", async (t) => {
   t.match(stderr, "second signal; exiting immediately");
 });
 
-test("exits 1 if close takes too long", async (t) => {
+test("exits with code 1 if the server does not close in time", async (t) => {
   const hanging = "stopOnSignals({ ...options, closeMs: 20, close: () => new Promise(() => {}) });";
   const { code, stderr } = await run(hanging, ["SIGTERM"]);
   t.equal(code, 1);
   t.match(stderr, /"timeout_ms":21.*shutdown timed out/);
 });
 
-test("logs a failed close and exits 1", async (t) => {
+test("logs an error during close and exits with code 1", async (t) => {
   const failing = `stopOnSignals({ ...options, close: () => Promise.reject(new Error("planted")) });`;
   const { code, stderr } = await run(failing, ["SIGTERM"]);
   t.equal(code, 1);
   t.match(stderr, /planted.*shutdown failed/);
 });
 
-test("logs an uncaught error, skips the drain, closes and exits 1", async (t) => {
+test("logs an uncaught error, skips the drain delay, closes the server and exits with code 1", async (t) => {
   const { code, stderr } = await run(
     `stopOnSignals({ ...options, drainMs: 60000 }); setImmediate(() => { throw new Error("planted"); });`,
     ["SIGCONT"],

@@ -58,7 +58,7 @@ test("takes the account from the role ARN, not from the map key", (t) => {
   t.end();
 });
 
-test("looks up the account of a resource that exists in another account than the controller's", (t) => {
+test("looks up the recorded account of a resource if that account is not the controller's account", (t) => {
   const exists = bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } });
   const map = accounts({ "444455556666": OTHER, "111122223333": ROLE });
   t.match(carm([map], exists), { via: "account-map", roleARN: OTHER });

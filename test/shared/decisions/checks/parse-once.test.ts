@@ -35,7 +35,7 @@ function loadedInventory(): Inventory {
   return inventory;
 }
 
-test("runs each self check at most twice for an UPDATE of a selector", (t) => {
+test("runs each check of the selector itself at most twice for an UPDATE", (t) => {
   const inventory = loadedInventory();
   const runs = new Map<string, number>();
   for (const check of SELECTOR_SELF_CHECKS) {
@@ -52,7 +52,11 @@ test("runs each self check at most twice for an UPDATE of a selector", (t) => {
   const { findings } = runChecks({ object, old, requester: null, origin: "cluster", inventory }, SETTINGS);
   const changeChecks = new Set(SELECTOR_CHANGE_CHECKS.map(({ id }) => id));
   t.ok(findings.some(({ code }) => changeChecks.has(code)), "the change checks run too");
-  t.same([...runs.keys()].toSorted(), SELECTOR_SELF_CHECKS.map(({ id }) => id).toSorted(), "every self check runs");
+  t.same(
+    [...runs.keys()].toSorted(),
+    SELECTOR_SELF_CHECKS.map(({ id }) => id).toSorted(),
+    "every check of the selector itself runs",
+  );
   for (const [id, count] of runs) t.ok(count <= MAX_RUNS, `${id} runs ${count} times`);
   const total = [...runs.values()].reduce((sum, count) => sum + count, 0);
   t.ok(total <= MAX_RUNS * SELECTOR_SELF_CHECKS.length, `${total} runs in all`);

@@ -160,16 +160,20 @@ test("grants a role ARN that is in the account map, or in the team map if TeamLe
   t.match(ofRole(user, [accounts({ x: user })], { settings: { ...CARM, runtime: "extended" } }), "ERR_CARM_ARN");
 });
 
-test("does not grant a role by ARN if its key is for another service or a service key precedes its key", async (t) => {
+test("does not grant a role by ARN if its map key is for another service or a service key overrides it", async (t) => {
   const maps = [accounts({ team: A, "s3.team": B, "rds.team": C })];
   t.equal(ofRole(B, maps, { settings: SERVICES }), B);
-  t.match(ofRole(A, maps, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED", "the key s3.team precedes the key team");
+  t.match(
+    ofRole(A, maps, { settings: SERVICES }),
+    "ERR_SELECTOR_NOT_GRANTED",
+    "the key s3.team overrides the key team",
+  );
   t.match(ofRole(C, maps, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED", "the key belongs to rds");
   t.equal(ofRole(C, maps, { settings: SERVICES, groups: [S3, RDS] }), C);
   t.equal(
     ofRole(A, maps, { settings: SERVICES, groups: [S3, "sqs.services.k8s.aws"] }),
     A,
-    "no key sqs.team precedes the key team",
+    "no key sqs.team overrides the key team",
   );
   t.match(
     ofRole(C, maps, { settings: SERVICES, groups: [S3, RDS], kinds: [{ kind: "Bucket", version: null, group: S3 }] }),

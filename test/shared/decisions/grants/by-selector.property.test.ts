@@ -75,7 +75,7 @@ function outcomeOf(grant: Grant): string {
   return grant.verdict === "denied" ? grant.code : grant.verdict;
 }
 
-test("grants a role by ARN if and only if a selector for the role grants the role by name", (t) => {
+test("grants a role by ARN if and only if the role is granted by the name of one of its selectors", (t) => {
   seen.clear();
   const input = fc.record({ runtime, selectors, groups, scope: fc.option(fc.constantFrom(...KNOWN_NAMESPACES)) });
   fc.assert(fc.property(input, ({ groups: served, scope, ...context }) => {

@@ -79,7 +79,7 @@ test("restricts grants by ARN and by selector name to the kinds in --kind", asyn
   t.equal(byName(BUCKETS), `${A} of a`);
 });
 
-test("grants a role through the first selector by name that grants the role", async (t) => {
+test("grants a role through the first selector, in name order, that grants the role", async (t) => {
   const objects = [
     selector("c", A),
     selector("b", A),

@@ -73,7 +73,7 @@ test("caches the selectors of a stored namespace until a change affects those se
   t.end();
 });
 
-test("finds a selector that has several labels, in any order of added selectors", (t) => {
+test("finds a selector that has several labels, regardless of the order in which selectors are added", (t) => {
   const index = new SelectorIndex(new NamespaceStore(CONTEXT));
   const all = ["x", "y", "z"].map((team) => byLabel(team, { env: "prod", team }));
   for (const selector of all) index.add(selector);

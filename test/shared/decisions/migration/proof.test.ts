@@ -113,7 +113,7 @@ test("reports a namespace with an invalid name", (t) => {
   t.end();
 });
 
-test("reports a resource if only its status has its account, except the controllers' account", (t) => {
+test("reports a resource whose account is only in its status, unless the controllers use the same account", (t) => {
   const objects = [
     mapObject("account", { "111122223333": A }),
     namespaceObject("a"),
@@ -157,7 +157,7 @@ test("reports a resource if only its status has its account, except the controll
   t.end();
 });
 
-test("reports selectors that have another role, conflict, miss a namespace or have an extra namespace", (t) => {
+test("reports selectors that have another role, are in conflict, lack a namespace or have an extra namespace", (t) => {
   const prove = (...specs: readonly JsonObject[]): unknown => {
     const inventory = new Inventory({ runtime: "ack", origin: "file" });
     inventory.apply(
@@ -197,7 +197,7 @@ test("reports selectors that have another role, conflict, miss a namespace or ha
   t.end();
 });
 
-test("chooses a name for an unknown namespace that no Namespace and no resource has", (t) => {
+test("names the unknown namespace differently from every namespace in the input", (t) => {
   const { proof } = migrated([
     namespaceObject("no-such-namespace"),
     bucketObject({ namespace: "no-such-namespace-x" }),

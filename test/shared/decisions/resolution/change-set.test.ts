@@ -179,7 +179,7 @@ test("does not visit resources that are stored during a scan", (t) => {
   t.end();
 });
 
-test("uses the recorded account of a resource, else the account of its selector, else the controller's", (t) => {
+test("uses the recorded account of a resource, else its selector's account, else the controller's account", (t) => {
   const [one, other] = [selector("a", {}), selector("b", {})];
   t.equal(accountOfSelectors([one]), "111122223333");
   t.equal(accountOfSelectors([one, other], "777788889999"), null, "a resource in a conflict has no account");

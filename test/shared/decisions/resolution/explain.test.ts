@@ -85,7 +85,7 @@ test("explains that one of the namespace names must match, and lists at most ten
   t.end();
 });
 
-test("explains each namespace label, and reports that the Namespace is unknown", (t) => {
+test("explains each namespace label, and reports an unknown Namespace", (t) => {
   const spec = {
     namespaceSelector: { labelSelector: { matchLabels: { tier: "gold", "kubernetes.io/metadata.name": "team-a" } } },
   };

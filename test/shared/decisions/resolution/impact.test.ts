@@ -185,7 +185,7 @@ test("compares the accounts before and after the change if the controller's acco
   t.end();
 });
 
-test("treats a change to a fault in the CARM maps as disruptive", (t) => {
+test("treats a change as disruptive if a fault in the CARM maps leaves a resource without a role", (t) => {
   const owned = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111111111111" });
   const found = impacts([bucket, namespaceObject("team-a")], [bucket, owned], { mode: "carm" });
   t.match(found, [{ change: "refused", after: { code: "ERR_CARM_MAP_MISSING" } }]);

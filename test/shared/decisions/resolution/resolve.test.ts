@@ -110,7 +110,7 @@ test("falls back to the controller's own role if no selector selects the resourc
   t.end();
 });
 
-test("ignores malformed selectors, and resolves selectors with an invalid ARN as ACK controllers do", (t) => {
+test("ignores malformed selectors, and resolves a denied ARN with --runtime ack as controllers do", (t) => {
   t.equal(resolved([selectorObject("a", { arn: "typo" })], bucketObject()).outcome, "default");
   const user = "arn:aws:iam::111122223333:user/jane";
   t.match(resolved([selectorObject("a", { arn: user })], bucketObject()), {
@@ -126,7 +126,7 @@ test("ignores malformed selectors, and resolves selectors with an invalid ARN as
   t.end();
 });
 
-test("appends the drift of a resource that exists in another account or region", (t) => {
+test("appends a drift notice to the message if the resource exists in another account or region", (t) => {
   const selects = "IAMRoleSelector a selects it.";
   const message = (metadata: JsonObject, annotations: JsonObject = {}): string =>
     resolved([inTeamA("a")], bucketObject({ annotations }, exists(metadata)), { region: "eu-west-1" }).message;

@@ -9,7 +9,7 @@ function extrasOf(annotations: Readonly<Record<string, unknown>>, spec: object =
   return decodeSelector(object, { origin: "file", runtime: "ack" }).effective?.extras;
 }
 
-test("returns no session extras for a selector without session annotations", async (t) => {
+test("returns no session settings for a selector without session annotations", async (t) => {
   t.equal(extrasOf({}), NO_EXTRAS);
   t.equal(extrasOf({ "example.com/external-id": "x", "ack-role-resolver.io/replaces": "b" }), NO_EXTRAS);
 });

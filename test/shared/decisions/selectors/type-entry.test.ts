@@ -28,7 +28,7 @@ test("treats null and empty fields as absent, and preserves unknown fields", (t)
   t.end();
 });
 
-test("does not change a type entry in any other form", (t) => {
+test("does not change a type entry that is not in a valid apiVersion form", (t) => {
   for (const entry of [
     { apiVersion: "g", kind: "K" },
     { apiVersion: "/v1" },

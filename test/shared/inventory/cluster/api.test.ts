@@ -11,7 +11,7 @@ async function fakeServer(t: Test): Promise<FakeAPIServer> {
 
 const signal = AbortSignal.timeout(20_000);
 
-test("sends the connection's path and headers, and the request's body", async (t) => {
+test("sends the path and headers of the connection and the body of the request", async (t) => {
   const server = await fakeServer(t);
   const api = httpKubernetesAPI(() => Promise.resolve({
     server: `${server.url}/clusters/c1/`, options: { headers: { authorization: "Bearer x" } },
@@ -37,7 +37,7 @@ test("sends the connection's path and headers, and the request's body", async (t
   t.equal(await bodyText(response), '{"message":"é"}');
 });
 
-test("connects before each request, and reports a 401 to the connector", async (t) => {
+test("reads the connection before each request, and reports a 401 response to the connector", async (t) => {
   const server = await fakeServer(t);
   const connects: boolean[] = [];
   const api = httpKubernetesAPI((unauthorized) => {
@@ -73,7 +73,7 @@ test("rejects if the server is unreachable or the request is aborted", async (t)
   await t.rejects(answer, { name: "AbortError" });
 });
 
-test("parses Retry-After as seconds or a date, and ignores other values", async (t) => {
+test("parses Retry-After as a number of seconds or a date, and ignores other values", async (t) => {
   const nowMs = Date.parse("2026-01-01T00:00:00Z");
   t.equal(retryAfterMs({ "retry-after": "3" }, nowMs), 3000);
   t.equal(retryAfterMs({ "retry-after": "Thu, 01 Jan 2026 00:00:05 GMT" }, nowMs), 5000);

@@ -11,7 +11,7 @@ const QUEUE = definition(SQS, "Queue");
 const THING = definition("new.services.k8s.aws", "Thing");
 const THINGS = "/apis/new.services.k8s.aws/v1alpha1/things";
 
-test("is loaded when every installed ACK kind is listed", async (t) => {
+test("the inventory is loaded when every installed ACK kind is listed", async (t) => {
   const { cluster, source } = await fakeCluster(t, [
     BUCKET, QUEUE, definition("example.com", "Other"), definition("services.k8s.aws", "FieldExport"),
   ]);
@@ -35,7 +35,7 @@ test("is loaded when every installed ACK kind is listed", async (t) => {
   t.same(resourceLists.toSorted(), [`${BUCKETS}?limit=500`, `${QUEUES}?limit=500`]);
 });
 
-test("marks an added kind as unlisted until its first list, and stays ready", async (t) => {
+test("the inventory stays loaded while an added kind is unlisted", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET]);
   await source.start();
   cluster.objects.set(QUEUES, [resource("q")]);
@@ -53,7 +53,7 @@ test("marks an added kind as unlisted until its first list, and stays ready", as
   t.same(source.inventory.kinds.groups, new Set([S3, SQS]));
 });
 
-test("does not list a kind that is not served yet", async (t) => {
+test("lists a kind only after the API server serves the kind", async (t) => {
   const { cluster, source } = await fakeCluster(t, [
     definition(S3, "Bucket", { established: false }), definition(S3, "Unserved", { served: false }),
     definition(S3, "Wide", { scope: "Cluster" }),
@@ -65,7 +65,7 @@ test("does not list a kind that is not served yet", async (t) => {
   t.same(cluster.lists.slice(3), [`${BUCKETS}?limit=500`]);
 });
 
-test("removes the objects of a removed kind", async (t) => {
+test("removes the objects of a kind when its CustomResourceDefinition is deleted", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET, QUEUE]);
   cluster.objects.set(BUCKETS, [resource("a"), resource("b")]);
   cluster.objects.set(QUEUES, [resource("a")]);
@@ -82,7 +82,7 @@ test("removes the objects of a removed kind", async (t) => {
   t.equal(cluster.lists.filter((list) => list.startsWith(BUCKETS)).length, 2, "the kind is listed again");
 });
 
-test("is loaded when the last unlisted kind is removed", async (t) => {
+test("the inventory is loaded when the last unlisted kind is removed", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET]);
   cluster.blocked.set(BUCKETS, []);
   const started = source.start();
@@ -92,7 +92,7 @@ test("is loaded when the last unlisted kind is removed", async (t) => {
   t.same([...source.inventory.unlisted("resources")], []);
 });
 
-test("lists objects in the stored version, and again when that changes", async (t) => {
+test("lists objects in the storage version, and lists them again when the storage version changes", async (t) => {
   const { cluster, source } = await fakeCluster(t, [definition(S3, "Bucket", { versions: ["v1alpha1", "v1"] })]);
   const next = BUCKETS.replace("v1alpha1", "v1");
   cluster.objects.set(BUCKETS, [resource("a"), resource("b")]);
@@ -110,10 +110,10 @@ test("lists objects in the stored version, and again when that changes", async (
   const listed = cluster.lists.length;
   await cluster.emit(DEFINITIONS, "MODIFIED", definition(S3, "Bucket", { versions: ["v1"] }));
   await eventually(source, () => source.inventory.kinds.versions(S3, "Bucket")?.served.length === 1);
-  t.equal(cluster.lists.length, listed, "other changes of the definition do not list again");
+  t.equal(cluster.lists.length, listed, "other changes of the definition do not cause a new list");
 });
 
-test("is not loaded while one kind cannot be listed, and names it", async (t) => {
+test("the inventory is not loaded while a kind cannot be listed, and the fault names the kind", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET, QUEUE]);
   cluster.errors.set(BUCKETS, { status: 403 });
   const started = source.start();
@@ -131,7 +131,7 @@ test("is not loaded while one kind cannot be listed, and names it", async (t) =>
   t.match(source.status, { loaded: true, fault: null });
 });
 
-test("names a kind that the API server does not serve", async (t) => {
+test("reports a kind that the API server does not serve", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET]);
   cluster.errors.set(BUCKETS, { status: 404 });
   source.start().catch(() => undefined);
@@ -140,7 +140,7 @@ test("names a kind that the API server does not serve", async (t) => {
     + "CustomResourceDefinition exists; retrying; API server message: simulated");
 });
 
-test("is loaded without the kinds of an unknown group, which are unlisted", async (t) => {
+test("the inventory is loaded even if a kind of an unknown group cannot be listed", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET, THING]);
   cluster.errors.set(THINGS, { status: 403 });
   await source.start();
@@ -151,7 +151,7 @@ test("is loaded without the kinds of an unknown group, which are unlisted", asyn
   t.same([...source.inventory.unlisted("resources")], ["Thing.new.services.k8s.aws"]);
 });
 
-test("requires the kinds of a group in --extra-groups", async (t) => {
+test("the inventory is not loaded while a kind of a group in --extra-groups cannot be listed", async (t) => {
   const { cluster, source } = await fakeCluster(t, [THING], { resources: { extraGroups: ["new.services.k8s.aws"] } });
   cluster.errors.set(THINGS, { status: 403 });
   source.start().catch(() => undefined);
@@ -181,13 +181,13 @@ test("lists at most two resource kinds at a time", async (t) => {
   const [first = ""] = paths;
   cluster.release(first);
   await cluster.until(() => cluster.watches.has(first) && waiting().length === 2);
-  t.same(waiting(), paths.slice(1, 3), "the next kind is listed");
+  t.same(waiting(), paths.slice(1, 3), "the source lists the next kind");
   for (const path of paths) cluster.release(path);
   await started;
   t.same([...source.inventory.unlisted("resources")], []);
 });
 
-test("retries a 429 after its Retry-After, and reports a fault only from the fourth", async (t) => {
+test("retries a 429 response after its Retry-After, and reports a fault at the fourth 429 response", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET]);
   cluster.errors.set(BUCKETS, { status: 429, headers: { "retry-after": "1" } });
   const faults: (string | null)[] = [];
@@ -209,7 +209,7 @@ test("retries a 429 after its Retry-After, and reports a fault only from the fou
   t.match(source.status, { loaded: true, fault: null });
 });
 
-test("lists only selectors, namespaces and definitions without the resources option", async (t) => {
+test("lists only selectors, namespaces and CRDs if the resources option is not set", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET], { resources: undefined });
   await source.start();
   await cluster.until(() => cluster.watches.size === 3);

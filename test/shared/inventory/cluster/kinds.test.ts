@@ -41,7 +41,7 @@ test("stores a selector without managedFields", async (t) => {
   });
 });
 
-test("stores the fields of a namespace that decisions read", async (t) => {
+test("stores only the fields of a namespace that are used to resolve roles", async (t) => {
   const object = {
     metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
     spec: { finalizers: [] },
@@ -69,7 +69,7 @@ const spec = (group: string): object => ({
   versions: [{ name: "v1", served: true, storage: true, schema: {} }, 1],
 });
 
-test("stores the versions of ACK's definitions, and no other definition", async (t) => {
+test("stores the versions of the ACK CRDs, and ignores other CRDs", async (t) => {
   for (const group of ["s3.services.k8s.aws", "services.k8s.aws"]) {
     t.match(stored("CustomResourceDefinition", { metadata, spec: spec(group) }), {
       object: {
@@ -93,7 +93,7 @@ test("stores the versions of ACK's definitions, and no other definition", async 
   t.match(stored("CustomResourceDefinition", { metadata }), { object: null });
 });
 
-test("stores only the schema of IAMRoleSelector", async (t) => {
+test("stores the schema only for the IAMRoleSelector CRD", async (t) => {
   const versions = (kind: string): unknown => {
     const crd = { metadata, spec: { ...spec("services.k8s.aws"), names: { kind } } };
     return field(field(field(stored("CustomResourceDefinition", crd), "object"), "spec"), "versions");
@@ -108,7 +108,7 @@ test("rejects an object without a name or resource version", async (t) => {
   }
 });
 
-test("has the paths of the API server and the resource names of RBAC", async (t) => {
+test("returns the API path and the RBAC resource name of each kind", async (t) => {
   t.same(CLUSTER_KINDS.map((kind) => [collectionPath(kind), resourceName(kind)]), [
     ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", "iamroleselectors.services.k8s.aws"],
     ["/api/v1/namespaces", "namespaces"],
@@ -125,7 +125,7 @@ function storedBucket(object: object): JsonObject | null {
   return kind === null ? null : (toStoredObject(kind, object)?.object ?? null);
 }
 
-test("lists a resource kind in its stored version, or in a served one", (t) => {
+test("lists a resource kind in its storage version, or in a served version if the former is not served", (t) => {
   const path = (crd: object): string | null => {
     const kind = kindOf(crd);
     return kind === null ? null : collectionPath(kind);
@@ -173,7 +173,7 @@ const COMPLETE_BUCKET = {
   },
 };
 
-test("stores the fields of a resource that decisions read", (t) => {
+test("stores only the fields of a resource that are used to resolve its role", (t) => {
   t.same(storedBucket(COMPLETE_BUCKET), {
     apiVersion: `${S3}/v1alpha1`,
     kind: "Bucket",
@@ -197,7 +197,7 @@ test("stores the fields of a resource that decisions read", (t) => {
   t.end();
 });
 
-test("resolves a stored resource like the complete one", (t) => {
+test("resolves a stored resource like the complete resource", (t) => {
   const complete = { apiVersion: `${S3}/v1alpha1`, kind: "Bucket", ...COMPLETE_BUCKET };
   const { annotations: _, ...read } = resourceOf(storedBucket(COMPLETE_BUCKET) ?? {});
   const { annotations: __, ...all } = resourceOf(complete);

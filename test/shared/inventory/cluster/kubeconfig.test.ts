@@ -29,7 +29,7 @@ function kubeconfig(token: string, current: string | null = "https"): string {
   });
 }
 
-test("connects to the current context, or to the chosen one", async (t) => {
+test("connects to the current context, or to the context that the user sets", async (t) => {
   const folder = t.testdir({ config: kubeconfig("t1") });
   const connect = await kubernetesConnector({ kubeconfig: `${folder}/config`, context: null });
   const { server, options } = await connect(false);
@@ -40,7 +40,7 @@ test("connects to the current context, or to the chosen one", async (t) => {
   t.match(proxied.options.agent, Object, "a proxy needs an agent");
 });
 
-test("reads the kubeconfig again after a 401 only", async (t) => {
+test("reads the kubeconfig again only after a 401 response", async (t) => {
   const folder = t.testdir({ config: kubeconfig("t1") });
   const connect = await kubernetesConnector({ kubeconfig: `${folder}/config`, context: null });
   await writeFile(`${folder}/config`, kubeconfig("t2"));
@@ -48,7 +48,7 @@ test("reads the kubeconfig again after a 401 only", async (t) => {
   t.match((await connect(true)).options, { headers: { Authorization: "Bearer t2" } });
 });
 
-test("sends no credentials over plain HTTP", async (t) => {
+test("does not send credentials over plain HTTP", async (t) => {
   const folder = t.testdir({ config: kubeconfig("t1") });
   const connect = await kubernetesConnector({ kubeconfig: `${folder}/config`, context: "loopback" });
   t.same(await connect(false), { server: "http://127.0.0.1:8001", options: {} });
@@ -96,7 +96,7 @@ for (const [name, context, message] of FAULTS) {
   });
 }
 
-test("rejects a file that is missing, is not YAML, or has no current context", async (t) => {
+test("rejects a kubeconfig that is missing, is not YAML, or has no current context", async (t) => {
   const folder = t.testdir({ broken: "a: [", empty: "{}", headless: kubeconfig("t1", null) });
   const fault = async (file: string, message: RegExp): Promise<void> => {
     const connector = kubernetesConnector({ kubeconfig: `${folder}/${file}`, context: null });

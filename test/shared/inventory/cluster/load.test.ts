@@ -24,7 +24,7 @@ async function load(
   return { cluster, loading };
 }
 
-test("reads a cluster once, and returns the collected objects", async (t) => {
+test("lists each kind of a cluster once, and returns the collected objects", async (t) => {
   const reported: LoadProgress[] = [];
   const { cluster, loading } = await load(t, () => {}, {
     collect: (object) => (stringAt(object, "kind") === "Namespace" ? object : null),
@@ -38,7 +38,7 @@ test("reads a cluster once, and returns the collected objects", async (t) => {
   t.same(cluster.clock.delays, [], "no timer is left");
 });
 
-test("names every kind that cannot be listed, and does not retry", async (t) => {
+test("reports every kind that cannot be listed, and does not retry the lists", async (t) => {
   const { cluster, loading } = await load(t, ({ errors }) => {
     errors.set(BUCKETS, { status: 403 });
     errors.set(SELECTORS, { status: 404 });
@@ -50,7 +50,7 @@ test("names every kind that cannot be listed, and does not retry", async (t) => 
   t.same(cluster.clock.delays, []);
 });
 
-test("retries a list that is answered 429", async (t) => {
+test("retries a list after a 429 response", async (t) => {
   const { cluster, loading } = await load(t, ({ errors }) => errors.set(BUCKETS, { status: 429 }));
   const delayMs = await cluster.clock.scheduled((ms) => ms < 60_000);
   cluster.errors.clear();
@@ -58,7 +58,7 @@ test("retries a list that is answered 429", async (t) => {
   t.equal((await loading).inventory.resources.size, 600);
 });
 
-test("marks the kinds of an unknown group without rights as unlisted", async (t) => {
+test("marks a kind of an unknown group as unlisted if the user is not allowed to list the kind", async (t) => {
   const { loading } = await load(t, ({ objects, errors }) => {
     objects.set(DEFINITIONS, [definition(S3, "Bucket"), definition("new.services.k8s.aws", "Thing")]);
     errors.set("/apis/new.services.k8s.aws/v1alpha1/things", { status: 403 });

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { assertRelist, line, list, startReflector, thing } from "./reflector-fixture.ts";
 
-test("lists again after an ERROR event with code 410, and reports only the differences", async (t) => {
+test("lists again after an ERROR event whose code is 410, and reports only the differences", async (t) => {
   const all = await startReflector(t);
   const watch = await all.openWatch("a", "b", "same");
   await watch.write(
@@ -12,7 +12,7 @@ test("lists again after an ERROR event with code 410, and reports only the diffe
   t.notOk(all.recorder.calls.includes("fault"), "410 is not a fault");
 });
 
-test("lists again after a watch is answered 410", async (t) => {
+test("lists again after a 410 response to a watch", async (t) => {
   const all = await startReflector(t);
   (await all.openWatch("a", "b", "same")).end();
   await all.passBackoff();
@@ -20,7 +20,7 @@ test("lists again after a watch is answered 410", async (t) => {
   await assertRelist(t, all);
 });
 
-test("restarts a list whose second page is answered 410", async (t) => {
+test("restarts a list after a 410 response to its second page", async (t) => {
   const { server, recorder, passBackoff } = await startReflector(t);
   (await server.next()).answer(200, list("10", [thing("a", "1"), thing("b", "2")], { continue: "token" }));
   (await server.next()).answer(410, { kind: "Status", code: 410, reason: "Expired" });
@@ -36,7 +36,7 @@ const UNREADABLE: readonly (readonly [name: string, line: string])[] = [
   ["a line that is not JSON", "{\n"],
   ["an empty line", "\n"],
   ["an event of an unknown type", line("RENAMED", thing("b", "11"))],
-  ["an event without a version", line("ADDED", { metadata: { name: "b" } })],
+  ["an event without a resource version", line("ADDED", { metadata: { name: "b" } })],
   ["an event without a name", line("ADDED", { metadata: { resourceVersion: "11" } })],
 ];
 
@@ -52,7 +52,7 @@ for (const [name, text] of UNREADABLE) {
   });
 }
 
-test("reports an ERROR event with another code as a fault, and lists again", async (t) => {
+test("reports an ERROR event whose code is not 410 as a fault, and lists again", async (t) => {
   const all = await startReflector(t);
   const watch = await all.openWatch("a", "b", "same");
   await watch.write(line("ERROR", { kind: "Status", code: 500, message: "etcd is unavailable" }));
@@ -61,17 +61,17 @@ test("reports an ERROR event with another code as a fault, and lists again", asy
   await assertRelist(t, all);
 });
 
-test("reports a line of over 16 MiB as a fault, and lists again", async (t) => {
+test("reports a watch line of more than 16 MiB as a fault, and lists again", async (t) => {
   const all = await startReflector(t);
   const watch = await all.openWatch("a", "b", "same");
   void watch.write(Buffer.alloc(17 * 1024 * 1024, "x"));
   await all.recorder.waitFor("fault");
-  t.equal(all.recorder.lastFault, "the API server sent a watch event of over 16777216 bytes; relisting");
+  t.equal(all.recorder.lastFault, "the API server sent a watch event larger than 16777216 bytes; relisting");
   await assertRelist(t, all);
 });
 
 for (const body of ["<html>", "{}", { metadata: { resourceVersion: "1" }, items: {} }, list("1", [{}])]) {
-  test(`reports the list ${JSON.stringify(body)} as a fault`, async (t) => {
+  test(`reports the invalid list response ${JSON.stringify(body)} as a fault`, async (t) => {
     const { server, recorder, passBackoff } = await startReflector(t);
     (await server.next()).answer(200, body);
     await recorder.waitFor("fault");
@@ -106,7 +106,7 @@ const ERRORS: readonly (readonly [status: number, body: unknown, fault: string])
 ];
 
 for (const [status, body, fault] of ERRORS) {
-  test(`reports ${status} on a list as a fault, never as an empty list, and retries`, async (t) => {
+  test(`reports a ${status} response to a list as a fault, not as an empty list, and retries`, async (t) => {
     const { server, recorder, passBackoff } = await startReflector(t);
     (await server.next()).answer(status, body, { location: "http://192.0.2.1/" });
     await recorder.waitFor("fault");
@@ -119,7 +119,7 @@ for (const [status, body, fault] of ERRORS) {
   });
 }
 
-test("resumes after a watch is answered 403, and lists again after 404", async (t) => {
+test("resumes a watch after a 403 response, and lists again after a 404 response", async (t) => {
   const { server, recorder, passBackoff, openWatch } = await startReflector(t);
   (await openWatch("a")).end();
   await passBackoff();
@@ -141,7 +141,7 @@ for (const [status, header, expectedMs] of [
   [503, "Thu, 01 Jan 2026 00:00:12 GMT", 12_000],
   [429, "soon", 800],
 ] as const) {
-  test(`retries ${status} with Retry-After: ${header} after ${expectedMs} ms`, async (t) => {
+  test(`retries after ${expectedMs} ms if a ${status} response has Retry-After: ${header}`, async (t) => {
     const { server, passBackoff } = await startReflector(t);
     (await server.next()).answer(status, {}, { "retry-after": header });
     t.equal(await passBackoff(), expectedMs);

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { bookmark, line, list, startReflector, thing } from "./reflector-fixture.ts";
 
-test("lists page by page and watches from the list's version", async (t) => {
+test("lists page by page, and watches from the resource version of the list", async (t) => {
   const { server, recorder } = await startReflector(t, 0.5);
   const first = await server.next();
   t.same([first.path, first.query], ["/apis/example.com/v1/things", { limit: "2" }]);
@@ -14,7 +14,7 @@ test("lists page by page and watches from the list's version", async (t) => {
   t.same(recorder.calls, ["+a +b +c", "recovered", "sync"]);
 });
 
-test("passes events on in their order", async (t) => {
+test("reports watch events in their order", async (t) => {
   const { recorder, openWatch } = await startReflector(t);
   const watch = await openWatch("a");
   await watch.write([
@@ -39,7 +39,7 @@ test("passes events on in their order", async (t) => {
   ]);
 });
 
-test("ignores objects that the transform drops", async (t) => {
+test("ignores an object if the transform function returns null", async (t) => {
   const { recorder, openWatch } = await startReflector(t);
   const watch = await openWatch();
   await watch.write([
@@ -50,7 +50,7 @@ test("ignores objects that the transform drops", async (t) => {
   t.same(recorder.calls, ["empty", "recovered", "sync", "recovered", "sync", "sync", "+b", "sync"]);
 });
 
-test("reads events from chunks that end inside a character", async (t) => {
+test("reads watch events from chunks that end inside a UTF-8 character", async (t) => {
   const { recorder, openWatch } = await startReflector(t);
   const watch = await openWatch();
   const bytes = Buffer.from(line("ADDED", thing("b", "11", { note: "é😀" })));
@@ -59,7 +59,7 @@ test("reads events from chunks that end inside a character", async (t) => {
   t.pass("the note is complete");
 });
 
-test("resumes from the last bookmark, without a delay, after the API server ends a watch on time", async (t) => {
+test("resumes from the last bookmark without a delay after a watch reaches its requested length", async (t) => {
   const { server, clock, recorder, openWatch } = await startReflector(t);
   const watch = await openWatch();
   await watch.write(bookmark("30"));
@@ -70,7 +70,7 @@ test("resumes from the last bookmark, without a delay, after the API server ends
   t.equal(recorder.lastFault, null);
 });
 
-test("backs off after watches that end immediately", async (t) => {
+test("delays the next watch if watches end immediately", async (t) => {
   const { server, passBackoff, openWatch } = await startReflector(t);
   (await openWatch()).end();
   t.equal(await passBackoff(), 800);
@@ -81,7 +81,7 @@ test("backs off after watches that end immediately", async (t) => {
   t.equal(await passBackoff(), 800);
 });
 
-test("resumes without losing an event after a reset in the middle of a line", async (t) => {
+test("resumes without losing an event after a connection reset in the middle of a line", async (t) => {
   const { server, recorder, passBackoff, openWatch } = await startReflector(t);
   const watch = await openWatch();
   await watch.write(line("ADDED", thing("b", "11")) + line("ADDED", thing("c", "12")).slice(0, 20));
@@ -98,7 +98,7 @@ test("resumes without losing an event after a reset in the middle of a line", as
   t.equal(recorder.lastFault, null);
 });
 
-test("retries an unreachable API server with growing delays", async (t) => {
+test("retries with growing delays if the API server is unreachable", async (t) => {
   const { server, recorder, passBackoff, openWatch } = await startReflector(t, 0.999_999);
   const watch = await openWatch();
   const { url } = server;
@@ -119,13 +119,13 @@ test("retries an unreachable API server with growing delays", async (t) => {
   t.equal(await passBackoff(), 1599, "an event resets the backoff");
 });
 
-test("resets the backoff after a watch of 30 s, not after a list that times out", async (t) => {
+test("resets the backoff after a watch has lasted 30 s, but not after a list times out", async (t) => {
   const { server, clock, recorder, passBackoff } = await startReflector(t, 0.999_999);
   const first = await server.next();
   clock.advance(60_000);
   await first.closed;
   await recorder.waitFor("fault");
-  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server sent nothing for 60 s");
+  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server sent no data for 60 s");
   t.equal(await passBackoff(), 1599);
   const second = await server.next();
   clock.advance(60_000);
@@ -141,7 +141,7 @@ test("resets the backoff after a watch of 30 s, not after a list that times out"
   t.equal(await passBackoff(), 1599);
 });
 
-test("aborts and resumes a watch without a byte for 90 s", async (t) => {
+test("aborts and resumes a watch that receives no bytes for 90 s", async (t) => {
   const { server, clock, recorder, passBackoff, openWatch } = await startReflector(t);
   const watch = await openWatch();
   clock.advance(89_000);
@@ -152,12 +152,12 @@ test("aborts and resumes a watch without a byte for 90 s", async (t) => {
   clock.advance(1000);
   await watch.closed;
   await recorder.waitFor("fault");
-  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server sent nothing for 90 s");
+  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server sent no data for 90 s");
   await passBackoff();
   t.equal((await server.next()).query["resourceVersion"], "12");
 });
 
-test("aborts a watch 10 s after its requested length", async (t) => {
+test("aborts a watch that lasts 10 s longer than requested", async (t) => {
   const { server, clock, recorder, passBackoff, openWatch } = await startReflector(t);
   const watch = await openWatch();
   for (let version = 11; version < 16; version++) {
@@ -173,15 +173,15 @@ test("aborts a watch 10 s after its requested length", async (t) => {
   t.equal((await server.next()).query["resourceVersion"], "14");
 });
 
-test("stop aborts the current operation", async (t) => {
-  await t.test("a list", async (tt) => {
+test("stop() aborts the current operation", async (t) => {
+  await t.test("aborts a list", async (tt) => {
     const { server, clock, reflector } = await startReflector(tt);
     const request = await server.next();
     await reflector.stop();
     await request.closed;
     tt.same(clock.delays, [], "no timer is left");
   });
-  await t.test("a watch", async (tt) => {
+  await t.test("aborts a watch", async (tt) => {
     const { clock, reflector, recorder, openWatch } = await startReflector(tt);
     const watch = await openWatch("a");
     await reflector.stop();
@@ -189,14 +189,14 @@ test("stop aborts the current operation", async (t) => {
     tt.same(clock.delays, [], "no timer is left");
     tt.notOk(recorder.calls.includes("fault"));
   });
-  await t.test("a pause", async (tt) => {
+  await t.test("ends a backoff pause", async (tt) => {
     const { server, clock, reflector } = await startReflector(tt);
     (await server.next()).answer(500, "");
     await clock.scheduled((ms) => ms < 60_000);
     await reflector.stop();
     tt.same(clock.delays, [], "no timer is left");
   });
-  await t.test("before the first request", async (tt) => {
+  await t.test("sends no request if the reflector stops before its first request", async (tt) => {
     const { clock, reflector, recorder } = await startReflector(tt);
     await reflector.stop();
     tt.same([clock.delays, recorder.calls], [[], []]);

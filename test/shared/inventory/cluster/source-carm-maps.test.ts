@@ -22,7 +22,7 @@ test("lists and watches each CARM map by its name", async (t) => {
     fieldSelector: /^metadata\.name=ack-role-(account|team)-map$/,
     watch: "true",
   });
-  t.equal(source.inventory.includes("config maps"), true, "missing maps are known to be missing");
+  t.equal(source.inventory.includes("config maps"), true, "the inventory includes the state of maps that do not exist");
   await cluster.emit(MAPS, "ADDED", map("ack-role-team-map", { payments: "arn:aws:iam::111122223333:role/payments" }));
   await eventually(source, () => source.inventory.configMap("ack", "ack-role-team-map") !== null);
   t.same([...(source.inventory.configMap("ack", "ack-role-team-map") ?? [])], [
@@ -32,7 +32,7 @@ test("lists and watches each CARM map by its name", async (t) => {
   await eventually(source, () => source.inventory.configMap("ack", "ack-role-team-map") === null);
 });
 
-test("is loaded without optional CARM maps, which are unlisted", async (t) => {
+test("the inventory is loaded even if optional CARM maps cannot be listed", async (t) => {
   const { cluster, source } = await fakeCluster(t, [], carmMaps(false));
   cluster.errors.set(MAPS, { status: 403 });
   await source.start();
@@ -47,7 +47,7 @@ test("is loaded without optional CARM maps, which are unlisted", async (t) => {
   ]);
 });
 
-test("is not loaded without required CARM maps", async (t) => {
+test("the inventory is not loaded while required CARM maps cannot be listed", async (t) => {
   const { cluster, source } = await fakeCluster(t, [], carmMaps(true));
   cluster.errors.set(MAPS, { status: 403 });
   source.start().catch(() => undefined);

@@ -63,7 +63,7 @@ async function load(server: FakeAPIServer, source: ClusterSource): Promise<Map<s
   return watches;
 }
 
-test("is loaded when every kind is listed", async (t) => {
+test("the inventory is loaded when every kind is listed", async (t) => {
   const { server, clock, source } = await clusterSource(t);
   const started = source.start();
   const requests = [await server.next(), await server.next(), await server.next()];
@@ -101,7 +101,7 @@ test("applies watch events to the inventory and notifies listeners", async (t) =
   t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "b"]);
 });
 
-test("is as old as the stalest watched kind", async (t) => {
+test("the inventory is as old as its stalest watched kind", async (t) => {
   const { server, clock, source } = await clusterSource(t);
   const watches = await load(server, source);
   const loadedMs = clock.now();
@@ -115,14 +115,14 @@ test("is as old as the stalest watched kind", async (t) => {
   };
   await emit(SELECTORS, selector("b"), () => inventory.selectors.has("b"));
   await emit(NAMESPACES, { metadata: metadata("team-b") }, () => inventory.namespaces.has("team-b"));
-  t.equal(source.status.lastSyncMs, loadedMs, "the definitions were not synced since");
+  t.equal(source.status.lastSyncMs, loadedMs, "the CRDs were last synced at this time");
   const isVPCKnown = (): boolean => inventory.kinds.versions("ec2.services.k8s.aws", "VPC") !== null;
   await emit(DEFINITIONS, definition("ec2.services.k8s.aws", "VPC"), isVPCKnown);
   t.equal(source.status.lastSyncMs, clock.now());
   t.equal(clock.now(), loadedMs + 60_000);
 });
 
-test("is not loaded from a cluster without the IAMRoleSelector kind", async (t) => {
+test("the inventory is not loaded if the cluster has no IAMRoleSelector CRD", async (t) => {
   const { server, clock, source } = await clusterSource(t);
   let started = false;
   const starting = source.start().then(() => (started = true));
@@ -147,7 +147,7 @@ test("is not loaded from a cluster without the IAMRoleSelector kind", async (t) 
   t.match(source.status, { loaded: true, fault: null });
 });
 
-test("names every kind that cannot be listed", async (t) => {
+test("the fault names every kind that cannot be listed", async (t) => {
   const { server, source } = await clusterSource(t);
   const starting = source.start();
   for (const request of [await server.next(), await server.next(), await server.next()]) {
@@ -164,7 +164,7 @@ test("names every kind that cannot be listed", async (t) => {
   await rejected;
 });
 
-test("keeps the inventory during a fault, and notifies listeners once", async (t) => {
+test("does not change the inventory during a fault, and notifies listeners once", async (t) => {
   const { server, source } = await clusterSource(t);
   const watches = await load(server, source);
   let notifications = 0;

@@ -17,7 +17,7 @@ async function read(folder: string, ...paths: readonly string[]): Promise<{ file
   return { files: manifests.map(({ file }) => cut(file)), faults: faults.map((fault) => cut(formatInputFault(fault))) };
 }
 
-test("reads a folder recursively, sorted by path, without hidden entries and other files", async (t) => {
+test("reads manifests from a folder recursively, in path order, and ignores hidden and other files", async (t) => {
   const folder = t.testdir({
     "b.yml": named("b"),
     "a.yaml": named("a"),
@@ -35,7 +35,7 @@ test("reads a folder recursively, sorted by path, without hidden entries and oth
   t.same(await read(folder, "/"), { files, faults: [] });
 });
 
-test("reads paths in their order, and named files with any name", async (t) => {
+test("reads paths in the given order, and reads a file that is named explicitly even if it is hidden", async (t) => {
   const folder = t.testdir({ "b.yaml": named("b"), a: named("a"), ".c": named("c") });
   t.same(await read(folder, "/b.yaml", "/.c", "/a"), { files: ["/b.yaml", "/.c", "/a"], faults: [] });
 });
@@ -49,13 +49,13 @@ test("accepts an empty folder, and reports a missing path", async (t) => {
   });
 });
 
-test("reads standard input as -", async (t) => {
+test("reads standard input for the path -", async (t) => {
   const { manifests, faults } = await readManifestPaths(["-"], () => Promise.resolve(`a: 1\n---\n${named("a")}`));
   t.same(manifests.map(({ file, document }) => [file, document]), [["-", 2]]);
   t.same(faults.map(formatInputFault), ["-:1: not a Kubernetes object: apiVersion and kind must be set to a string"]);
 });
 
-test("follows symbolic links, and reports loops", async (t) => {
+test("follows symbolic links, and reports symbolic link loops", async (t) => {
   const folder = t.testdir({ real: { "a.yaml": named("a") }, links: { deep: {} } });
   await symlink(`${folder}/real`, `${folder}/links/to-folder`);
   await symlink("..", `${folder}/links/deep/up.yaml`);
@@ -71,7 +71,7 @@ test("follows symbolic links, and reports loops", async (t) => {
   });
 });
 
-test("reads a folder mounted from a ConfigMap once", async (t) => {
+test("reads each file of a mounted ConfigMap only once", async (t) => {
   const folder = t.testdir({ "..2026": { "a.yaml": named("a") } });
   await symlink("..2026", `${folder}/..data`);
   await symlink("..data/a.yaml", `${folder}/a.yaml`);
@@ -83,7 +83,7 @@ test("reports a file that is not UTF-8", async (t) => {
   t.same(await read(folder, ""), { files: ["/b.yaml"], faults: ["/a.yaml: not valid UTF-8; save the file as UTF-8"] });
 });
 
-test("reports a file that is removed before it is read, and a path through a file", async (t) => {
+test("reports a file that is removed before it is read, and a path whose parent is a file", async (t) => {
   const folder = t.testdir({ "a.yaml": named("a") });
   const listing = { files: [{ path: `${folder}/gone.yaml`, fingerprint: "" }], faults: [] };
   const { faults } = await readListing(listing, { stdin: () => Promise.resolve(""), read: readManifests });
@@ -91,7 +91,7 @@ test("reports a file that is removed before it is read, and a path through a fil
   t.match((await read(folder, "/a.yaml/b")).faults, [/^\/a\.yaml\/b: ENOTDIR/]);
 });
 
-test("reports a duplicate object with both positions", async (t) => {
+test("reports a duplicate object and the positions of both copies", async (t) => {
   const folder = t.testdir({
     "a.yaml": `${named("a")}\n---\n${named("s", "IAMRoleSelector")}`,
     "b.yaml": `${named("a", "ConfigMap", "default")}\n---\n${named("s", "IAMRoleSelector", "ignored")}`,
@@ -105,7 +105,7 @@ test("reports a duplicate object with both positions", async (t) => {
   });
 });
 
-test("accepts objects that differ in kind, group, namespace or name, and objects without a name", async (t) => {
+test("does not report duplicates if the kind, group, namespace or name differs, or the name is missing", async (t) => {
   const nameless = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "a-" } });
   const other = JSON.stringify({ apiVersion: "example.com/v1", kind: "ConfigMap", metadata: { name: "a" } });
   const texts = [
@@ -121,7 +121,7 @@ test("accepts objects that differ in kind, group, namespace or name, and objects
   t.same((await read(folder, "")).faults, []);
 });
 
-test("treats two versions of a kind as the same object", async (t) => {
+test("reports a duplicate if two objects differ only in their API version", async (t) => {
   const [first, second] = ["v1", "v2"].map((version) => (
     JSON.stringify({ apiVersion: `example.com/${version}`, kind: "A", metadata: { name: "a" } })
   ));
@@ -131,7 +131,7 @@ test("treats two versions of a kind as the same object", async (t) => {
   ]);
 });
 
-test("changes the fingerprint of a file that changes", async (t) => {
+test("changes the fingerprint of a file when its content changes", async (t) => {
   const folder = t.testdir({ "a.yaml": "" });
   const before = await listManifestFiles([folder]);
   t.same(await listManifestFiles([folder]), before);
@@ -139,7 +139,7 @@ test("changes the fingerprint of a file that changes", async (t) => {
   t.not((await listManifestFiles([folder])).files[0]?.fingerprint, before.files[0]?.fingerprint);
 });
 
-test("returns one error with every fault", async (t) => {
+test("returns one error that lists every fault", async (t) => {
   const error = inputError([{ file: "a", line: 1, message: "x" }, { file: "b", line: null, message: "y" }]);
   t.match(error, { code: "ERR_INPUT_UNREADABLE", message: "a:1: x\nb: y" });
 });

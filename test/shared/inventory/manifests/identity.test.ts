@@ -17,7 +17,7 @@ async function namesIn(text: string): Promise<string[]> {
   return manifests.map(({ object }) => objectMeta(object).name);
 }
 
-test("generates a name for each selector with generateName, in the form and length of the API server", async (t) => {
+test("generates a name for each selector that has generateName, in the format of the API server", async (t) => {
   const generated = { generateName: "team-" };
   t.same(
     await namesIn(documents(
@@ -28,14 +28,14 @@ test("generates a name for each selector with generateName, in the form and leng
   );
 });
 
-test("generates no name for other kinds, or without a generateName", async (t) => {
+test("does not generate a name for other kinds, or for a selector without generateName", async (t) => {
   t.same(await namesIn(documents(
     bucket, selector({ generateName: "team-", name: 7 }), selector({}), selector({ generateName: "" }),
     selector(null), selector("x"),
   )), Array(6).fill(""));
 });
 
-test("adds each selector with a generated name to the inventory", async (t) => {
+test("adds each selector to the inventory under its generated name", async (t) => {
   const text = documents(selector({ generateName: "team-" }), selector({ generateName: "team-" }, "b"));
   const folder = t.testdir({ "a.yaml": text });
   const source = new ManifestSource([folder], { runtime: "ack" });

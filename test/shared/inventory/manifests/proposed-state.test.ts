@@ -11,7 +11,7 @@ function applied(
   return stateAfterApply(objects, [manifest], origin).objects[0];
 }
 
-test("apply replaces the object of the same name, and appends other objects", (t) => {
+test("apply replaces an object that has the same name, and appends other objects", (t) => {
   const a = selectorObject("a", { arn: ROLE });
   const b = selectorObject("b", { arn: ROLE });
   const c = selectorObject("c", { arn: ROLE });
@@ -22,11 +22,11 @@ test("apply replaces the object of the same name, and appends other objects", (t
   t.same(stateAfterApply([a, b], [c, changed, nameless], "file"), { objects: [changed, b, c, nameless], absent: [] });
   const stored = [bucketObject({ namespace: "default" })];
   const { objects } = stateAfterApply(stored, [bucketObject({ namespace: "" })], "file");
-  t.same(objects.length, 1, "an empty namespace is the default namespace");
+  t.same(objects.length, 1, "an empty namespace means the default namespace");
   t.end();
 });
 
-test("apply keeps the stored status, and drops the old resource version", (t) => {
+test("apply preserves the stored status, and removes the stored resourceVersion", (t) => {
   const status = { ackResourceMetadata: { ownerAccountID: "1" } };
   const stored = bucketObject({ resourceVersion: "7", uid: "u", deletionTimestamp: "now" }, { status });
   t.same(applied([stored], bucketObject({}, { status: { forged: true } }), "cluster"), {
@@ -37,7 +37,7 @@ test("apply keeps the stored status, and drops the old resource version", (t) =>
   t.end();
 });
 
-test("apply replaces labels in a folder, and merges them in a cluster like kubectl", (t) => {
+test("apply replaces the labels of an object in a folder, and merges its labels in a cluster like kubectl", (t) => {
   const last = JSON.stringify(namespaceObject("n", { dropped: "1", changed: "1" }));
   const stored = namespaceObject("n", { others: "1", dropped: "1", changed: "1" }, { [LAST]: last, note: "x" });
   const manifest = namespaceObject("n", { changed: "2" });
@@ -54,7 +54,7 @@ test("apply replaces labels in a folder, and merges them in a cluster like kubec
   t.end();
 });
 
-test("apply merges the data of a ConfigMap like labels", (t) => {
+test("apply merges the data of a ConfigMap in a cluster, and replaces the data in a folder", (t) => {
   const map = (data: JsonObject): JsonObject => (
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m", namespace: "n", annotations: {} }, data }
   );
@@ -63,7 +63,7 @@ test("apply merges the data of a ConfigMap like labels", (t) => {
   t.end();
 });
 
-test("apply rewrites selector types like the webhook", (t) => {
+test("apply rewrites the type entries of a selector like the webhook", (t) => {
   const entry = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" };
   const manifest = selectorObject("a", { arn: ROLE, resourceTypeSelector: [{ kind: "Queue" }, entry] });
   const rewritten = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
@@ -73,7 +73,7 @@ test("apply rewrites selector types like the webhook", (t) => {
   t.end();
 });
 
-test("delete removes objects and their dependents, and returns unknown manifests as absent", (t) => {
+test("delete removes objects and their dependents, and returns manifests without a stored object as absent", (t) => {
   const bucket = bucketObject();
   const elsewhere = bucketObject({ namespace: "team-b" });
   const definition = kindObject("Bucket", "s3.services.k8s.aws", []);

@@ -15,7 +15,7 @@ function faultsOf(text: string): string[] {
   return readManifests(text, "a.yaml").faults.map(formatInputFault);
 }
 
-test("reads every document, and counts but skips empty ones", async (t) => {
+test("reads every document, and skips empty documents but counts them", async (t) => {
   const text = `# only a comment\n---\n${HEAD}---\n---\n${HEAD}metadata: {name: b}\n`;
   const { manifests, faults } = readManifests(text, "a.yaml");
   t.same(faults, []);
@@ -25,7 +25,7 @@ test("reads every document, and counts but skips empty ones", async (t) => {
   t.same(objects(""), []);
 });
 
-test("returns the line of a field, or of the nearest existing parent", async (t) => {
+test("returns the line of a field, or the line of its nearest existing parent", async (t) => {
   const text = `${HEAD}metadata:\n  labels:\n    example.com/a: x\nspec:\n  names:\n    - a\n    - b\n`;
   const [manifest] = readManifests(text, "a.yaml").manifests;
   t.equal(manifest?.lineOf(["kind"]), 2);
@@ -36,7 +36,7 @@ test("returns the line of a field, or of the nearest existing parent", async (t)
   t.equal(manifest?.lineOf(["kind", "x"]), 2);
 });
 
-test("reads JSON with line numbers", async (t) => {
+test("reads JSON, and returns line numbers", async (t) => {
   const text = `{\n\t"apiVersion": "v1",\n\t"kind": "ConfigMap",\n`
     + `\t"data": {"on": "yes", "<<": "x", "n": 1.50, "e": 1E+2, "t": true, `
     + `"u": "\\u00e9\\/\\ud83d\\ude00", "s": "a\\tb"}\n}`;
@@ -86,13 +86,13 @@ test("treats __proto__ and constructor as ordinary fields", async (t) => {
   }
 });
 
-test("treats a merged __proto__ as an ordinary field", async (t) => {
+test("treats a __proto__ from a merge key as an ordinary field", async (t) => {
   const [manifest] = readManifests(`${HEAD}<<: {__proto__: {polluted: true}}\n`, "a.yaml").manifests;
   t.same(field(manifest?.object, "__proto__"), { polluted: true });
   t.equal(manifest?.object["polluted"], undefined);
 });
 
-test("expands List kinds with the lines of each item, and types the items of typed lists", async (t) => {
+test("expands lists, returns the lines of each item, and sets the kind of the items of typed lists", async (t) => {
   const text = `apiVersion: v1\nkind: List\nitems:\n- ${HEAD.replaceAll("\n", "\n  ")}metadata: {name: a}\n`
     + `- apiVersion: v1\n  kind: NamespaceList\n  items:\n  - metadata:\n      name: b\n---\n${HEAD}`;
   const { manifests, faults } = readManifests(text, "-");
@@ -106,7 +106,7 @@ test("expands List kinds with the lines of each item, and types the items of typ
   ]);
 });
 
-test("reads a List without items as empty, and other kinds that end in List as objects", async (t) => {
+test("reads a List without items as empty, and reads other kinds whose name ends in List as objects", async (t) => {
   t.same(objects("apiVersion: v1\nkind: List\nitems: null\n"), []);
   t.same(objects("apiVersion: v1\nkind: List\nitems: []\n"), []);
   t.equal(objects("apiVersion: example.com/v1\nkind: AllowList\nspec: {}\n").length, 1);
@@ -182,7 +182,7 @@ const FAULTS: readonly (readonly [name: string, text: string, expected: readonly
     "a: 1\n",
     ["a.yaml:1: not a Kubernetes object: apiVersion and kind must be set to a string"],
   ],
-  ["no kind", "apiVersion: v1\nkind: ''\n", ["a.yaml:1: not a Kubernetes object: kind must be set to a string"]],
+  ["an empty kind", "apiVersion: v1\nkind: ''\n", ["a.yaml:1: not a Kubernetes object: kind must be set to a string"]],
   [
     "an apiVersion that is not a string",
     "apiVersion: 1\nkind: A\n",
@@ -207,7 +207,7 @@ for (const [name, text, expected] of FAULTS) {
   });
 }
 
-test("returns all faults and the objects that could be read", async (t) => {
+test("returns all faults and every object that is readable", async (t) => {
   const { manifests, faults: found } = readManifests(
     `a: 1\n---\n${HEAD}---\n${HEAD}kind: B\nkind: C\n---\nx: [\n`,
     "a.yaml",
@@ -216,7 +216,7 @@ test("returns all faults and the objects that could be read", async (t) => {
   t.same(found.map(({ line }) => line), [1, 8, 9, 12]);
 });
 
-test("reports aliases that expand to too many values", async (t) => {
+test("reports YAML aliases that expand to too many values", async (t) => {
   const levels = Array.from(
     { length: 8 },
     (_, level) => `l${level + 1}: &l${level + 1} [${Array<string>(10).fill(`*l${level}`).join(", ")}]\n`,

@@ -47,7 +47,7 @@ function fakeSource(paths: readonly string[]): FakeSource {
   return { source, clock, sendEvent, watched, stopped: () => stopped };
 }
 
-test("loads a folder and follows its changes until it is stopped", async (t) => {
+test("loads a folder, and applies its changes until the source is stopped", async (t) => {
   const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, labels: {tier: gold}}";
   const folder = t.testdir({ "a.yaml": selector("a"), "ns.yaml": namespace });
   const source = new ManifestSource([folder], { runtime: "ack" });
@@ -74,7 +74,7 @@ test("loads a folder and follows its changes until it is stopped", async (t) => 
   await source.stop();
 });
 
-test("detects a file that is replaced by a rename", async (t) => {
+test("detects that a rename replaced a file", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a") });
   const source = new ManifestSource([`${folder}/a.yaml`], { runtime: "ack" });
   await source.start();
@@ -85,7 +85,7 @@ test("detects a file that is replaced by a rename", async (t) => {
   await source.stop();
 });
 
-test("applies a change within 2 s without a file event", async (t) => {
+test("applies a change within 2 s even if no file event arrives", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a") });
   const { source, clock } = fakeSource([folder]);
   await source.start();
@@ -99,7 +99,7 @@ test("applies a change within 2 s without a file event", async (t) => {
   t.same(clock.delays, [], "no timer is left");
 });
 
-test("keeps the last valid inventory while a file is invalid, reports the faults, and recovers", async (t) => {
+test("uses the last valid inventory while a file is invalid, reports the faults, and recovers", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a") });
   const { source, clock, sendEvent } = fakeSource([folder]);
   await source.start();
@@ -143,7 +143,7 @@ test("keeps the last valid inventory while a file is invalid, reports the faults
   await source.stop();
 });
 
-test("polling unchanged files makes the inventory current without notifying listeners", async (t) => {
+test("updates the sync time after a poll of unchanged files, and does not notify listeners", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a") });
   const { source, clock } = fakeSource([folder]);
   await source.start();
@@ -154,7 +154,7 @@ test("polling unchanged files makes the inventory current without notifying list
   await source.stop();
 });
 
-test("reads once after a burst of file events, and does not notify listeners without a change", async (t) => {
+test("reads files once after a burst of file events, and does not notify listeners if nothing changed", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a") });
   const { source, clock, sendEvent } = fakeSource([folder]);
   await source.start();
@@ -169,7 +169,7 @@ test("reads once after a burst of file events, and does not notify listeners wit
   await source.stop();
 });
 
-test("reads again after a file event during a read", async (t) => {
+test("reads the files again if a file event arrives during a read", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a") });
   const { source, clock, sendEvent } = fakeSource([folder]);
   const starting = source.start();
@@ -179,7 +179,7 @@ test("reads again after a file event during a read", async (t) => {
   await source.stop();
 });
 
-test("start rejects with every fault and stops watching", async (t) => {
+test("start() rejects with every fault, and stops the file watchers", async (t) => {
   const folder = t.testdir({ "a.yaml": "x: 1\n---\n- 1", "b.yaml": "[" });
   const { source, clock, watched, stopped } = fakeSource([folder, `${folder}/missing`]);
   await t.rejects(source.start(), {
@@ -192,7 +192,7 @@ test("start rejects with every fault and stops watching", async (t) => {
   t.same(clock.delays, []);
 });
 
-test("loads an empty folder, and adds a selector with a generated name later", async (t) => {
+test("loads an empty folder, and later adds a selector that has a generated name", async (t) => {
   const folder = t.testdir({});
   const { source, clock } = fakeSource([folder]);
   await source.start();

@@ -5,7 +5,7 @@ import { ACCOUNT_MAP, CARM, dataLines, linesOf, mapObject, ONE, roleIn, TEAM_MAP
 const ROLE = roleIn(ONE);
 const settings = CARM;
 
-test("CM-01 denies a value that is not a role ARN in mode carm, and only warns in mode selectors", (t) => {
+test("CM-01 in mode carm denies a value that is not a role ARN, and in mode selectors only warns", (t) => {
   const fix = "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.";
   const root = `arn:aws:iam::${ONE}:root`;
   const line = `CM-01 data[${ONE}]: "${root}" is not the ARN of an IAM role: its resource is "root", not role/NAME. `

@@ -48,7 +48,7 @@ test("CM-08 denies the removal of a used key in mode carm, and only warns in mod
   t.end();
 });
 
-test("CM-08 denies a role in another account for a used key, and allows another role in the same account", (t) => {
+test("CM-08 denies a change of a used key to a role in another account, and allows the same account", (t) => {
   t.same(lines({ [ONE]: roleIn(ONE) }, { [ONE]: roleIn(TWO) }), [
     line(ONE, `moves from account ${ONE} to account ${TWO}`, USERS),
   ]);
@@ -56,7 +56,7 @@ test("CM-08 denies a role in another account for a used key, and allows another 
   t.end();
 });
 
-test("CM-08 counts existing resources of the account if their namespace has no CARM annotation", (t) => {
+test("CM-08 counts existing resources in the account of the key if their namespace has no CARM annotation", (t) => {
   const removed = { [TWO]: roleIn(TWO) };
   t.same(lines(removed, {}), [line(TWO, "loses its role", "1 resource: Bucket team-b/b3")]);
   const settings = { controllerAccount: TWO };

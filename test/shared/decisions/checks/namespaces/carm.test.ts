@@ -14,7 +14,7 @@ const TEAMS = mapObject(TEAM_MAP, { payments: roleIn(ONE) });
 const carm = (more: object = {}): Circumstances => ({ known: [ACCOUNTS, TEAMS], settings: { ...CARM, ...more } });
 const BOTH = { teamLevelCARM: true };
 
-test("NS-03 denies an account ID that the map lacks in mode carm, and only warns in mode selectors", (t) => {
+test("NS-03 in mode carm denies an account ID that is not a key of the map, and in mode selectors only warns", (t) => {
   const line = (key: string): string => (
     `NS-03 ${OWNER_PATH}: ConfigMap ack-system/ack-role-account-map has no role for key "${key}". ${FIX}`
   );
@@ -27,7 +27,7 @@ test("NS-03 denies an account ID that the map lacks in mode carm, and only warns
   t.end();
 });
 
-test("NS-03 denies an annotation if the map is missing, and ignores annotations that controllers ignore", (t) => {
+test("NS-03 denies an account ID if the map is missing, and checks only annotations that controllers read", (t) => {
   t.same(annotationLines("NS-03", owner(ONE), { settings: CARM }), [
     `deny NS-03 ${OWNER_PATH}: ConfigMap ack-system/ack-role-account-map does not exist, so key "${ONE}" has no role. `
     + FIX,
@@ -80,7 +80,7 @@ test("NS-05 warns in mode carm about an annotation that controllers ignore", (t)
   t.end();
 });
 
-test("NS-05b denies a team that the team map lacks if TeamLevelCARM is on", (t) => {
+test("NS-05b denies a team that is not a key of the team map if TeamLevelCARM is on", (t) => {
   t.same(annotationLines("NS-05b", team("search"), carm(BOTH)), [
     `deny NS-05b ${TEAM_PATH}: ConfigMap ack-system/ack-role-team-map has no role for key "search". ${FIX}`,
   ]);

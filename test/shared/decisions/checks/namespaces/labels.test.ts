@@ -135,7 +135,7 @@ function useLines(
     .map((finding) => `${finding.severity} ${findingLine(finding)}`);
 }
 
-test("NS-02 requires the verb use on a selector if the change makes it select the namespace", (t) => {
+test("NS-02 requires permission to use a selector if the change makes the selector select the namespace", (t) => {
   const denied = [
     "deny NS-02 metadata.labels: the requester may not use IAMRoleSelector prod, which newly selects the namespace. "
     + "Grant the requester the verb use on the selector: "

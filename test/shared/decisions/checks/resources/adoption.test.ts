@@ -11,7 +11,7 @@ function adopting(policy: string, fields?: string, rest: JsonObject = {}): JsonO
   return annotated({ [POLICY]: policy, ...(fields !== undefined && { [FIELDS]: fields }), ...rest });
 }
 
-test("ACK-12 denies an unknown adoption policy and suggests a similar one", (t) => {
+test("ACK-12 denies an unknown adoption policy and suggests a similar policy", (t) => {
   const policies = "the policies are adopt and adopt-or-create";
   const line = (policy: string, fix: string): string => (
     `deny ACK-12 ${at(POLICY)}: "${policy}" is not an adoption policy. ${fix}.`

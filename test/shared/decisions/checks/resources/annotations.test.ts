@@ -90,7 +90,7 @@ test("ACK-14 warns about an annotation that controllers read only on namespaces"
   t.end();
 });
 
-test("ACK-15 warns about an unknown annotation and suggests a similar one", (t) => {
+test("ACK-15 warns about an unknown annotation and suggests a similar annotation", (t) => {
   const line = (key: string, fix: string): string => (
     `warn ACK-15 ${at(key)}: controllers do not know this annotation. ${fix}.`
   );

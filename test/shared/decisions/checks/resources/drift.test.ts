@@ -51,7 +51,7 @@ test("ACK-18 warns if the account that a failed attempt recorded is not the acco
   t.end();
 });
 
-test("ACK-08 denies a change to the controller's own role if the resource is in another account", (t) => {
+test("ACK-08 denies a change that makes a resource of another account use the controller's own role", (t) => {
   const old = owned("111122223333");
   const line = 'ACK-08 metadata.labels: the resource is in account "111122223333", '
     + 'but the controller would create it again in '

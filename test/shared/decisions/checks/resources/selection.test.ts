@@ -111,7 +111,7 @@ test("ACK-06 cannot be waived, and allows another selector if it has the same ro
   t.end();
 });
 
-test("ACK-06 allows a change that causes a conflict, and denies one that ends a conflict in another role", (t) => {
+test("ACK-06 allows a change into a selector conflict, and denies a change from a conflict to another role", (t) => {
   t.same(findingLines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), [], "ACK-04 warns");
   t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold", "silver") }), [], "it does not exist in AWS");
   const both = owned("111122223333", tiered("gold", "silver"));
@@ -125,7 +125,7 @@ test("ACK-06 allows a change that causes a conflict, and denies one that ends a 
   t.end();
 });
 
-test("ACK-06 allows the change if the requester has the verb use on the new selector", (t) => {
+test("ACK-06 allows the change if the requester has permission to use the new selector", (t) => {
   const linesWith = (answer: "allowed" | "denied" | "unknown"): string[] => (
     findingLines("ACK-06", tiered("silver"), { old: tiered("gold"), access: new Map([["silver", answer]]) })
   );
@@ -142,7 +142,7 @@ test("ACK-06 allows the change if the requester has the verb use on the new sele
   t.end();
 });
 
-test("ACK-09 requires the verb use on the selector if ACK-09 is enabled", (t) => {
+test("ACK-09 requires permission to use the selector if ACK-09 is enabled", (t) => {
   const settings = { checkSeverities: new Map([["ACK-09", "deny"]] as const) };
   const denied = new Map([["gold", "denied"]] as const);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: denied }), [

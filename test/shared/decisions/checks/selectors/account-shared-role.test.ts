@@ -25,7 +25,7 @@ function linesOf(object: JsonObject, known: readonly JsonObject[], circumstances
   );
 }
 
-test("IRS-40: reports annotations that differ between selectors for one role, without their values", (t) => {
+test("IRS-40: names the annotations that differ between selectors for one role, but not their values", (t) => {
   const line = (name: string, others: string): string => (
     `deny IRS-40 metadata.annotations[ack-role-resolver.io/${name}]: `
       + `the selector has the same role as ${others}, but a different ${name}. ${FIX}`
@@ -53,7 +53,7 @@ test("IRS-40: reports annotations that differ between selectors for one role, wi
   t.end();
 });
 
-test("IRS-40: fills in the templates of session tags before it compares them, and ignores their order", (t) => {
+test("IRS-40: compares session tags in any order, after the templates are filled in", (t) => {
   t.same(
     linesOf(selector("team-a", { "session-tags": "a=1,b=2" }), [selector("b", { "session-tags": "b = 2, a = 1" })]),
     [],

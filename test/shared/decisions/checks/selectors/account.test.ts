@@ -23,7 +23,7 @@ test("IRS-04: denies a role whose account is not one of --allowed-accounts", (t)
   t.end();
 });
 
-test("IRS-04: denies a role in another partition than the controllers, even if its account is also denied", (t) => {
+test("IRS-04: denies a role in another partition than the controllers, and also reports a denied account", (t) => {
   const controllerRole = "arn:aws-cn:iam::111122223333:role/ack";
   const other = "IRS-04 spec.arn: the role is in partition aws, but the controllers are in partition aws-cn. "
     + "Use a role in partition aws-cn: STS cannot assume a role across partitions.";

@@ -44,7 +44,7 @@ test("IRS-19: uses the controller's account for a synced resource whose status h
   t.end();
 });
 
-test("IRS-19: denies an update or deletion that moves resources to another account, unless they drifted", (t) => {
+test("IRS-19: denies an update or deletion that moves resources to another account, but ignores old drift", (t) => {
   const first = selectorFor("first", FIRST, ["team-a"]);
   const second = selectorFor("second", SECOND, ["team-a"]);
   const known = [first, second, existingBucket("b1", FIRST)];

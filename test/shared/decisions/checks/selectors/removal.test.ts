@@ -139,7 +139,7 @@ test("IRS-31: denies a deletion that puts resources of another account at risk, 
   t.end();
 });
 
-test("IRS-31: ignores resources that AWS retains, that do not exist, or in the controller's account", (t) => {
+test("IRS-31: ignores resources that are retained, not yet created, or in the controller's account", (t) => {
   t.same(deletionLines("IRS-31", [existingBucket("b1", FIRST, policy("retain"))]), []);
   t.same(
     deletionLines("IRS-31", [existingBucket("b1", FIRST, policy("Delete"))]),

@@ -67,7 +67,7 @@ test("IRS-03: denies an ARN that is not a role ARN, and reports each of its faul
   t.end();
 });
 
-test("IRS-03: allows a path, a name and an ARN of the maximum length, and denies one more character", (t) => {
+test("IRS-03: allows a path, a name and an ARN of the maximum length, and denies longer values", (t) => {
   const name = (length: number): string => `arn:aws:iam::111122223333:role/${"n".repeat(length)}`;
   t.same(linesOf(name(64)), []);
   t.match(linesOf(name(65)), [/ is not 1 to 64 letters, digits or _\+=,\.@-\. /]);

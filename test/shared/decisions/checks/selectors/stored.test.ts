@@ -172,7 +172,7 @@ test("IRS-16: denies a pruned apiVersion unless the webhook rewrote the type ent
   t.end();
 });
 
-test("IRS-16: ignores an annotation that is not a JSON object and a CRD without a schema", (t) => {
+test("IRS-16: ignores a last-applied annotation that is not a JSON object, and a CRD without a schema", (t) => {
   for (const text of ["{", "[]", "null", '"x"', "{}"]) {
     t.same(
       findingsOf("IRS-16", selectorObject("team-a", { arn: ROLE }, { annotations: { [LAST_APPLIED]: text } })),

@@ -12,7 +12,7 @@ const sentBy = (username: string, rest: Circumstances = {}): Circumstances => ({
   ...rest,
 });
 
-test("IRS-24: denies every change by a controller, and cannot be waived", (t) => {
+test("IRS-24: denies every change that a controller makes, and cannot be waived", (t) => {
   const selector = selectorObject(
     "team-a",
     { arn: ROLE, namespaceSelector: { names: ["team-a"] } },
