@@ -96,7 +96,7 @@ function thrownBy(check: () => void): unknown {
 
 function tooManyConnections(reply: FastifyReply): ResolverError {
   reply.header("connection", "close");
-  const message = `The limit of ${CONNECTIONS.served} connections is reached. Retry in a moment.`;
+  const message = `The sidecar serves ${CONNECTIONS.served} connections, which is the limit. Retry in a moment.`;
   return new ResolverError("ERR_REQUEST_CONNECTIONS", message);
 }
 

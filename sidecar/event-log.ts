@@ -71,7 +71,7 @@ export class EventLog {
     const fix = `set the duration-seconds annotation to at most ${MAX_CHAINED_SECONDS}, the limit of role chaining`;
     this.#log.warn(
       { role_arn: roleARN, requested_seconds: requestedSeconds, fix },
-      "session duration is limited to 1 hour by role chaining; the annotated duration is longer",
+      "role chaining limits the session to 1 hour; the duration-seconds annotation requests a longer session",
     );
   }
 
@@ -81,7 +81,7 @@ export class EventLog {
    */
   logRefresh({ key, roleARN }: { readonly key: string; readonly roleARN: string }, error: unknown): void {
     if (error === null) {
-      if (this.#failing.delete(key)) this.#log.info({ role_arn: roleARN }, "session refresh succeeded again");
+      if (this.#failing.delete(key)) this.#log.info({ role_arn: roleARN }, "session refresh succeeded after a failure");
       return;
     }
     if (error instanceof CircuitOpenError) return;

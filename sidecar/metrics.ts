@@ -51,21 +51,21 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     }),
     cacheLookups: counter(
       "cache_lookups",
-      "Lookups of role sessions by result: hit, miss, or stale if the refresh of the session failed.",
+      "Lookups of cached role sessions by result. A stale session is one whose last refresh failed.",
       ["result"],
     ),
     stsCalls: counter("sts_calls", "STS calls by action and outcome.", ["action", "code"]),
     stsCallDuration: new Histogram({
       name: `${PREFIX}sts_call_duration_seconds`,
-      help: "Time until STS responded or the call timed out.",
+      help: "Duration of STS calls, until STS responds or the call times out.",
       labelNames: ["action"],
       buckets: STS_BUCKETS_SECONDS,
       registers,
     }),
     rejections: counter("refusals", "Error responses by error code.", ["code"]),
     authFailures: counter("auth_failures", "Requests with an invalid token, signature or Host header.", ["kind"]),
-    tokenReloads: counter("token_reloads", "Reloads of a changed --token-file: ok, or failed.", ["result"]),
-    accountRejections: counter("account_refusals", "Roles denied because they are not in the pinned account.", []),
+    tokenReloads: counter("token_reloads", "Reloads of a changed --token-file by result.", ["result"]),
+    accountRejections: counter("account_refusals", "Denied requests for a role that is not in the pinned account.", []),
     roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27=warn by result.", ["result"]),
   };
   initializeAlertedSeries(metrics);
@@ -108,7 +108,7 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
     registerValue(registry, { name: `sidecar_${name}`, help }, read);
   const expiry = {
     name: "sidecar_credentials_expiry_seconds",
-    help: "Seconds until the cached session of a role expires. Of several sessions of one role, the first to expire.",
+    help: "Seconds until the first cached session of the role expires.",
     labelNames: ["role"],
   };
   registerGauge(registry, expiry, (metric) => {
@@ -124,12 +124,12 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
   });
   gauge(
     "refresh_lag_seconds",
-    "Seconds since the longest-failing refresh was due; 0 while all refreshes succeed.",
+    "Seconds since the most overdue session refresh was due; 0 if no refresh is overdue.",
     () => state.refreshLagMs / 1000,
   );
   gauge("sts_calls_in_flight", "AssumeRole calls in flight.", () => state.inFlight);
   gauge("sts_calls_waiting", "AssumeRole calls queued behind the rate limit.", () => state.waiting);
-  gauge("base_identity_age_seconds", "Seconds since STS last verified the base identity; absent before that.", () =>
+  gauge("base_identity_age_seconds", "Seconds since the last verification of the base identity by STS.", () =>
     state.base === null ? null : state.base.ageMs / 1000,
   );
   gauge(
@@ -140,7 +140,7 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
       return expirationMs === null ? null : secondsUntil(expirationMs);
     },
   );
-  gauge("failing_roles", "Granted roles that the last --check IRS-27=warn probe could not assume.", () =>
+  gauge("failing_roles", "Granted roles that STS rejected in their last probe (--check IRS-27=warn).", () =>
     state.failingRoles,
   );
 }

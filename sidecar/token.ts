@@ -127,12 +127,14 @@ export async function readToken(path: string): Promise<string | null> {
     text = await readFile(path, "utf8");
   } catch (cause) {
     if (stringAt(cause, "code") === "ENOENT") return null;
-    throw invalidFile(path, `the file cannot be read (${reasonOf(cause)}). Allow this user to read it.`, { cause });
+    const fix = "Allow the user of the sidecar to read the file.";
+    throw invalidFile(path, `the file cannot be read (${reasonOf(cause)}). ${fix}`, { cause });
   }
   const token = text.replace(/\r?\n$/, "");
   if (token === "") return null;
   if (TOKEN.test(token)) return token;
-  const message = "the token is not one line of printable ASCII without spaces. Empty the file to create a new token.";
+  const message = "the token is not one line of printable ASCII without spaces. " +
+    "Empty the file, so that the sidecar creates a new token.";
   throw invalidFile(path, message);
 }
 
@@ -150,7 +152,7 @@ async function createToken(path: string, randomBytes: (size: number) => Buffer):
   } catch (cause) {
     await rm(temporary, { force: true });
     const reason = reasonOf(cause);
-    const fix = "Use an existing directory that this user can write.";
+    const fix = "Use an existing directory that the user of the sidecar can write.";
     throw invalidFile(path, `the file cannot be created (${reason}). ${fix}`, { cause });
   }
   return token;

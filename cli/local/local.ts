@@ -22,9 +22,9 @@ import { type LocalAddresses, rolesLines, servedGroups, unservedGroupLines, welc
 
 type Settings = SettingsFor<"local">;
 
-/** The account of the controllers' own role if --controller-account is not set. */
+/** The account of the controllers' base identity if --controller-account is not set. */
 const BASE_ACCOUNT = "999988887777";
-/** Longer than any run of local mode. */
+/** The lifetime of the base identity, in ms. It is longer than any run of local mode. */
 const BASE_LIFE_MS = 365 * 86_400_000;
 
 /** Serves the webhook, the sidecar and an STS emulator on loopback until a signal ends the process. */
@@ -62,7 +62,7 @@ interface Parts {
   readonly source: ManifestSource;
   readonly groups: readonly string[];
   readonly folder: string;
-  /** Closes the parts that have started. */
+  /** Closes the servers that have started. */
   readonly closers: (() => Promise<void>)[];
 }
 
@@ -89,7 +89,7 @@ async function startAll(settings: Settings, { source, groups, folder, closers }:
   return { webhook, sidecar, sts, tokenFile, caFile };
 }
 
-/** Returns new access keys that only the embedded STS accepts. */
+/** Returns a new base identity, whose access key only the STS emulator accepts. */
 function localIdentity({ controllerAccount }: Settings): Required<BaseCredentials> {
   const arn = `arn:aws:sts::${controllerAccount ?? BASE_ACCOUNT}:assumed-role/ack-controller/local`;
   const expirationMs = Date.now() + BASE_LIFE_MS;
@@ -108,7 +108,7 @@ function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webho
 
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 
-/** Returns the settings of one sidecar for all controllers. */
+/** Returns the settings of the sidecar, which serves all controllers in local mode. */
 function sidecarSettings(
   settings: Settings, group: readonly string[], stsEndpoint: string, tokenFile: string,
 ): SettingsFor<"sidecar"> {
@@ -119,7 +119,10 @@ function sidecarSettings(
   };
 }
 
-/** Replaces --listen and --health-listen in errors of a server by flags of local mode, such as --webhook-listen. */
+/**
+ * Runs `start`. In its errors, replaces --listen and --health-listen by the flags of local mode, such as
+ * --webhook-listen.
+ */
 async function withLocalFlags<T>(server: "webhook" | "sidecar", start: () => Promise<T>): Promise<T> {
   try {
     return await start();

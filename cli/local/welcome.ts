@@ -13,7 +13,7 @@ import type { STSEmulator } from "./sts-emulator/emulator.ts";
 type Input = Pick<ManifestSource, "manifests" | "inventory">;
 type Settings = SettingsFor<"local">;
 
-/** The running servers, and the files that their clients need. */
+/** The running servers, and the paths of the files that clients need. */
 export interface LocalAddresses {
   readonly webhook: RunningWebhook;
   readonly sidecar: RunningSidecar;
@@ -22,23 +22,26 @@ export interface LocalAddresses {
   readonly caFile: string;
 }
 
-/** The group of the sidecar if the input names no group. */
+/** The API group that the sidecar serves if the manifests contain no ACK group. */
 const FALLBACK_GROUP = "s3.services.k8s.aws";
 
-/** Returns the groups that the sidecar of local mode serves: those that the input names, sorted, or a fallback. */
+/**
+ * Returns the API groups that the sidecar serves: all ACK groups in the manifests, or the fallback group if there are
+ * none.
+ */
 export function servedGroups(input: Input): readonly string[] {
   const named = namedGroups(input);
   return named.length === 0 ? [FALLBACK_GROUP] : named;
 }
 
-/** Returns the ACK groups of resources and selectors, sorted. */
+/** Returns the ACK API groups of the resources and selectors in the manifests, sorted. */
 function namedGroups({ manifests, inventory }: Input): readonly string[] {
   const ofResources = manifests.map(({ object }) => objectMeta(object).group);
   const ofSelectors = [...inventory.selectors.values()].flatMap(({ types }) => (types ?? []).map(({ group }) => group));
   return [...new Set([...ofResources, ...ofSelectors].filter(isACKGroup))].toSorted(compareText);
 }
 
-/** Returns the first output of local mode: roles, addresses, and commands to try. */
+/** Returns the lines that local mode prints at its start: roles, addresses, and commands to try. */
 export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, settings: Settings): string[] {
   const { webhook, sidecar, sts, caFile, tokenFile } = addresses;
   const from = settings.from.join(" ");
@@ -59,7 +62,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     `  export AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=${tokenFile}`,
     // botocore, which AWS CLI version 1 uses, reads the region only from AWS_DEFAULT_REGION.
     `  export AWS_ENDPOINT_URL_STS=${sts.url} AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
-    "To act as a controller, which assumes the roles itself with the sidecar in place of STS:",
+    "To act as a controller, which assumes the roles and uses the sidecar in place of STS:",
     `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${credentials} AWS_ENDPOINT_URL_STS=http://${sidecar.address}/sts`,
     "AWS_ACCESS_KEY_ID, AWS_PROFILE and ~/.aws/credentials take precedence in SDKs: unset or remove them.",
     "",
@@ -72,7 +75,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
   ];
 }
 
-/** Returns the current role of each resource, and the faults of the input. */
+/** Returns lines that list the current role of each resource and the faults of the manifests. */
 export function rolesLines(source: ManifestSource, settings: Settings): string[] {
   const objects = source.manifests.map(({ object }) => object);
   const resolved = resolveAll(objects, source.inventory, decisionSettings(settings));
@@ -82,19 +85,23 @@ export function rolesLines(source: ManifestSource, settings: Settings): string[]
     ...resolutionTable(resolved, (_style, text) => text),
     "",
     ...faultySelectorLines(source.inventory),
-    ...(fault === null ? [] : [`The manifests are invalid, so the last valid ones are used: ${fault}`]),
+    ...(fault === null ? [] : [`The manifests are invalid, so the last valid manifests are used: ${fault}`]),
     "",
   ];
 }
 
-/** Returns a warning if the input names a group that the sidecar does not serve. */
+/** Returns a warning if the manifests contain an ACK group that the sidecar does not serve. */
 export function unservedGroupLines(source: ManifestSource, served: readonly string[]): string[] {
   const unserved = namedGroups(source).filter((group) => !served.includes(group));
   if (unserved.length === 0) return [];
-  return [`The sidecar does not serve groups added after its start. Restart to serve ${unserved.join(", ")}.`, ""];
+  const warning = "The sidecar does not serve API groups that are added after its start.";
+  return [`${warning} Restart local mode to serve ${unserved.join(", ")}.`, ""];
 }
 
-/** Returns the path of an example role: that of a namespace with CARM, otherwise that of a selector. */
+/**
+ * Returns the path of an example role, below /v1/credentials. In CARM mode, the path names a namespace; otherwise, it
+ * names a selector.
+ */
 function examplePath({ selectors, namespaces }: Inventory, { mode }: Settings): string {
   if (mode === "carm") return `namespaces/${[...namespaces.usingCARM].toSorted()[0] ?? "NAMESPACE"}`;
   const [name] = [...selectors.values()].filter(({ grantable }) => grantable).map((one) => one.name).toSorted();

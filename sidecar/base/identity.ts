@@ -125,7 +125,7 @@ export class BaseIdentity {
     } catch (cause) {
       const error = toBaseError(cause);
       const isKnown = error instanceof ResolverError;
-      this.#fault = isKnown ? error.message : "Internal error. See the log entry of the next request.";
+      this.#fault = isKnown ? error.message : "Internal error. The next request logs its details.";
       this.#report(this.#cache.peek(KEY) === null ? "unavailable" : "stale");
       throw error;
     }

@@ -134,7 +134,7 @@ export class CredentialCache {
   #evict(entry: Entry): void {
     entry.cancelRefresh?.();
     this.#entries.delete(entry.key);
-    const reason = "The session was evicted by newer sessions before STS was called. Retry the request.";
+    const reason = "Newer sessions evicted the session from the cache before STS was called. Retry the request.";
     entry.pending?.cancel.abort(new STSNotCalledError(reason));
   }
 

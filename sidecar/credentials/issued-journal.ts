@@ -100,7 +100,7 @@ export class IssuedJournal {
       this.#ports.log.info({ file: this.#path }, "journal of issued credentials is writable again");
     } catch (cause) {
       const message = "journal of issued credentials cannot be written; " +
-        "after a restart the sidecar rejects issued credentials until clients request new ones";
+        "after a restart, the sidecar rejects issued credentials, and clients must request new credentials";
       if (!this.#isFailing) this.#ports.log.error({ file: this.#path, reason: codeOf(cause) }, message);
       this.#isFailing = true;
     }
@@ -189,7 +189,7 @@ async function openRegular(path: string, folder: string): Promise<FileHandle | n
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 function notPrivate(folder: string): ResolverError {
-  return configError(folder, `contains an ${FILE} that is not a regular file that only this user can access`);
+  return configError(folder, `contains an ${FILE} that other users can access or that is not a regular file`);
 }
 
 function lineOf({ tokenDigest, ...rest }: IssuedKey): string {
@@ -214,7 +214,7 @@ function parseLine(line: string): IssuedKey[] {
 }
 
 function configError(folder: string, problem: string, cause?: unknown): ResolverError {
-  const fix = "Set an existing in-memory folder that only this user can write.";
+  const fix = "Set an existing in-memory folder that only the user of the sidecar can write.";
   return new ResolverError("ERR_CONFIG_INVALID", `--state-dir ${folder}: ${problem}. ${fix}`, { cause });
 }
 

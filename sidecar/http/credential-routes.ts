@@ -74,7 +74,7 @@ function decideNamespace(
   }
   const served = requested.kinds.flatMap((kind) => servedKinds(kind, kinds));
   if (served.length < requested.kinds.length) {
-    const message = `This sidecar does not serve that kind. --kind allows ${describeKinds({ groups: [], kinds })}.`;
+    const message = `The requested kind is not served. --kind allows ${describeKinds({ groups: [], kinds })}.`;
     return deny("ERR_SELECTOR_NOT_GRANTED", message);
   }
   const query = { ...options, namespace, kinds: served.length > 0 ? served : kinds, labels: requested.labels };

@@ -178,7 +178,7 @@ test("denies credentials for a kind that --kind does not list", async (t) => {
         403,
         {
           code: "ERR_SELECTOR_NOT_GRANTED",
-          message: "This sidecar does not serve that kind. --kind allows Bucket.v1alpha1.",
+          message: "The requested kind is not served. --kind allows Bucket.v1alpha1.",
         },
       ],
       kind,

@@ -76,7 +76,7 @@ test("logs a failed session refresh and its recovery, but logs no failure while 
   log.logRefresh(session, new Error("planted"));
   t.match(lines, [
     { level: "warn", role_arn: "arn:role", code: "ERR_STS_REFUSED", reason: "AccessDenied" },
-    { level: "info", role_arn: "arn:role", msg: "session refresh succeeded again" },
+    { level: "info", role_arn: "arn:role", msg: "session refresh succeeded after a failure" },
     { level: "warn", code: "ERR_INTERNAL" },
   ]);
   t.notMatch(JSON.stringify(lines), /planted/);

@@ -32,8 +32,9 @@ function subject(t: Test): Subject {
 const CREATED_TOKEN = Buffer.alloc(32, 0xfb).toString("base64url");
 
 const INVALID_TOKEN =
-  "the token is not one line of printable ASCII without spaces. Empty the file to create a new token.";
-const FIX = "Use an existing directory that this user can write.";
+  "the token is not one line of printable ASCII without spaces. " +
+  "Empty the file, so that the sidecar creates a new token.";
+const FIX = "Use an existing directory that the user of the sidecar can write.";
 
 test("creates a missing or empty token file: 32 bytes in base64url, readable by all users", async (t) => {
   for (const content of [null, "", "\n"]) {
@@ -75,7 +76,8 @@ test("rejects an invalid or inaccessible token file with a fix, and does not pri
   await mkdir(folder);
   await t.rejects(TokenFile.open(folder, ports), {
     code: "ERR_CONFIG_INVALID",
-    message: `--token-file ${folder}: the file cannot be read (EISDIR). Allow this user to read it.`,
+    message: `--token-file ${folder}: the file cannot be read (EISDIR). ` +
+      "Allow the user of the sidecar to read the file.",
   });
 });
 

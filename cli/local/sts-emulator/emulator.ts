@@ -13,7 +13,7 @@ import { verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type Fault, faultyBody } from "./faults.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
 
-/** One request without its credentials, for the fault hook and the list of calls. */
+/** The parameters of a request to the emulator, without its credentials. */
 export interface STSCall {
   readonly action: string;
   readonly roleARN: string | null;
@@ -24,11 +24,11 @@ export interface STSCall {
 export interface STSEmulatorOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: any free port. */
+  /** The port to listen on. The default, 0, selects any free port. */
   readonly port?: number;
   /** Access keys that the emulator accepts from its start. */
   readonly baseCredentials: readonly BaseCredentials[];
-  /** Epoch ms; default Date.now. */
+  /** Returns the current time in epoch ms; default Date.now. */
   readonly now?: () => number;
   readonly randomBytes?: (size: number) => Buffer;
   /** Returns the fault to inject, or null for a correct response. A promise delays the response until it settles. */
@@ -37,7 +37,7 @@ export interface STSEmulatorOptions {
 
 export interface STSEmulator {
   readonly url: string;
-  /** The last 10,000 calls, oldest first. */
+  /** The last 10,000 calls to the emulator, oldest first. */
   readonly calls: readonly STSCall[];
   close(): Promise<void>;
 }
@@ -48,7 +48,10 @@ const INTERNAL_FAILURE = new STSErrorResponse("InternalFailure", 500, "The emula
 /** Same as STS. */
 const SKEW_MS = 15 * 60_000;
 
-/** Starts an STS with the real wire protocol (AssumeRole, GetCallerIdentity) for local mode, tests and benchmarks. */
+/**
+ * Starts an STS emulator for local mode, tests and benchmarks. It serves AssumeRole and GetCallerIdentity over the wire
+ * protocol of STS.
+ */
 export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STSEmulator> {
   const emulator = new Emulator(options);
   const server = createServer((request, response) => void emulator.serve(request, response));
@@ -79,7 +82,7 @@ class Emulator {
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestID = randomUUID();
-    // SDKs correct their clock with this header.
+    // SDKs use the Date header to correct their clock.
     response.setHeader("Date", new Date(this.#now()).toUTCString());
     try {
       const body = await readBody(request);
@@ -139,7 +142,10 @@ class Emulator {
   }
 }
 
-/** Returns an approximation of the percentage that STS reports. STS omits it without policies and tags. */
+/**
+ * Returns an approximation of the PackedPolicySize that STS returns, in percent; undefined if the request has no
+ * policies and no tags.
+ */
 function packedPolicySize({ policy, policyARNs, tags }: AssumeRoleForm): string | undefined {
   const texts = [policy ?? "", ...policyARNs, ...tags.flatMap(({ key, value }) => [key, value])];
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
@@ -163,11 +169,11 @@ function send(response: ServerResponse, { status, document, requestID }: Result,
   pipeline(Readable.from(faultyBody(fault, document)), response, () => {});
 }
 
-/** Returns the raw bytes, because the signature covers them. */
+/** Returns the raw bytes of the body, because the signature covers the raw bytes. */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Without an encoding the chunks are Buffers. The types of Node.js declare them as `any`.
+  // The chunks are Buffers if the stream has no encoding. The types of Node.js declare the chunks as `any`.
   const received: AsyncIterable<Buffer> = request;
   for await (const bytes of received) {
     size += bytes.length;

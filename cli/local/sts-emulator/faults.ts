@@ -1,6 +1,6 @@
 import { setInterval as every } from "node:timers/promises";
 
-/** A fault in place of a correct response. */
+/** A fault that the emulator produces in place of a correct response. */
 export type Fault =
   /** Returns an STS error. */
   | { readonly do: "reject"; readonly code: string; readonly status: number; readonly message: string }
@@ -14,19 +14,19 @@ export type Fault =
   | { readonly do: "drip" }
   /** Returns 200 with 16 MiB of spaces before the document. */
   | { readonly do: "flood" }
-  /** Redirects to another address. STS never does that. */
+  /** Redirects to another address, which STS never does. */
   | { readonly do: "redirect"; readonly location: string };
 
-/** Returns the error of STS for a caller that the trust policy of the role does not allow. */
+/** Returns the error that STS returns if the trust policy of the role does not allow the caller. */
 export function accessDenied(roleARN: string): Fault {
   const message = `User is not authorized to perform: sts:AssumeRole on resource: ${roleARN}`;
   return { do: "reject", code: "AccessDenied", status: 403, message };
 }
 
-/** STS throttles with status 400, not 429. */
+/** The throttling error of STS, whose status is 400 and not 429. */
 export const THROTTLED: Fault = { do: "reject", code: "Throttling", status: 400, message: "Rate exceeded" };
 
-/** Returns the body for a fault whose response has correct headers. */
+/** Returns the response body of a fault whose response has correct headers. */
 export function faultyBody(fault: Fault, document: string): Iterable<string> | AsyncIterable<string> {
   if (fault.do === "truncate") return [document.slice(0, document.length / 2)];
   if (fault.do === "drip") return dripping(document);

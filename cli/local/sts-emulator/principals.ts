@@ -2,13 +2,13 @@ import { hash } from "node:crypto";
 import { parseARN } from "../../../shared/decisions/kubernetes/arn.ts";
 import { makeKeys, type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
-/** The identity of an access key. */
+/** An access key, and the identity that it belongs to. */
 export interface Principal extends Signer {
   readonly accessKeyID: string;
   readonly arn: string;
   readonly userID: string;
   readonly accountID: string;
-  /** Whether the key belongs to a role session. Assuming a role with it is role chaining. */
+  /** Whether the key belongs to a role session. If so, assuming a role with the key is role chaining. */
   readonly isRoleSession: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface BaseCredentials {
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
   readonly expirationMs?: number;
-  /** ARN of an IAM user or an assumed role. Determines the account of the principal. */
+  /** The ARN of an IAM user or an assumed role. The ARN determines the account of the principal. */
   readonly arn: string;
 }
 
@@ -33,7 +33,7 @@ interface RoleSession {
   readonly durationSeconds: number;
 }
 
-/** The configured keys and the issued keys. Issued keys are deleted one hour after they expire. */
+/** Stores the configured keys and the issued keys. Issued keys are deleted one hour after they expire. */
 export class Principals {
   readonly #byAccessKeyID = new Map<string, Principal>();
   readonly #now: () => number;
@@ -49,13 +49,13 @@ export class Principals {
     return this.#byAccessKeyID.get(accessKeyID);
   }
 
-  /** Returns a new key for each call, as STS does. */
+  /** Returns the session of a role. Each call returns a new key, as in STS. */
   assume({ roleARN, sessionName, durationSeconds }: RoleSession): IssuedPrincipal {
     this.#deleteLongExpired();
     const arn = parseARN(roleARN);
     const roleName = roleARN.slice(roleARN.lastIndexOf("/") + 1);
     const accountID = arn?.accountID ?? "";
-    // STS returns whole seconds.
+    // STS returns expirations in whole seconds.
     const expirationMs = (Math.floor(this.#now() / 1000) + durationSeconds) * 1000;
     const { accessKeyID, secretAccessKey, sessionToken } = makeKeys(this.#randomBytes);
     const principal = {
@@ -76,7 +76,7 @@ export class Principals {
     this.#byAccessKeyID.set(principal.accessKeyID, principal);
   }
 
-  // The hour of retention lets a late caller receive ExpiredToken instead of InvalidClientTokenId.
+  // Expired keys are stored for one hour, so that a late caller receives ExpiredToken and not InvalidClientTokenId.
   #deleteLongExpired(): void {
     const limit = this.#now() - 3_600_000;
     for (const [id, { isRoleSession, expirationMs }] of this.#byAccessKeyID) {
@@ -85,7 +85,7 @@ export class Principals {
   }
 }
 
-/** Returns the same ID for the same ARN. IAM changes the ID when the user or role is recreated. */
+/** Returns an ID that depends only on the ARN. In IAM, a user or role that is recreated gets a different ID. */
 function uniqueID(prefix: "AROA" | "AIDA", arn: string): string {
   return prefix + hash("sha256", arn).slice(0, 17).toUpperCase();
 }
@@ -105,7 +105,8 @@ function basePrincipal(credentials: BaseCredentials): Principal {
     arn: credentials.arn,
     userID: uniqueID("AIDA", credentials.arn),
     accountID,
-    // A base session represents web identity or an instance profile. Assuming a role with it is role chaining too.
+    // A base session stands for a web identity or an instance profile. Assuming a role from a base session is also role
+    // chaining.
     isRoleSession: credentials.arn.includes(":assumed-role/"),
   };
 }

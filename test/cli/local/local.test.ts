@@ -100,7 +100,7 @@ test("prints the role of each resource, serves credentials and health checks, an
   t.match(await local.line(/b1/), /default/);
   t.equal((await credentials(uri, tokenFile)).status, 200, "the selector still grants its role by name");
   await writeFile(path.join(dir, "a.yaml"), "kind: [");
-  await local.line(/The manifests are invalid, so the last valid ones are used: .*a\.yaml:1/);
+  await local.line(/The manifests are invalid, so the last valid manifests are used: .*a\.yaml:1/);
 
   t.equal(await local.end("SIGTERM"), 0);
   t.strictSame(local.errors, []);
@@ -117,7 +117,8 @@ test("issues the role of a selector that no resource uses, and asks for a restar
   await writeFile(path.join(dir, "b.yaml"), BUCKET.replace("s3.", "sqs."));
   t.equal(
     await local.line(/Restart/),
-    "The sidecar does not serve groups added after its start. Restart to serve sqs.services.k8s.aws.",
+    "The sidecar does not serve API groups that are added after its start. " +
+      "Restart local mode to serve sqs.services.k8s.aws.",
   );
 });
 

@@ -107,7 +107,7 @@ test("is not usable while STS rejects the credentials", async (t) => {
   t.equal(base.fault, "STS returned ExpiredToken");
   const broken = subject(async () => credentials(), () => Promise.reject(new TypeError("planted detail")));
   await t.rejects(broken.get(), TypeError);
-  t.equal(broken.fault, "Internal error. See the log entry of the next request.");
+  t.equal(broken.fault, "Internal error. The next request logs its details.");
 });
 
 test("reports AccessDenied for GetCallerIdentity as ERR_BASE_UNAVAILABLE", async (t) => {

@@ -160,8 +160,8 @@ test("limits the size of the journal", async (t) => {
 
 test("rejects a missing folder, a path that is a file, and a journal that other users can access", async (t) => {
   const subject = new Subject(t);
-  const notPrivate = "contains an issued.jsonl that is not a regular file that only this user can access";
-  const fix = "Set an existing in-memory folder that only this user can write.";
+  const notPrivate = "contains an issued.jsonl that other users can access or that is not a regular file";
+  const fix = "Set an existing in-memory folder that only the user of the sidecar can write.";
   const rejects = (folder: string, problem: string): Promise<unknown> => t.rejects(
     IssuedCredentials.open(folder, { clock: subject.clock, log: createLogger({ name: "x", level: "silent" }) }),
     { code: "ERR_CONFIG_INVALID", message: `--state-dir ${folder}: ${problem}. ${fix}` },
