@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import forge from "node-forge";
 import { ResolverError } from "../shared/decisions/errors.ts";
 
-/** PEM texts: the CA certificate for a `caBundle`, and the serving certificate with its key. */
+/** A CA certificate for `caBundle`, a serving certificate and the key of the serving certificate, all as PEM. */
 export interface Certificates {
   readonly ca: string;
   readonly cert: string;
@@ -12,9 +12,9 @@ export interface Certificates {
 }
 
 interface CertificateRequest {
-  /** The DNS names and IP addresses of the server. */
+  /** The DNS names and IP addresses that clients connect to. */
   readonly hosts: readonly string[];
-  /** The validity of both certificates from `now`, in days. Default: 365. */
+  /** The validity of the CA and serving certificates from `now`, in days. Default: 365. */
   readonly days?: number;
   readonly now: Date;
 }
@@ -27,19 +27,19 @@ interface KeyPair {
 
 const DEFAULT_DAYS = 365;
 const DAY_MS = 86_400_000;
-/** How long before `now` certificates become valid, for clients whose clock is slow. */
+/** The time by which the validity starts before `now`, in ms, for clients whose clock is slow. */
 const CLOCK_SKEW_MS = 300_000;
 const SERIAL_BYTES = 16;
-/** RFC 1123 labels. The first one can be a wildcard. */
+/** Matches a DNS name of RFC 1123 labels. The first label can be a wildcard. */
 const DNS_NAME = /^(?=.{1,253}$)(\*\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i;
-// RFC 5280 4.2.1.6: the GeneralName choices.
+// The GeneralName choices of RFC 5280, section 4.2.1.6.
 const DNS_CHOICE = 2;
 const IP_CHOICE = 7;
 
 /**
- * Creates a CA certificate and a serving certificate signed by it. Discards the CA key, so that the CA can never sign
- * another certificate. Rejects with ERR_CONFIG_INVALID, which lists every host that is neither a DNS name nor an IP
- * address.
+ * Creates a CA certificate and a serving certificate that the CA signs. Discards the CA key, so that the CA can never
+ * sign another certificate. Rejects with ERR_CONFIG_INVALID if a host is neither a DNS name nor an IP address, or if
+ * `days` is invalid.
  */
 export async function makeCertificates(request: CertificateRequest): Promise<Certificates> {
   const { hosts, days = DEFAULT_DAYS, now } = request;
@@ -57,7 +57,8 @@ export async function makeCertificates(request: CertificateRequest): Promise<Cer
     { name: "subjectKeyIdentifier" },
   ]);
   const cert = blankCertificate(server, validity);
-  // Clients ignore the subject (RFC 6125, 6.4.4), which is limited to 64 characters.
+  // The subject is constant, because a subject is limited to 64 characters. Clients ignore the subject (RFC 6125,
+  // 6.4.4).
   cert.setSubject([{ name: "commonName", value: "ack-role-resolver" }]);
   cert.setIssuer(caName);
   cert.setExtensions([
@@ -79,7 +80,10 @@ function checkRequest(hosts: readonly string[], days: number): void {
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
 }
 
-/** Generates keys with node:crypto, off the event loop: node-forge takes seconds. */
+/**
+ * Generates keys with node:crypto, which does not block the event loop. node-forge would block the event loop for
+ * seconds.
+ */
 async function generateKeys(): Promise<KeyPair> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", {
     modulusLength: 2048,
@@ -101,7 +105,7 @@ interface Validity {
 function blankCertificate(keys: KeyPair, validity: Validity): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys.publicKey;
-  // A leading 01 makes the number positive and its length constant.
+  // The leading 01 makes the serial number positive and its length constant.
   certificate.serialNumber = `01${randomBytes(SERIAL_BYTES - 1).toString("hex")}`;
   certificate.validity.notBefore = validity.notBefore;
   certificate.validity.notAfter = validity.notAfter;

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
 import { CERTIFICATE_FILES } from "./store.ts";
 
-/** A certificate with its chain, and its private key. They match, and were valid when they were read. */
+/**
+ * A serving certificate with its chain, and the private key of the certificate. The certificate was valid when it was
+ * read.
+ */
 export interface ServingPair {
   readonly cert: string;
   readonly key: string;
@@ -14,8 +17,9 @@ export interface ServingPair {
 const CREATE_FIX = "create a pair with `ack-role-resolver certs make --dir DIR --host NAME`";
 
 /**
- * Reads `tls.crt` and `tls.key` in `dir` and checks that they can be served at `now`. Rejects with
- * ERR_CONFIG_TLS_MISSING, ERR_CONFIG_TLS_INVALID or ERR_CONFIG_TLS_MISMATCH, with the file and the fix.
+ * Reads `tls.crt` and `tls.key` in `dir`. Checks that the certificate is valid at `now` and matches the key. Rejects
+ * with ERR_CONFIG_TLS_MISSING, ERR_CONFIG_TLS_INVALID or ERR_CONFIG_TLS_MISMATCH. The message names the file and the
+ * fix.
  */
 export async function readServingPair(dir: string, now: Date): Promise<ServingPair> {
   const certFile = join(dir, CERTIFICATE_FILES.cert);
@@ -26,7 +30,7 @@ export async function readServingPair(dir: string, now: Date): Promise<ServingPa
     try {
       return read();
     } catch {
-      // OpenSSL's message names neither the file nor the expected content, and could contain the key.
+      // Omits the message of OpenSSL, which does not name the file or the expected content, and could contain the key.
       faults.push(`${file}: not a ${expected}; ${CREATE_FIX}`);
       return null;
     }

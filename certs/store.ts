@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Certificates } from "./make.ts";
 
-/** The file names of a certificate folder, as in a Secret of type kubernetes.io/tls. */
+/** The file names in a certificate folder. A Secret of type kubernetes.io/tls has the same names. */
 export const CERTIFICATE_FILES = { ca: "ca.crt", cert: "tls.crt", key: "tls.key" } as const;
 
 interface PendingFile {
@@ -18,8 +18,9 @@ const OWNER_ONLY = 0o600;
 const READABLE = 0o644;
 
 /**
- * Writes `ca.crt`, `tls.crt` and `tls.key` (mode 0600) into `dir`, and creates `dir` if it is missing. Writes each file
- * atomically. Returns the paths. Rejects with ERR_CONFIG_TLS_EXISTS if a file exists, unless `force`.
+ * Writes `ca.crt`, `tls.crt` and `tls.key` (mode 0600) into `dir`. Creates `dir` if the folder is missing. Writes each
+ * file atomically. Returns the paths of the files. Rejects with ERR_CONFIG_TLS_EXISTS if a file exists and `force` is
+ * false.
  */
 export async function storeCertificates(
   dir: string, certificates: Certificates, options: { readonly force: boolean },
@@ -36,7 +37,8 @@ export async function storeCertificates(
   if (!options.force) await rejectExisting(paths);
   await mkdir(dir, { recursive: true });
   try {
-    // Writes all files before it renames the first, to shorten the time with files of two pairs.
+    // Writes all temporary files before the first rename. This shortens the time in which the certificate and key do
+    // not match.
     await Promise.all(files.map(({ temporary, text, mode }) => writeFile(temporary, text, { mode, flag: "wx" })));
     await Promise.all(files.map(({ temporary, path }) => rename(temporary, path)));
   } finally {

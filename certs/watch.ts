@@ -3,22 +3,22 @@ import { readServingPair, type ServingPair } from "./read.ts";
 
 interface CertificateWatchOptions {
   readonly dir: string;
-  /** The pair that is already served. */
+  /** The certificate and key that the server already uses. */
   readonly current: ServingPair;
   readonly now: () => Date;
-  /** Called with each new valid pair. If it throws, the error is a fault of the pair. */
+  /** Receives each new valid certificate and key. If `onPair` throws, the error is reported as a fault. */
   readonly onPair: (pair: ServingPair) => void;
-  /** Called once for each new fault. The current pair remains in use. */
+  /** Receives each new fault once. The current certificate and key remain in use. */
   readonly onFault: (fault: Error) => void;
 }
 
 const POLL_MS = 10_000;
-/** The delay from an event to the read, so that both files of a pair are written. */
+/** The delay between a file event and the read, in ms, so that the certificate and the key are both written. */
 const SETTLE_MS = 200;
 
 /**
- * Watches a certificate folder with file events and by polling, because either alone misses changes: a kubelet swaps a
- * projected Secret by its `..data` symbolic link, and some file systems send no events.
+ * Watches a certificate folder. Uses file events, and also polls the folder, because file events can be missing: some
+ * file systems send no events, and a kubelet replaces a projected Secret by changing the symbolic link `..data`.
  */
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
@@ -44,7 +44,7 @@ export class CertificateWatch {
     }
   }
 
-  /** Reads the folder now. Checks are sequential, so that an older result cannot replace a newer one. */
+  /** Reads the folder immediately. Checks run in sequence, so that an older result cannot replace a newer result. */
   check(): Promise<void> {
     this.#checking = this.#checking.then(() => this.#reload());
     return this.#checking;

@@ -6,7 +6,7 @@ import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/ki
 import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/decisions/selectors/schema.ts";
 import { labelsOf } from "./rbac.ts";
 
-/** A CEL rule of a schema. The API server applies it to each value of that schema. */
+/** A CEL rule in a schema. The API server applies the rule to each value of the schema. */
 interface ValidationRule {
   readonly rule: string;
   readonly message: string;
@@ -26,8 +26,9 @@ export interface CRDSchema extends Omit<StructuralSchema, "properties" | "additi
 type Overlay = Pick<CRDSchema, "nullable" | "x-kubernetes-validations">;
 
 /**
- * A role cannot change once it is set. The rule is on the object, because a transition rule on the field is skipped
- * when the field or `spec` is removed: a first update could then remove the role, and a second one set another.
+ * The role of a selector cannot be changed or removed. The rule is on the object: the API server skips a transition
+ * rule on the field if the field or `spec` is removed. A first update could then remove the role, and a second update
+ * could set a different role.
  */
 const ROLE_STAYS: ValidationRule = {
   rule: "!has(oldSelf.spec) || !has(oldSelf.spec.arn) || "
@@ -83,8 +84,9 @@ interface SelectorVersion {
 }
 
 /**
- * `team:` without a value is null in YAML. The API server drops nulls before a webhook sees them, so that the selector
- * would select more than intended. The schema therefore allows null, and this rule rejects it.
+ * In YAML, `team:` has the value null. The API server drops a null value before it calls a webhook, unless the schema
+ * allows null. The selector would then match more resources than intended. The schema therefore allows null, and this
+ * rule rejects null.
  */
 const NO_NULL_LABEL: Overlay = {
   "x-kubernetes-validations": [{
@@ -95,7 +97,10 @@ const NO_NULL_LABEL: Overlay = {
   }],
 };
 
-/** Additions to the schema of `spec` by path: `.name` is a field, `[]` list elements, `{}` map values. */
+/**
+ * Additions to the schema of `spec`, by path. In a path, `.name` is a field, `[]` the elements of a list, and `{}` the
+ * values of a map.
+ */
 const ALWAYS: Readonly<Record<string, Overlay>> = {
   ".resourceTypeSelector[]": { "x-kubernetes-validations": [NO_API_VERSION] },
   ".namespaceSelector.labelSelector.matchLabels": NO_NULL_LABEL,
@@ -132,8 +137,9 @@ function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A, ke
 }
 
 /**
- * Returns the CustomResourceDefinition of IAMRoleSelector. Its schema has types only and requires no field, so that one
- * response of the webhook reports every fault. The rules reject what must not be stored even without the webhook.
+ * Returns the CustomResourceDefinition of IAMRoleSelector. The schema contains only types and requires no field, so
+ * that one response of the webhook reports every fault. The rules reject invalid objects even if the webhook is not
+ * installed.
  */
 export function iamRoleSelectorCRD(runtime: Runtime): SelectorCRD {
   const singular = SELECTOR_KIND.toLowerCase();

@@ -8,21 +8,28 @@ import { VERSION } from "../shared/server/version.ts";
 
 const PRODUCT = "ack-role-resolver";
 
-/** The names of the webhook server's objects. */
+/** The names of the Kubernetes objects that belong to the webhook server. */
 export const WEBHOOK = {
   configuration: PRODUCT,
   service: { name: `${PRODUCT}-webhook`, port: 443 },
   serviceAccount: `${PRODUCT}-webhook`,
-  /** The suffix of each webhook's name. The API server requires a domain, and prints the name with each denial. */
+  /**
+   * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
+   */
   domain: `${PRODUCT}.io`,
 } as const;
 
-/** Bound to the webhook. Users also bind it to the service accounts of controllers with a sidecar. */
+/**
+ * The ClusterRole that grants read access to the inventory. Bound to the webhook's service account. Users also bind
+ * this role to service accounts of controllers that have a sidecar.
+ */
 export const READER_ROLE = `${PRODUCT}-reader`;
-/** Further rights of the webhook. */
+/** The ClusterRole that grants read access to ACK resources. Bound to the webhook's service account. */
 export const RESOURCES_ROLE = `${PRODUCT}-resources`;
 export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
-/** Bound to the webhook if it creates SubjectAccessReviews. */
+/**
+ * The ClusterRole to create SubjectAccessReviews. Bound to the webhook's service account if access reviews are enabled.
+ */
 export const ACCESS_REVIEWS_ROLE = `${PRODUCT}-access-reviews`;
 
 /** Recommended labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
@@ -37,10 +44,10 @@ export function labelsOf(component: "crds" | "webhook"): Record<string, string> 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
-/** Read-only. No role includes Secrets. */
+/** The read-only verbs. No role grants access to Secrets. */
 const READ = ["get", "list", "watch"];
 
-/** The kinds of every inventory, including a sidecar's. */
+/** The kinds that every inventory contains, including the inventory of a sidecar. */
 const INVENTORY: readonly V1PolicyRule[] = [
   { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: READ },
   { apiGroups: [""], resources: ["namespaces"], verbs: READ },
@@ -61,15 +68,18 @@ export function readerRole(): V1ClusterRole {
 }
 
 /**
- * Returns the role to read the resources of every ACK group. RBAC has no wildcard for part of a group, so each group is
- * listed. Kinds are not listed, because new controller releases add kinds
+ * Returns the role that grants read access to the resources of every ACK group. Lists each group, because RBAC has no
+ * wildcard for part of a group name. Does not list kinds, because new controller releases add kinds
  * (docs/decisions/0007-rights-to-read-resources.md).
  */
 export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
   return clusterRole(RESOURCES_ROLE, [{ apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: READ }]);
 }
 
-/** Returns the role to read the two CARM maps. resourceNames also allows a list or watch by `metadata.name`. */
+/**
+ * Returns the role that grants read access to the two CARM maps. resourceNames also allows a list or watch that selects
+ * `metadata.name`.
+ */
 export function mapsRole(ackSystemNamespace: string): V1Role {
   return {
     apiVersion: RBAC_VERSION,
@@ -79,7 +89,7 @@ export function mapsRole(ackSystemNamespace: string): V1Role {
   };
 }
 
-/** Returns the role to create SubjectAccessReviews, with which the webhook checks the verb `use` on selectors. */
+/** Returns the role that allows the webhook to create SubjectAccessReviews, which check the verb `use` on selectors. */
 export function accessReviewsRole(): V1ClusterRole {
   const rule = { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] };
   return clusterRole(ACCESS_REVIEWS_ROLE, [rule]);

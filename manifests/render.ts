@@ -15,9 +15,12 @@ export const MANIFEST_PARTS = ["crds", "rbac", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
 export interface ManifestOptions extends WebhookOptions {
-  /** Whether the CRD stores only selectors that shipped controllers support, or every documented one. */
+  /**
+   * The runtime of the selectors. For `ack`, the CRD accepts only selectors that shipped controllers support. For
+   * `extended`, the CRD accepts every documented selector.
+   */
   readonly runtime: Runtime;
-  /** Whether the webhook may create SubjectAccessReviews, which `--check ACK-09=deny` needs. */
+  /** Whether the manifests allow the webhook to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
   readonly accessReviews: boolean;
 }
 
@@ -25,12 +28,18 @@ export function isManifestPart(text: string): text is ManifestPart {
   return (MANIFEST_PARTS as readonly string[]).includes(text);
 }
 
-/** Returns the install manifests as multi-document YAML. Throws ERR_CONFIG_INVALID with every invalid option. */
+/**
+ * Returns the install manifests as multi-document YAML. Throws ERR_CONFIG_INVALID, whose message lists every invalid
+ * option.
+ */
 export function renderManifests(part: ManifestPart, options: ManifestOptions): string {
   return renderYAML(manifestObjects(part, options));
 }
 
-/** Returns the objects in the order to apply them. Webhooks are last, because they intercept later writes. */
+/**
+ * Returns the objects in the order in which a client must apply them. The webhook configurations are last, because
+ * webhooks intercept later writes.
+ */
 export function manifestObjects(part: ManifestPart, options: ManifestOptions): readonly object[] {
   const faults = optionFaults(options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
@@ -59,8 +68,8 @@ function optionFaults({ namespace, ackSystemNamespace, extraGroups }: ManifestOp
 }
 
 /**
- * Returns YAML that parsers of YAML 1.1 (such as kubectl) and 1.2 read alike. Quotes strings that look like other
- * types.
+ * Returns YAML that has the same meaning in YAML 1.1 (which kubectl parses) and YAML 1.2. Quotes each string that looks
+ * like a value of another type.
  */
 export function renderYAML(objects: readonly object[]): string {
   const options = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;

@@ -8,23 +8,31 @@ import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kind
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { labelsOf, WEBHOOK } from "./rbac.ts";
 
-/** How the API server calls the webhook, and for which objects. */
+/** Options that determine how the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {
-  /** The namespace of the Service. Like kube-system, it is exempt from the resource webhooks. */
+  /** The namespace of the webhook's Service. The resource webhooks exempt this namespace and kube-system. */
   readonly namespace: string;
-  /** `https://HOST:PORT` of a webhook outside the cluster; null for the Service. */
+  /**
+   * The URL `https://HOST:PORT` of a webhook that runs outside the cluster. If null, the API server calls the Service.
+   */
   readonly url: string | null;
-  /** The existing namespace of the controllers and the CARM maps. The manifests do not create it. */
+  /** The namespace of the controllers and the CARM maps. The namespace must exist: the manifests do not create it. */
   readonly ackSystemNamespace: string;
-  /** PEM certificates of the CAs that the API server trusts; null if another tool injects them. */
+  /**
+   * The PEM certificates of the CAs that the API server trusts for the webhook. Null if another tool injects the
+   * certificates.
+   */
   readonly caBundle: string | null;
-  /** ACK groups besides the known ones. */
+  /** ACK groups that are unknown to this release but that the webhook also handles. */
   readonly extraGroups: readonly string[];
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
 
-/** Limits how long the webhook delays a write. A decision takes under a millisecond. */
+/**
+ * The timeout of a webhook call, in seconds, which limits the delay of a write. A decision takes less than a
+ * millisecond.
+ */
 const TIMEOUT_SECONDS = 3;
 
 const CREATE_AND_UPDATE = ["CREATE", "UPDATE"];
@@ -49,8 +57,9 @@ const DEFINITIONS: V1RuleWithOperations = {
 };
 
 /**
- * An object that is being deleted waits only for its finalizers, and must not depend on the webhook. The condition
- * cannot fail, which would skip the webhook under `Ignore`: CREATE has no old object, and a stored object has metadata.
+ * Skips an object that is being deleted: the object waits only for its finalizers, and its deletion must not depend on
+ * the webhook. The expression cannot fail: a CREATE has no old object, and a stored object has metadata. A failed
+ * expression would skip a webhook whose failurePolicy is `Ignore`.
  */
 const NOT_BEING_DELETED = {
   name: "not-being-deleted",
@@ -58,23 +67,27 @@ const NOT_BEING_DELETED = {
 };
 
 /**
- * Matches the definition of IAMRoleSelector only. Reads the old object, because `request.name` is empty when a
- * collection is deleted. The condition cannot fail: a stored object has a name.
+ * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the old object, because `request.name` is empty
+ * if a client deletes a collection. The expression cannot fail, because a stored object has a name.
  */
 const IS_DEFINITION_OF_SELECTORS = {
   name: "is-definition-of-selectors",
   expression: `oldObject != null && oldObject.metadata.name == "iamroleselectors.${SELECTOR_GROUP}"`,
 };
 
-/** Matches the definitions of ACK resources only. The condition cannot fail: a stored definition has a group. */
+/**
+ * Matches only CustomResourceDefinitions of ACK resources. The expression cannot fail, because a stored definition has
+ * a group.
+ */
 const IS_DEFINITION_OF_RESOURCES = {
   name: "is-definition-of-resources",
   expression: `oldObject != null && oldObject.spec.group.endsWith(".${SELECTOR_GROUP}")`,
 };
 
 /**
- * Matches the CARM maps only. It is the only condition and cannot fail: under `Fail`, a failed condition would reject
- * every ConfigMap. Reads the objects, because `request.name` is absent for a generated name or a deleted collection.
+ * Matches only the CARM maps. The expression cannot fail: if an expression fails, the failurePolicy `Fail` rejects
+ * every ConfigMap. Reads the objects, because `request.name` is missing if the name is generated or a client deletes a
+ * collection.
  */
 const IS_CARM_MAP = {
   name: "is-carm-map",
@@ -82,7 +95,7 @@ const IS_CARM_MAP = {
     + `one.metadata.name in ["${ACCOUNT_MAP}", "${TEAM_MAP}"])`,
 };
 
-/** Returns the settings that all webhooks share. */
+/** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
   path: string, failurePolicy: "Fail" | "Ignore", options: WebhookOptions,
 ): Omit<V1ValidatingWebhook, "rules"> {
@@ -110,7 +123,7 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
   const ofSelectors: V1MutatingWebhook = {
     ...webhook("/mutate/iamroleselectors", "Fail", options),
     rules: [selectors(CREATE_AND_UPDATE)],
-    // Runs again if another webhook changes the object afterwards.
+    // The API server calls the webhook again if another webhook changes the object later.
     reinvocationPolicy: "IfNeeded",
   };
   const resources: V1MutatingWebhook = {
@@ -129,7 +142,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     ...webhook("/validate/iamroleselectors", "Fail", options),
     rules: [selectors(EVERY_WRITE)],
   };
-  // A separate webhook, because a match condition applies to all rules of a webhook.
+  // CustomResourceDefinitions have a separate webhook, because a match condition applies to all rules of a webhook.
   const definition: V1ValidatingWebhook = {
     ...webhook("/validate/iamroleselectors", "Fail", options),
     name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
@@ -152,7 +165,10 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }
 
-/** Exempts the system namespaces and the webhook's own, so that a faulty webhook cannot block its repair. */
+/**
+ * Returns the webhook for namespaces. Exempts the system namespaces and the namespace of the webhook, so that a faulty
+ * webhook cannot block its own repair.
+ */
 function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/namespaces", "Ignore", options),
@@ -181,8 +197,8 @@ function exceptNamespaces(values: string[]): V1LabelSelector {
 }
 
 /**
- * Lists complete group names, because a rule cannot match a suffix. The resource `*` excludes subresources such as
- * status.
+ * Returns the rule that matches ACK resources. Lists complete group names, because a rule cannot match the suffix of a
+ * group. The resource `*` does not include subresources such as status.
  */
 function ackResources(extraGroups: readonly string[], operations: string[]): V1RuleWithOperations {
   return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations, scope: "Namespaced" };

@@ -6,16 +6,16 @@ import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts
 import type { Logger } from "../shared/server/logger.ts";
 
 const PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-/** The limit of one SubjectAccessReview: a third of the webhook's `timeoutSeconds`. */
+/** The timeout of one SubjectAccessReview, in ms: a third of the webhook's `timeoutSeconds`. */
 const CALL_MS = 1_000;
-/** A granted or revoked right takes effect within this time. */
+/** How long a result is cached, in ms. The webhook notices a granted or revoked right within this time. */
 const LIFETIME_MS = 10_000;
-/** The limit of the cache: a few MB. */
+/** The maximum number of cached results, which take a few MB. */
 const MAX_ENTRIES = 10_000;
 
 /**
- * Returns whether the requester may `use` the IAMRoleSelector. Never rejects: a failed review is "unknown", and the
- * checks treat it as a denial.
+ * Returns whether the requester may `use` the IAMRoleSelector. Never rejects: resolves to "unknown" if the review
+ * fails. The checks treat "unknown" as a denial.
  */
 export type AccessReviewer = (requester: Requester, selector: string) => Promise<Access>;
 
@@ -30,12 +30,12 @@ interface CachedReview {
   readonly expiresMs: number;
 }
 
-/** Returns a reviewer that sends SubjectAccessReviews and caches each result for 10 s by user, groups and selector. */
+/** Returns a reviewer that sends SubjectAccessReviews. Caches each result for 10 s by user, groups and selector. */
 export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   const { clock } = ports;
   const cache = new Map<string, CachedReview>();
   return (requester, selector) => {
-    // The groups are part of the key: an impersonated request can carry fewer groups than the user has.
+    // The cache key includes the groups, because an impersonated request can have fewer groups than the user.
     const key = JSON.stringify([requester.username, requester.groups, selector]);
     const cached = cache.get(key);
     if (cached !== undefined && clock.now() < cached.expiresMs) return cached.access;
@@ -48,7 +48,7 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   };
 }
 
-/** Returns the access to each of the selectors. The reviews run concurrently. */
+/** Returns the requester's access to each selector. Sends the reviews concurrently. */
 export async function reviewAll(
   reviewAccess: AccessReviewer,
   requester: Requester,
@@ -58,7 +58,7 @@ export async function reviewAll(
   return new Map(await Promise.all(reviews));
 }
 
-/** Evicts a failed review, so that the next request retries it. Concurrent requests share the failed result. */
+/** Evicts the cached result if the review failed, so that the next request sends a new review. */
 async function evictUnknown(cache: Map<string, CachedReview>, key: string, entry: CachedReview): Promise<Access> {
   const access = await entry.access;
   if (access === "unknown" && cache.get(key) === entry) cache.delete(key);

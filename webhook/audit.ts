@@ -29,7 +29,7 @@ interface AuditedVerdict {
 
 const EMPTY: AuditedVerdict = { findings: [], notices: [], resolution: null };
 
-/** Logs one audit line for a review and counts it. The line never contains the object itself. */
+/** Logs one audit line for a review, and increments the metrics. The line never contains the reviewed object. */
 export function recordVerdict({ log, metrics }: Recorder, audited: AuditedRequest, verdict: Verdict): void {
   const answer = answerOf(verdict);
   countRequest(metrics, audited, answer);
@@ -47,7 +47,7 @@ export function recordVerdict({ log, metrics }: Recorder, audited: AuditedReques
   }, "admission review answered");
 }
 
-/** Logs one audit line for a request answered with an error, and counts it. */
+/** Logs one audit line for a failed request, and increments the metrics. */
 export function recordError({ log, metrics }: Recorder, audited: AuditedRequest, error: ResolverError): void {
   countRequest(metrics, audited, "error");
   metrics.errors.inc({ path: audited.path, code: error.code });
@@ -57,7 +57,7 @@ export function recordError({ log, metrics }: Recorder, audited: AuditedRequest,
     outcome: "error",
     codes: [error.code],
     fault: error.message,
-    // Only internal errors have a cause. Code and message describe a bad request completely.
+    // Only internal errors have a cause. For a bad request, the code and the message are sufficient.
     err: error.cause,
   }, "admission review failed");
 }

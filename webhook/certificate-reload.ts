@@ -18,8 +18,8 @@ export interface CertificateReloadOptions {
 }
 
 /**
- * Loads the serving certificate and key again whenever the folder changes. New connections get the new certificate;
- * open connections continue with the previous one.
+ * Reloads the serving certificate and key when a file in the folder changes. New connections use the new certificate.
+ * Open connections continue to use the previous certificate.
  */
 export class CertificateReload {
   readonly #watch: CertificateWatch;
@@ -33,7 +33,8 @@ export class CertificateReload {
       current: pair,
       now,
       onPair: ({ cert, key, notAfter }) => {
-        // Throws if OpenSSL rejects the pair; the server then still serves the previous one.
+        // Throws if OpenSSL rejects the new certificate or key. The server then continues to use the previous
+        // certificate.
         server.setSecureContext({ cert, key });
         this.#notAfter = notAfter;
         metrics.certificateExpiry.set(notAfter.getTime() / MS_PER_SECOND);
@@ -42,13 +43,13 @@ export class CertificateReload {
       },
       onFault: (err) => {
         metrics.certificateReloads.inc({ outcome: "fault" });
-        log.error({ dir, err }, "new serving certificate rejected; the previous one is still served");
+        log.error({ dir, err }, "new serving certificate rejected; the previous certificate is still in use");
       },
     });
     this.#watch.start();
   }
 
-  /** When the served certificate expires. */
+  /** The expiry time of the current serving certificate. */
   get notAfter(): Date {
     return this.#notAfter;
   }

@@ -7,8 +7,8 @@ import {
 } from "./handler.ts";
 
 /**
- * Validates the create, update or delete of a CARM ConfigMap and skips every other ConfigMap. Throws ERR_NOT_READY
- * before the inventory is loaded.
+ * Validates a create, update or delete request for a CARM ConfigMap. Skips all other ConfigMaps. Rejects with
+ * ERR_NOT_READY if the inventory is not loaded yet.
  */
 export async function validateConfigMaps(request: AdmissionRequest, context: ReviewContext): Promise<Verdict> {
   return unlessExempt(request, isCARMMap, async (map) => {

@@ -12,19 +12,21 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import { runInSlices } from "../shared/server/slices.ts";
 import type { AdmissionRequest } from "./decode.ts";
 
-/** The longest time that one review blocks the event loop. */
+/** The maximum time that one review blocks the event loop, in ms. */
 const SLICE_MS = 10;
 
-/** A warning about the annotations of a resource. */
+/** A warning about the annotations that the webhook writes to a resource. */
 export interface Notice {
   readonly code: ErrorCode | "ACK-02";
-  /** Starts in lower case, without a full stop. */
+  /** The message starts in lower case and has no trailing full stop. */
   readonly message: string;
 }
 
 export type SkipReason = Exemption | "not managed" | "no object";
 
-/** The result of a review. A review without a result throws, so that the webhook's failurePolicy decides. */
+/**
+ * The result of a review. If a review cannot determine the result, the handler throws, and the failurePolicy applies.
+ */
 export type Verdict =
   | { readonly outcome: "allowed" | "denied"; readonly findings: readonly Finding[] }
   /** The patch is empty if the object needs no change. */
@@ -34,14 +36,14 @@ export type Verdict =
     readonly notices: readonly Notice[];
     readonly resolution: Resolution | null;
   }
-  /** Allowed without any check. */
+  /** The request is allowed, and no check ran. */
   | { readonly outcome: "skipped"; readonly reason: SkipReason };
 
 /** The time budget of one review. */
 export interface ReviewTime {
-  /** Returns the milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock, in ms. */
   readonly monotonicMs: () => number;
-  /** Returns the milliseconds left until the deadline of the response. */
+  /** Returns the remaining time until the deadline of the response, in ms. */
   readonly remainingMs: () => number;
 }
 
@@ -54,7 +56,9 @@ export function skipped(reason: SkipReason): Verdict {
   return { outcome: "skipped", reason };
 }
 
-/** Validates the object that a request writes or deletes. Skips an object that is not managed or is exempt. */
+/**
+ * Runs `validate` on the object that the request writes or deletes. Skips objects that are not managed or are exempt.
+ */
 export async function unlessExempt(
   request: AdmissionRequest,
   isManaged: (object: JsonObject) => boolean,
@@ -67,7 +71,10 @@ export async function unlessExempt(
   return exemption === null ? await validate(object) : skipped(exemption);
 }
 
-/** Runs every check that applies to the change, in slices. Rejects with ERR_REQUEST_DEADLINE when the time is up. */
+/**
+ * Runs every check that applies to the change. Yields to the event loop between slices. Rejects with
+ * ERR_REQUEST_DEADLINE if the deadline passes.
+ */
 export async function runChecksInSlices(
   input: CheckInput,
   settings: DecisionSettings,

@@ -15,7 +15,7 @@ export interface SelectorContext extends ReviewContext {
   readonly pendingDeletions: PendingDeletions;
 }
 
-/** Rewrites `{apiVersion, kind}` entries to `{group, version, kind}`, the only form that controllers understand. */
+/** Rewrites `{apiVersion, kind}` entries to `{group, version, kind}`. Controllers read only the second form. */
 export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
   const { operation, object } = request;
   if (operation === "DELETE" || object === null) return skipped("no object");
@@ -26,8 +26,9 @@ export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
 }
 
 /**
- * Validates the create, update or delete of an IAMRoleSelector, and the deletion of its CustomResourceDefinition.
- * Before the inventory is loaded, rejects with ERR_NOT_READY unless the object itself is denied.
+ * Validates a create, update or delete request for an IAMRoleSelector, and the deletion of its
+ * CustomResourceDefinition. Rejects with ERR_NOT_READY if the inventory is not loaded yet, unless a check of the object
+ * alone denies the request.
  */
 export async function validateIAMRoleSelectors(request: AdmissionRequest, context: SelectorContext): Promise<Verdict> {
   const isManaged = (object: JsonObject): boolean => isSelector(object) || deletesSelectorKind(request, object);
@@ -60,7 +61,7 @@ async function validateInInventory(
   const change = { ...selectorInputOf(request, object), ...(operation === "DELETE" && { operation }) };
   const input = { ...change, inventory, warnOnly, pendingDeletions };
   const result = await runChecksInSlices(input, settings, context);
-  // A denied deletion leaves the selector in place, and an allowed write creates it again.
+  // After a denied deletion or an allowed write, the selector exists.
   if (result.denied === isDeletion && !dryRun) pendingDeletions.delete(name);
   return verdictOf(result);
 }

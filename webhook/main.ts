@@ -17,17 +17,22 @@ import { buildWebhook, type WebhookApp } from "./app.ts";
 import { CertificateReload } from "./certificate-reload.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 
-/** How long a stopping webhook accepts requests: the time in which every node removes its endpoint. */
+/**
+ * How long the webhook accepts requests after a stop signal, in ms. Each node needs this time to remove the endpoint.
+ */
 export const DRAIN_MS = 10_000;
 
-/** The settings of the webhook. The caller opens the inventory source and the log. */
+/**
+ * The settings of the webhook. Settings of the inventory source and the log are omitted, because the caller opens the
+ * source and the log.
+ */
 export type WebhookSettings = Omit<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "logLevel">;
 
 export interface WebhookRuntime {
-  /** The caller starts and stops the source. Until it is loaded, the webhook is not ready and fails reviews. */
+  /** The caller starts and stops the source. Until the source is loaded, the webhook is unready and reviews fail. */
   readonly source: InventorySource;
   readonly log: Logger;
-  /** Absent if no check needs access reviews. */
+  /** Undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
 }
 
@@ -35,15 +40,20 @@ export interface RunningWebhook {
   /** The listen address, `HOST:PORT`. */
   readonly address: string;
   readonly healthAddress: string;
-  /** Started by the caller: the webhook turns unready and closes each connection after its response. */
+  /**
+   * The caller starts the drain. While the drain is active, the webhook is unready and closes each connection after the
+   * response.
+   */
   readonly drain: Drain;
-  /** Resolves when the requests in flight are answered and both listeners are closed. */
+  /** Resolves when all requests in flight are answered, and the webhook and health listeners are closed. */
   close(): Promise<void>;
 }
 
 type Closers = readonly (() => Promise<void>)[];
 
-/** Starts the webhook. Rejects with ERR_CONFIG_*, listening nowhere, if a certificate, address or port is unusable. */
+/**
+ * Starts the webhook. If a certificate, address or port is unusable, rejects with ERR_CONFIG_* and leaves no port open.
+ */
 export async function runWebhook(settings: WebhookSettings, runtime: WebhookRuntime): Promise<RunningWebhook> {
   const { source, log } = runtime;
   const dir = requireTLSDir(settings.tlsDir);

@@ -3,7 +3,7 @@ import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX } from "../shared/server/metrics
 
 const PREFIX = `${METRIC_PREFIX}webhook_`;
 
-/** The webhook's own metrics. Label values are bounded: never a name, namespace, user or ARN. */
+/** The metrics of the webhook. The number of label values is limited: no label is a name, namespace, user or ARN. */
 export interface WebhookMetrics {
   readonly requests: Counter<"path" | "operation" | "outcome">;
   readonly duration: Histogram<"path">;
@@ -34,17 +34,20 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       buckets: LATENCY_BUCKETS_SECONDS,
       registers,
     }),
-    errors: counter("errors", "Requests answered with an error, so that the failurePolicy decides.", ["path", "code"]),
-    findings: counter("findings", "Findings of the checks in validated objects.", ["code", "severity"]),
-    resolutions: counter("resolutions", "Roles resolved for ACK resources.", ["outcome"]),
-    notices: counter("notices", "ACK resources not annotated, or submitted with forged annotations.", ["code"]),
+    errors: counter("errors", "Requests that failed with an error, so that the failurePolicy applied.", [
+      "path",
+      "code",
+    ]),
+    findings: counter("findings", "Findings that the checks reported in validated objects.", ["code", "severity"]),
+    resolutions: counter("resolutions", "Role resolutions of ACK resources by outcome.", ["outcome"]),
+    notices: counter("notices", "Warnings about annotations that were not written or were overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
     certificateExpiry: new Gauge({
       name: `${PREFIX}certificate_expiry_timestamp_seconds`,
       help: "Expiry of the serving certificate, in seconds since 1970-01-01.",
       registers,
     }),
-    certificateReloads: counter("certificate_reloads", "New certificates loaded (ok) or rejected (fault).", [
+    certificateReloads: counter("certificate_reloads", "New serving certificates, loaded (ok) or rejected (fault).", [
       "outcome",
     ]),
   };

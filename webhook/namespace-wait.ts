@@ -1,17 +1,20 @@
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 
-/** Clients often create a namespace and its first resource together. The watch lags behind by less than this. */
+/**
+ * The maximum wait for a new namespace, in ms. Clients often create a namespace and its first resource together. The
+ * watch reports the namespace within this time.
+ */
 const NAMESPACE_WAIT_MS = 100;
 
 export interface NamespaceWaitContext {
   readonly source: InventorySource;
   readonly clock: Clock;
-  /** Returns the milliseconds left until the deadline of the response. */
+  /** Returns the remaining time until the deadline of the response, in ms. */
   readonly remainingMs: () => number;
 }
 
-/** Waits up to 100 ms until `isKnown` returns true for the inventory. Returns the last value of `isKnown`. */
+/** Waits until `isKnown` returns true, for at most 100 ms. Returns the last result of `isKnown`. */
 export async function waitUntilKnown(
   isKnown: () => boolean,
   { source, clock, remainingMs }: NamespaceWaitContext,

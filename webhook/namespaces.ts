@@ -14,24 +14,29 @@ import {
 } from "./handler.ts";
 
 export interface NamespaceContext extends ReviewContext {
-  /** Null if access reviews are off. NS-02 then treats all access as unknown. */
+  /** Null if access reviews are disabled. Check NS-02 then treats all access as unknown. */
   readonly reviewAccess: AccessReviewer | null;
 }
 
-/** Validates the create, update or delete of a Namespace. Throws ERR_NOT_READY before the inventory is loaded. */
+/**
+ * Validates a create, update or delete request for a Namespace. Rejects with ERR_NOT_READY if the inventory is not
+ * loaded yet.
+ */
 export async function validateNamespaces(request: AdmissionRequest, context: NamespaceContext): Promise<Verdict> {
   return unlessExempt(request, isNamespace, async (namespace) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
     const access = await accessToGained(namespace, request, context);
-    // A denial could make a system namespace impossible to repair.
+    // Checks only warn about system namespaces, because a denial could block the repair of a system namespace.
     const warnOnly = IGNORED_NAMESPACES.has(objectMeta(namespace).name) || isClusterCleanup(request, inventory);
     const input = { ...checkInputOf(request, namespace, inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });
 }
 
-/** Returns the access to the selectors that the namespace gains, or null if NS-02 does not run. */
+/**
+ * Returns the requester's access to the selectors that newly match the namespace. Returns null if NS-02 does not run.
+ */
 async function accessToGained(
   namespace: JsonObject,
   { oldObject, operation, requester }: AdmissionRequest,

@@ -1,10 +1,12 @@
-/** The watch reports a deletion within milliseconds. A deletion that fails later has no effect after this time. */
+/**
+ * How long a deletion is pending, in ms. The watch reports a successful deletion within milliseconds. A deletion that
+ * fails after the review is pending until this time has passed.
+ */
 const LIFETIME_MS = 5_000;
 
 /**
- * The selectors whose deletion is allowed or under review, and that the inventory can still contain. If two selectors
- * are deleted together, as in a collection, neither review may count on the other selector. Each replica has its own
- * list.
+ * The selectors whose deletion is allowed or under review, but that the inventory can still contain. If two selectors
+ * are deleted together, neither review may assume that the other selector remains. Each replica has its own list.
  */
 export class PendingDeletions {
   readonly #expiresMs = new Map<string, number>();

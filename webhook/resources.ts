@@ -29,11 +29,11 @@ export interface MutationContext extends NamespaceWaitContext {
 }
 
 export interface ResourceContext extends MutationContext, ReviewTime {
-  /** Null if access reviews are off. ACK-09 then treats all access as unknown. */
+  /** Null if access reviews are disabled. Check ACK-09 then treats all access as unknown. */
   readonly reviewAccess: AccessReviewer | null;
 }
 
-/** Annotates an ACK resource with its resolution. Throws ERR_NOT_READY before the inventory is loaded. */
+/** Annotates an ACK resource with its resolution. Rejects with ERR_NOT_READY if the inventory is not loaded yet. */
 export async function mutateResources(request: AdmissionRequest, context: MutationContext): Promise<Verdict> {
   const { operation, namespace, object } = request;
   if (operation === "DELETE" || object === null) return skipped("no object");
@@ -46,8 +46,8 @@ export async function mutateResources(request: AdmissionRequest, context: Mutati
 }
 
 /**
- * Validates the create, update or delete of an ACK resource, and the deletion of its CustomResourceDefinition. Throws
- * ERR_NOT_READY before the inventory is loaded.
+ * Validates a create, update or delete request for an ACK resource, and the deletion of its CustomResourceDefinition.
+ * Rejects with ERR_NOT_READY if the inventory is not loaded yet.
  */
 export async function validateResources(request: AdmissionRequest, context: ResourceContext): Promise<Verdict> {
   const isManaged = (object: JsonObject): boolean => isResource(request) || deletesKind(request, object);
@@ -55,7 +55,8 @@ export async function validateResources(request: AdmissionRequest, context: Reso
     const { namespace, requester } = request;
     const { source: { inventory, status }, settings } = context;
     requireLoaded(status);
-    // The checks also read the namespace's annotations. Those that need an unknown namespace do not run.
+    // The checks read the labels and annotations of the namespace. If the namespace stays unknown, these checks do not
+    // run.
     if (namespace !== "") await waitUntilKnown(() => inventory.namespaces.has(namespace), context);
     const object = namespace === "" ? submitted : inNamespace(submitted, namespace);
     const access = await accessToSelector(object, request, context);
@@ -69,7 +70,7 @@ function isResource({ kind, namespace }: AdmissionRequest): boolean {
   return isACKGroup(kind.group) && namespace !== "";
 }
 
-/** Waits until the inventory has the namespace. Does not wait if no selector reads namespace labels. */
+/** Waits until the inventory contains the namespace. Does not wait if no selector matches by namespace labels. */
 async function waitForLabels(namespace: string, context: MutationContext): Promise<boolean> {
   const { inventory } = context.source;
   const needsLabels = (): boolean => context.settings.mode === "carm" || inventory.selectors.readsNamespaceLabels;
@@ -84,14 +85,14 @@ function annotate(request: AdmissionRequest, object: JsonObject, { source, setti
 }
 
 /**
- * Returns the query with the request's namespace and the stored status. A create has no status. At an update the API
- * server restores the stored status, since every ACK kind has the status subresource.
+ * Returns the query for the request's namespace, with the stored status. A create request has no status. On an update,
+ * the API server restores the stored status, because every ACK kind has the status subresource.
  */
 function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
   return { ...queryOf(object, namespace), namespace, status: queryOf(oldObject ?? {}, namespace).status };
 }
 
-/** Returns a notice if the requester sets annotations of the webhook to values that are not correct. */
+/** Returns a notice if the requester sets an annotation of the webhook to an incorrect value. */
 function overwriteNotices({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Notice[] {
   const submitted = objectMeta(object).annotations;
   const stored = objectMeta(oldObject ?? {}).annotations;
@@ -101,11 +102,14 @@ function overwriteNotices({ oldObject }: AdmissionRequest, object: JsonObject, r
     return submitted.has(key) && value !== stored.get(key) && value !== correct.get(key);
   });
   if (keys.length === 0) return [];
-  const message = `${keys.join(", ")}: only the webhook writes these; the submitted values are overwritten`;
+  const message = `${keys.join(", ")}: submitted values are overwritten; only the webhook writes these annotations`;
   return [{ code: "ACK-02", message }];
 }
 
-/** Removes the annotations of a resource whose resolution is unknown, because they could be wrong. */
+/**
+ * Removes the webhook's annotations from a resource whose resolution is unknown, because the annotations could be
+ * wrong.
+ */
 function removeAnnotations(object: JsonObject, namespace: string): Verdict {
   const annotations = field(field(object, "metadata"), "annotations");
   const keys = isJsonObject(annotations) ? RESOLUTION_KEYS.filter((key) => Object.hasOwn(annotations, key)) : [];
@@ -117,7 +121,7 @@ function removeAnnotations(object: JsonObject, namespace: string): Verdict {
   return { outcome: "mutated", patch, notices: [{ code: "ERR_NAMESPACE_UNKNOWN", message }], resolution: null };
 }
 
-/** Sets the request's namespace, the one that RBAC authorized the requester for, whatever the object contains. */
+/** Overwrites the namespace of the object with the request's namespace, which RBAC authorized. */
 function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = field(object, "metadata");
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
@@ -127,7 +131,7 @@ function deletesKind({ operation }: AdmissionRequest, object: JsonObject): boole
   return operation === "DELETE" && isKindDefinition(object) && isACKGroup(definedKind(object).group);
 }
 
-/** Returns the access to the selector of the resource, or null if ACK-09 does not run. */
+/** Returns the requester's access to the selector of the resource. Returns null if ACK-09 does not run. */
 async function accessToSelector(
   object: JsonObject,
   { operation, requester }: AdmissionRequest,

@@ -8,14 +8,14 @@ import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND } from "./decode
 import type { Verdict } from "./handler.ts";
 
 /**
- * The warning length that the Kubernetes documentation recommends, in characters. The API server truncates warnings to
- * 256 characters once their total exceeds 4,096.
+ * The maximum warning length that the Kubernetes documentation recommends, in characters. If all warnings together
+ * exceed 4,096 characters, the API server truncates each warning to 256 characters.
  */
 const WARNING_LENGTH = 120;
 const MAX_WARNINGS = 5;
 
 const UNPROCESSABLE = 422;
-/** The API server's names of HTTP statuses (k8s.io/apimachinery pkg/apis/meta/v1/types.go, StatusReason). */
+/** The Kubernetes StatusReason of each HTTP status (k8s.io/apimachinery pkg/apis/meta/v1/types.go). */
 const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: "BadRequest",
   404: "NotFound",
@@ -39,8 +39,8 @@ export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
 }
 
 /**
- * Returns the response body of an error: a Status, whose message the API server prints with the failed call. `status`
- * is the HTTP status and at least 400, because the API server decodes the body of a lower status as an AdmissionReview.
+ * Returns the response body of an error: a Status. The API server includes its message in the error of the failed call.
+ * `status` is the HTTP status, at least 400: below 400, the API server decodes the body as an AdmissionReview.
  */
 export function respondError(error: ResolverError, status: number): Buffer {
   const reason = STATUS_REASONS[status] ?? "InternalError";
@@ -48,19 +48,19 @@ export function respondError(error: ResolverError, status: number): Buffer {
   return toJSON({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code: status });
 }
 
-/** Returns the five most severe findings that do not deny, and the number of the others. */
+/** Returns the five most severe findings of severity warn as warnings, and the number of further findings. */
 export function findingWarnings(findings: readonly Finding[]): readonly string[] {
   const warnings = findings.filter((finding) => finding.severity === "warn");
-  // The sort is stable: findings of the same rank stay in the order of code and path.
+  // The sort is stable: findings of the same rank remain sorted by code and path.
   const lines = warnings.toSorted((a, b) => rankOf(a) - rankOf(b)).map(findingWarning);
   const more = lines.length - MAX_WARNINGS;
   if (more <= 0) return lines;
-  return [...lines.slice(0, MAX_WARNINGS), `and ${more} more; run ack-role-resolver lint to list them all`];
+  return [...lines.slice(0, MAX_WARNINGS), `and ${more} more; run ack-role-resolver lint to list all findings`];
 }
 
-/** Returns the text as one printable line of at most 120 characters. */
+/** Returns the text as one printable line, truncated to 120 characters. */
 export function warningLine(text: string): string {
-  // The API server drops a warning with a control character. Format characters can reorder a terminal line.
+  // The API server drops a warning that contains a control character. Format characters can reorder a terminal line.
   const characters = Array.from(text.replaceAll(UNPRINTABLE, " "));
   if (characters.length <= WARNING_LENGTH) return characters.join("");
   return `${characters.slice(0, WARNING_LENGTH - 1).join("")}…`;
@@ -71,7 +71,7 @@ function findingWarning(finding: Finding): string {
   return warningLine(findingLine({ ...finding, code }));
 }
 
-/** Ranks a finding: first those of denying checks, then those of warning checks, then the waived ones. */
+/** Returns the rank of a finding: 0 for a denying check, 1 for a warning check, 2 for a waived finding. */
 function rankOf({ code, waived }: Finding): number {
   if (waived) return 2;
   return DENYING_CODES.has(code) ? 0 : 1;
@@ -81,7 +81,7 @@ function allowed(request: AdmissionRequest, warnings: readonly string[]): Buffer
   return review(request, { allowed: true, ...withWarnings(warnings) });
 }
 
-/** With this code and reason, kubectl prints "The KIND NAME is invalid" and each cause on its own line. */
+/** For status 422 and reason Invalid, kubectl prints "The KIND NAME is invalid" and each cause on a separate line. */
 function denied(request: AdmissionRequest, findings: readonly Finding[]): Buffer {
   const denying = findings.filter((finding) => finding.severity === "deny");
   const causes = denying.map((finding) => ({
@@ -99,7 +99,7 @@ function denied(request: AdmissionRequest, findings: readonly Finding[]): Buffer
   return review(request, { allowed: false, status, ...withWarnings(findingWarnings(findings)) });
 }
 
-/** Omits an empty patch, because the API server counts any response with a patchType as a mutation. */
+/** Omits an empty patch, because the API server counts each response that has a patchType as a mutation. */
 function patched(request: AdmissionRequest, patch: readonly PatchOperation[], warnings: readonly string[]): Buffer {
   if (patch.length === 0) return allowed(request, warnings);
   const encoded = Buffer.from(JSON.stringify(patch)).toString("base64");

@@ -1,19 +1,21 @@
 /** The current time and timers. Tests pass a fake clock. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Returns the current time, in ms since the Unix epoch. */
   now(): number;
   /** Calls `run` once after `delayMs`. Returns a function that cancels the call. */
   schedule(delayMs: number, run: () => void): () => void;
 }
 
-/** A clock that also measures durations correctly when the system time is changed. */
+/** A clock that measures durations correctly even if the system time changes. */
 export interface SteadyClock extends Clock {
-  /** Milliseconds since an arbitrary start. Never decreases. May stop while the machine sleeps. */
+  /**
+   * Returns the time since an arbitrary start, in ms. The time never decreases, and may stop while the machine sleeps.
+   */
   steady(): number;
 }
 
 /**
- * The longest delay of setTimeout, 24.8 days. It runs a longer one immediately
+ * The maximum delay of setTimeout, 24.8 days. If the delay is longer, setTimeout runs the callback immediately
  * (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args).
  */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -32,7 +34,9 @@ export const systemClock: SteadyClock = {
   },
 };
 
-/** Settles as `work` does, or rejects with `timeoutError()` after `limitMs`. Does not cancel the work. */
+/**
+ * Settles like `work`, or rejects with `timeoutError()` if `work` takes longer than `limitMs`. Does not cancel `work`.
+ */
 export function withTimeout<T>(
   clock: Pick<Clock, "schedule">, limitMs: number, work: Promise<T>, timeoutError: () => Error,
 ): Promise<T> {

@@ -2,22 +2,30 @@ import type { Inventory } from "../decisions/inventory/inventory.ts";
 
 /** The state of a source's inventory. An unloaded inventory is never treated as empty. */
 export interface SourceStatus {
-  /** Whether the inventory was complete at least once. */
+  /** Whether the inventory has been complete at least once. */
   readonly loaded: boolean;
-  /** When the inventory was last known to be current, in ms of the source's clock. */
+  /**
+   * The time at which the inventory was last known to be current, in ms of the source's clock. Null if the inventory is
+   * not loaded.
+   */
   readonly lastSyncMs: number | null;
-  /** Why the inventory is not current, in one sentence; null if it is. */
+  /** A sentence that states why the inventory is not current. Null if the inventory is current. */
   readonly fault: string | null;
 }
 
-/** Loads and updates an inventory, from manifests or from a cluster. */
+/** Loads and updates an inventory. The source is a set of manifests or a cluster. */
 export interface InventorySource {
   readonly inventory: Inventory;
   readonly status: SourceStatus;
-  /** Resolves when the inventory is complete. Rejects if manifests are unreadable; retries a cluster until `stop`. */
+  /**
+   * Resolves when the inventory is complete. Rejects if manifests are unreadable. Retries an unreachable cluster until
+   * `stop`.
+   */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Calls `listener` after each change of the inventory or the status. Returns a function that removes it. */
+  /**
+   * Calls `listener` after each change of the inventory or the status. Returns a function that removes the listener.
+   */
   onChange(listener: () => void): () => void;
 }
 
@@ -27,7 +35,7 @@ export class Listeners {
 
   /** Returns a function that removes the listener. */
   add(listener: () => void): () => void {
-    // Wrapped, so that a function added twice is called twice and removed once per call.
+    // Wraps the listener, so that a listener that is added twice is called twice and can be removed separately.
     const entry = (): void => listener();
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);

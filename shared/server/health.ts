@@ -3,23 +3,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Registry } from "prom-client";
 import { boundAddress, formatListenAddress, parseListenAddress, startListening } from "./listen-address.ts";
 
-/** Whether a server is ready, with one sentence per reason if it is not. */
+/** Whether a server is ready. If the server is unready, `reasons` has one entry for each reason. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
 }
 
 interface HealthServerOptions {
-  /** The value of --health-listen, `HOST:PORT`. Port 0 selects a free port. */
+  /** The value of --health-listen, in the form `HOST:PORT`. Port 0 selects a free port. */
   readonly listen: string;
   readonly ready: () => Readiness;
-  /** Returns whether startup is complete. Called until it first returns true. */
+  /** Returns whether startup is complete. Not called again after the first true. */
   readonly started: () => boolean;
   readonly registry: Registry;
 }
 
 export interface HealthServer {
-  /** `HOST:PORT` with the actual port. */
+  /** The listen address in the form `HOST:PORT`, with the actual port. */
   readonly address: string;
   close(): Promise<void>;
 }
@@ -33,9 +33,9 @@ interface Page {
 const FLAG = "--health-listen";
 
 /**
- * Serves health and metrics over plain HTTP on their own port: `/healthz` (200), `/startupz` (503 until startup is
- * complete, then 200), `/readyz` (200, or 503 with one reason per line) and `/metrics` (Prometheus text). Rejects with
- * ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
+ * Starts the server of health probes and metrics, over plain HTTP on a separate port. The paths are `/healthz` (200),
+ * `/startupz` (503 until startup is complete, then 200), `/readyz` (200, or 503 with one reason per line) and
+ * `/metrics` (Prometheus text). Rejects with ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const address = parseListenAddress(options.listen, FLAG);
@@ -63,7 +63,7 @@ async function respond(
 
 async function pageFor(request: IncomingMessage, options: HealthServerOptions): Promise<Page> {
   if (request.method !== "GET" && request.method !== "HEAD") return text(405, "only GET and HEAD are supported");
-  // A probe can send a query (`/readyz?verbose`), which is ignored.
+  // Ignores the query of the URL, which a probe can send (`/readyz?verbose`).
   const [path = ""] = (request.url ?? "").split("?", 1);
   return await (PAGES[path] ?? notFound)(options);
 }
@@ -85,10 +85,10 @@ const PAGES: Readonly<Record<string, (options: HealthServerOptions) => Page | Pr
 };
 
 function notFound(): Page {
-  return text(404, `not found; the paths are ${Object.keys(PAGES).join(", ")}`);
+  return text(404, `not found; the valid paths are ${Object.keys(PAGES).join(", ")}`);
 }
 
-/** Returns a function that calls `check` until it first returns true, and returns true from then on. */
+/** Returns a function that returns the result of `check`. After the first true, the function always returns true. */
 function latched(check: () => boolean): () => boolean {
   let passed = false;
   return () => (passed ||= check());
@@ -101,7 +101,7 @@ function text(status: number, body: string): Page {
 async function closeServer(server: Server): Promise<void> {
   const closed = once(server, "close");
   server.close();
-  // Scrapers leave idle keep-alive connections open.
+  // Without this call, idle keep-alive connections of scrapers would delay the close.
   server.closeAllConnections();
   await closed;
 }

@@ -11,7 +11,7 @@ const BRACKETED = /^\[([^\]]+)\]:(\d{1,5})$/;
 const PLAIN = /^([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?):(\d{1,5})$/i;
 const MAX_PORT = 65_535;
 
-/** Parses `HOST:PORT` or `[IPV6]:PORT`. Throws ERR_CONFIG_ADDRESS with the name of `flag` for any other text. */
+/** Parses `HOST:PORT` or `[IPV6]:PORT`. For any other text, throws ERR_CONFIG_ADDRESS, whose message names `flag`. */
 export function parseListenAddress(text: string, flag: string): ListenAddress {
   const bracketed = BRACKETED.exec(text);
   const [, host = "", port = ""] = bracketed ?? PLAIN.exec(text) ?? [];
@@ -25,20 +25,20 @@ export function parseListenAddress(text: string, flag: string): ListenAddress {
   return { host, port: Number(port) };
 }
 
-/** Returns the address in the form that `parseListenAddress` parses. */
+/** Formats the address as `HOST:PORT` or `[IPV6]:PORT`. */
 export function formatListenAddress(address: ListenAddress): string {
   const host = isIP(address.host) === 6 ? `[${address.host}]` : address.host;
   return `${host}:${address.port}`;
 }
 
-/** Returns the actual address of a listening TCP server, with the port that replaced port 0. */
+/** Returns the actual address and port of a listening TCP server. */
 export function boundAddress(server: Server): ListenAddress {
   const bound = server.address();
   if (bound === null || typeof bound === "string") throw new TypeError("the server does not listen on TCP");
   return { host: bound.address, port: bound.port };
 }
 
-/** Returns whether the host is in 127.0.0.0/8, ::1 or the name `localhost`. */
+/** Returns whether the host is an address in 127.0.0.0/8, the address ::1 or the name `localhost`. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
@@ -51,8 +51,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs `start`, which makes a server listen on `address`, and returns its result. A failure becomes a ResolverError
- * with the name of the flag that sets the address: ERR_CONFIG_PORT_IN_USE or ERR_CONFIG_ADDRESS.
+ * Calls `start`, which makes a server listen on `address`, and returns the result of `start`. If `start` fails, rejects
+ * with ERR_CONFIG_PORT_IN_USE or ERR_CONFIG_ADDRESS. The message names `flag`.
  */
 export async function startListening<T>(flag: string, address: ListenAddress, start: () => Promise<T>): Promise<T> {
   try {

@@ -5,23 +5,23 @@ import type { InventorySource } from "../inventory/source.ts";
 export type { Logger } from "pino";
 
 interface LoggerOptions {
-  /** The program: `webhook` or `sidecar`. */
+  /** The program that logs: `webhook` or `sidecar`. */
   readonly name: string;
   readonly level?: Level | "silent";
-  /** Default: standard error, because standard output is for data. */
+  /** The output of the logger. Default: standard error, because standard output is for data. */
   readonly destination?: DestinationStream;
 }
 
 const STDERR = 2;
 
-// Defense in depth: no code logs a credential, and these fields are redacted if one did.
+// The redacted fields. No code logs a credential; redaction is a second layer of defense.
 const SECRET_FIELDS = [
   "authorization", "token", "secretAccessKey", "SecretAccessKey", "sessionToken", "SessionToken", "Token",
 ];
 
 /**
- * Returns a logger of JSON lines: ISO time, level name, a constant `msg`, and everything variable in other fields.
- * Writes synchronously, so that the last lines before an exit are not lost.
+ * Returns a logger that writes JSON lines. Each line has an ISO time, a level name and a constant `msg`. Other fields
+ * contain the variable data. The logger writes synchronously, so that an exit loses no lines.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { name, level = "info", destination = toFile({ dest: STDERR, sync: true }) } = options;
@@ -38,8 +38,8 @@ export function createLogger(options: LoggerOptions): Logger {
 }
 
 /**
- * Logs when the inventory is loaded, becomes stale (with the fault) and becomes current again: one line per change of
- * state, not per retry. Returns a function that stops the logging.
+ * Logs when the inventory is loaded, becomes stale or becomes current again. Logs one line for each change of state,
+ * not for each retry. Returns a function that stops the logging.
  */
 export function logInventory(source: InventorySource, log: Logger): () => void {
   let wasLoaded = false;
@@ -55,7 +55,7 @@ export function logInventory(source: InventorySource, log: Logger): () => void {
     if (fault !== null && wasCurrent) {
       log.warn(
         { fault },
-        loaded ? "inventory is stale; using the last valid inventory" : "inventory is not loaded yet",
+        loaded ? "inventory is stale; the last valid inventory is in use" : "inventory is not loaded yet",
       );
     }
     wasLoaded = loaded;
@@ -70,10 +70,13 @@ interface GroupView {
   onChange(listener: () => void): () => void;
 }
 
-const UNKNOWN_GROUP = "unknown ACK API group installed: its resources are not checked, and may be unreadable; "
+const UNKNOWN_GROUP = "unknown ACK API group: the webhook does not check resources of the group, "
+  + "and may be unable to read them; "
   + "render the manifests and start the webhook with --extra-groups set to the group, or upgrade";
 
-/** Logs each installed ACK group that is neither known to this release nor in `extraGroups`, once. */
+/**
+ * Logs each installed ACK group that is unknown to this release and not in `extraGroups`. Logs each group only once.
+ */
 export function logUnknownGroups(source: GroupView, log: Pick<Logger, "warn">, extraGroups: readonly string[]): void {
   const logged = new Set<string>();
   source.onChange(() => {

@@ -5,11 +5,14 @@ import { VERSION } from "./version.ts";
 
 export const METRIC_PREFIX = "ack_role_resolver_";
 
-/** In seconds. Finer than the buckets of the API server, which start at 5 ms: most responses take less. */
+/**
+ * The histogram buckets of latencies, in seconds. Most responses take less than 5 ms, the first bucket of the API
+ * server.
+ */
 export const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 3];
 
 /**
- * Returns a registry with the default `process_*` and `nodejs_*` metrics and
+ * Returns a registry that has the default `process_*` and `nodejs_*` metrics and
  * `ack_role_resolver_build_info{component,version,node}`.
  */
 export function createRegistry(options: { readonly component: string }): Registry {
@@ -17,7 +20,7 @@ export function createRegistry(options: { readonly component: string }): Registr
   collectDefaultMetrics({ register: registry });
   const buildInfo = new Gauge({
     name: `${METRIC_PREFIX}build_info`,
-    help: "Always 1. The labels are the component and its versions.",
+    help: "Always 1. The labels are the component, its version and the Node.js version.",
     labelNames: ["component", "version", "node"],
     registers: [registry],
   });
@@ -26,13 +29,15 @@ export function createRegistry(options: { readonly component: string }): Registr
 }
 
 interface GaugeConfig {
-  /** Without the common prefix. */
+  /** The metric name, excluding the prefix `ack_role_resolver_`. */
   readonly name: string;
   readonly help: string;
   readonly labelNames?: string[];
 }
 
-/** Registers a gauge that `read` sets at each scrape. A series that `read` does not set is absent. */
+/**
+ * Registers a gauge. `read` sets the series of the gauge at each scrape. A series that `read` does not set is absent.
+ */
 export function registerGauge(registry: Registry, config: GaugeConfig, read: (gauge: Gauge) => void): void {
   const gauge = new Gauge({
     ...config,
@@ -40,7 +45,7 @@ export function registerGauge(registry: Registry, config: GaugeConfig, read: (ga
     registers: [],
     collect(): void {
       this.reset();
-      // Without labels, reset() leaves a 0.
+      // reset() sets a gauge that has no labels to 0. remove() makes the gauge absent.
       if (config.labelNames === undefined) this.remove();
       read(this);
     },
@@ -48,7 +53,7 @@ export function registerGauge(registry: Registry, config: GaugeConfig, read: (ga
   registry.registerMetric(gauge);
 }
 
-/** Registers a gauge without labels. Null makes it absent. */
+/** Registers a gauge that has no labels. If the value is null, the gauge is absent. */
 export function registerValue(registry: Registry, config: GaugeConfig, read: () => number | null): void {
   registerGauge(registry, config, (gauge) => {
     const value = read();
@@ -63,12 +68,14 @@ interface InventoryView {
   };
 }
 
-/** Registers the gauges `ack_role_resolver_inventory_*`. `nowMs` is the clock of `lastSyncMs`. */
+/**
+ * Registers the gauges `ack_role_resolver_inventory_*`. `nowMs` returns the time of the clock that sets `lastSyncMs`.
+ */
 export function registerInventoryMetrics(registry: Registry, source: InventoryView, nowMs: () => number): void {
   const gauge = (name: string, help: string, read: () => number | null): void =>
     registerValue(registry, { name: `inventory_${name}`, help }, read);
-  gauge("loaded", "1 once the inventory was complete.", () => Number(source.status.loaded));
-  gauge("faulty", "1 while the inventory is not current; the log has the reason.", () =>
+  gauge("loaded", "1 if the inventory has been loaded, else 0.", () => Number(source.status.loaded));
+  gauge("faulty", "1 if the inventory is not current, else 0. The log contains the reason.", () =>
     Number(source.status.fault !== null));
   gauge("age_seconds", "Time since the inventory was last known to be current, in seconds.", () => {
     const { lastSyncMs } = source.status;
@@ -93,10 +100,10 @@ interface KindView {
 export function registerKindMetrics(registry: Registry, source: KindView, extraGroups: readonly string[]): void {
   registerValue(registry, {
     name: "unknown_ack_groups",
-    help: "Installed ACK API groups that are neither known to this release nor in --extra-groups; the log names them.",
+    help: "Installed ACK API groups that are unknown to this release and not in --extra-groups. See the log.",
   }, () => unknownGroups(source.inventory.kinds.groups, extraGroups).length);
   registerValue(registry, {
     name: "unlisted_ack_kinds",
-    help: "Installed ACK kinds whose objects are not listed, so that checks do not see them.",
+    help: "Installed ACK kinds that are not listed. Checks ignore the objects of these kinds.",
   }, () => source.inventory.unlisted("resources").size);
 }

@@ -4,9 +4,9 @@ import type { Readiness } from "./health.ts";
 
 interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
-  /** The value of --max-staleness, in ms. An older inventory makes the server unready. */
+  /** The value of --max-staleness, in ms. The server is unready if its inventory is older. */
   readonly maxStalenessMs: number;
-  /** The current time, on the same clock as `inventory.lastSyncMs`. */
+  /** The current time of the clock that sets `inventory.lastSyncMs`, in ms. */
   readonly nowMs: number;
 }
 
@@ -16,13 +16,13 @@ export interface WebhookReadinessInput extends InventoryReadinessInput {
 }
 
 export interface SidecarReadinessInput extends InventoryReadinessInput {
-  /** The sidecar's base identity. */
+  /** The state of the sidecar's base identity. */
   readonly base: { readonly usable: boolean; readonly fault: string | null };
 }
 
 const MS_PER_SECOND = 1000;
 
-/** Throws ERR_NOT_READY before the first complete load. An unloaded inventory is never treated as empty. */
+/** Throws ERR_NOT_READY if the inventory is not loaded yet. An unloaded inventory is never treated as empty. */
 export function requireLoaded({ loaded }: Pick<SourceStatus, "loaded">): void {
   if (!loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet. Retry in a moment.");
 }
@@ -39,19 +39,19 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 }
 
 /**
- * Returns ready if the inventory is loaded and current, and the base identity is usable. An STS outage alone does not
- * make the sidecar unready: it still serves cached sessions, and a restart would lose them. A stale inventory still
- * grants, but makes the Pod unready, so that the outage is visible.
+ * Returns ready if the inventory is loaded and current, and the base identity is usable. The sidecar remains ready
+ * during an STS outage: it still serves cached sessions, which a restart would lose. If the inventory is stale, the
+ * sidecar still issues credentials, but is unready, so that the fault is visible.
  */
 export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
   const reasons = inventoryReasons(input);
-  if (!input.base.usable) reasons.push(input.base.fault ?? "the base identity is not verified with STS yet");
+  if (!input.base.usable) reasons.push(input.base.fault ?? "STS has not verified the base identity yet");
   return toReadiness(reasons);
 }
 
 function inventoryReasons({ inventory, maxStalenessMs, nowMs }: InventoryReadinessInput): string[] {
   const { loaded, lastSyncMs, fault } = inventory;
-  // A reason is one line; a fault can have several.
+  // A reason must be one line, but a fault can have several lines.
   const cause = fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
   if (!loaded || lastSyncMs === null) return [`the inventory is not loaded yet${cause}`];
   const ageMs = nowMs - lastSyncMs;

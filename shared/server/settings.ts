@@ -7,30 +7,36 @@ import {
   choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type Pattern, type SettingName, type SettingsFor,
 } from "../decisions/settings.ts";
 
-/** The flags of a command line by setting name. Repeatable flags are lists. */
+/** The flags of a command line by setting name. The value of a repeatable flag is a list. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
-/** The environment variables as a plain record. */
+/** The environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "ACK_ROLE_RESOLVER_";
-/** Suffixes of the variables that Kubernetes injects for a Service named ack-role-resolver* (enableServiceLinks). */
+/**
+ * Matches suffixes of variables that Kubernetes injects if a Service is named ack-role-resolver* (enableServiceLinks).
+ */
 const SERVICE_LINK = /(^|_)(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT|PORT_[0-9]+_.*)$/;
 const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 const IDS = [...CHECK_IDS];
-/** A value of --check. The pattern is not in the settings table, which must not depend on the check catalogue. */
+/**
+ * The pattern of a --check value. It is defined here, because the settings table must not depend on the check
+ * catalogue.
+ */
 const CHECK_SEVERITY: Pattern = {
   regexp: `^(${IDS.join("|")})=(deny|warn|off)$`,
   meaning: `ID=deny, ID=warn or ID=off with one of ${IDS.join(", ")}`,
 };
 
-/** Returns the environment variable of a flag: ACK_ROLE_RESOLVER_HEALTH_LISTEN for --health-listen. */
+/** Returns the name of a flag's environment variable, such as ACK_ROLE_RESOLVER_HEALTH_LISTEN for --health-listen. */
 export function environmentName(flag: string): string {
   return PREFIX + flag.slice(2).toUpperCase().replaceAll("-", "_");
 }
 
 /**
- * Returns the validated and frozen settings of a command: flags override the environment, which overrides defaults.
+ * Returns the validated and frozen settings of a command. Flags override environment variables. Environment variables
+ * override defaults.
  * @throws ResolverError ERR_CONFIG_INVALID with one line for each fault.
  */
 export function readSettings<C extends Command>(command: C, flags: Flags, environment: Environment): SettingsFor<C> {
@@ -48,7 +54,7 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   faults.push(
     ...errors.map((error) => faultText(error, { command, flags, environment })), ...crossFieldFaults(command, values),
   );
-  // An empty value violates both minLength and the pattern, with the same text.
+  // Removes duplicates: an empty value violates minLength and the pattern, and the two messages are equal.
   if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
   for (const value of Object.values(values)) Object.freeze(value);
   Object.freeze(settings);
@@ -60,9 +66,9 @@ function unknownVariables(environment: Environment): string[] {
   const unknown = Object.keys(environment).filter((name) =>
     name.startsWith(PREFIX) && !known.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
   return unknown.toSorted().map((name) => {
-    // The common prefix would make any two names similar.
+    // Compares names after the common prefix, which would make all names similar.
     const guess = closest(name.slice(PREFIX.length), known.map((one) => one.slice(PREFIX.length)));
-    const hint = guess === null ? "variables are named after flags, see --help" : `did you mean ${PREFIX}${guess}?`;
+    const hint = guess === null ? "see --help for the names of variables" : `did you mean ${PREFIX}${guess}?`;
     return `${name}: unknown setting; ${hint}`;
   });
 }
@@ -75,7 +81,9 @@ function fromEnvironment(
   return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }
 
-/** Converts text to a boolean or a number. Text that does not convert is returned as it is and fails validation. */
+/**
+ * Converts text to a boolean or a number. Returns the text unchanged if it cannot be converted; validation then fails.
+ */
 function convert({ type }: Definition, value: string | boolean | readonly string[] | undefined): unknown {
   if (typeof value !== "string") return value;
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
@@ -84,7 +92,7 @@ function convert({ type }: Definition, value: string | boolean | readonly string
   return amount === undefined ? value : Number(amount) * (DURATION_UNITS_MS[unit] ?? 1);
 }
 
-/** Returns the JSON Schema of a command's settings after conversion. */
+/** Returns the JSON Schema of a command's converted settings. */
 export function settingsSchema(command: Command): NamedSchema {
   const own = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command));
   const properties = Object.fromEntries(
@@ -118,7 +126,7 @@ interface SettingSources {
   readonly environment: Environment;
 }
 
-/** Returns `SOURCE: expected ...`, where SOURCE is the flag or the variable that set the value. */
+/** Returns `SOURCE: expected ...`. SOURCE is the flag or the environment variable that set the value. */
 function faultText(error: ErrorObject, { command, flags, environment }: SettingSources): string {
   const [, setting = "", index] = error.instancePath.split("/");
   const found = DEFINITIONS.find(([name]) => name === setting);
@@ -138,10 +146,10 @@ function expectation(name: SettingName, definition: Definition, command: Command
   return patternOf(name, definition)?.meaning ?? "a non-empty value";
 }
 
-const NO_MANIFESTS = "no manifests: pass files or folders, - for standard input, or --cluster";
+const NO_MANIFESTS = "no manifests are given: pass files, folders, - for standard input, or --cluster";
 const ONE_SOURCE = "--from, --cluster: exactly one is required";
 
-/** Returns the faults that depend on several settings, one line each. */
+/** Returns the faults in combinations of settings, one line for each fault. */
 function crossFieldFaults(command: Command, values: Readonly<Record<string, unknown>>): string[] {
   const set = (name: SettingName): boolean => isSet(values[name]);
   const noSource = !set("from") && !set("cluster");
@@ -154,9 +162,9 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["resolve", set("label") && !set("kind"), "--label: requires --kind"],
     [
       "resolve", set("explain") && values["mode"] === "carm",
-      "--explain: not supported with --mode carm; the message of each resource in -o json explains its role",
+      "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource",
     ],
-    ["impact", notOneSource, `${ONE_SOURCE}, as the state that the manifests are applied to`],
+    ["impact", notOneSource, `${ONE_SOURCE}; the manifests are applied to the state in this source`],
     ["webhook", notOneSource, ONE_SOURCE],
     ["sidecar", notOneSource, ONE_SOURCE],
     [

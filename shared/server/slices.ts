@@ -2,22 +2,24 @@ import { ResolverError } from "../decisions/errors.ts";
 import type { Paced } from "../decisions/paced.ts";
 
 interface SliceOptions {
-  /** The longest time to block the event loop, in ms. */
+  /** The maximum time to block the event loop, in ms. */
   readonly sliceMs: number;
-  /** Milliseconds of a clock that never decreases. */
+  /** Returns the time of a monotonic clock, in ms. */
   readonly now: () => number;
-  /** Resolves after other pending work has run, like `setImmediate` of node:timers/promises. */
+  /** Yields to the event loop, like `setImmediate` of node:timers/promises. */
   readonly pause: () => Promise<unknown>;
-  /** Returns the time until the deadline of the result, in ms. */
+  /** Returns the remaining time until the deadline, in ms. */
   readonly remainingMs: () => number;
 }
 
-/** A slice ends early, because its last step and the garbage collector can exceed the limit. */
+/**
+ * The part of the time limit after which a slice ends. The last step and the garbage collector need the remaining time.
+ */
 const SHARE_OF_SLICE = 0.5;
 
 /**
- * Runs long work in slices, so that other requests are served in between. Rejects with ERR_REQUEST_DEADLINE after the
- * deadline: no partial result is returned.
+ * Runs long work in slices, so that the event loop can serve other requests between slices. Rejects with
+ * ERR_REQUEST_DEADLINE if the deadline passes. Returns no partial result.
  */
 export async function runInSlices<Result>(
   steps: Paced<Result>, { sliceMs, now, pause, remainingMs }: SliceOptions,

@@ -3,8 +3,8 @@ import closeWithGrace from "close-with-grace";
 import type { Logger } from "./logger.ts";
 
 /**
- * Whether this process is shutting down. If it is, servers answer with `Connection: close` and are unready, so that
- * clients move to another replica before the listener closes.
+ * Whether this process is shutting down. During shutdown, servers are unready and send `Connection: close` with each
+ * response. Clients then connect to another replica before the listener closes.
  */
 export class Drain {
   #active = false;
@@ -21,30 +21,32 @@ export class Drain {
 interface StopOptions {
   readonly log: Logger;
   readonly drain: Drain;
-  /** How long the server accepts requests after the signal, in ms, until its endpoint is removed from the Service. */
+  /**
+   * How long the server accepts requests after the signal, in ms. Kubernetes needs this time to remove the endpoint.
+   */
   readonly drainMs: number;
-  /** How long `close` may take after the drain, in ms; the process then exits 1. Default: 10 s. */
+  /** The timeout of `close`, in ms. If `close` takes longer, the process exits 1. Default: 10 s. */
   readonly closeMs?: number;
-  /** Answers the requests in flight, and closes listeners and sources. */
+  /** Resolves when requests in flight are answered, and listeners and sources are closed. */
   readonly close: () => Promise<void>;
-  /** Replaces the timer of the drain in tests. */
+  /** Waits for `ms` milliseconds. Tests replace this function. */
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** Makes the server unready, serves for another `drainMs`, then closes. */
+/** Makes the server unready, waits `drainMs` while the server still accepts requests, then calls `close`. */
 export async function drainAndClose(options: StopOptions): Promise<void> {
   const { log, drain, drainMs, close, wait = delay } = options;
   drain.begin();
-  log.info({ drain_ms: drainMs }, "stopping: unready, still answering");
+  log.info({ drain_ms: drainMs }, "stopping: the server is unready but still accepts requests");
   if (drainMs > 0) await wait(drainMs);
   await close();
   log.info("stopped");
 }
 
 /**
- * Stops the program on signals. SIGTERM drains, closes and exits 0; other signals, such as SIGINT from a terminal, skip
- * the drain. A second signal exits 1 immediately. An uncaught error is logged, skips the drain and exits 1, because the
- * state of the process is unknown. Returns a function that removes the signal handlers.
+ * Stops the program on signals. On SIGTERM, the program drains, closes and exits 0. On other signals, such as SIGINT
+ * from a terminal, the program skips the drain. On a second signal, the program exits 1 immediately. On an uncaught
+ * error, the program logs the error, skips the drain and exits 1. Returns a function that removes the signal handlers.
  */
 export function stopOnSignals(options: StopOptions): () => void {
   const { log, drainMs, closeMs = 10_000 } = options;

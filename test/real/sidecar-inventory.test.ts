@@ -107,7 +107,7 @@ const GONE = ["ERR_SELECTOR_UNKNOWN", "ok", "AccessDenied"];
 const CONFLICT = ["ok", "ERR_SELECTOR_CONFLICT", "ok"];
 const DIFFERENT_EXTRAS = ["ERR_SELECTOR_EXTRAS", "ERR_SELECTOR_EXTRAS", "AccessDenied"];
 
-test("a sidecar reacts to changes in a folder of manifests", async (t) => {
+test("a sidecar applies changes of manifests in a folder", async (t) => {
   const items = [namespaceObject("team-a"), namespaceObject("team-b")];
   const namespaces = JSON.stringify({ apiVersion: "v1", kind: "List", items });
   const folder = t.testdir({ manifests: { "namespaces.json": namespaces, "team-a.json": JSON.stringify(TEAM_A) } });
@@ -117,23 +117,23 @@ test("a sidecar reacts to changes in a folder of manifests", async (t) => {
     writeFile(join(manifests, name), typeof object === "string" ? object : JSON.stringify(object));
   const remove = (name: string) => (): Promise<void> => rm(join(manifests, name));
   t.same(await requestAll(subject), GRANTED);
-  await t.test("stops issuing the role of a deleted selector, although its session is cached", async (tt) => {
+  await t.test("does not issue the role of a deleted selector although the session is cached", async (tt) => {
     await testChange(tt, subject, remove("team-a.json"), GONE);
     await testChange(tt, subject, write("team-a.json", TEAM_A), GRANTED);
   });
-  await t.test("rejects requests that a new conflict affects", async (tt) => {
+  await t.test("rejects requests for a role whose selector has a new conflict", async (tt) => {
     await testChange(tt, subject, write("also-a.json", OVERLAPPING), CONFLICT);
     await testChange(tt, subject, remove("also-a.json"), GRANTED);
   });
-  await t.test("rejects two selectors with the same role and different session parameters", async (tt) => {
+  await t.test("rejects a role if its two selectors set different session parameters", async (tt) => {
     await testChange(tt, subject, write("team-b.json", OTHER_EXTRAS), DIFFERENT_EXTRAS);
     const response = await request(subject, "/v1/credentials/selectors/team-b");
     tt.match(response, { status: 403, body: { code: "ERR_SELECTOR_EXTRAS" } });
     await testChange(tt, subject, remove("team-b.json"), GRANTED);
   });
-  await t.test("keeps the last valid inventory of a folder that becomes invalid, and logs it", async (tt) => {
+  await t.test("uses the last valid manifests if the folder becomes invalid, and logs the error", async (tt) => {
     await write("team-a.json", "{")();
-    const message = "inventory is stale; using the last valid inventory";
+    const message = "inventory is stale; the last valid inventory is in use";
     tt.ok(await until(async () => logged(subject, message), EFFECT_LIMIT_MS));
     tt.same(await requestAll(subject), GRANTED);
     const isFaulty = async (): Promise<boolean> => {
@@ -147,7 +147,7 @@ test("a sidecar reacts to changes in a folder of manifests", async (t) => {
   await testNoSecrets(t, subject);
 });
 
-onCluster("a sidecar reacts to changes in a cluster", async (t, cluster) => {
+onCluster("a sidecar applies changes of objects in a cluster", async (t, cluster) => {
   await cluster.installCRDs([iamRoleSelectorCRD("ack"), ackCRD(S3, "Bucket", "buckets")]);
   for (const name of ["team-a", "team-b"]) await cluster.kubectl(["create", "namespace", name]);
   await cluster.request("POST", SELECTORS, TEAM_A);
@@ -156,30 +156,33 @@ onCluster("a sidecar reacts to changes in a cluster", async (t, cluster) => {
   t.same(await requestAll(subject), GRANTED);
   const create = (object: JsonObject) => (): Promise<unknown> => cluster.request("POST", SELECTORS, object);
   const remove = (name: string) => (): Promise<unknown> => cluster.request("DELETE", `${SELECTORS}/${name}`);
-  await t.test("stops issuing the role of a deleted selector, although its session is cached", async (tt) => {
+  await t.test("does not issue the role of a deleted selector although the session is cached", async (tt) => {
     await testChange(tt, subject, remove("team-a"), GONE);
     await testChange(tt, subject, create(TEAM_A), GRANTED);
   });
-  await t.test("rejects requests after a conflict, and after session parameters differ", async (tt) => {
+  await t.test("rejects requests if selectors conflict or set different session parameters", async (tt) => {
     await testChange(tt, subject, create(OVERLAPPING), CONFLICT);
     await testChange(tt, subject, remove("also-a"), GRANTED);
     await testChange(tt, subject, create(OTHER_EXTRAS), DIFFERENT_EXTRAS);
     await testChange(tt, subject, remove("team-b"), GRANTED);
   });
-  await t.test("issues roles while the API server is down, and sees changes after it restarts", async (tt) => {
-    await testLostServer(tt, subject, cluster);
-  });
+  await t.test(
+    "issues roles while the API server is down, and applies changes after the API server restarts",
+    async (tt) => {
+      await testLostServer(tt, subject, cluster);
+    },
+  );
   await testNoSecrets(t, subject);
 });
 
 async function testLostServer(t: Test, subject: Subject, cluster: Cluster): Promise<void> {
   await cluster.stopApiserver("SIGKILL");
-  t.same(await requestAll(subject), GRANTED, "while the API server is down");
+  t.same(await requestAll(subject), GRANTED, "roles are issued while the API server is down");
   await cluster.startApiserver();
   await cluster.request("DELETE", `${SELECTORS}/team-a`);
   // A lost watch restarts after a delay that grows with each failure.
   const isGone = async (): Promise<boolean> => (await requestAll(subject)).join() === GONE.join();
-  t.ok(await until(isGone, 18_000), "the deletion is seen after the watch restarted");
+  t.ok(await until(isGone, 18_000), "the deletion is applied after the watch restarts");
 }
 
 function logged({ sidecar }: Subject, sentence: string): boolean {

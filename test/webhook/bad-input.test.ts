@@ -29,30 +29,44 @@ const MALFORMED: readonly (readonly [name: string, body: string, message: string
   ["truncated JSON", `{"kind": "AdmissionReview"`, NOT_JSON],
   ["an array", "[]", `The body has apiVersion "" and kind "". ${EXPECTED}`],
   [
-    "another version", JSON.stringify(V1BETA1),
+    "a review of another API version",
+    JSON.stringify(V1BETA1),
     `The body has apiVersion "admission.k8s.io/v1beta1" and kind "AdmissionReview". ${EXPECTED}`,
   ],
   [
-    "another kind", `{"apiVersion": "admission.k8s.io/v1", "kind": "Pod\\n"}`,
+    "an object of another kind",
+    `{"apiVersion": "admission.k8s.io/v1", "kind": "Pod\\n"}`,
     `The body has apiVersion "admission.k8s.io/v1" and kind "Pod\\n". ${EXPECTED}`,
   ],
   [
-    "no request", JSON.stringify({ ...fixture("selector-create"), request: null }),
-    "The review has no request. Send an object in the field request.",
+    "a review that has no request",
+    JSON.stringify({ ...fixture("selector-create"), request: null }),
+    "The field request must be an object.",
   ],
-  ["no uid", changed((request) => delete request["uid"]), "request.uid must be a non-empty string."],
-  ["an empty uid", changed((request) => (request["uid"] = "")), "request.uid must be a non-empty string."],
-  ["no kind", changed((request) => delete request["kind"]), "request.kind.version must be a non-empty string."],
+  ["a request that has no uid", changed((request) => delete request["uid"]), "request.uid must be a non-empty string."],
   [
-    "an unknown operation", changed((request) => (request["operation"] = "READ")),
+    "a request whose uid is empty",
+    changed((request) => (request["uid"] = "")),
+    "request.uid must be a non-empty string.",
+  ],
+  [
+    "a request that has no kind",
+    changed((request) => delete request["kind"]),
+    "request.kind.version must be a non-empty string.",
+  ],
+  [
+    "an unknown operation",
+    changed((request) => (request["operation"] = "READ")),
     "request.operation must be one of CREATE, UPDATE, DELETE, CONNECT.",
   ],
   [
-    "an object that is an array", changed((request) => (request["object"] = [])),
+    "an object that is an array",
+    changed((request) => (request["object"] = [])),
     "request.object must be an object or null.",
   ],
   [
-    "an old object that is a string", changed((request) => (request["oldObject"] = "x")),
+    "an old object that is a string",
+    changed((request) => (request["oldObject"] = "x")),
     "request.oldObject must be an object or null.",
   ],
 ];
@@ -62,7 +76,7 @@ function status(code: number, reason: string, message: string): object {
 }
 
 for (const [name, body, message] of MALFORMED) {
-  test(`rejects ${name} with a 400 that states what to send`, async (t) => {
+  test(`rejects ${name} with status 400, and the message states what is expected`, async (t) => {
     const webhook = webhookUnderTest();
     const responses = await Promise.all(PATHS.map((path) => webhook.post(path, body)));
     for (const response of responses) {
@@ -77,7 +91,7 @@ for (const [name, body, message] of MALFORMED) {
   });
 }
 
-test("accepts a review of 7 MiB and rejects a larger one with a 413", async (t) => {
+test("accepts a review of 7 MiB and rejects a larger review with status 413", async (t) => {
   const webhook = webhookUnderTest();
   const review = fixture("selector-create-malformed");
   const padded = (bytes: number): string => {
@@ -94,7 +108,7 @@ test("accepts a review of 7 MiB and rejects a larger one with a 413", async (t) 
   }
 });
 
-test("rejects another media type with a 415", async (t) => {
+test("rejects a content type that is not application/json with status 415", async (t) => {
   const { app } = webhookUnderTest();
   for (const type of ["application/yaml", "text/plain", "application/jsonx", "multipart/form-data"]) {
     const headers = { "content-type": type };
@@ -114,7 +128,7 @@ function withKeys(name: string): string {
   return JSON.stringify(fixture(name)).replace(`"spec":{`, `"spec":{${keys}`);
 }
 
-test("treats keys that are special in JavaScript as data", async (t) => {
+test("treats keys that are special in JavaScript, such as __proto__, as ordinary keys", async (t) => {
   const webhook = webhookUnderTest();
   const bucket = await webhook.post("/mutate/resources", withKeys("bucket-create-selected"));
   t.equal(bucket.text, (await webhook.post("/mutate/resources", fixture("bucket-create-selected"))).text);
@@ -129,7 +143,7 @@ test("treats keys that are special in JavaScript as data", async (t) => {
   t.match((await webhook.post("/validate/iamroleselectors", root)).json, { response: { allowed: true } });
 });
 
-test("rejects a truncated body with a 400", async (t) => {
+test("rejects a truncated body with status 400", async (t) => {
   const { app } = webhookUnderTest();
   const payload = JSON.stringify(fixture("bucket-delete"));
   const headers = { "content-type": "application/json", "content-length": String(payload.length + 1) };
@@ -139,7 +153,7 @@ test("rejects a truncated body with a 400", async (t) => {
   t.same(response.json(), status(400, "BadRequest", message));
 });
 
-test("answers an object that is nested too deeply with a 500, and the next review with a 200", async (t) => {
+test("returns status 500 for an object that is nested too deeply, and still serves the next review", async (t) => {
   const webhook = webhookUnderTest();
   const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
   const review = JSON.stringify(fixture("selector-update-old-faults"));
@@ -149,12 +163,12 @@ test("answers an object that is nested too deeply with a 500, and the next revie
   t.equal((await webhook.post("/validate/iamroleselectors", fixture("selector-create"))).status, 200);
 });
 
-test("answers another path with a 404 that lists the paths, and another method with a 405", async (t) => {
+test("returns status 404 and the valid paths for an unknown path, and 405 for another method", async (t) => {
   const { app } = webhookUnderTest();
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
   const paths = "/mutate/iamroleselectors, /validate/iamroleselectors, /mutate/resources, /validate/resources, "
     + "/validate/namespaces, /validate/configmaps";
-  const notFound = `ERR_REQUEST_NOT_FOUND: The path does not exist. The paths are ${paths}.`;
+  const notFound = `ERR_REQUEST_NOT_FOUND: The path does not exist. The valid paths are ${paths}.`;
   t.same(path.json(), status(404, "NotFound", notFound));
   t.equal(path.statusCode, 404);
   const method = await app.inject({ method: "GET", url: "/mutate/resources?timeout=1s" });
@@ -164,13 +178,13 @@ test("answers another path with a 404 that lists the paths, and another method w
   t.equal(method.headers.allow, "POST");
 });
 
-test("answers errors of the framework with a Status", async (t) => {
+test("returns a Kubernetes Status object for errors of the HTTP framework", async (t) => {
   const { app } = webhookUnderTest();
   const headers = { "content-type": "application/json" };
   const broken = await app.inject({ method: "POST", url: "/validate/%zz", headers, payload: "{}" });
   t.equal(broken.statusCode, 400);
   t.equal(broken.headers["content-type"], "application/json");
-  const message = "ERR_REQUEST_MALFORMED: The path has an invalid percent-encoding. Write each % as %25.";
+  const message = "ERR_REQUEST_MALFORMED: The percent-encoding of the path is invalid. Write each % as %25.";
   t.match(broken.json(), { kind: "Status", code: 400, message });
   const empty = await app.inject({ method: "OPTIONS", url: "/validate/iamroleselectors", headers });
   t.equal(empty.headers["content-type"], "application/json");

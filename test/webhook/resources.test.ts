@@ -17,7 +17,7 @@ function bucketWith(metadata: JsonObject): JsonObject {
   return { ...BUCKET, metadata: { name: "b", namespace: "team-a", ...metadata } };
 }
 
-test("waits up to 100 ms for an unknown namespace and resolves when it arrives", async (t) => {
+test("waits up to 100 ms for an unknown namespace, and resolves when the namespace is loaded", async (t) => {
   const webhook = webhookUnderTest();
   const response = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
   await untilWaiting(webhook.source);
@@ -28,12 +28,12 @@ test("waits up to 100 ms for an unknown namespace and resolves when it arrives",
   const { json } = await response;
   t.match(patchOf(json)?.[0], { path: OUTCOME, value: "default" });
   const keys = "ack-role-resolver.io/role-arn, ack-role-resolver.io/conflicting-selectors";
-  t.match(json, { response: { warnings: [`ACK-02 ${keys}: only the webhook writes these;`] } });
+  t.match(json, { response: { warnings: [`ACK-02 ${keys}: submitted values are overwritten;`] } });
   t.equal(webhook.source.listeners, 0);
   t.equal(webhook.clock.pending, 0, "the timer is canceled");
 });
 
-test("warns about a namespace that does not arrive and removes forged annotations", async (t) => {
+test("returns a warning and removes forged annotations if the namespace stays unknown", async (t) => {
   const webhook = webhookUnderTest();
   const response = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
   await untilWaiting(webhook.source);
@@ -50,14 +50,14 @@ test("warns about a namespace that does not arrive and removes forged annotation
   t.match(webhook.lines[0], { codes: ["ERR_NAMESPACE_UNKNOWN"], outcome: "patched" });
 });
 
-test("does not wait for an unknown namespace if no selector reads namespace labels", async (t) => {
+test("does not wait for an unknown namespace if no selector depends on namespace labels", async (t) => {
   const webhook = webhookUnderTest(new FakeSource(COMPANY.slice(0, 3)));
   const { json } = await webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
   t.match(patchOf(json)?.[0], { path: OUTCOME, value: "default" });
   t.same(webhook.clock.scheduled, []);
 });
 
-test("ends the wait 100 ms before the deadline", async (t) => {
+test("stops waiting for an unknown namespace 100 ms before the deadline of the request", async (t) => {
   const webhook = webhookUnderTest();
   const { json } = await webhook.post(`${PATH}?timeout=90ms`, fixture("bucket-create-unknown-namespace"));
   t.match(json, { response: { allowed: true, warnings: UNKNOWN } });
@@ -70,7 +70,7 @@ test("ends the wait 100 ms before the deadline", async (t) => {
   t.same(webhook.clock.scheduled, [30], "150 ms minus the margin of 100 ms and 20 ms for the body");
 });
 
-test("answers with ERR_NOT_READY before the inventory is loaded", async (t) => {
+test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
   const webhook = webhookUnderTest(new FakeSource());
   webhook.source.unload();
   const { status, json } = await webhook.post(PATH, fixture("bucket-create-selected"));
@@ -86,7 +86,7 @@ test("answers with ERR_NOT_READY before the inventory is loaded", async (t) => {
   t.match(selector.json, { response: { allowed: false } }, "a malformed selector needs no inventory");
 });
 
-test("takes the drift of a resource from its stored status, not from the submitted one", async (t) => {
+test("reports drift by the stored status of a resource and ignores a submitted status", async (t) => {
   const webhook = webhookUnderTest();
   const status = { ackResourceMetadata: { ownerAccountID: "444455556666" } };
   const reasonOf = async (review: JsonObject): Promise<unknown> => {
@@ -96,23 +96,27 @@ test("takes the drift of a resource from its stored status, not from the submitt
   const plain = "IAMRoleSelector team-a selects it.";
   const drift = `${plain} Drift: it exists in account 444455556666, but its role is in account 111122223333.`;
   const withStatus = { ...BUCKET, status };
-  t.equal(await reasonOf(reviewOf(withStatus)), plain, "submitted at create");
+  t.equal(await reasonOf(reviewOf(withStatus)), plain, "a status submitted at create is ignored");
   t.equal(
     await reasonOf(reviewOf(withStatus, { operation: "UPDATE", oldObject: BUCKET })),
     plain,
-    "submitted at update",
+    "a status submitted at update is ignored",
   );
-  t.equal(await reasonOf(reviewOf(BUCKET, { operation: "UPDATE", oldObject: withStatus })), drift, "stored");
+  t.equal(
+    await reasonOf(reviewOf(BUCKET, { operation: "UPDATE", oldObject: withStatus })),
+    drift,
+    "a stored status is used",
+  );
 });
 
-test("overwrites the annotations of a resolution, and warns if the requester changed them", async (t) => {
+test("overwrites forged resolution annotations, and returns a warning if the requester changed them", async (t) => {
   const webhook = webhookUnderTest();
   const wrong = bucketWith({
     annotations: { "ack-role-resolver.io/outcome": "default", "ack-role-resolver.io/via": "selector" },
   });
   const forged = await webhook.post(PATH, reviewOf(wrong));
   const warning =
-    "ACK-02 ack-role-resolver.io/outcome: only the webhook writes these; the submitted values are overwritten";
+    "ACK-02 ack-role-resolver.io/outcome: submitted values are overwritten; only the webhook writes these annotations";
   t.match(forged.json, { response: { warnings: [warning] } });
   t.match(patchOf(forged.json)?.[0], { op: "replace", path: OUTCOME, value: "selected" });
   t.match(await webhook.registry.metrics(), `ack_role_resolver_webhook_notices_total{code="ACK-02"} 1`);
@@ -121,7 +125,7 @@ test("overwrites the annotations of a resolution, and warns if the requester cha
   t.match(patchOf(stale.json)?.[0], { op: "replace", value: "selected" });
 });
 
-test("in mode carm, always waits for an unknown namespace", async (t) => {
+test("in mode carm, waits for an unknown namespace also if there is no selector", async (t) => {
   const webhook = webhookUnderTest(new FakeSource(COMPANY.slice(0, 3)), { mode: "carm" });
   const response = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
   await untilWaiting(webhook.source);
@@ -129,7 +133,7 @@ test("in mode carm, always waits for an unknown namespace", async (t) => {
   t.match((await response).json, { response: { warnings: UNKNOWN } });
 });
 
-test("skips deletions, subresources, other groups and cluster-scoped objects", async (t) => {
+test("skips deletions, subresources, other API groups and cluster-scoped objects", async (t) => {
   const webhook = webhookUnderTest();
   const deleting = bucketWith({ deletionTimestamp: "2026-03-01T12:00:00Z" });
   const adopted = { ...BUCKET, apiVersion: "services.k8s.aws/v1alpha1", kind: "AdoptedResource" };
@@ -150,7 +154,7 @@ test("skips deletions, subresources, other groups and cluster-scoped objects", a
   t.not(patchOf((await webhook.post(PATH, reviewOf(BUCKET))).json), null, "a plain create is annotated");
 });
 
-test("does not annotate beyond the limit of 256 KiB, and warns", async (t) => {
+test("returns a warning and no annotations if the annotations would exceed 256 KiB", async (t) => {
   const webhook = webhookUnderTest();
   const annotated = (bytes: number): JsonObject => reviewOf(bucketWith({ annotations: { k: "x".repeat(bytes) } }));
   const full = await webhook.post(PATH, annotated(256 * 1024 - 100));

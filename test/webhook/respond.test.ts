@@ -11,19 +11,19 @@ function warn(code: string, more: Partial<Finding> = {}): Finding {
   return { code, severity: "warn", path: ["spec"], message: "m", fix: "f", waivable: false, waived: false, ...more };
 }
 
-test("truncates a warning to 120 characters with an ellipsis", (t) => {
+test("truncates a warning to 120 characters and appends an ellipsis", (t) => {
   t.equal(warningLine("x".repeat(120)), "x".repeat(120));
   t.equal(warningLine("x".repeat(121)), `${"x".repeat(119)}…`);
   t.equal(warningLine("😀".repeat(121)), `${"😀".repeat(119)}…`);
   t.end();
 });
 
-test("replaces control and format characters with spaces", (t) => {
+test("replaces control and format characters in a warning with spaces", (t) => {
   t.equal(warningLine("a\r\nb\tc\u001B[31md\u202Ee\u2028f\uD800g\u0000"), "a b c [31md e f g ");
   t.end();
 });
 
-test("returns a short printable line for any text", (t) => {
+test("converts any text to one printable line of at most 120 characters", (t) => {
   assert(property(string({ unit: "binary", maxLength: 300 }), (text) => {
     const line = warningLine(text);
     return Array.from(line).length <= 120 && !CONTROL.test(line);
@@ -32,7 +32,7 @@ test("returns a short printable line for any text", (t) => {
   t.end();
 });
 
-test("returns five warnings, those of denying checks first and waived ones last, and counts the rest", (t) => {
+test("returns five warnings: denying checks first, waived findings last, and a count of the rest", (t) => {
   const findings = [
     warn("IRS-00", { severity: "deny" }),
     warn("IRS-02", { waived: true }),
@@ -44,7 +44,7 @@ test("returns five warnings, those of denying checks first and waived ones last,
   ];
   t.same(findingWarnings(findings), [
     "IRS-08 spec: m. F.", "IRS-12 spec: m. F.", "IRS-35 spec: m. F.", "IRS-15b spec: m. F.", "IRS-15b a: m. F.",
-    "and 1 more; run ack-role-resolver lint to list them all",
+    "and 1 more; run ack-role-resolver lint to list all findings",
   ]);
   t.same(findingWarnings(findings.slice(0, 6)), [
     "IRS-08 spec: m. F.",
@@ -57,7 +57,7 @@ test("returns five warnings, those of denying checks first and waived ones last,
   t.end();
 });
 
-test("prints hostile names of a stored object as short printable warnings", async (t) => {
+test("prints names of a stored object that contain control characters as short printable warnings", async (t) => {
   const webhook = webhookUnderTest();
   const injected = "x\nWarning: all is well";
   const hostile = [injected, "\u202Eevil", "y".repeat(5000), "\u001B[2J", injected, "a b", "__proto__"];
@@ -77,5 +77,5 @@ test("prints hostile names of a stored object as short printable warnings", asyn
     t.ok(Array.from(line).length <= 120);
     t.notMatch(line, CONTROL);
   }
-  t.match(lines[5], /^and \d+ more; run ack-role-resolver lint to list them all$/);
+  t.match(lines[5], /^and \d+ more; run ack-role-resolver lint to list all findings$/);
 });

@@ -3,43 +3,46 @@ import https from "node:https";
 
 /** A client of the Kubernetes API server. Tests pass a fake server. */
 export interface KubernetesAPI {
-  /** Sends one request. Resolves with any HTTP status once the headers are received; rejects if the request fails. */
+  /**
+   * Sends one request. Resolves when the response headers arrive, regardless of the HTTP status. Rejects if no response
+   * arrives.
+   */
   request(request: KubernetesRequest): Promise<KubernetesResponse>;
 }
 
 export interface KubernetesRequest {
-  /** Path and query, such as `/api/v1/namespaces?limit=500`. */
+  /** The path and query of the request, such as `/api/v1/namespaces?limit=500`. */
   readonly path: string;
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** A JSON text; `contentType` defaults to application/json. */
+  /** The request body as JSON text. The default of `contentType` is application/json. */
   readonly body?: string;
   readonly contentType?: string;
-  /** Aborts the request and the response body. */
+  /** Cancels the request and the response body. */
   readonly signal: AbortSignal;
 }
 
 export interface KubernetesResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** The caller must read it to the end or abort the request. */
+  /** The response body. The caller must read the body to its end or abort the request. */
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** The address of an API server, and the node:https options with its current credentials and certificates. */
+/** The address of an API server, and node:https options that contain the current credentials and certificates. */
 export interface KubernetesConnection {
   readonly server: string;
   readonly options: Omit<https.RequestOptions, "headers"> & { readonly headers?: http.OutgoingHttpHeaders };
 }
 
 /**
- * Returns the connection for the next request. Called before each one, because tokens and certificates rotate.
- * `unauthorized` is true if the API server answered the last request with 401.
+ * Returns the connection for the next request. Called before each request, because tokens and certificates rotate.
+ * `unauthorized` is true if the API server answered the previous request with 401.
  */
 export type Connect = (unauthorized: boolean) => Promise<KubernetesConnection>;
 
 const KEEP_ALIVE_MS = 30_000;
 
-/** Returns a client over node:https, or over plain HTTP for `kubectl proxy`. It does not follow redirects. */
+/** Returns a client that uses node:https, or plain HTTP for `kubectl proxy`. The client does not follow redirects. */
 export function httpKubernetesAPI(connect: Connect): KubernetesAPI {
   let unauthorized = false;
   return {
@@ -56,7 +59,7 @@ function send(
   { server, options }: KubernetesConnection, request: KubernetesRequest,
 ): Promise<http.IncomingMessage> {
   const { path, method = "GET", body, contentType = "application/json", signal } = request;
-  // The server URL of a multi-cluster proxy has a path.
+  // The server URL can have a path, for example if the server is a multi-cluster proxy.
   const url = new URL(server.replace(/\/+$/, "") + path);
   const content = body === undefined
     ? {}
@@ -74,8 +77,8 @@ function send(
 const FIRST_BODY_BYTES = 64 * 1024;
 
 /**
- * Returns the response body as text. Copies each chunk into one buffer: chunks that are retained until the end would
- * survive the young generation of the garbage collector.
+ * Returns the response body as text. Copies each chunk into one buffer, so that the garbage collector can free the
+ * chunks early.
  */
 export async function bodyText(response: KubernetesResponse): Promise<string> {
   let bytes = Buffer.allocUnsafe(FIRST_BODY_BYTES);
@@ -92,7 +95,10 @@ export async function bodyText(response: KubernetesResponse): Promise<string> {
   return bytes.toString("utf8", 0, length);
 }
 
-/** Returns the delay of a `Retry-After` header (seconds or a date) in ms, or null without a valid one. */
+/**
+ * Returns the delay of the `Retry-After` header (seconds or a date) in ms. Returns null if the header is missing or
+ * invalid.
+ */
 export function retryAfterMs(headers: http.IncomingHttpHeaders, nowMs: number): number | null {
   const value = headers["retry-after"];
   if (value === undefined) return null;

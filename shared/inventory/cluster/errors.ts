@@ -2,13 +2,13 @@ import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
 import { ACK_GROUPS, isACKGroup } from "../../decisions/kubernetes/kinds.ts";
 import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watched-kind.ts";
 
-/** How the next attempt starts: `resume` watches from the last resource version, `relist` lists again. */
+/** How the next attempt starts: `resume` watches from the last resource version, `relist` lists all objects again. */
 type Recovery = "resume" | "relist";
 
-/** Why a list or watch ended. The message becomes the fault in the source's status. */
+/** An error that ended a list or watch. The message becomes the fault in the status of the source. */
 export class ListWatchError extends Error {
   readonly recovery: Recovery;
-  /** The delay that the API server requested, in ms; 0 without one. */
+  /** The delay that the API server requested before a retry, in ms. 0 if the API server requested no delay. */
   readonly retryAfterMs: number;
   /** Whether the API server answered 429. */
   readonly isThrottled: boolean;
@@ -22,23 +22,26 @@ export class ListWatchError extends Error {
   }
 }
 
-/** HTTP 410: the API server no longer has the resource version. The reflector lists again; this is not a fault. */
+/**
+ * An HTTP 410 response: the API server no longer has the resource version. The reflector lists again and reports no
+ * fault.
+ */
 export class ResourceExpired extends Error {}
 
-/** A response with a status other than 200. */
+/** A response whose status is not 200. */
 interface ErrorResponse {
   readonly verb: "list" | "watch";
   readonly status: number;
-  /** Usually a Status object. */
+  /** The response body, usually a Status object as JSON. */
   readonly body: string;
   readonly retryAfterMs: number;
 }
 
-/** Returns the error for a response with a status other than 200, with its fix. */
+/** Returns the error for a response whose status is not 200. The message includes the fix. */
 export function responseError(
   kind: WatchedKind, { verb, status, body, retryAfterMs }: ErrorResponse,
 ): ListWatchError {
-  // A 404 on a watch can mean that the kind was removed and installed again: only a list shows that.
+  // A 404 on a watch can mean that the kind was deleted and created again. Only a new list shows the current objects.
   const recovery = status === 404 || verb === "list" ? "relist" : "resume";
   const message = `${reason(kind, verb, status)}${serverMessage(body)}`;
   return new ListWatchError(message, recovery, { retryAfterMs, isThrottled: status === 429 });
@@ -65,24 +68,27 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
   return `the API server returned ${status} on ${verb} ${resource}`;
 }
 
-/** Returns the flag of `manifests rbac` that adds rights for a group unknown to this release. */
+/** Returns the flag of `manifests rbac` that grants rights for the group, if the group is unknown to this release. */
 function rbacFlag({ group }: WatchedKind): string {
   return isACKGroup(group) && !ACK_GROUPS.includes(group) ? ` --extra-groups ${group}` : "";
 }
 
-/** Returns the error for a request without a response, or with a response that ended early. */
+/** Returns the error for a request that received no response or an incomplete response. */
 export function connectionError(kind: WatchedKind, error: unknown): ListWatchError {
   return new ListWatchError(`cannot list or watch ${resourceName(kind)}: ${errorText(error)}`, "resume");
 }
 
-/** Returns the error for an ERROR event of a watch. Only a new list recovers from it. */
+/** Returns the error for an ERROR event of a watch. After this event, the reflector must list again. */
 export function watchEventError(kind: WatchedKind, status: unknown): ResourceExpired | ListWatchError {
   if (field(status, "code") === 410) return new ResourceExpired();
   const message = stringAt(status, "message") ?? "no reason reported";
   return new ListWatchError(`the API server ended the watch of ${resourceName(kind)}: ${message}`, "relist");
 }
 
-/** An AggregateError (all addresses of a name refuse the connection) has an empty message in Node.js, but a code. */
+/**
+ * Returns the message, code or name of the error. In Node.js, an AggregateError has an empty message but has a code.
+ * Node.js throws an AggregateError if all addresses of a host refuse the connection.
+ */
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== "") return error.message;
@@ -91,7 +97,7 @@ function errorText(error: unknown): string {
 
 const MAX_SERVER_MESSAGE = 300;
 
-/** Returns the message of a Status object, or nothing for any other body, such as a proxy's error page. */
+/** Returns the message of a Status object. Returns "" for any other body, such as the error page of a proxy. */
 function serverMessage(body: string): string {
   const message = stringAt(parseJSON(body), "message");
   if (message === null || message === "") return "";

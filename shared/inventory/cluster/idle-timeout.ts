@@ -7,18 +7,21 @@ interface TimedRequest {
   readonly path: string;
   /** Aborts the request. */
   readonly signal: AbortSignal;
-  /** The longest time without a received byte in ms, including the time to connect. */
+  /** The maximum time between two received bytes, in ms. The first interval includes the time to connect. */
   readonly idleMs: number;
-  /** The longest time for the request and its response, in ms. */
+  /** The maximum time for the request and the response, in ms. */
   readonly totalMs: number;
 }
 
-/** The API server sent nothing for too long. TCP alone can take many minutes to detect that. */
+/**
+ * The API server sent no data within the time limit. Without this limit, TCP can take minutes to detect a dead
+ * connection.
+ */
 class RequestTimeout extends Error {}
 
 /**
- * Sends a GET and passes the response to `use`. Aborts both if no byte arrives for `idleMs`, or if they take longer
- * than `totalMs`. Closes the request when `use` settles.
+ * Sends a GET request and passes the response to `use`. Aborts the request if no byte arrives for `idleMs`, or if the
+ * request takes longer than `totalMs`. Closes the request when `use` settles.
  */
 export async function requestWithTimeout<T>(
   request: TimedRequest, use: (response: KubernetesResponse) => Promise<T>,
@@ -75,7 +78,7 @@ class RequestTimer {
   }
 
   #scheduleIdle(): () => void {
-    return this.#schedule(this.#request.idleMs, "the API server sent nothing for");
+    return this.#schedule(this.#request.idleMs, "the API server sent no data for");
   }
 
   #schedule(delayMs: number, message: string): () => void {

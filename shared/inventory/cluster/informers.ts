@@ -9,18 +9,16 @@ import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } 
 
 export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
   readonly inventory: Inventory;
-  /**
-   * The collection under which the inventory records the kind as unlisted; null for kinds that every source requires.
-   */
+  /** The collection in which the inventory records the kind as unlisted. Null for kinds that every source requires. */
   readonly collection: Collection | null;
-  /** Whether the source is loaded only once this kind is listed. */
+  /** Whether the source must list this kind before the source is loaded. */
   readonly isRequired: boolean;
   readonly onChange: () => void;
-  /** Called with the changed objects after the inventory is updated. */
+  /** Receives the changed objects after the inventory is updated. */
   readonly onObjects?: ((put: readonly JsonObject[], removed: readonly ObjectName[]) => void) | undefined;
 }
 
-/** Copies the objects of one kind into the inventory, and removes them when the kind is removed. */
+/** Updates the objects of one kind in the inventory. Removes the objects when the kind is removed. */
 export class Informer implements ReflectorHandler {
   hasSynced = false;
   lastSyncMs = 0;
@@ -47,7 +45,7 @@ export class Informer implements ReflectorHandler {
     await this.#reflector.stop();
   }
 
-  /** Removes the kind's objects from the inventory, then stops. */
+  /** Removes all objects of the kind from the inventory, then stops the informer. */
   async remove(): Promise<void> {
     this.#apply([], this.#reflector.knownObjects);
     this.#isRemoved = true;
@@ -92,19 +90,22 @@ export class Informer implements ReflectorHandler {
   }
 }
 
-/** With about a hundred kinds, the pages in flight would need more memory than the stored objects. */
+/**
+ * The maximum number of concurrent lists. With no limit, a hundred kinds would be listed at once, and the pages would
+ * need more memory than the inventory.
+ */
 const CONCURRENT_LISTS = 2;
 
 type InformerDefaults = Omit<InformerOptions, "kind" | "collection" | "isRequired" | "listSemaphore" | "onObjects">;
 
 interface ResourceInformersOptions extends InformerDefaults {
-  /** ACK groups unknown to this release that the user granted rights to. */
+  /** The ACK groups of --extra-groups: the user granted rights to these groups, but this release does not know them. */
   readonly extraGroups: readonly string[];
-  /** Wraps the kind's transform, so that the caller receives each object. */
+  /** Returns the kind with a transform that also passes each object to the caller. */
   readonly observe: (kind: WatchedKind) => WatchedKind;
 }
 
-/** One informer for each installed ACK kind, by the name of its CustomResourceDefinition. */
+/** The informers of all installed ACK kinds, by the name of the kind's CustomResourceDefinition. */
 export class ResourceInformers {
   readonly #options: ResourceInformersOptions;
   readonly #listSemaphore = new Semaphore(CONCURRENT_LISTS);
@@ -120,8 +121,8 @@ export class ResourceInformers {
   }
 
   /**
-   * Starts and removes informers as CustomResourceDefinitions change. A kind is required unless its group is unknown:
-   * the user granted no rights to such a group, and a new AWS service must not prevent a restart.
+   * Starts and removes informers when CustomResourceDefinitions change. A kind is required unless its group is unknown.
+   * The user granted no rights to an unknown group, and a new AWS service must not prevent a restart.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     for (const { name } of removed) this.#remove(name);

@@ -5,7 +5,7 @@ import type { WatchedKind } from "./watched-kind.ts";
 
 /** client-go's page size. */
 const PAGE_SIZE = 500;
-/** A CustomResourceDefinition is often 100 KB and can exceed 1 MB. */
+/** The page size for CustomResourceDefinitions, which are often 100 KB and can exceed 1 MB. */
 const DEFINITIONS_PAGE_SIZE = 50;
 
 const SELECTORS: WatchedKind = {
@@ -40,10 +40,10 @@ export const DEFINITIONS: WatchedKind = {
   transform: transformDefinition,
 };
 
-/** The kinds of every inventory. */
+/** The kinds that every inventory contains. */
 export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEFINITIONS];
 
-/** Returns one kind for each CARM map, so that no rights to other ConfigMaps are needed. */
+/** Returns a separate kind for each CARM map. The sources then need no rights to other ConfigMaps. */
 export function carmMapKinds(namespace: string): readonly WatchedKind[] {
   return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({
     group: "",
@@ -60,8 +60,9 @@ export function carmMapKinds(namespace: string): readonly WatchedKind[] {
 }
 
 /**
- * Returns the names, versions and status of ACK's definitions; null for others. Drops the schemas, by far the largest
- * part, except for the stored version of IAMRoleSelector, which decisions read.
+ * Returns the names, versions and status of a definition in an ACK group. Returns null for any other definition. Drops
+ * the schemas, which are the largest part. Decisions read only the schema of the stored version of IAMRoleSelector,
+ * which is retained.
  */
 function transformDefinition(object: JsonObject): JsonObject | null {
   const spec = field(object, "spec");
@@ -83,13 +84,14 @@ function transformVersion(version: unknown, isOfSelectors: boolean): JsonObject 
 }
 
 /**
- * Returns the ACK kind that a transformed CustomResourceDefinition defines, in its stored version if that is served,
- * else in the first served version. Null if the kind is not an AWS resource or is not served.
+ * Returns the ACK kind that a transformed CustomResourceDefinition defines. The version is the stored version if the
+ * API server serves it, else the first served version. Returns null if the kind is not an AWS resource or is not
+ * served.
  */
 export function resourceKind(definition: JsonObject): WatchedKind | null {
   const spec = field(definition, "spec");
   const group = stringAt(spec, "group") ?? "";
-  // Roles are resolved by namespace, so no role resolves for a cluster-scoped kind.
+  // Skips cluster-scoped kinds, because each role is resolved for a resource in a namespace.
   if (!isACKGroup(group) || stringAt(spec, "scope") !== "Namespaced" || !isEstablished(definition)) return null;
   const version = versionToList(field(spec, "versions"));
   const kind = stringAt(spec, "names", "kind");
@@ -98,7 +100,9 @@ export function resourceKind(definition: JsonObject): WatchedKind | null {
   return { group, version, kind, plural, pageSize: PAGE_SIZE, transform: transformResource };
 }
 
-/** The API server answers 404 until the condition Established is True. */
+/**
+ * Returns whether the condition Established is True. Until then, the API server answers requests for the kind with 404.
+ */
 function isEstablished(definition: JsonObject): boolean {
   return conditionsOfType(definition, "Established").some((condition) => stringAt(condition, "status") === "True");
 }
@@ -111,7 +115,7 @@ function versionToList(versions: unknown): string | null {
 
 const RESOURCE_METADATA = ["name", "namespace", "labels", "deletionTimestamp", "resourceVersion"];
 
-/** Drops the spec, the largest part, and everything else that decisions do not read. */
+/** Drops all fields that decisions do not read. The largest dropped field is `spec`. */
 function transformResource(object: JsonObject): JsonObject {
   const metadata = field(object, "metadata");
   return {
@@ -129,15 +133,15 @@ function transformResource(object: JsonObject): JsonObject {
 const RELEVANT_ANNOTATION = /^(?:(?:[^/]+\.)?services\.k8s\.aws|ack-role-resolver\.io)\//;
 
 /**
- * Returns the annotations of ACK and of this project. Others can be as large as the object, such as the last-applied
- * annotation of `kubectl apply`.
+ * Returns the annotations of ACK and of this project. Drops other annotations, which can be as large as the object,
+ * such as the last-applied annotation of `kubectl apply`.
  */
 function relevantAnnotations(annotations: unknown): JsonObject {
   if (!isJsonObject(annotations)) return {};
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => RELEVANT_ANNOTATION.test(key)));
 }
 
-/** Returns an object with only the named fields; an empty object if `value` is not an object. */
+/** Returns a copy of `value` that has only the named fields. Returns an empty object if `value` is not an object. */
 function pickFields(value: unknown, names: readonly string[]): JsonObject {
   if (!isJsonObject(value)) return {};
   return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
@@ -148,7 +152,7 @@ function omitField(value: unknown, name: string): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 }
 
-/** Returns the type and status of the object's conditions of one type. */
+/** Returns the object's conditions whose type is `type`, reduced to the fields type and status. */
 function conditionsOfType(object: JsonObject, type: string): JsonObject[] {
   const conditions = field(field(object, "status"), "conditions");
   if (!Array.isArray(conditions)) return [];

@@ -2,21 +2,22 @@ import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { ResolverError } from "../../decisions/errors.ts";
 import { type Connect, httpKubernetesAPI, type KubernetesAPI, type KubernetesConnection } from "./api.ts";
 
-/** A kubeconfig file and a context in it; null for the defaults. */
+/** A kubeconfig file and the name of a context in the file. Null selects the default. */
 interface ClusterChoice {
   readonly kubeconfig: string | null;
   readonly context: string | null;
 }
 
 /**
- * Returns a client of the API server in the chosen kubeconfig file, else in KUBECONFIG, else in ~/.kube/config, else of
- * the Pod's service account. Rejects with ERR_CONFIG_KUBECONFIG if the configuration is unusable.
+ * Returns a client of the API server. The configuration is the selected kubeconfig file, else KUBECONFIG, else
+ * ~/.kube/config, else the service account of the Pod. Rejects with ERR_CONFIG_KUBECONFIG if the configuration is
+ * unusable.
  */
 export async function connectKubernetes(choice: ClusterChoice): Promise<KubernetesAPI> {
   return httpKubernetesAPI(await kubernetesConnector(choice));
 }
 
-/** Returns the connector of `connectKubernetes`. It reads the configuration again after a 401. */
+/** Returns the connector that `connectKubernetes` uses. The connector reads the configuration again after a 401. */
 export async function kubernetesConnector(choice: ClusterChoice): Promise<Connect> {
   let config = await readConfig(choice);
   return async (unauthorized) => {
@@ -25,7 +26,7 @@ export async function kubernetesConnector(choice: ClusterChoice): Promise<Connec
   };
 }
 
-/** Imports client-node on demand, because it needs tens of MB, and only its configuration module. */
+/** Imports only the configuration module of client-node, and only on demand, because client-node needs tens of MB. */
 async function readConfig({ kubeconfig, context }: ClusterChoice): Promise<KubeConfig> {
   const { KubeConfig: Config } = await import("@kubernetes/client-node/dist/config.js");
   const config = new Config();
@@ -53,7 +54,7 @@ function checkContext(config: KubeConfig): void {
   throw unusable(`The kubeconfig has ${problem}. Set --context to one of: ${names.join(", ")}.`);
 }
 
-/** The server that client-node uses if it finds no configuration. */
+/** The server URL that client-node uses if client-node finds no configuration. */
 const FALLBACK_SERVER = "http://localhost:8080";
 
 function checkServer(config: KubeConfig): void {
@@ -80,7 +81,8 @@ const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"
 async function connectionOf(config: KubeConfig): Promise<KubernetesConnection> {
   const cluster = config.getCurrentCluster();
   const server = cluster?.server ?? "";
-  // Plain HTTP carries no credentials. client-node also rejects it, unless verification is off.
+  // The client sends no credentials over plain HTTP. client-node also rejects plain HTTP, unless verification is
+  // disabled.
   if (server.startsWith("http:")) return { server, options: {} };
   const options: KubernetesConnection["options"] = {};
   await config.applyToHTTPSOptions(options);

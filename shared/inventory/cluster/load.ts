@@ -5,14 +5,17 @@ import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { ClusterSource, type ClusterSourceOptions } from "./source.ts";
 
 export interface LoadOptions extends Omit<ClusterSourceOptions, "onObject"> {
-  /** Maps each complete object to the object to return besides the inventory, or to null for none. */
+  /**
+   * Returns the object to add to `LoadedCluster.objects`, or null to add none. Receives each object with all its
+   * fields.
+   */
   readonly collect?: (object: JsonObject) => JsonObject | null;
-  /** Called after each object and each listed kind: several hundred thousand times for a large cluster. */
+  /** Called after each object and after each listed kind. A large cluster causes several hundred thousand calls. */
   readonly onProgress?: (progress: LoadProgress) => void;
 }
 
 export interface LoadProgress {
-  /** The number of kinds found so far. It grows as CustomResourceDefinitions are listed. */
+  /** The number of kinds found so far. The number increases while CustomResourceDefinitions are listed. */
   readonly kinds: number;
   readonly listed: number;
   readonly objects: number;
@@ -20,16 +23,16 @@ export interface LoadProgress {
 
 export interface LoadedCluster {
   /**
-   * Complete, except for kinds of groups that are neither known to this release nor in `extraGroups`. Its `unlisted`
-   * names those that could not be listed.
+   * Contains all objects of known groups and of `extraGroups`. `inventory.unlisted` names the kinds in other groups
+   * that could not be listed.
    */
   readonly inventory: Inventory;
-  /** The results of `collect`. */
+  /** The objects that `collect` returned. */
   readonly objects: readonly JsonObject[];
 }
 
 /**
- * Reads a cluster once. Stops when each kind is listed or has a fault.
+ * Reads a cluster once. Stops when each kind is listed or has failed.
  * @throws ResolverError ERR_CLUSTER_UNREADABLE with the fault of every required kind that cannot be listed.
  */
 export async function loadCluster({ collect, onProgress, ...options }: LoadOptions): Promise<LoadedCluster> {
@@ -56,7 +59,7 @@ export async function loadCluster({ collect, onProgress, ...options }: LoadOptio
   }
 }
 
-/** Starts the source. Resolves when each kind is listed or has a fault. */
+/** Starts the source. Resolves when each kind is listed or has failed. */
 async function waitForLists(source: ClusterSource, report: () => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = source.onChange(() => {
@@ -64,13 +67,13 @@ async function waitForLists(source: ClusterSource, report: () => void): Promise<
     const { kinds, listed, faulty } = source.progress;
     if (listed + faulty >= kinds) resolve();
   });
-  // Rejects when the source is stopped.
+  // Ignores the rejection that `stop` causes.
   source.start().catch(() => undefined);
   await promise;
   unsubscribe();
 }
 
-/** Collected objects are stored by identity, because a repeated list repeats its objects. */
+/** Returns the key of a collected object. The key removes duplicates, because a repeated list repeats its objects. */
 function identityOf(object: JsonObject): string {
   const { group, kind, namespace, name } = objectMeta(object);
   return `${group}/${kind}/${namespace}/${name}`;

@@ -9,26 +9,30 @@ import {
 import { LineSplitter, listAll, type ListPage, readEvent, readPage } from "./wire.ts";
 
 /**
- * The delays of client-go's reflector: 0.8 s to 30 s. The upper bound of the random delay doubles with each failure.
+ * The limits of the random delay between attempts, in ms, as in client-go's reflector. The upper limit starts at 1.6 s,
+ * and doubles after each failure up to 30 s.
  */
 const MIN_MS = 800;
 const FIRST_MAX_MS = 1_600;
 const MAX_MS = 30_000;
 
-/** Random, exponentially growing delays between attempts, so that clients do not retry at the same time. */
+/**
+ * Calculates the delay between attempts: random, so that clients do not retry at the same time, with an exponential
+ * upper limit.
+ */
 export class Backoff {
   readonly #random: () => number;
   #failures = 0;
 
-  /** `random` returns a number from 0 (inclusive) to 1 (exclusive). */
+  /** `random` must return a number from 0 (inclusive) to 1 (exclusive). */
   constructor(random: () => number) {
     this.#random = random;
   }
 
-  /** Returns the delay before the next attempt in ms, at least `atLeastMs`. */
+  /** Returns the delay before the next attempt, in ms. The delay is at least `atLeastMs`. */
   next(atLeastMs = 0): number {
     const upper = Math.min(MAX_MS, FIRST_MAX_MS * 2 ** this.#failures);
-    // 2 ** n must not overflow.
+    // Limits the exponent of the upper limit.
     this.#failures = Math.min(this.#failures + 1, 10);
     return Math.max(atLeastMs, MIN_MS + Math.floor(this.#random() * (upper - MIN_MS)));
   }
@@ -38,13 +42,18 @@ export class Backoff {
   }
 }
 
-/** Receives changes in the order of the API server's events. Calls never overlap. */
+/** Receives the changes of one kind, in the order in which the API server sends the events. Calls never overlap. */
 export interface ReflectorHandler {
-  /** Receives new or changed objects, and removed ones. The first call ends the first list, even with no objects. */
+  /**
+   * Receives new and changed objects, and the names of removed objects. The first call marks the initial list as
+   * complete, even if the list is empty.
+   */
   onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
-  /** The objects are current: a list ended, or an event or a bookmark arrived. */
+  /** Called when the objects are known to be current: after a list, an event or a bookmark. */
   onSync(): void;
-  /** Receives why the objects are not current, in one sentence, and null once they are again. */
+  /**
+   * Receives a sentence that states why the objects are not current. Receives null when the objects are current again.
+   */
   onFault(fault: string | null): void;
 }
 
@@ -55,44 +64,47 @@ export interface ReflectorOptions {
   readonly clock: Clock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
-  /** Limits the concurrent lists of several kinds. */
+  /** Limits the number of concurrent lists. Several reflectors share the semaphore. */
   readonly listSemaphore?: Semaphore;
 }
 
-/** The requested length of a watch, 240 to 300 s: random, so that watches do not all end together. */
+/** The requested duration of a watch: a random time from 240 to 300 s, so that not all watches end at the same time. */
 const WATCH_MIN_S = 240;
 const WATCH_SPREAD_S = 60;
-/** Bookmarks arrive about once a minute (KEP-956), so a watch without a byte for this long is dead. */
+/** The idle timeout of a watch, in ms. The API server sends a bookmark about once a minute (KEP-956). */
 const WATCH_IDLE_MS = 90_000;
-/** How long a watch may exceed its requested length before it is aborted. */
+/** The time by which a watch may exceed its requested duration, in ms. The reflector then aborts the watch. */
 const WATCH_OVERTIME_MS = 10_000;
 const LIST_IDLE_MS = 60_000;
-/** A continue token expires after about 5 minutes, the default interval in which kube-apiserver compacts etcd. */
+/**
+ * The timeout of a list request, in ms. A continue token expires after about 5 minutes, the default interval in which
+ * kube-apiserver compacts etcd.
+ */
 const LIST_MS = 300_000;
-/** A watch of at least this length resets the backoff. */
+/** The minimum duration of a watch that resets the backoff, in ms. */
 const HEALTHY_MS = 30_000;
 /**
- * The number of consecutive 429 responses that are not faults: kube-apiserver returns 429 for a second or two while it
- * initializes the storage of a kind.
+ * The number of consecutive 429 responses that the reflector does not report as a fault. kube-apiserver returns 429 for
+ * one or two seconds while it initializes the storage of a kind.
  */
 const TOLERATED_THROTTLES = 3;
 
 /**
- * Lists one kind in pages, watches it from the list's resource version, and resumes after each break. Lists again if
- * the API server no longer has the resource version. Runs until `stop`. Models client-go's reflector (k8s.io/client-go
- * tools/cache/reflector.go).
+ * Lists the objects of one kind in pages, then watches the kind from the list's resource version. Resumes an
+ * interrupted watch. Lists again if the API server no longer has the resource version. Runs until `stop`. Modeled on
+ * client-go's reflector (k8s.io/client-go tools/cache/reflector.go).
  */
 export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
-  /** The resource version of each known object, by its key. */
+  /** The resource version of each known object, by object key. */
   #known = new Map<string, string>();
-  /** The resource version to watch from; null if a list is due. */
+  /** The resource version from which the next watch starts. Null if the reflector must list first. */
   #resourceVersion: string | null = null;
-  /** The number of consecutive 429 responses. */
+  /** The number of consecutive 429 responses so far. */
   #throttles = 0;
-  /** When the current watch was accepted; Infinity without one. */
+  /** The time at which the current watch started, in ms. Infinity if no watch is active. */
   #watchingSince = Infinity;
   #running: Promise<void> = Promise.resolve();
 
@@ -109,7 +121,7 @@ export class Reflector {
     this.#running = this.#run();
   }
 
-  /** Resolves when all requests are closed. */
+  /** Aborts all requests. Resolves when all requests are closed. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -125,13 +137,13 @@ export class Reflector {
     }
   }
 
-  /** Lists, if a list is due, and watches. Returns the delay before the next attempt in ms. */
+  /** Lists the kind if required, then watches the kind. Returns the delay before the next attempt, in ms. */
   async #attempt(): Promise<number> {
     this.#watchingSince = Infinity;
     try {
       if (this.#resourceVersion === null) await this.#limitedList();
       await this.#watch();
-      // A watch that ended after its requested length resumes without a delay; a short one does not.
+      // A long watch resumes without a delay. A short watch resumes after a delay.
       return this.#resetIfHealthy() ? 0 : this.#backoff.next();
     } catch (error) {
       if (this.#stopping.signal.aborted) return 0;
@@ -140,7 +152,7 @@ export class Reflector {
     }
   }
 
-  /** Resets the backoff after a long watch. Returns whether it was long. */
+  /** Resets the backoff if the watch was long. Returns whether the watch was long. */
   #resetIfHealthy(): boolean {
     const isHealthy = this.#options.clock.now() - this.#watchingSince >= HEALTHY_MS;
     if (isHealthy) this.#backoff.reset();
@@ -217,7 +229,7 @@ export class Reflector {
     handler.onSync();
   }
 
-  /** Sends a request. Throws the matching error for any status other than 200. */
+  /** Sends a request and passes the response to `use`. Throws an error if the status is not 200. */
   async #request<T>(
     { verb, path, ...limits }: ReflectorRequest, use: (response: KubernetesResponse) => Promise<T>,
   ): Promise<T> {
@@ -232,7 +244,7 @@ export class Reflector {
     });
   }
 
-  /** Waits for `waitMs`, or until `stop`. */
+  /** Waits for `waitMs`. Ends early if `stop` is called. */
   async #pause(waitMs: number): Promise<void> {
     const { signal } = this.#stopping;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Runs at most `limit` tasks at a time. Further tasks wait in order of arrival. */
+/** Runs at most `limit` tasks at a time. Other tasks wait in order of arrival. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];

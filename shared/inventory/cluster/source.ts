@@ -9,33 +9,42 @@ import { Informer, type InformerOptions, ResourceInformers } from "./informers.t
 import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS } from "./kinds.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
-/** The kinds to load besides selectors, namespaces and CustomResourceDefinitions. Each needs further rights. */
+/**
+ * Every source loads selectors, namespaces and CustomResourceDefinitions. The options `resources` and `carmMaps` load
+ * further kinds, which need further rights.
+ */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
   readonly api: KubernetesAPI;
-  /** Loads the objects of every installed ACK kind. `extraGroups` are readable groups unknown to this release. */
+  /**
+   * If set, loads the objects of every installed ACK kind. `extraGroups` are readable groups that are unknown to this
+   * release.
+   */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
-  /** Loads the CARM maps of a namespace. `isRequired`: the source is loaded only once they are listed. */
+  /**
+   * If set, loads the CARM maps in `namespace`. If `isRequired`, the source is not loaded until the CARM maps are
+   * listed.
+   */
   readonly carmMaps?: { readonly namespace: string; readonly isRequired: boolean } | undefined;
-  /** Receives each listed or changed object before its fields are dropped. A repeated list repeats its objects. */
+  /** Receives each listed or changed object with all its fields. A repeated list repeats its objects. */
   readonly onObject?: ((object: JsonObject) => void) | undefined;
   readonly clock?: Clock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
 }
 
-/** Numbers of kinds. */
+/** The number of all kinds, of listed kinds and of kinds that failed. */
 interface ListingProgress {
   readonly kinds: number;
   readonly listed: number;
-  /** Kinds with a fault that were never listed. */
+  /** The number of kinds that have a fault and were never listed. */
   readonly faulty: number;
 }
 
 /**
- * The inventory of a cluster, with one informer for each kind. It is loaded once every installed kind is listed: a kind
- * that cannot be listed is never treated as one without objects. A kind that is installed later is `unlisted` until its
- * first list, and does not make the source unready.
+ * Loads the inventory of a cluster. Each kind has one informer. The inventory is loaded when every installed kind is
+ * listed: a kind that cannot be listed is never treated as empty. A kind that is installed later is `unlisted` until
+ * its first list, and does not make the source unready.
  */
 export class ClusterSource implements InventorySource {
   readonly inventory: Inventory;
@@ -56,11 +65,11 @@ export class ClusterSource implements InventorySource {
       const onObjects = watched.kind === DEFINITIONS && resources !== undefined ? updateResources : undefined;
       return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects });
     });
-    // `stop` rejects the promise, even if `start` was not called: that must not be an unhandled rejection.
+    // Prevents an unhandled rejection: `stop` rejects the promise even if `start` was not called.
     this.#loading.promise.catch(() => undefined);
   }
 
-  /** The age of the stalest listed kind, and the faults of all kinds. */
+  /** Returns the oldest sync time of all listed kinds, and the faults of all kinds. */
   get status(): SourceStatus {
     const informers = this.#all();
     const faults = informers.flatMap(({ fault }) => fault ?? []);
@@ -72,7 +81,10 @@ export class ClusterSource implements InventorySource {
     };
   }
 
-  /** The progress of the first lists. The number of kinds grows as CustomResourceDefinitions are listed. */
+  /**
+   * Returns the progress of the initial lists. The number of kinds increases while CustomResourceDefinitions are
+   * listed.
+   */
   get progress(): ListingProgress {
     const informers = this.#all();
     return {
@@ -82,14 +94,14 @@ export class ClusterSource implements InventorySource {
     };
   }
 
-  /** Rejects only if `stop` is called first. */
+  /** Resolves when the inventory is loaded. Rejects only if `stop` is called before the inventory is loaded. */
   async start(): Promise<void> {
     for (const informer of this.#informers) informer.start();
     await this.#loading.promise;
   }
 
   async stop(): Promise<void> {
-    const reason = this.status.fault ?? "the first list is not complete";
+    const reason = this.status.fault ?? "the initial list is not complete";
     this.#loading.reject(new ResolverError("ERR_NOT_READY", `Stopped before the inventory was loaded: ${reason}.`));
     await Promise.all([...this.#informers.map((informer) => informer.stop()), this.#resources.stop()]);
   }
@@ -128,7 +140,10 @@ function watchedKinds({ carmMaps }: ClusterSourceOptions): Watched[] {
   ];
 }
 
-/** Passes each object to `onObject`, with the apiVersion and kind that list items lack. */
+/**
+ * Returns the kind with a transform that also passes each object to `onObject`. Adds apiVersion and kind, which list
+ * items lack.
+ */
 function withObserver(kind: WatchedKind, onObject: (object: JsonObject) => void): WatchedKind {
   const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
   const transform = (object: JsonObject): JsonObject | null => {
@@ -140,7 +155,7 @@ function withObserver(kind: WatchedKind, onObject: (object: JsonObject) => void)
 
 const MAX_FAULTS = 10;
 
-/** An unreachable API server is a fault of every kind: a message lists the first ones. */
+/** Joins the first ten faults. If the API server is unreachable, every kind has a fault. */
 function joinFaults(faults: readonly string[]): string {
   const more = faults.length - MAX_FAULTS;
   return more > 0 ? `${faults.slice(0, MAX_FAULTS).join("; ")}; and ${more} more` : faults.join("; ");

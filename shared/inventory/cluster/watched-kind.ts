@@ -1,18 +1,19 @@
 import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
 import { apiVersionOf } from "../../decisions/kubernetes/object-meta.ts";
 
-/** A kind to list and watch. */
+/** A kind that a reflector lists and watches. */
 export interface WatchedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
-  /** Watches this object only, as RBAC's resourceNames allows. */
+  /** If set, the reflector watches only this object. RBAC's resourceNames can then limit the rights to the object. */
   readonly object?: ObjectName;
-  /** Objects per page of a list; fewer for kinds with large objects. */
+  /** The number of objects in one page of a list. The number is smaller for kinds that have large objects. */
   readonly pageSize: number;
   /**
-   * Returns the fields that decisions read, or null for an object that no decision reads (client-go's TransformFunc).
+   * Returns the object reduced to the fields that decisions read, or null if no decision reads the object (client-go's
+   * TransformFunc).
    */
   readonly transform: (object: JsonObject) => JsonObject | null;
 }
@@ -23,7 +24,7 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** A transformed object; `object` is null if no decision reads it. */
+/** A transformed object. `object` is null if no decision reads the object. */
 export interface StoredObject extends ObjectName {
   readonly resourceVersion: string;
   readonly object: JsonObject | null;
@@ -33,38 +34,41 @@ export function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-/** The inverse of `keyOf`. A namespace cannot contain a slash. */
+/** Returns the namespace and name in a key of `keyOf`. A namespace cannot contain a slash. */
 export function nameOf(key: string): ObjectName {
   const slash = key.indexOf("/");
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Returns the path of the kind's objects in all namespaces, or in the namespace of its one object. */
+/**
+ * Returns the URL path of the kind's collection. If `object` is set, the path is limited to the namespace of the
+ * object.
+ */
 export function collectionPath({ group, version, plural, object }: WatchedKind): string {
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   return object === undefined ? `${base}/${plural}` : `${base}/namespaces/${object.namespace}/${plural}`;
 }
 
 /**
- * Returns the query parameter that selects one object. With this field selector and no other, RBAC requires rights only
- * to the object of that name (k8s.io/apiserver pkg/endpoints/request/requestinfo.go).
+ * Returns the query parameter that selects one object. For a field selector that has only `metadata.name`, RBAC
+ * requires rights only to the named object (k8s.io/apiserver pkg/endpoints/request/requestinfo.go).
  */
 export function selectionQuery({ object }: WatchedKind): string {
   return object === undefined ? "" : `fieldSelector=${encodeURIComponent(`metadata.name=${object.name}`)}&`;
 }
 
-/** Returns the resource as RBAC and kubectl write it, such as `iamroleselectors.services.k8s.aws`. */
+/** Returns the resource name that RBAC and kubectl use, such as `iamroleselectors.services.k8s.aws`. */
 export function resourceName({ group, plural }: WatchedKind): string {
   return group === "" ? plural : `${plural}.${group}`;
 }
 
-/** Returns `in the whole cluster`, or names the one object, for messages. */
+/** Returns the scope of the watch for messages: `in the whole cluster`, or the name and namespace of the object. */
 export function scopeOf({ object }: WatchedKind): string {
   return object === undefined ? "in the whole cluster" : `named ${object.name} in the namespace ${object.namespace}`;
 }
 
 /**
- * Returns an object of a list or an event, transformed; null for a value that is not an object. Sets apiVersion and
+ * Transforms an object from a list or an event. Returns null if `value` is not a Kubernetes object. Sets apiVersion and
  * kind, which list items lack.
  */
 export function toStoredObject(kind: WatchedKind, value: unknown): StoredObject | null {

@@ -2,16 +2,16 @@ import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
 import { ListWatchError } from "./errors.ts";
 import { resourceName, type StoredObject, toStoredObject, type WatchedKind } from "./watched-kind.ts";
 
-/** Over ten times etcd's default limit of 1.5 MiB for an object: a longer line is not a watch event. */
+/** The maximum length of a watch event, in bytes: over ten times etcd's default limit of 1.5 MiB for an object. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** Splits a byte stream into lines. Decodes complete lines only, because a chunk can end inside a character. */
+/** Splits a byte stream into lines. Decodes only complete lines, because a chunk can end inside a character. */
 export class LineSplitter {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
 
-  /** Returns the lines that `chunk` completes, without newlines. Throws a ListWatchError for a line of over 16 MiB. */
+  /** Returns the lines that `chunk` completes, excluding newlines. Throws a ListWatchError if a line exceeds 16 MiB. */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let start = 0;
@@ -35,18 +35,19 @@ export class LineSplitter {
     this.#pending.push(rest);
     this.#pendingBytes += rest.length;
     if (this.#pendingBytes <= MAX_LINE_BYTES) return;
-    throw new ListWatchError(`the API server sent a watch event of over ${MAX_LINE_BYTES} bytes; relisting`, "relist");
+    const message = `the API server sent a watch event larger than ${MAX_LINE_BYTES} bytes; relisting`;
+    throw new ListWatchError(message, "relist");
   }
 }
 
-/** One page of a list. `continuation` is the token of the next page, "" on the last. */
+/** One page of a list. `continuation` is the token of the next page, or "" on the last page. */
 export interface ListPage {
   readonly objects: readonly StoredObject[];
   readonly resourceVersion: string;
   readonly continuation: string;
 }
 
-/** A watch event. PUT is ADDED or MODIFIED: a resumed watch can report a known object as ADDED. */
+/** A watch event. PUT combines ADDED and MODIFIED, because a resumed watch can report a known object as ADDED. */
 type WatchEvent =
   | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: StoredObject }
   | { readonly type: "DELETED"; readonly resourceVersion: string; readonly namespace: string; readonly name: string }
@@ -54,8 +55,8 @@ type WatchEvent =
   | { readonly type: "ERROR"; readonly status: unknown };
 
 /**
- * Returns all pages of a list as one. `read` receives the end of the page's query. All pages of a list have the same
- * resource version.
+ * Reads all pages of a list and returns the objects of all pages. `read` receives the query parameters of the page. All
+ * pages of a list have the same resource version.
  */
 export async function listAll(read: (query: string) => Promise<ListPage>): Promise<Omit<ListPage, "continuation">> {
   const objects: StoredObject[] = [];
@@ -63,13 +64,13 @@ export async function listAll(read: (query: string) => Promise<ListPage>): Promi
   for (;;) {
     for (const object of page.objects) objects.push(object);
     if (page.continuation === "") return { objects, resourceVersion: page.resourceVersion };
-    // Each page contains the token of the next one.
-    // oxlint-disable-next-line no-await-in-loop
+    // Pages are read in sequence: each page contains the token of the next page. oxlint-disable-next-line
+    // no-await-in-loop
     page = await read(`&continue=${encodeURIComponent(page.continuation)}`);
   }
 }
 
-/** Parses one page of a list. Throws a ListWatchError if the text is not a list. */
+/** Parses one page of a list. Throws a ListWatchError if `text` is not a list. */
 export function readPage(kind: WatchedKind, text: string): ListPage {
   const list = parseJSON(text);
   const items = field(list, "items") ?? [];
@@ -83,9 +84,7 @@ export function readPage(kind: WatchedKind, text: string): ListPage {
   };
 }
 
-/**
- * Parses one watch event. Throws a ListWatchError if the line is not an event: only a list recovers the lost change.
- */
+/** Parses one watch event. Throws a ListWatchError if the line is not an event: the reflector must then list again. */
 export function readEvent(kind: WatchedKind, line: string): WatchEvent {
   const event = parseJSON(line);
   const type = stringAt(event, "type");

@@ -7,37 +7,38 @@ import { compareText } from "../../decisions/kubernetes/text.ts";
 import { duplicateFaults, generateNames } from "./identity.ts";
 import { formatInputFault, type InputFault, type ManifestResult, readManifests } from "./reader.ts";
 
-/** The path of standard input. */
+/** The path argument that selects standard input. */
 export const STDIN = "-";
 
-/** A file to read. The fingerprint changes with the file. */
+/** A file to read. The fingerprint changes when the file changes. */
 interface ManifestFile {
   readonly path: string;
   readonly fingerprint: string;
 }
 
-/** The files under some paths, and the faults of unreadable paths. */
+/** The files under the given paths, and one fault for each unreadable path. */
 export interface FileListing {
-  /** In the order of the paths; the files of a folder sorted by path. */
+  /** The files in the order of the given paths. The files of each folder are sorted by path. */
   readonly files: readonly ManifestFile[];
   readonly faults: readonly InputFault[];
 }
 
 /**
- * Reads every object under `paths`: files of any name, folders recursively (`.yaml`, `.yml`, `.json`; names that start
- * with a dot are skipped), and `-` for standard input. Never rejects: unreadable files become faults.
+ * Reads every object under `paths`. A path is a file of any name, a folder, or `-` for standard input. In folders,
+ * reads `.yaml`, `.yml` and `.json` files recursively, and skips names that start with a dot. Never rejects: an
+ * unreadable file causes a fault.
  */
 export async function readManifestPaths(paths: readonly string[], stdin = readStdin): Promise<ManifestResult> {
   return readListing(await listManifestFiles(paths), { stdin, read: readManifests });
 }
 
-/** Reads standard input and parses texts. */
+/** Functions that read standard input and parse the text of a file. */
 export interface ManifestInput {
   readonly stdin: () => Promise<string>;
   readonly read: (text: string, file: string) => ManifestResult;
 }
 
-/** Reads the files of a listing. Adds faults for unreadable files, invalid objects and duplicate objects. */
+/** Reads the files of a listing. Returns a fault for each unreadable file, invalid object and duplicate object. */
 export async function readListing(listing: FileListing, reading: ManifestInput): Promise<ManifestResult> {
   const readings = await Promise.all(listing.files.map(({ path }) => readOne(path, reading)));
   const manifests = generateNames(readings.flatMap((one) => one.manifests));
@@ -45,7 +46,7 @@ export async function readListing(listing: FileListing, reading: ManifestInput):
   return { manifests, faults };
 }
 
-/** Returns one error with one line per fault. */
+/** Returns an error whose message has one line for each fault. */
 export function inputError(faults: readonly InputFault[]): ResolverError {
   return new ResolverError("ERR_INPUT_UNREADABLE", faults.map(formatInputFault).join("\n"));
 }
@@ -54,8 +55,8 @@ export function inputError(faults: readonly InputFault[]): ResolverError {
 export async function listManifestFiles(paths: readonly string[]): Promise<FileListing> {
   const walk = new Walk();
   for (const path of paths) {
-    // Sequential, because the files are returned in the order of the paths.
-    // oxlint-disable-next-line no-await-in-loop
+    // Lists one path after another, because files are returned in the order of the paths. oxlint-disable-next-line
+    // no-await-in-loop
     await walk.add(path);
   }
   return walk;
@@ -70,7 +71,9 @@ class Walk implements FileListing {
     else if ((await this.#entry(path))?.isDirectory() === true) await this.#folder(path);
   }
 
-  /** Sorts complete paths by code unit, so that the order does not depend on the machine or the locale. */
+  /**
+   * Adds the files of a folder. Sorts the complete paths by code unit, so that the order is the same on every machine.
+   */
   async #folder(path: string): Promise<void> {
     const walk = new Walk();
     await walk.#descend(path, []);
@@ -138,12 +141,15 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** Reads standard input to its end. It can be read only once. */
+/** Reads standard input to its end. A second call returns no data. */
 export function readStdin(): Promise<string> {
   return text(process.stdin);
 }
 
-/** Joins with `/` and keeps the folder as the user wrote it, so that printed paths can be pasted into a command. */
+/**
+ * Joins folder and name with `/`. Does not normalize the folder, so that a user can paste a printed path into a
+ * command.
+ */
 function join(folder: string, name: string): string {
   return folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
 }
@@ -160,16 +166,16 @@ function unreadable(error: unknown): string {
   return REASONS["code" in error ? String(error.code) : ""] ?? error.message;
 }
 
-/** Calls `onEvent` when a file under `path` may have changed. Returns a function that stops watching. */
+/** Calls `onEvent` when a file under `path` could have changed. Returns a function that stops the watch. */
 export type WatchPath = (path: string, onEvent: () => void) => () => void;
 
 /**
- * Watches with the operating system's file events. They only speed up detection, so the caller must also poll: some
- * file systems send no events, the number of watches is limited, and a folder can be replaced while it is watched.
+ * Watches `path` with file events of the operating system. The caller must also poll. Some file systems send no events,
+ * the number of watches is limited, and a watched folder can be replaced.
  */
 export const watchPath: WatchPath = (path, onEvent) => {
   const watchers: FSWatcher[] = [];
-  // Watches the parent folder too: editors and Kubernetes volumes replace a watched file by a rename.
+  // Also watches the parent folder, because editors and Kubernetes volumes replace a file by a rename.
   for (const [target, recursive] of [[path, true], [dirname(path), false]] as const) {
     try {
       watchers.push(watch(target, { recursive, persistent: false }, onEvent).on("error", onEvent));

@@ -4,10 +4,10 @@ import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { quote } from "../../decisions/kubernetes/text.ts";
 import type { InputFault, Manifest } from "./reader.ts";
 
-/** The namespace of namespaced objects without one. */
+/** The namespace of a namespaced object whose manifest sets no namespace. */
 const DEFAULT_NAMESPACE = "default";
 
-/** `KIND.GROUP` of the cluster-scoped kinds. Every other kind is treated as namespaced. */
+/** The cluster-scoped kinds, in the form `KIND.GROUP`. All other kinds are treated as namespaced. */
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "IAMRoleSelector.services.k8s.aws",
   "Namespace.",
@@ -21,7 +21,7 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io",
 ]);
 
-/** Two manifests with the same identity describe the same object. */
+/** Identifies an object: two manifests that have the same identity describe the same object. */
 export interface ObjectIdentity {
   readonly group: string;
   readonly kind: string;
@@ -29,7 +29,10 @@ export interface ObjectIdentity {
   readonly name: string;
 }
 
-/** Returns null for an object without a name, because the API server generates one. */
+/**
+ * Returns the identity of the object. Returns null if the object has no name, because the API server generates the
+ * name.
+ */
 export function identityOf(object: JsonObject): ObjectIdentity | null {
   const { group, kind, namespace, name } = objectMeta(object);
   if (name === "") return null;
@@ -41,7 +44,9 @@ export function identityKey({ group, kind, namespace, name }: ObjectIdentity): s
   return JSON.stringify([group, kind, namespace, name]);
 }
 
-/** Returns a fault for each repeated object, at the later position and with the first one. */
+/**
+ * Returns a fault for each duplicate object. The fault is at the duplicate, and its message names the first position.
+ */
 export function duplicateFaults(manifests: readonly Manifest[]): InputFault[] {
   const first = new Map<string, Manifest>();
   const faults: InputFault[] = [];
@@ -66,15 +71,15 @@ function duplicateFault(
 }
 
 /**
- * A prefix of at most 58 characters and a suffix of 5 without 0, 1 or 3 (k8s.io/apiserver
- * pkg/storage/names/generate.go).
+ * The API server generates a name from at most 58 characters of `generateName` and a random suffix of 5 characters. The
+ * suffix never contains 0, 1 or 3 (k8s.io/apiserver pkg/storage/names/generate.go).
  */
 const PREFIX_LENGTH = 58;
 const SUFFIX_LENGTH = 5;
 
 /**
- * Names each IAMRoleSelector with a `generateName` and no name `GENERATENAME00001` and so on. Selectors are
- * identified by name, and the API server never generates these names.
+ * Sets a name on each IAMRoleSelector that has a `generateName` but no name, because selectors are identified by name.
+ * The names are `GENERATENAME00001` and so on, which the API server never generates.
  */
 export function generateNames(manifests: readonly Manifest[]): Manifest[] {
   let count = 0;

@@ -4,14 +4,14 @@ import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
 import { rewriteTypeEntries } from "../../decisions/selectors/type-entry.ts";
 import { identityKey, identityOf } from "./identity.ts";
 
-/** The objects after applying or deleting manifests. */
+/** The objects that exist after manifests are applied or deleted. */
 export interface ProposedState {
   readonly objects: readonly JsonObject[];
-  /** Manifests to delete without a matching object. */
+  /** The manifests to delete that match no existing object. */
   readonly absent: readonly JsonObject[];
 }
 
-/** Returns the objects after `kubectl apply` of the manifests. */
+/** Returns the objects that exist after `kubectl apply` of the manifests. */
 export function stateAfterApply(
   objects: readonly JsonObject[], manifests: readonly JsonObject[], origin: Origin,
 ): ProposedState {
@@ -32,8 +32,8 @@ export function stateAfterApply(
 }
 
 /**
- * Returns the objects after `kubectl delete` of the manifests. Deleting a Namespace deletes its objects; deleting a
- * CustomResourceDefinition deletes the objects of its kind.
+ * Returns the objects that exist after `kubectl delete` of the manifests. The deletion of a Namespace also deletes its
+ * objects. The deletion of a CustomResourceDefinition also deletes all objects of the kind.
  */
 export function stateAfterDelete(objects: readonly JsonObject[], manifests: readonly JsonObject[]): ProposedState {
   const present = new Set(objects.map(keyOf));
@@ -76,8 +76,9 @@ function kindKey(group: string | null, kind: string | null): string {
 }
 
 /**
- * Merges a manifest into the stored object. Fields that apply does not write remain: the status, the deletion, and in a
- * cluster the labels, annotations and data of other writers. In a folder, the manifest is the complete object.
+ * Merges a manifest into the stored object. The status, the deletion timestamp and other metadata remain. In a folder,
+ * the manifest replaces labels, annotations and data. In a cluster, labels, annotations and data of other writers
+ * remain.
  */
 function applyManifest(manifest: JsonObject, stored: JsonObject, origin: Origin): JsonObject {
   const applied = rewriteTypes(manifest);
@@ -97,14 +98,20 @@ function applyManifest(manifest: JsonObject, stored: JsonObject, origin: Origin)
   return Object.fromEntries(Object.entries(result).filter(([, value]) => value !== undefined));
 }
 
-/** Merges like kubectl: removes keys of the last apply that the manifest lacks, and keeps keys of other writers. */
+/**
+ * Merges maps like `kubectl apply`: removes each key that the last apply set and the manifest lacks. Retains the keys
+ * of other writers.
+ */
 function mergeMaps(stored: unknown, manifest: unknown, last: unknown): unknown {
   if (!isJsonObject(stored)) return manifest;
   const others = Object.entries(stored).filter(([key]) => field(last, key) === undefined);
   return Object.fromEntries([...others, ...Object.entries(isJsonObject(manifest) ? manifest : {})]);
 }
 
-/** Returns the manifest of the last kubectl apply (k8s.io/api core/v1 LastAppliedConfigAnnotation), else undefined. */
+/**
+ * Returns the manifest in the last-applied annotation of kubectl (k8s.io/api core/v1 LastAppliedConfigAnnotation).
+ * Returns undefined if the annotation is missing or invalid.
+ */
 function lastApplied(stored: JsonObject): unknown {
   return parseJSON(objectMeta(stored).annotations.get("kubectl.kubernetes.io/last-applied-configuration") ?? "");
 }
@@ -114,7 +121,7 @@ function objectAt(object: JsonObject, key: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Rewrites a selector's `{apiVersion, kind}` entries to the form that controllers read, like the webhook. */
+/** Rewrites a selector's `{apiVersion, kind}` entries to `{group, version, kind}`, as the webhook does. */
 function rewriteTypes(manifest: JsonObject): JsonObject {
   const spec = objectAt(manifest, "spec");
   const entries = field(spec, "resourceTypeSelector");

@@ -7,44 +7,47 @@ import { type Positions, YamlValues } from "./yaml-values.ts";
 /** One Kubernetes object and its position in the input. */
 export interface Manifest {
   readonly object: JsonObject;
-  /** The path from the user; `-` for standard input. */
+  /** The path of the file, as the user wrote the path. `-` for standard input. */
   readonly file: string;
-  /** The number of its document in the file, from 1. */
+  /** The number of the YAML document in the file, from 1. */
   readonly document: number;
-  /** Returns the line of the field at `path`, from 1; if that is missing, of the nearest field that contains it. */
+  /**
+   * Returns the line number of the field at `path`, from 1. If the field is missing, returns the line of its nearest
+   * parent field.
+   */
   readonly lineOf: (path: FieldPath) => number | null;
 }
 
-/** A fault of an input. `line` counts from 1; null means the file as a whole. */
+/** A fault in an input file. `line` starts at 1. If `line` is null, the fault concerns the whole file. */
 export interface InputFault {
   readonly file: string;
   readonly line: number | null;
   readonly message: string;
 }
 
-/** The objects that were read, and the faults of the others. */
+/** The objects that were read, and the faults of objects that could not be read. */
 export interface ManifestResult {
   readonly manifests: readonly Manifest[];
   readonly faults: readonly InputFault[];
 }
 
 /**
- * Parses the objects of a YAML or JSON text, including multiple documents and `List` kinds. Scalars parse as in
- * kubectl.
+ * Parses the Kubernetes objects in a YAML or JSON text. Supports multiple documents and `List` kinds. Parses scalars
+ * like kubectl.
  */
 export function readManifests(text: string, file: string): ManifestResult {
   const reader = new TextReader(file);
   try {
     reader.read(text);
   } catch (error) {
-    // Deeply nested text exceeds the call stack of the recursive parser or reader.
+    // Deeply nested text overflows the call stack of the recursive parser or reader.
     if (!(error instanceof RangeError)) throw error;
     reader.fault(0, TOO_DEEP);
   }
   return reader;
 }
 
-/** Returns `FILE:LINE: MESSAGE` on one line, without control characters. */
+/** Returns `FILE:LINE: MESSAGE` as one line that contains no control characters. */
 export function formatInputFault({ file, line, message }: InputFault): string {
   return printable(line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`);
 }
@@ -63,7 +66,7 @@ class TextReader implements ManifestResult {
   }
 
   read(text: string): void {
-    // YamlValues parses the scalars, because no schema of the parser matches kubectl.
+    // YamlValues parses the scalars, because no schema of the yaml package matches kubectl.
     const options = {
       version: "1.1", schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: this.#lines,
     } as const;
@@ -79,7 +82,7 @@ class TextReader implements ManifestResult {
   #document(document: Document.Parsed, number: number): void {
     const [error] = document.errors;
     if (error !== undefined) {
-      // Reports only the first syntax error of a document: it usually causes the others.
+      // Reports only the first syntax error of a document, because the first error usually causes the other errors.
       this.fault(error.pos[0], error.message.includes("call stack") ? TOO_DEEP : `invalid YAML: ${error.message}`);
       return;
     }
@@ -112,7 +115,10 @@ class TextReader implements ManifestResult {
     }
   }
 
-  /** The items of a list such as `NamespaceList` from the API server have no apiVersion and kind of their own. */
+  /**
+   * Adds apiVersion and kind to a list item. In a list from the API server, such as `NamespaceList`, items lack these
+   * fields.
+   */
   #typed(item: unknown, list: JsonObject): unknown {
     const kind = String(field(list, "kind")).slice(0, -"List".length);
     if (!isJsonObject(item) || kind === "") return item;
@@ -149,7 +155,7 @@ interface Place {
   readonly offset: number;
 }
 
-/** Returns the items of a `List` kind, or null for any other object. */
+/** Returns the items if the object's kind ends in `List`. Returns null for any other object. */
 function listItems(object: JsonObject): readonly unknown[] | null {
   const items = field(object, "items");
   if (!String(field(object, "kind")).endsWith("List") || items === undefined) return null;

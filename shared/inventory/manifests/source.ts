@@ -15,14 +15,17 @@ interface ManifestSourceOptions {
   readonly watch?: WatchPath;
 }
 
-/** A change must take effect within 2 s, even without a file event. */
+/**
+ * The interval between checks for changed files, in ms. A change must take effect within 2 s, even if no file event
+ * arrives.
+ */
 const POLL_MS = 1_000;
 const DEBOUNCE_MS = 50;
 
 interface LoadedObject {
   readonly object: JsonObject;
   readonly identity: ObjectIdentity;
-  /** The object as JSON, to detect changes. */
+  /** The object as JSON text, which is compared to detect changes. */
   readonly text: string;
 }
 
@@ -31,7 +34,10 @@ interface Snapshot {
   readonly objects: ReadonlyMap<string, LoadedObject>;
 }
 
-/** The inventory of files and folders. Reloads them when they change; invalid files leave the last valid inventory. */
+/**
+ * Loads the inventory from files and folders, and reloads changed files. If a file is invalid, the last valid inventory
+ * remains in use.
+ */
 export class ManifestSource implements InventorySource {
   readonly inventory: Inventory;
   readonly #paths: readonly string[];
@@ -42,7 +48,7 @@ export class ManifestSource implements InventorySource {
   #snapshot: Snapshot = { manifests: [], objects: new Map() };
   #faults: readonly InputFault[] = [];
   #fingerprint: string | null = null;
-  /** Whether a file event was received since the last check. */
+  /** Whether a file event arrived since the last check. */
   #notified = false;
   readonly #input = new CachedInput();
   #stops: (() => void)[] = [];
@@ -61,13 +67,13 @@ export class ManifestSource implements InventorySource {
     return this.#status;
   }
 
-  /** Every object of the last valid load in input order, including kinds that the inventory ignores. */
+  /** Returns every object of the last valid load in input order. Includes objects whose kind the inventory ignores. */
   get manifests(): readonly Manifest[] {
     return this.#snapshot.manifests;
   }
 
   async start(): Promise<void> {
-    // Watches before the first read, so that no change is missed in between.
+    // Starts the watch before the first read, so that no change is missed.
     const watched = this.#paths.filter((path) => path !== STDIN);
     this.#stops = watched.map((path) => this.#watch(path, () => this.#onFileEvent()));
     this.#checking = this.#check();
@@ -88,7 +94,7 @@ export class ManifestSource implements InventorySource {
     return this.#listeners.add(listener);
   }
 
-  /** Events arrive in bursts. The first one schedules the check, so that later ones cannot delay it. */
+  /** Events arrive in bursts. The first event schedules the check, and later events do not delay the check. */
   #onFileEvent(): void {
     if (this.#notified) return;
     this.#notified = true;
@@ -103,9 +109,9 @@ export class ManifestSource implements InventorySource {
     });
   }
 
-  /** Lists the files, and reads them if one changed. */
+  /** Lists the files. Reads all files if a file changed. */
   async #check(): Promise<void> {
-    // Two changes within one tick of the file system's clock have the same fingerprint, so an event forces a read.
+    // An event forces a read, because two changes within one tick of the file system's clock have the same fingerprint.
     const notified = this.#notified;
     this.#notified = false;
     const listing = await listManifestFiles(this.#paths);
@@ -132,7 +138,10 @@ export class ManifestSource implements InventorySource {
     if (changed || recovered) this.#listeners.notify();
   }
 
-  /** Notifies once per fault: an event of an unrelated file in the parent folder reads the same files again. */
+  /**
+   * Records the fault. Notifies listeners only if the fault is new, because events of unrelated files also cause a
+   * read.
+   */
   #setFault(fault: string): void {
     if (fault === this.#status.fault) return;
     this.#status = { ...this.#status, fault };
@@ -148,7 +157,7 @@ export class ManifestSource implements InventorySource {
   }
 }
 
-/** Parses only changed texts, because ten thousand objects take over 2 s. Reads standard input once. */
+/** Parses only changed texts, because parsing ten thousand objects takes over 2 s. Reads standard input only once. */
 class CachedInput implements ManifestInput {
   #results = new Map<string, { readonly text: string; readonly result: ManifestResult }>();
   #stdin: Promise<string> | null = null;
@@ -176,7 +185,7 @@ function snapshotOf(manifests: readonly Manifest[]): Snapshot {
   return { manifests, objects };
 }
 
-/** Returns the changes from one snapshot to the next, removals first. */
+/** Returns the changes between two snapshots. Removals come first. */
 function differences(before: Snapshot["objects"], after: Snapshot["objects"]): InventoryChange[] {
   const changes: InventoryChange[] = [];
   for (const [key, { identity }] of before) if (!after.has(key)) changes.push({ type: "remove", ...identity });

@@ -1,10 +1,12 @@
-/** A parsed scalar. Integers are bigints, because kubectl prints an integer key exactly but rounds a value. */
+/**
+ * A parsed scalar. An integer is a bigint, because kubectl prints an integer key exactly but rounds an integer value.
+ */
 export type Scalar = string | bigint | number | boolean | null;
 
 /**
- * Parses an untagged plain scalar like kubectl (sigs.k8s.io/yaml 1.6 over go.yaml.in/yaml/v2, `resolve.go`). That is
- * neither YAML 1.1 nor 1.2: `on` and `y` are true, `0123` and `0o17` are octal, `1_000` is a number; `e3`, `12:30` and
- * dates are strings.
+ * Parses an untagged plain scalar like kubectl (sigs.k8s.io/yaml 1.6, which uses `resolve.go` of go.yaml.in/yaml/v2).
+ * kubectl follows neither YAML 1.1 nor YAML 1.2: `on` and `y` are true, `0123` and `0o17` are octal, and `1_000` is a
+ * number. `e3`, `12:30` and dates are strings.
  */
 export function plainScalar(text: string): Scalar {
   const word = WORDS.get(text);
@@ -30,7 +32,9 @@ const INTEGER = /^([-+]?)(?:0[xX]([\da-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Parses like Go's strconv.ParseInt and ParseUint with base 0; null if both fail. */
+/**
+ * Parses an integer like Go's strconv.ParseInt and ParseUint with base 0. Returns null if the text is not an integer.
+ */
 function integer(digits: string): bigint | null {
   const match = INTEGER.exec(digits);
   if (match === null) return null;
@@ -50,15 +54,15 @@ function literal(parts: Digits): string {
   return parts.octal === undefined ? parts.decimal : `0o${parts.octal}`;
 }
 
-/** Returns the number if it is finite, else the text: Go rejects numbers out of range. */
+/** Returns the number if the number is finite, else returns the text. Go rejects numbers out of range. */
 function finiteOr(number: string, text: string, form: RegExp): Scalar {
   const value = form.test(number) ? Number(number) : Number.NaN;
   return Number.isFinite(value) ? value : text;
 }
 
 /**
- * Returns a scalar as the key of a JSON object, or null if kubectl rejects the key. kubectl prints a float key as a
- * float32: an account ID with a leading zero and an 8 or 9 (`012345678901:`) becomes `1.2345679e+10`.
+ * Converts a scalar to the key of a JSON object. Returns null if kubectl rejects the key. kubectl prints a float key as
+ * a float32. An account ID that has a leading zero and an 8 or 9 is a float: `012345678901:` becomes `1.2345679e+10`.
  */
 export function scalarKey(scalar: Scalar): string | null {
   if (scalar === null) return null;
@@ -68,7 +72,10 @@ export function scalarKey(scalar: Scalar): string | null {
   return float32Text(scalar);
 }
 
-/** Formats like Go's strconv.FormatFloat(value, 'g', -1, 32): the shortest digits that parse to the same float32. */
+/**
+ * Formats a number like Go's strconv.FormatFloat(value, 'g', -1, 32). Returns the shortest digits that parse to the
+ * same float32.
+ */
 function float32Text(value: number): string {
   const single = Math.fround(value);
   if (!Number.isFinite(single)) return single > 0 ? ".inf" : "-.inf";

@@ -7,11 +7,14 @@ export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;
 
 interface YamlContext {
   readonly positions: Positions;
-  /** Reports a fault at a character offset. */
+  /** Records a fault at a character offset. */
   fault(offset: number, message: string): void;
 }
 
-/** A small file must not expand to a large object. The limit of the yaml package applies only to its `toJS`. */
+/**
+ * The maximum number of values that aliases expand to, so that a small file cannot expand to a large object. The limit
+ * of the yaml package applies only to `toJS`.
+ */
 const MAX_ALIASED_VALUES = 100_000;
 const CORE_TAG = "tag:yaml.org,2002:";
 
@@ -21,21 +24,21 @@ interface Entry {
   readonly merged: boolean;
 }
 
-/** Converts the nodes of one document to JSON like kubectl, and records faults and the offset of each field. */
+/** Converts the nodes of one YAML document to JSON like kubectl. Records faults and the offset of each field. */
 export class YamlValues {
   readonly #context: YamlContext;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #aliasedValues = 0;
-  /** The offset of the outermost alias that is being expanded. */
+  /** The offset of the outermost alias in the current expansion. */
   #aliasOffset = 0;
 
   constructor(context: YamlContext) {
     this.#context = context;
   }
 
-  /** Returns the value of a node. Reports faults to the context; a faulty value is null. */
+  /** Returns the value of a node. If the node has a fault, reports the fault to the context and returns null. */
   read(node: unknown): unknown {
     if (this.#aliasDepth > 0 && ++this.#aliasedValues > MAX_ALIASED_VALUES) return this.#tooManyAliased();
     if (isAlias(node)) return this.#alias(node.source, node);
@@ -60,7 +63,7 @@ export class YamlValues {
       if (isMergeKey(key)) this.#merge(value, entries);
       else this.#entry(entries, key, value);
     }
-    // fromEntries makes `__proto__` an own field like any other.
+    // fromEntries treats the key `__proto__` like any other key.
     const object: object = Object.fromEntries([...entries].map(([key, { value }]) => [key, value]));
     this.#context.positions.set(object, new Map([...entries].map(([key, { offset }]) => [key, offset])));
     return object;
@@ -87,8 +90,9 @@ export class YamlValues {
   }
 
   /**
-   * Merges the fields of one object, or of several of which the first wins (`<<`). A merge key after a field that it
-   * also sets is a fault: it overrides the field in kubectl, but not in other parsers.
+   * Merges the fields of the value of a merge key (`<<`): one object or a list of objects. In a list, the first object
+   * has priority. A merge key must not follow a field that it also sets: kubectl would override the field, but other
+   * parsers would not.
    */
   #merge(node: unknown, entries: Map<string, Entry>): void {
     const sources = isSeq(node) ? [...node.items].toReversed() : [node];
@@ -164,7 +168,7 @@ const TAGGED: ReadonlyMap<string, (scalar: Scalar) => boolean> = new Map<string,
   ["null", (scalar) => scalar === null],
 ]);
 
-/** Returns the text, unquoted and unescaped, instead of the parser's value. */
+/** Returns the unquoted and unescaped text of a scalar. */
 function textOf(node: ScalarNode): string {
   return node.source ?? "";
 }

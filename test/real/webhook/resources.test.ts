@@ -20,26 +20,33 @@ const POLICY = "services.k8s.aws/deletion-policy";
 onCluster("changes of ACK resources on a real API server", async (t, cluster) => {
   const webhook = await installWebhook(t, cluster, FLAGS);
   await createObjects(t, cluster);
-  await t.test("allows ordinary changes without a warning", async (tt) => allowsOrdinaryChanges(tt, cluster));
-  await t.test("prints denials and warnings through kubectl", async (tt) => printsMessages(tt, cluster));
-  await t.test("answers server-side apply and dry runs alike", async (tt) => answersApply(tt, cluster));
-  await t.test("denies labels that select a selector that the requester may not use", async (tt) =>
+  await t.test("allows changes that break no check, without a warning", async (tt) =>
+    allowsOrdinaryChanges(tt, cluster),
+  );
+  await t.test("kubectl prints the denials and warnings of the webhook", async (tt) => printsMessages(tt, cluster));
+  await t.test("returns the same result for server-side apply and for dry runs", async (tt) =>
+    answersApply(tt, cluster),
+  );
+  await t.test("denies labels that match a selector that the requester is not allowed to use", async (tt) =>
     reviewsAccess(tt, cluster),
   );
-  await t.test("only warns an ACK controller", async (tt) => warnsControllers(tt, cluster));
-  await t.test("gets no review of status changes and allows changes of finalizers", async (tt) =>
+  await t.test("returns warnings but no denial to an ACK controller", async (tt) => warnsControllers(tt, cluster));
+  await t.test("receives no review of status changes, and allows changes of finalizers", async (tt) =>
     allowsBookkeeping(tt, cluster, webhook),
   );
-  await t.test("denies the deletion of a foreign resource, unless it is waived or cleanup", async (tt) =>
-    deniesDeletions(tt, cluster),
+  await t.test(
+    "denies deleting a resource of another account unless a waiver or a cleanup controller allows it",
+    async (tt) => deniesDeletions(tt, cluster),
   );
-  await t.test("allows every deletion in a terminating namespace", async (tt) =>
+  await t.test("allows every deletion in a namespace that is being deleted", async (tt) =>
     allowsDeletionInTerminating(tt, cluster),
   );
-  await t.test("denies the deletion of a CustomResourceDefinition in use", async (tt) =>
+  await t.test("denies the deletion of a CustomResourceDefinition that has resources", async (tt) =>
     deniesKindDeletion(tt, cluster),
   );
-  await t.test("while stopped, blocks no change", async (tt) => blocksNothing(tt, cluster, webhook));
+  await t.test("while the webhook is stopped, the API server allows all changes of resources", async (tt) =>
+    blocksNothing(tt, cluster, webhook),
+  );
 });
 
 async function allowsOrdinaryChanges(t: Test, cluster: Cluster): Promise<void> {
@@ -103,8 +110,8 @@ services.k8s…
   t.equal(forged.code, 0, "a forged annotation is not denied");
   t.equal(
     forged.stderr,
-    "Warning: ACK-02 ack-role-resolver.io/role-arn: only the webhook writes these; the submitted values are " +
-      "overwritten\n",
+    "Warning: ACK-02 ack-role-resolver.io/role-arn: submitted values are overwritten; " +
+      "only the webhook writes these annotations\n",
   );
 
   const strict = await apply(bucket("b5", {}, "strict"));
@@ -124,7 +131,7 @@ async function answersApply(t: Test, cluster: Cluster): Promise<void> {
   ): Promise<{ readonly code: unknown; readonly stderr: string }> =>
     await cluster.kubectl(["apply", "--server-side", ...flags, "-f", "-"], { input: JSON.stringify(object) });
   t.match(await apply(bucket("ssa", GOLD)), { code: 0, stderr: "" });
-  t.match(await apply(bucket("ssa", GOLD)), { code: 0, stderr: "" }, "apply again");
+  t.match(await apply(bucket("ssa", GOLD)), { code: 0, stderr: "" }, "the second apply succeeds");
   const typo = bucket("ssa", { ...GOLD, annotations: { [POLICY]: "keep" } });
   t.match(await apply(typo), { code: 1, stderr: /ACK-11 "keep" is neither delete nor retain/ });
   t.match(await apply(typo, "--dry-run=server"), { code: 1, stderr: /ACK-11/ });
@@ -136,7 +143,7 @@ async function reviewsAccess(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     (await cluster.request("POST", buckets("team-a"), bucket("used", GOLD), JANE)).status,
     201,
-    "Jane may use gold",
+    "Jane is allowed to use the selector gold",
   );
   const denied = await cluster.request(
     "POST",
@@ -167,7 +174,7 @@ async function reviewsAccess(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     (await patch(cluster, buckets("team-a", "used"), { metadata: { labels: { tier: "silver" } } })).status,
     200,
-    "an administrator may use any",
+    "an administrator is allowed to use every selector",
   );
   const edited = await patch(cluster, buckets("team-a", "used"), { spec: { acl: "private" } }, JANE);
   t.equal(edited.status, 200, "a resource that already has the role only gets a warning");
@@ -192,11 +199,11 @@ async function allowsBookkeeping(t: Test, cluster: Cluster, webhook: ServerProce
   const written = await patch(cluster, `${buckets("team-a", "own")}/status`, status, CONTROLLER);
   t.equal(written.status, 200);
   t.same(warnings(written), []);
-  t.equal(reviewCount(webhook), reviewsBefore, "the webhook gets no review");
+  t.equal(reviewCount(webhook), reviewsBefore, "the webhook receives no review");
   for (const finalizers of [["finalizers.s3.services.k8s.aws/Bucket"], null]) {
     const patched = await patch(cluster, buckets("team-a", "own"), { metadata: { finalizers } }, JANE);
     t.equal(patched.status, 200);
-    t.same(warnings(patched), [], "no warning");
+    t.same(warnings(patched), [], "the change causes no warning");
   }
   const region = await patch(
     cluster,
@@ -235,12 +242,12 @@ async function deniesDeletions(t: Test, cluster: Cluster): Promise<void> {
       'but the controller would look for it in account "777788889999" and leave it behind. ',
   );
   const collection = await cluster.request("DELETE", buckets("sandbox"));
-  t.equal(collection.status, 422, "nor by deleting the collection");
+  t.equal(collection.status, 422, "a request that deletes the collection is also denied");
 
   await patch(cluster, path, { metadata: { annotations: { "ack-role-resolver.io/allow": "ACK-30" } } });
-  t.equal((await cluster.request("DELETE", path, undefined, JANE)).status, 422, "Jane may not waive");
+  t.equal((await cluster.request("DELETE", path, undefined, JANE)).status, 422, "Jane is not allowed to waive checks");
   const waived = await cluster.request("DELETE", path);
-  t.equal(waived.status, 200, "an administrator may");
+  t.equal(waived.status, 200, "an administrator is allowed to waive checks");
   t.match(warnings(waived), [/^ACK-30 \(waived\) /]);
 
   const second = await createForeignBucket(cluster, "f2", "sandbox");
