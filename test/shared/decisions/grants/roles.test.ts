@@ -136,7 +136,7 @@ test("denies the role of a faulty selector unless another selector grants the ro
   t.match(
     ofRole(A, [misspelled, dropped]),
     "IAMRoleSelector dropped grants no role until its faults are corrected: IRS-08",
-    "the first faulty selector by name, which controllers ignore",
+    "the denial names the first faulty selector in name order",
   );
   t.equal(ofRole(A, [misspelled, dropped, selector("z", A)]), `${A} of z`);
   t.match(ofRole(A, [selector("a", A, {}, { "external-id": "not one" })]), "ERR_SELECTOR_MALFORMED");
@@ -216,7 +216,7 @@ test("denies each kind of grant if the selectors for the role have different ses
   t.match(
     ofRole(A, [selector("a", A), selector("theirs", A, {}, { "external-id": "not one" })]),
     "ERR_SELECTOR_EXTRAS",
-    "a faulty selector counts too",
+    "the settings of a faulty selector are compared too",
   );
   inventory.apply([put(selector("theirs", A, {}, { "session-name": "one", "external-id": "planted" }))]);
   t.equal(describe(grantRole(inventory, A, ANYWHERE)), `${A} of mine`, "equal settings are granted");

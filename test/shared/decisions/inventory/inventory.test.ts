@@ -117,7 +117,7 @@ test("reports whether any effective selector depends on namespace labels", (t) =
   inventory.apply([put(selectorObject("b", byLabel({ a: "b" }))), put(selectorObject("c", byLabel({ "": "b" })))]);
   t.equal(inventory.selectors.readsNamespaceLabels, true);
   inventory.apply([put(selectorObject("b", { arn: ROLE }))]);
-  t.equal(inventory.selectors.readsNamespaceLabels, false, "a malformed selector does not count");
+  t.equal(inventory.selectors.readsNamespaceLabels, false, "a malformed selector is ignored");
   t.end();
 });
 

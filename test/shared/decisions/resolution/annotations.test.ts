@@ -76,7 +76,7 @@ test("adds the resolution annotations if metadata.annotations is missing, null o
       "add",
       POINTER + key,
     ]),
-    "one operation for each key, escaped",
+    "the patch has one operation for each escaped key",
   );
   for (const metadata of [{}, { annotations: null }, { annotations: {} }])
     t.same(annotationsOf(patched(bucketObject(metadata), SELECTED)), ANNOTATIONS);

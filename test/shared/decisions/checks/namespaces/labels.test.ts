@@ -39,7 +39,7 @@ test("NS-01 denies a label change that moves resources to another account", (t) 
   ]);
   t.same(lines({}, { env: "dev" }, [B1]), [
     line("deny", `move 1 resource from account ${ONE} to account ${TWO}`),
-  ], "a resource that no selector selected exists in an account too");
+  ], "a resource that no selector selected also exists in an account");
   const elsewhere = existingBucket("b1", ONE, { namespace: "team-b" });
   t.same(lines({ env: "prod" }, { env: "dev" }, [elsewhere]), [], "the resource is in another namespace");
   t.end();

@@ -32,11 +32,11 @@ test("ACK-30 denies a deletion that uses the controller's own role if the resour
   t.same(
     deletionLines("ACK-30", foreign, { warnOnly: true }),
     [`warn ${line}`],
-    "warns for the cluster's own controllers",
+    "the check only warns for the cluster's own controllers",
   );
   const skipped = skippedChecks(foreign, { operation: "DELETE", settings: { controllerAccount: null } });
   t.equal(skipped["ACK-30"], "--controller-account or --controller-role");
-  t.same(findingLines("ACK-30", foreign), [], "runs at DELETE only");
+  t.same(findingLines("ACK-30", foreign), [], "the check runs only at DELETE");
   t.end();
 });
 

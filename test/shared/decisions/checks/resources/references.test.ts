@@ -53,7 +53,7 @@ test("ACK-16 pauses during the scan of a long spec, and scans a deeply nested sp
     return ACK_16.scan(resourceChange(input, contextOf(input, SETTINGS_BY_DEFAULT, inventory)));
   };
   const list = Array.from({ length: 10_001 }, () => "x");
-  t.same([...scan({ list })], [5_000, 10_000], "pauses after each 5,000 values");
+  t.same([...scan({ list })], [5_000, 10_000], "the scan pauses after each 5,000 values");
   let deep: unknown = "arn:aws:kms:eu-west-1:444455556666:key/1";
   for (let i = 0; i < 10_000; i++) deep = [deep];
   t.match(drain(scan({ deep })), [{ message: /is in account 444455556666/ }]);

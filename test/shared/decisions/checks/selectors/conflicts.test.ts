@@ -168,7 +168,7 @@ test("IRS-18: warns about a possible overlap, unless IRS-17 reports it or one se
     [],
     "there are more selectors than the scan visits between two pauses",
   );
-  t.same(findingLines("IRS-18", selectorObject("new", {}), { known: [buckets] }), [], "malformed");
+  t.same(findingLines("IRS-18", selectorObject("new", {}), { known: [buckets] }), [], "the new selector is malformed");
   t.end();
 });
 

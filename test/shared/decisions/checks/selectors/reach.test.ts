@@ -54,7 +54,7 @@ test("IRS-22: allows a selector that selects a namespace or a resource, and igno
     reachLines({ namespaceSelector: { labelSelector: { matchExpressions: [{ key: "env", operator: "Exists" }] } } }),
     [],
   );
-  t.same(reachLines({ resourceTypeSelector: [{ kind: "Bucket" }] }), [], "selects every namespace");
+  t.same(reachLines({ resourceTypeSelector: [{ kind: "Bucket" }] }), [], "the selector selects every namespace");
   t.same(
     reachLines({ namespaceSelector: { names: ["team-c"] } }, [bucketObject({ namespace: "team-c" })]),
     [],

@@ -34,7 +34,7 @@ test("IRS-30: denies the deletion of the only selector that selects a resource, 
     deletionLines("IRS-30", repeat(20, newBucket))[0],
     /^deny IRS-30 metadata.name: at least 20 resources .*, Bucket team-a\/b02 in account 111122223333 and others\. /,
   );
-  t.same(deletionLines("IRS-30", [newBucket("b3", { namespace: "team-b" })]), [], "selects no resource");
+  t.same(deletionLines("IRS-30", [newBucket("b3", { namespace: "team-b" })]), [], "no resource is selected");
   t.same(
     deletionLines("IRS-30", [
       existingBucket("b1", FIRST),

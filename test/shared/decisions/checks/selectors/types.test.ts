@@ -43,7 +43,11 @@ test("IRS-13: warns about a group, version or kind that is not installed, and su
     linesOf({ version: "v1" }),
     line("version", '"v1" is not the storage version, which controllers compare with: expected v1alpha1'),
   );
-  t.same(linesOf({ apiVersion: `${group}/v1`, kind: "Bucket" }, { origin: "file" }).length, 1, "apiVersion form");
+  t.same(
+    linesOf({ apiVersion: `${group}/v1`, kind: "Bucket" }, { origin: "file" }).length,
+    1,
+    "the entry uses apiVersion",
+  );
   t.end();
 });
 
