@@ -20,56 +20,56 @@ export const ADOPTION_FIELDS_ANNOTATION = `${ACK_PREFIX}adoption-fields`;
 export const IGNORE_FIELD_DRIFT_ANNOTATION = `${ACK_PREFIX}ignore-field-drift`;
 export const ENDPOINT_URL_ANNOTATION = `${ACK_PREFIX}endpoint-url`;
 
-/** The annotations of a resource that controllers read. */
+/** The annotations that controllers read on a resource. */
 export const RESOURCE_ANNOTATIONS: ReadonlySet<string> = new Set([
   ADOPTED_ANNOTATION, DELETION_POLICY_ANNOTATION, READ_ONLY_ANNOTATION, ADOPTION_POLICY_ANNOTATION,
   ADOPTION_FIELDS_ANNOTATION, IGNORE_FIELD_DRIFT_ANNOTATION, REGION_ANNOTATION,
 ]);
 
-/** The annotations of a namespace that controllers read, besides the deletion policy of each service. */
+/** The annotations that controllers read on a namespace, except the deletion policy of each service. */
 export const NAMESPACE_ANNOTATIONS: ReadonlySet<string> = new Set([
   OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION, DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION,
 ]);
 
 /**
- * Whether the key sets a deletion policy for the resources of one service, such as
+ * Whether the annotation key sets a deletion policy for the resources of one service, such as
  * `s3.services.k8s.aws/deletion-policy`.
  */
 export function isServiceDeletionPolicy(key: string): boolean {
   return key.endsWith(`.${DELETION_POLICY_ANNOTATION}`);
 }
 
-/** The prefix of the annotations of this project. */
+/** The prefix of all annotations that this project defines. */
 export const RESOLVER_PREFIX = "ack-role-resolver.io/";
 
-/** `ack-role-resolver.io/allow: IRS-15,IRS-19` waives those checks for the annotated object. */
+/** `ack-role-resolver.io/allow: IRS-15,IRS-19` waives the checks IRS-15 and IRS-19 for the annotated object. */
 export const WAIVER_ANNOTATION = `${RESOLVER_PREFIX}allow`;
-/** `ack-role-resolver.io/replaces: NAME,...` on a selector that replaces others. */
+/** `ack-role-resolver.io/replaces: NAME,...` on a selector names the selectors that it replaces. */
 export const REPLACES_ANNOTATION = `${RESOLVER_PREFIX}replaces`;
 
-// Session settings for the role of a selector.
+// Annotations of a selector that configure the sessions of its role.
 export const EXTERNAL_ID_ANNOTATION = `${RESOLVER_PREFIX}external-id`;
 export const SESSION_NAME_ANNOTATION = `${RESOLVER_PREFIX}session-name`;
 export const SOURCE_IDENTITY_ANNOTATION = `${RESOLVER_PREFIX}source-identity`;
 export const SESSION_TAGS_ANNOTATION = `${RESOLVER_PREFIX}session-tags`;
 export const DURATION_SECONDS_ANNOTATION = `${RESOLVER_PREFIX}duration-seconds`;
 
-/** The annotations of an IAMRoleSelector that this project reads. */
+/** The annotations that this project reads on an IAMRoleSelector. */
 export const SELECTOR_ANNOTATIONS: ReadonlySet<string> = new Set([
   WAIVER_ANNOTATION, REPLACES_ANNOTATION, EXTERNAL_ID_ANNOTATION, SESSION_NAME_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
   SESSION_TAGS_ANNOTATION, DURATION_SECONDS_ANNOTATION,
 ]);
 
-/** The annotations that record a resolution. They are output only: the webhook overwrites values set by users. */
+/** The annotations in which the webhook records a resolution. The webhook overwrites values that users set. */
 export const RESOLUTION_KEYS = [
   "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "reason",
 ].map((key) => RESOLVER_PREFIX + key);
 
-/** On a namespace: its resources must not use the controller's own role. */
+/** On a namespace, this annotation forbids its resources to use the controller's own role. */
 export const SELECTOR_REQUIRED_ANNOTATION = `${RESOLVER_PREFIX}selector-required`;
 
 /**
- * The applied manifest, stored by client-side `kubectl apply`.
+ * The annotation in which client-side `kubectl apply` stores the applied manifest.
  * https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-kubernetes-io-last-applied-configuration
  */
 export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,7 +1,7 @@
 import { type LabelSelector, parseLabelSelector } from "./kubernetes/label-selector.ts";
 import type { SettingsFor } from "./settings.ts";
 
-/** `ack`: the behavior of the shipped controllers. `extended`: all documented features. */
+/** `ack` is the behavior of the shipped controllers. `extended` is the behavior with all documented features. */
 export type Runtime = "ack" | "extended";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
@@ -15,34 +15,37 @@ export interface Requester {
 /** The result of a SubjectAccessReview for the verb `use` on an IAMRoleSelector; `unknown` if the review failed. */
 export type Access = "allowed" | "denied" | "unknown";
 
-/** Whether the requester may use a selector, by the name of the selector. */
+/** Whether the requester may use each selector, by selector name. */
 export type AccessBySelector = ReadonlyMap<string, Access>;
 
 export type Severity = "deny" | "warn";
 
-/** The source of an object: a manifest, whose `apiVersion` entries the webhook has yet to rewrite, or a cluster. */
+/**
+ * The source of an object: a manifest file or a cluster. The webhook has not yet rewritten the `apiVersion` entries of
+ * a manifest.
+ */
 export type Origin = "file" | "cluster";
 
-/** The settings that every decision reads besides the inventory. */
+/** The settings that affect decisions. */
 export interface DecisionSettings {
   readonly mode: "selectors" | "carm";
   readonly runtime: Runtime;
-  /** Feature gates of the controllers; read in mode `carm` only. */
+  /** The CARM feature gates of the controllers, which only mode `carm` uses. */
   readonly teamLevelCARM: boolean;
   readonly serviceLevelCARM: boolean;
   readonly ackSystemNamespace: string;
-  /** The region of the controllers; null if unknown. */
+  /** The region of the controllers; null if the region is unknown. */
   readonly region: string | null;
   readonly controllerAccount: string | null;
   readonly controllerRole: string | null;
-  /** Empty if every account is allowed. */
+  /** The accounts whose roles selectors may use; [] allows every account. */
   readonly allowedAccounts: readonly string[];
-  /** `NAMESPACE/NAME` of the service account of each ACK controller. */
+  /** The service account of each ACK controller, as `NAMESPACE/NAME`. */
   readonly controllerServiceAccounts: readonly string[];
   readonly tenantLabels: readonly string[];
   readonly allowedEndpointHosts: readonly string[];
   readonly watchNamespaces: readonly string[];
-  /** Null if the controllers watch resources with any labels. */
+  /** The labels of the resources that the controllers watch; null if the controllers watch all resources. */
   readonly watchSelector: LabelSelector | null;
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
@@ -55,7 +58,10 @@ type DecisionInput = Omit<
 > &
   Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
 
-/** Returns the settings of a command that decisions read. Offline commands have no requester, so no waiver users. */
+/**
+ * Returns the settings of a command that affect decisions. Offline commands have no requester and therefore no waiver
+ * users.
+ */
 export function decisionSettings(settings: DecisionInput): DecisionSettings {
   const {
     mode,

@@ -1,9 +1,9 @@
 interface ErrorEntry {
-  /** The HTTP status if a server responds with the error. */
+  /** The HTTP status of a response with this error. */
   readonly status: number;
   /** Whether the same request may succeed later. */
   readonly retry: boolean;
-  /** The sentence in docs/errors.md. */
+  /** The description of the error in docs/errors.md. */
   readonly meaning: string;
 }
 
@@ -104,7 +104,7 @@ function entry(status: number, retry: boolean, meaning: string): ErrorEntry {
   return { status, retry, meaning };
 }
 
-/** An error of the catalogue. The message tells the user what is wrong, where, what is expected and how to fix it. */
+/** An error whose code is in `ERRORS`. The message states what is wrong, where the error is and how to fix it. */
 export class ResolverError extends Error {
   readonly code: ErrorCode;
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
@@ -112,7 +112,7 @@ export class ResolverError extends Error {
     this.name = "ResolverError";
     this.code = code;
   }
-  /** The HTTP status of a server's response. */
+  /** The HTTP status of a response with this error. */
   get status(): number {
     return ERRORS[this.code].status;
   }

@@ -1,7 +1,7 @@
 /**
- * Long work that pauses at each `yield` and returns its result. A pause yields how many items the current loop has
- * visited, for a progress line. `drain` runs the work without a pause. `runInSlices` of shared/server/slices.ts lets
- * other work run at each pause.
+ * A long task that pauses at each `yield` and returns its result. Each `yield` reports how many items the current loop
+ * has visited, for a progress line. `drain` runs the task without pauses. `runInSlices` of shared/server/slices.ts runs
+ * other work during each pause.
  */
 export type Paced<Result> = Generator<number, Result, void>;
 
@@ -18,7 +18,7 @@ export function* paced<Item>(items: Iterable<Item>, every: number, visit: (item:
   return true;
 }
 
-/** Runs paced work to its end without a pause, and returns its result. */
+/** Runs a paced task without pauses and returns its result. */
 export function drain<Result>(work: Paced<Result>): Result {
   for (;;) {
     const step = work.next();

@@ -13,17 +13,20 @@ export interface Definition {
   readonly flag: `--${string}`;
   /** The one-letter form of the flag. */
   readonly short?: `-${string}`;
-  /** `strings` is repeatable. `duration` is written as 5m, 30s or 500ms and read as milliseconds. */
+  /**
+   * The type of the value. A flag of type `strings` is repeatable. A `duration` such as 5m, 30s or 500ms is converted
+   * to milliseconds.
+   */
   readonly type: "string" | "boolean" | "duration" | "strings";
   /** The placeholder for the value in the help. */
   readonly value?: string;
   readonly choices?: readonly string[];
-  /** Choices of single commands, instead of `choices`. */
+  /** The choices for specific commands, which override `choices`. */
   readonly choicesFor?: Partial<Readonly<Record<Command, readonly string[]>>>;
-  /** The pattern of every value, and its description for error messages. */
+  /** The pattern that every value must match, and a description of the pattern for error messages. */
   readonly pattern?: Pattern;
   readonly default: Default;
-  /** Defaults of single commands, instead of `default`. */
+  /** The defaults for specific commands, which override `default`. */
   readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
   readonly commands: readonly Command[];
 }
@@ -247,7 +250,7 @@ type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boole
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | NullDefault<D, C>
   : string | NullDefault<D, C>;
 
-/** `null` if the default of the setting for the command is null, else `never`. */
+/** `null` if the default of the setting for the command is null, otherwise `never`. */
 type NullDefault<D extends Definition, C extends Command> = C extends keyof D["defaults"]
   ? Extract<D["defaults"][C], null>
   : Extract<D["default"], null>;

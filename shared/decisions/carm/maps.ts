@@ -15,7 +15,7 @@ interface CARMState {
   configMap(namespace: string, name: string): StringMap | null;
 }
 
-/** The role that a CARM map has for a resource, or the code and message of the fault that stops the resource. */
+/** The role that a CARM map specifies for a resource, or the error that prevents the controller from reconciling it. */
 export type MapLookup =
   | { readonly via: MapEntry["via"]; readonly key: string; readonly roleARN: string; readonly code: null }
   | {
@@ -40,12 +40,12 @@ export const IGNORED_NAMESPACES: ReadonlySet<string> = new Set(["kube-system", "
 
 const NO_ANNOTATIONS: StringMap = new Map();
 
-/** Returns the annotations of a namespace that CARM reads: none of an ignored namespace. */
+/** Returns the annotations that CARM reads on a namespace. The result is empty if CARM ignores the namespace. */
 export function carmAnnotations(namespace: string, annotations: StringMap): StringMap {
   return IGNORED_NAMESPACES.has(namespace) ? NO_ANNOTATIONS : annotations;
 }
 
-/** Returns the team that the annotations of a namespace name; "" if they name none. */
+/** Returns the team in the annotations of a namespace, or "" if the annotations name no team. */
 export function teamOf(annotations: StringMap, { runtime }: Pick<DecisionSettings, "runtime">): string {
   const team = annotations.get(TEAM_ANNOTATION) ?? "";
   return team === "" && runtime === "extended" ? (annotations.get(PROPOSED_TEAM_ANNOTATION) ?? "") : team;
@@ -57,7 +57,8 @@ export function usesCARM(annotations: StringMap, context: Pick<DecisionSettings,
 }
 
 /**
- * Looks up the role of a resource; null if it uses the controller's own role. A team never falls back to the account.
+ * Looks up the role of a resource. Returns null if the resource uses the controller's own role. If the lookup of a team
+ * fails, CARM does not look up the account.
  */
 export function lookUpMaps(state: CARMState, query: OwnedResource, settings: DecisionSettings): MapLookup | null {
   const annotations = carmAnnotations(query.namespace, state.namespaces.annotationsOf(query.namespace));
@@ -67,8 +68,9 @@ export function lookUpMaps(state: CARMState, query: OwnedResource, settings: Dec
 }
 
 /**
- * Returns the map entry for a resource in a namespace with these annotations; null if it uses the controller's own
- * role. Precedence: the team of the namespace, the account of the namespace, the account that the resource exists in.
+ * Returns the map entry for a resource, given the annotations of its namespace. Returns null if the resource uses the
+ * controller's own role. Precedence: the team of the namespace, the account of the namespace, the account that the
+ * resource exists in.
  */
 export function mapEntryOf(
   annotations: StringMap, { status }: Pick<ResourceQuery, "status">, settings: DecisionSettings,
@@ -76,7 +78,7 @@ export function mapEntryOf(
   const team = settings.teamLevelCARM ? teamOf(annotations, settings) : "";
   if (team !== "") return { via: "team-map", map: TEAM_MAP, key: team };
   const owner = annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "";
-  // CARM looks up the account of a namespace even if it is the controller's own account.
+  // CARM looks up the account of a namespace even if the account is the controller's own account.
   const account = owner === "" ? foreignAccount(status.ownerAccountID, settings) : owner;
   return account === null ? null : { via: "account-map", map: ACCOUNT_MAP, key: account };
 }
@@ -85,7 +87,7 @@ function foreignAccount(accountID: string | null, { controllerAccount }: Decisio
   return accountID === controllerAccount ? null : accountID;
 }
 
-/** Looks up an entry in the data of its map (null: the ConfigMap does not exist), as a controller of `group` does. */
+/** Looks up a map entry as a controller of `group` does. `data` is null if the ConfigMap does not exist. */
 export function lookUpEntry(
   data: StringMap | null, group: string, { via, map, key }: MapEntry, settings: DecisionSettings,
 ): MapLookup {
@@ -102,7 +104,7 @@ export function lookUpEntry(
   return fail("ERR_CARM_ARN", `${configMap} has no role ARN for key ${quote(key)}.`);
 }
 
-/** Whether controllers accept the value. The shipped controllers accept every ARN. */
+/** Whether controllers accept the value of a map entry. The shipped controllers accept every ARN. */
 function isAccepted(text: string, { runtime }: DecisionSettings): boolean {
   const arn = parseARN(text);
   return arn !== null && (runtime === "ack" || roleARNFaults(text, arn).length === 0);

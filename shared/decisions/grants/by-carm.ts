@@ -12,7 +12,8 @@ import {
 } from "./grant.ts";
 
 /**
- * Grants the role that the maps have for a namespace. It can depend on the service, but not on the kind or the labels.
+ * Grants the role that the CARM maps specify for a namespace. The role can depend on the service, but not on the kind
+ * or the labels.
  */
 export function mapGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   return commonGrant(query.namespace, candidatesOf(inventory, query));
@@ -22,7 +23,10 @@ function* candidatesOf(inventory: Inventory, query: NamespaceQuery): Iterable<Ca
   for (const group of candidateGroups(query)) yield { name: group, grant: grantForGroup(inventory, group, query) };
 }
 
-/** The status of a resource that does not exist in AWS yet, so that only the namespace decides the account. */
+/**
+ * The status of a resource that does not exist in AWS yet. The account of such a resource depends only on its
+ * namespace.
+ */
 const NO_STATUS: ResourceStatus = { ownerAccountID: null, region: null };
 
 function grantForGroup(
@@ -56,7 +60,7 @@ interface Entry {
   readonly data: ReadonlyMap<string, string>;
 }
 
-/** Grants roles only. The shipped controllers accept any ARN. */
+/** Grants the value of a map entry if the value is the ARN of an IAM role. The shipped controllers accept any ARN. */
 function grantEntry(roleARN: string, { map, key, data }: Entry, { settings }: Pick<GrantScope, "settings">): Grant {
   if (parseRoleARN(roleARN) !== null) {
     return { verdict: "role", roleARN, selectors: [], extras: NO_EXTRAS, grantedBy: data };
@@ -65,7 +69,10 @@ function grantEntry(roleARN: string, { map, key, data }: Entry, { settings }: Pi
   return deny("ERR_CARM_ARN", `${value} is not the ARN of an IAM role. Correct the value.`);
 }
 
-/** Grants a role that a map has for the groups in the namespace of the scope, or in any namespace without a scope. */
+/**
+ * Grants a role if a CARM map specifies the role for one of the groups. If the query has a scope, the map must specify
+ * the role for the namespace of the scope.
+ */
 export function mapGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   return query.scope === null
     ? grantAnywhere(inventory, roleARN, query)
@@ -85,14 +92,14 @@ function grantAnywhere(inventory: Inventory, roleARN: string, query: RoleQuery):
   const isRole = parseRoleARN(roleARN) !== null;
   for (const entry of entriesOf(inventory, roleARN, query)) {
     const search = { roleARN, entry, settings: query.settings };
-    // A value that is not a role ARN is reported whichever controller reads it.
+    // Reports a value that is not a role ARN, even if no controller of the requested groups reads the value.
     const isReported = !isRole || candidateGroups(query).some((group) => isReachable(inventory, group, search));
     if (isReported) return grantEntry(roleARN, entry, query);
   }
   return notGranted(roleARN, query);
 }
 
-/** Returns the entries with the role in the maps that controllers read. */
+/** Returns the entries whose value is `roleARN`, from the maps that controllers read. */
 function* entriesOf(inventory: Inventory, roleARN: string, { settings }: GrantScope): Iterable<Entry> {
   for (const map of settings.teamLevelCARM ? [ACCOUNT_MAP, TEAM_MAP] : [ACCOUNT_MAP]) {
     const data = dataOf(inventory, map, { settings });
@@ -106,7 +113,8 @@ interface Search extends Pick<GrantScope, "settings"> {
 }
 
 /**
- * Whether a controller of the group can reach the entry: no other entry precedes it, and it is not of another service.
+ * Whether a controller of the group can read the entry: no other entry takes precedence, and the entry is not specific
+ * to another service.
  */
 function isReachable(inventory: Inventory, group: string, { roleARN, entry, settings }: Search): boolean {
   const { map, key, data } = entry;
@@ -117,8 +125,8 @@ function isReachable(inventory: Inventory, group: string, { roleARN, entry, sett
 }
 
 /**
- * Returns the account or team that a namespace must name for a controller of `group` to read the key; "" if none can. A
- * key may have the prefix of a service: `s3.team-a`.
+ * Returns the account or team for which a controller of `group` reads the key, or "" if the controller never reads the
+ * key. A key may start with a service, such as `s3.team-a`.
  */
 function ownerOf(inventory: Inventory, key: string, group: string): string {
   const dot = key.indexOf(".");

@@ -12,8 +12,8 @@ import {
 } from "./grant.ts";
 
 /**
- * Grants the role of a namespace. If the kind or its version is unknown, every kind and version must resolve to the
- * same role, including those that no selector names. If the labels are unknown, no selector may depend on them.
+ * Grants the role of a namespace. If the request omits the kind or version, every kind and version must resolve to the
+ * same role, even those that no selector names. If the request omits the labels, the role must not depend on labels.
  */
 export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   return commonGrant(query.namespace, candidatesOf(inventory, query));
@@ -26,7 +26,8 @@ function* candidatesOf(inventory: Inventory, query: NamespaceQuery): Iterable<Ca
 }
 
 /**
- * Grants the role of a selector. With a scope, some resource in its namespace must be selected by this selector alone.
+ * Grants the role of a selector. If the query has a scope, a resource in the namespace of the scope must be able to
+ * resolve to the selector.
  */
 export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery): Grant {
   const faulty = inventory.selectors.faulty.get(name) ?? inventory.selectors.malformed.get(name);
@@ -53,7 +54,8 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
 }
 
 /**
- * Grants a role by its ARN. Of several selectors the first by name grants it, so that equal requests get equal results.
+ * Grants a role by its ARN. If several selectors grant the role, the grant names the selector whose name sorts first,
+ * so that the result is deterministic.
  */
 export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   const unknown = query.scope === null ? null : unknownNamespace(inventory, query.scope);
@@ -65,7 +67,9 @@ export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query
   return faulty === null ? notGranted(roleARN, withRole, query) : malformed(faulty);
 }
 
-/** Returns the first item by name that matches. Tests an item only if it precedes the best one so far. */
+/**
+ * Returns the matching item whose name sorts first. Tests an item only if its name sorts before the best match so far.
+ */
 function firstByName<Named extends { readonly name: string }>(
   items: Iterable<Named>, matches: (item: Named) => boolean,
 ): Named | null {
@@ -97,7 +101,10 @@ function namesOf(selectors: Iterable<EffectiveSelector>): string[] {
   return Array.from(selectors, ({ name }) => name).toSorted(compareText);
 }
 
-/** Returns the requested types that can resolve differently. "" stands for a kind or version that no selector names. */
+/**
+ * Returns the requested types that can resolve to different roles. "" stands for a kind or version that no selector
+ * names.
+ */
 function candidateTypes(
   inventory: Inventory, { groups, kinds }: GrantScope, selectorsOf: (group: string) => readonly EffectiveSelector[],
 ): TypeEntry[] {
@@ -119,7 +126,8 @@ function typesOf(inventory: Inventory, group: string, selectors: readonly Effect
 }
 
 /**
- * Returns the kind in its storage version, which controllers compare, or in each candidate version if that is unknown.
+ * Returns the kind in its storage version, which controllers compare. If no version is known, returns the kind in each
+ * candidate version.
  */
 function withVersions(
   inventory: Inventory,
@@ -154,7 +162,7 @@ function grantForType(inventory: Inventory, type: TypeEntry, query: NamespaceQue
   const candidates = selectorsFor(inventory, namespace, type.group).filter((selector) => matchesType(selector, type));
   const selecting = candidates.filter((selector) => matchesLabels(selector, labels));
   const undecided = labels === null ? candidates.filter(({ resourceLabels }) => resourceLabels !== null) : [];
-  // Two selectors that select any labels conflict, whether or not a third one selects too.
+  // If two selectors match regardless of labels, they conflict, and further selectors make no difference.
   if (undecided.length > 0 && selecting.length < 2) return labelsRequired(namespace, undecided);
   if (selecting.length > 1) return conflict(selecting);
   const [only] = selecting;
@@ -172,7 +180,10 @@ function unmatched(query: NamespaceQuery): Grant {
   );
 }
 
-/** Whether the selector alone selects a resource of the type in the namespace that has just the labels it requires. */
+/**
+ * Whether the selector is the only one that selects a resource of the type in the namespace. The resource has only the
+ * labels that the selector requires.
+ */
 function isOnlySelector(
   inventory: Inventory, selector: EffectiveSelector, type: TypeEntry, namespace: string,
 ): boolean {
@@ -184,7 +195,7 @@ function isOnlySelector(
 
 const NO_LABELS: Labels = new Map();
 
-/** Returns the fewest labels that satisfy the selector, if any do. */
+/** Returns a minimal set of labels that satisfies the label selector, if such a set exists. */
 function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels {
   const labels = new Map(matchLabels);
   for (const { key, operator, values } of matchExpressions) {
@@ -193,7 +204,10 @@ function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels
   return labels;
 }
 
-/** A request names only the role. If its selectors differ in their session settings, no session is granted. */
+/**
+ * Grants the role of a selector. Denies the role if its selectors have different session settings, because a request
+ * names only the role.
+ */
 function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope): Grant {
   const { name, roleARN } = selector;
   const withRole = inventory.selectors.ofRole(roleARN);
@@ -252,7 +266,10 @@ function labelsRequired(namespace: string, undecided: readonly EffectiveSelector
   );
 }
 
-/** Describes a type. A kind without a version is any other version if `versioned` has it as `KIND.GROUP`. */
+/**
+ * Describes a type in a message. Describes a kind without a version as `any other version` if `versioned` contains
+ * `KIND.GROUP`.
+ */
 function describeType({ group, version, kind }: TypeEntry, versioned: ReadonlySet<string>): string {
   const qualified = version === "" ? group : `${version}.${group}`;
   if (kind === "") return `any other kind of ${qualified}`;

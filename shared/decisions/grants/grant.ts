@@ -6,22 +6,22 @@ import type { Labels } from "../kubernetes/label-selector.ts";
 import { compareText, quote } from "../kubernetes/text.ts";
 import type { SessionExtras } from "../selectors/session.ts";
 
-/** The identity whose credentials the sidecar may issue, if any. */
+/** The identity whose credentials the sidecar may issue, or a denial. */
 export type Grant =
   | RoleGrant
-  /** No role resolves, and the settings allow the base identity: the controller's own. */
+  /** No role resolves, and the settings allow the base identity, which is the controller's own identity. */
   | { readonly verdict: "base" }
   | Denial;
 
 export interface RoleGrant {
   readonly verdict: "role";
   readonly roleARN: string;
-  /** The selectors that grant the role; none if a CARM map grants it. */
+  /** The selectors that grant the role; [] if a CARM map grants the role. */
   readonly selectors: readonly string[];
   readonly extras: SessionExtras;
   /**
-   * The selector or map that grants the role. It is a new object after each change, which makes cached STS results
-   * stale.
+   * The selector or map that grants the role. A change of the selector or map creates a new object, which invalidates
+   * cached STS results.
    */
   readonly grantedBy: object;
 }
@@ -33,27 +33,30 @@ export interface Denial {
   readonly selectors: readonly string[];
 }
 
-/** The resources that a role is requested for. */
+/** The resources for which a client requests a role. */
 export interface GrantScope {
   /** The API groups that the sidecar serves. */
   readonly groups: readonly string[];
-  /** The requested kinds; [] for any kind of the groups. A kind without a group is that kind in each group. */
+  /**
+   * The requested kinds; [] for all kinds of the groups. A kind without a group stands for the kinds of that name in
+   * all groups.
+   */
   readonly kinds: readonly KindArgument[];
   readonly settings: DecisionSettings;
 }
 
 /** A request for a role by selector name or by ARN. */
 export interface RoleQuery extends GrantScope {
-  /** The only namespace whose roles are granted, or null for any. */
+  /** The only namespace whose roles the sidecar grants; null for all namespaces. */
   readonly scope: string | null;
 }
 
 /** A request for the role of a namespace. */
 export interface NamespaceQuery extends GrantScope {
   readonly namespace: string;
-  /** The labels of the resource; null if they are unknown. */
+  /** The labels of the resource; null if the labels are unknown. */
   readonly labels: Labels | null;
-  /** The result if no role resolves. */
+  /** Whether to grant the base identity or to deny the request if no role resolves. */
   readonly unmatched: "base" | "deny";
 }
 
@@ -62,8 +65,8 @@ export function deny(code: ErrorCode, message: string, selectors: readonly strin
 }
 
 /**
- * Returns a denial if the namespace is unknown: its labels and annotations, which decide the role, are then unknown
- * too.
+ * Returns a denial if the namespace is unknown, because the role depends on the labels and annotations of the
+ * namespace.
  */
 export function unknownNamespace(inventory: Inventory, name: string): Denial | null {
   if (inventory.namespaces.has(name)) return null;
@@ -73,7 +76,10 @@ export function unknownNamespace(inventory: Inventory, name: string): Denial | n
   );
 }
 
-/** Returns `s3.services.k8s.aws, rds.services.k8s.aws`, or the requested kinds. */
+/**
+ * Returns the requested kinds, or the groups if no kind is requested, such as `s3.services.k8s.aws,
+ * rds.services.k8s.aws`.
+ */
 export function describeKinds({ groups, kinds }: Pick<GrantScope, "groups" | "kinds">): string {
   if (kinds.length === 0) return groups.join(", ");
   const texts = kinds.map(({ kind, version, group }) =>
@@ -87,13 +93,13 @@ export function scopeSuffix({ scope }: Pick<RoleQuery, "scope">): string {
   return scope === null ? "" : ` in namespace ${scope}, the scope of this sidecar`;
 }
 
-/** Returns the groups of the requested kinds. */
+/** Returns the groups of the requested kinds, or all groups if no kind is requested. */
 export function candidateGroups({ groups, kinds }: Pick<GrantScope, "groups" | "kinds">): readonly string[] {
   if (kinds.length === 0) return groups;
   return groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
 }
 
-/** A kind or group that the request covers, with its grant. */
+/** The grant for one kind or group that the request covers. */
 export interface Candidate {
   readonly name: string;
   readonly grant: Grant;
@@ -133,7 +139,7 @@ function ambiguous(namespace: string, distinct: readonly DistinctGrant[]): Grant
   );
 }
 
-/** Sessions of one role can differ in the tags that name groups. */
+/** Compares session tags too: two sessions of the same role can differ in a tag that contains the group. */
 function identityOf(grant: Grant): string {
   return JSON.stringify([describeGrant(grant), grant.verdict === "role" ? grant.extras.tags : []]);
 }

@@ -23,7 +23,7 @@ export type InventoryChange =
    */
   | { readonly type: "unlisted" | "listed"; readonly collection: Collection; readonly item: string };
 
-/** The objects that an inventory may lack. Every inventory includes the selectors. */
+/** The collections that an inventory may lack. Every inventory includes the selectors. */
 export type Collection = "namespaces" | "kinds" | "resources" | "config maps";
 
 export interface InventoryContext {
@@ -35,7 +35,7 @@ export interface InventoryContext {
 
 type Writes = "put" | "remove";
 
-/** The cluster state that decisions read. Only `apply` changes it, one object at a time, without a rebuild. */
+/** The cluster state that decisions depend on. Only `apply` changes the state, one object at a time. */
 export class Inventory {
   readonly namespaces: Omit<NamespaceStore, Writes>;
   readonly selectors: Omit<SelectorStore, Writes | "evictNamespace">;
@@ -61,8 +61,8 @@ export class Inventory {
   }
 
   /**
-   * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps and ACK resources; ignores
-   * others.
+   * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps and ACK resources. Ignores
+   * changes of other objects.
    */
   apply(changes: readonly InventoryChange[]): void {
     for (const change of changes) {
@@ -83,15 +83,16 @@ export class Inventory {
     return this.#configMaps.get(`${namespace}/${name}`)?.keysOf(value) ?? NO_KEYS;
   }
 
-  /** The namespaces that have a CARM ConfigMap of that name. */
+  /** Yields the namespaces that have a CARM ConfigMap named `name`. */
   *namespacesOfConfigMap(name: string): Iterable<string> {
     for (const key of this.#configMaps.keys()) if (key.endsWith(`/${name}`)) yield key.slice(0, -name.length - 1);
   }
 
   /**
-   * Whether the inventory includes a collection. From a cluster: the source reads it and has listed it. From manifests:
-   * it has at least one object. Resources count as included while some kinds are unlisted: a resource that is found is
-   * reliable, but the absence of one is not.
+   * Whether the inventory includes a collection. An inventory of a cluster includes a collection if its source reads
+   * and has listed the collection. An inventory of manifests includes a collection if it has at least one object.
+   * Resources count as included even if some kinds are unlisted: every resource in the inventory is reliable, but
+   * resources may be missing.
    */
   includes(collection: Collection): boolean {
     if (this.#context.origin === "cluster") {
@@ -107,7 +108,9 @@ export class Inventory {
     return stores[collection].size > 0;
   }
 
-  /** Returns the items of a collection that have not been listed: the inventory may lack their objects. */
+  /**
+   * Returns the items of a collection that have not been listed. The inventory may lack objects of an unlisted item.
+   */
   unlisted(collection: Collection): ReadonlySet<string> {
     return this.#unlisted.get(collection);
   }

@@ -14,7 +14,7 @@ interface KindVersions {
 export class KindStore {
   /** By `GROUP/KIND`. */
   readonly #kinds = new Map<string, KindVersions>();
-  /** The key in `#kinds` by the name of the definition: a removal has the name only. */
+  /** Maps the name of a CustomResourceDefinition to its key in `#kinds`. A removal contains only the name. */
   readonly #keys = new Map<string, string>();
   #selectorFields: KnownFields | null = null;
 
@@ -52,12 +52,12 @@ export class KindStore {
     return this.#kinds.get(keyOf(group, kind)) ?? null;
   }
 
-  /** Returns the kind in the version that controllers compare: the storage version, which they are built with. */
+  /** Returns the kind in its storage version, which is the version that controllers compare. */
   typeOf({ group, version, kind }: TypeEntry): TypeEntry {
     return { group, version: this.versions(group, kind)?.storage ?? version, kind };
   }
 
-  /** The installed ACK kinds, in their storage version. */
+  /** Yields the installed ACK kinds and their storage versions. */
   *installedTypes(): Iterable<TypeEntry> {
     for (const [key, { storage }] of this.#kinds) {
       const [group = "", kind = ""] = key.split("/");
@@ -70,7 +70,7 @@ export class KindStore {
     return new Set(Array.from(this.installedTypes(), ({ group }) => group));
   }
 
-  /** The fields of an IAMRoleSelector that the cluster stores, or null if its CustomResourceDefinition is unknown. */
+  /** The IAMRoleSelector fields that the cluster stores; null if the CustomResourceDefinition is unknown. */
   get selectorFields(): KnownFields | null {
     return this.#selectorFields;
   }
@@ -82,7 +82,7 @@ function keyOf(group: string, kind: string): string {
   return `${group}/${kind}`;
 }
 
-/** Returns null if the version has no schema. */
+/** Returns the fields in the schema of a version, or null if the version has no schema. */
 function fieldsOf(version: unknown): KnownFields | null {
   const schema = field(field(version, "schema"), "openAPIV3Schema");
   return schema === undefined ? null : objectFields(schema);

@@ -12,7 +12,7 @@ interface Namespace {
   readonly isTerminating: boolean;
 }
 
-/** The Namespaces of an inventory, by name and by label. */
+/** The Namespaces of an inventory, indexed by name and label. */
 export class NamespaceStore {
   readonly #context: { readonly runtime: Runtime };
   readonly #namespaces = new Map<string, Namespace>();
@@ -55,7 +55,8 @@ export class NamespaceStore {
   }
 
   /**
-   * Returns the labels of a namespace. An unknown namespace has only its name label, which the API server always sets.
+   * Returns the labels of a namespace. For an unknown namespace, returns only the name label, which the API server sets
+   * on every namespace.
    */
   labelsOf(name: string): Labels {
     return this.#namespaces.get(name)?.labels ?? new Map([[NAME_LABEL, name]]);
@@ -65,7 +66,7 @@ export class NamespaceStore {
     return this.#namespaces.get(name)?.annotations ?? NO_ANNOTATIONS;
   }
 
-  /** Whether the namespace is being deleted, together with every object in it. */
+  /** Whether the namespace is being deleted. Kubernetes also deletes every object in such a namespace. */
   isTerminating(name: string): boolean {
     return this.#namespaces.get(name)?.isTerminating === true;
   }

@@ -3,12 +3,14 @@ import type { JsonObject } from "../kubernetes/json.ts";
 import { isACKGroup } from "../kubernetes/kinds.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
-/** More distinct values than a large cluster has. A full pool is cleared. */
+/**
+ * The maximum number of values in a pool. A pool that is full is cleared. A large cluster has fewer distinct values.
+ */
 const MAX_POOL_SIZE = 65_536;
 
 /**
- * Shares equal strings and maps. `JSON.parse` copies the same labels, roles and regions for each of thousands of
- * objects.
+ * Stores equal strings and maps only once. `JSON.parse` creates a separate copy of the same labels, roles and regions
+ * for each object.
  */
 export class InternPool {
   readonly #strings = new Map<string, string>();
@@ -36,7 +38,8 @@ function getOrCreate<Value>(pool: Map<string, Value>, key: string, create: () =>
 }
 
 /**
- * The ACK resources of an inventory, reduced to what decisions read, indexed by namespace, group, label and account.
+ * The ACK resources of an inventory, indexed by namespace, group, label and account. Stores only the fields that affect
+ * decisions.
  */
 export class ResourceStore {
   readonly #pool = new InternPool();
@@ -61,7 +64,10 @@ export class ResourceStore {
     if (resource.status.ownerAccountID !== null) this.#byAccount.add(resource.status.ownerAccountID, resource);
   }
 
-  /** Returns a copy that shares its strings and maps with other resources. A cluster may have some hundred thousand. */
+  /**
+   * Returns a copy that shares equal strings and maps with other resources. A cluster may have hundreds of thousands of
+   * resources.
+   */
   #intern(resource: ACKResource): ACKResource {
     const pool = this.#pool;
     const { group, version, kind, namespace, labels, annotations, status } = resource;
@@ -89,7 +95,7 @@ export class ResourceStore {
     if (resource.status.ownerAccountID !== null) this.#byAccount.delete(resource.status.ownerAccountID, resource);
   }
 
-  /** Returns the resource of that group, kind, namespace and name, or null. */
+  /** Returns the resource that has the given group, kind, namespace and name, or null if no such resource exists. */
   get({
     group,
     kind,
@@ -116,7 +122,7 @@ export class ResourceStore {
     return this.#byLabel.get(labelKey(label, value));
   }
 
-  /** Returns the resources of each group. */
+  /** Returns one set of resources for each group. */
   groups(): readonly ReadonlySet<ACKResource>[] {
     return [...this.#byGroup.sets()];
   }

@@ -5,7 +5,7 @@ import { labelKey, SetIndex } from "./set-index.ts";
 
 type Label = readonly [key: string, value: string];
 
-/** The index entry of a selector: the narrowest criterion that finds it. */
+/** The criterion by which a selector is indexed: the narrowest criterion that the selector has. */
 type IndexEntry =
   | { readonly by: "name"; readonly keys: readonly string[] }
   | { readonly by: "label"; readonly label: Label }
@@ -13,9 +13,9 @@ type IndexEntry =
   | { readonly by: "group"; readonly keys: readonly string[] };
 
 /**
- * Finds the few selectors that may select a resource without a scan of all selectors. Selectors that restrict
- * namespaces are indexed by namespace name or by one label; the result for a stored namespace is cached until a change
- * affects it. The other selectors are indexed by API group.
+ * Finds the selectors that may select a resource, without a scan of all selectors. A selector that has a namespace
+ * restriction is indexed by namespace name or by one label. The result for a stored namespace is cached until a change
+ * affects the result. Other selectors are indexed by API group.
  */
 export class SelectorIndex {
   readonly #namespaces: Pick<NamespaceStore, "withLabel">;
@@ -54,7 +54,10 @@ export class SelectorIndex {
     this.#cache.delete(namespace);
   }
 
-  /** Returns the selectors that restrict namespaces and select this one. `isStored`: `labels` are its stored labels. */
+  /**
+   * Returns the selectors that have a namespace restriction and match the namespace. `isStored` is whether `labels` are
+   * the stored labels of the namespace.
+   */
   inNamespace(name: string, labels: Labels, isStored: boolean): readonly EffectiveSelector[] {
     const cached = isStored ? this.#cache.get(name) : undefined;
     if (cached !== undefined) return cached;
@@ -68,12 +71,15 @@ export class SelectorIndex {
     return selecting;
   }
 
-  /** Returns the selectors that do not restrict namespaces and may select a kind of `group`. */
+  /** Returns the selectors that have no namespace restriction and may select a kind in `group`. */
   clusterWide(group: string): readonly ReadonlySet<EffectiveSelector>[] {
     return [this.#byGroup.get(group), this.#byGroup.get(ANY_GROUP)];
   }
 
-  /** Any required label finds the selector. The label with the fewest uses makes the sets smallest. */
+  /**
+   * Returns the index entry of a selector. If the selector requires several labels, uses the label with the fewest
+   * uses, which keeps the sets small.
+   */
   #entryOf({ namespaces, namespaceLabels, types }: EffectiveSelector): IndexEntry {
     if (namespaces !== null) return { by: "name", keys: [...namespaces] };
     const [first, ...others] = namespaceLabels?.matchLabels ?? [];
@@ -83,7 +89,7 @@ export class SelectorIndex {
     }
     if (namespaceLabels !== null) return { by: "expression" };
     const groups = new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP]);
-    // A selector of any group gets one entry only, so that no lookup finds it twice.
+    // A selector that selects any group has only one entry, so that no lookup returns the selector twice.
     return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] };
   }
 

@@ -14,7 +14,7 @@ interface SelectorContext {
 
 /**
  * The IAMRoleSelectors of an inventory, decoded once and indexed by name, role and namespace. `get`, `has`, `keys`,
- * `values` and `size` cover the effective selectors only.
+ * `values` and `size` cover only the effective selectors.
  */
 export class SelectorStore {
   readonly #context: SelectorContext;
@@ -63,7 +63,7 @@ export class SelectorStore {
     if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
   }
 
-  /** Evicts the cached result for a namespace that was stored or removed. */
+  /** Evicts the cached result for a namespace. Must be called when the namespace is stored or removed. */
   evictNamespace(name: string): void {
     this.#index.evict(name);
   }
@@ -88,40 +88,44 @@ export class SelectorStore {
     return this.#effective.values();
   }
 
-  /** The malformed selectors, which controllers ignore, by name. */
+  /** The malformed selectors, by name. Controllers ignore malformed selectors. */
   get malformed(): ReadonlyMap<string, DecodedSelector> {
     return this.#malformed;
   }
 
-  /** The selectors with a fault that a check denies, by name. Under runtime `ack` some of them are still effective. */
+  /**
+   * The selectors that have at least one non-waivable deny fault, by name. With `--runtime ack`, a faulty selector can
+   * still be effective.
+   */
   get faulty(): ReadonlyMap<string, DecodedSelector> {
     return this.#faulty;
   }
 
-  /** Whether any effective selector reads the labels of namespaces. */
+  /** Whether any effective selector depends on namespace labels. */
   get readsNamespaceLabels(): boolean {
     return this.#withNamespaceLabels > 0;
   }
 
-  /** Returns the effective selectors with the role. */
+  /** Returns the effective selectors whose ARN is `roleARN`. */
   ofRole(roleARN: string): ReadonlySet<EffectiveSelector> {
     return this.#byRole.get(roleARN);
   }
 
-  /** Returns the faulty selectors with the role, malformed ones included. */
+  /** Returns the faulty selectors whose ARN is `roleARN`, including malformed selectors. */
   faultyOfRole(roleARN: string): ReadonlySet<DecodedSelector> {
     return this.#faultyByRole.get(roleARN);
   }
 
   /**
-   * Returns the selectors that restrict namespaces and select this one. `labels` replace the labels of the namespace.
+   * Returns the selectors that have a namespace restriction and match the namespace. If `labels` is set, it replaces
+   * the stored labels of the namespace.
    */
   inNamespace(name: string, labels?: Labels): readonly EffectiveSelector[] {
     const isStored = labels === undefined && this.#namespaces.has(name);
     return this.#index.inNamespace(name, labels ?? this.#namespaces.labelsOf(name), isStored);
   }
 
-  /** Returns the selectors that do not restrict namespaces and may select a kind of `group`. */
+  /** Returns the selectors that have no namespace restriction and may select a kind in `group`. */
   clusterWide(group: string): readonly ReadonlySet<EffectiveSelector>[] {
     return this.#index.clusterWide(group);
   }

@@ -1,4 +1,4 @@
-/** Sets of values by key. A key without values uses no memory. */
+/** A map from keys to sets of values. A key without values uses no memory. */
 export class SetIndex<Value> {
   readonly #sets = new Map<string, Set<Value>>();
 
@@ -24,7 +24,7 @@ export class SetIndex<Value> {
 
 const NOTHING: ReadonlySet<never> = new Set<never>();
 
-/** An immutable map that also finds the keys of a value. The reverse index is built on first use. */
+/** An immutable map that also returns the keys that have a value. The reverse index is built on first use. */
 export class ReversibleMap {
   readonly values: ReadonlyMap<string, string>;
   #keysByValue: SetIndex<string> | null = null;

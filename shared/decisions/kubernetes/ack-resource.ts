@@ -2,13 +2,16 @@ import { field, type JsonObject, stringAt } from "./json.ts";
 import type { Labels } from "./label-selector.ts";
 import { objectMeta } from "./object-meta.ts";
 
-/** The part of `status.ackResourceMetadata` that decisions read. ACK writes it for a resource that exists in AWS. */
+/**
+ * The fields of `status.ackResourceMetadata` that affect decisions. ACK writes these fields for a resource that exists
+ * in AWS.
+ */
 export interface ResourceStatus {
   readonly ownerAccountID: string | null;
   readonly region: string | null;
 }
 
-/** A resource to resolve a role for. `name` is null for a hypothetical resource. */
+/** A resource whose role is to be resolved. `name` is null for a hypothetical resource. */
 export interface ResourceQuery {
   readonly group: string;
   readonly version: string;
@@ -41,13 +44,13 @@ export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQ
 
 /** A resource of the inventory. */
 export interface ACKResource extends ResourceQuery {
-  /** Whether it was created in AWS: its status has an ARN or the condition ACK.ResourceSynced. */
+  /** Whether the resource was created in AWS: its status has an ARN, or its condition ACK.ResourceSynced is True. */
   readonly created: boolean;
-  /** Whether it has a deletion timestamp, so that only its finalizer delays its removal. */
+  /** Whether the resource has a deletion timestamp. Only finalizers delay the removal of such a resource. */
   readonly deleting: boolean;
 }
 
-/** Reads a stored ACK resource. As with kubectl, a manifest without a namespace is in `default`. */
+/** Reads a stored ACK resource. A resource without a namespace is in namespace `default`, as with kubectl. */
 export function resourceOf(object: JsonObject): ACKResource {
   const metadata = field(object, "metadata");
   const status = field(object, "status");

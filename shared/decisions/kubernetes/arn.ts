@@ -10,8 +10,8 @@ export interface ARN {
 }
 
 /**
- * Parses an ARN as the shipped controllers do: any text with the prefix and six parts is one, even `arn:::::`. Returns
- * null for other texts. Source: aws-sdk-go-v2 aws/arn/arn.go, Parse.
+ * Parses an ARN as the shipped controllers do: a text is an ARN if it starts with `arn:` and has six parts, even
+ * `arn:::::`. Returns null for other texts. Source: aws-sdk-go-v2 aws/arn/arn.go, Parse.
  */
 export function parseARN(text: string): ARN | null {
   if (!text.startsWith("arn:")) return null;
@@ -19,7 +19,7 @@ export function parseARN(text: string): ARN | null {
   return resource.length === 0 ? null : { partition, service, region, accountID, resource: resource.join(":") };
 }
 
-/** Returns the account of an ARN, or null if the text has none or is not an ARN. */
+/** Returns the account ID in an ARN, or null if the text contains no account ID or is not an ARN. */
 export function accountOfARN(text: string): string | null {
   const accountID = parseARN(text)?.accountID ?? "";
   return accountID === "" ? null : accountID;
@@ -33,7 +33,9 @@ const ROLE_PATH = /^\/([!-~]+\/)?$/;
 const MAX_PATH_LENGTH = 512;
 const ARN_LENGTH = { min: 20, max: 2048 } as const;
 
-/** Returns why a parsed ARN is not the ARN of an IAM role, one clause for each fault; [] if it is one. */
+/**
+ * Returns the reasons why a parsed ARN is not the ARN of an IAM role, one clause each; [] for the ARN of an IAM role.
+ */
 export function roleARNFaults(text: string, arn: ARN): string[] {
   const faults: string[] = [];
   if (!PARTITION.test(arn.partition)) {
@@ -71,7 +73,9 @@ function resourceFaults(resource: string): string[] {
 
 const REGION = /^[a-z]{2,}(-[a-z]+)+-[0-9]+$/;
 
-/** Whether the text has the form of a region, such as eu-west-1. AWS adds regions, so no list is checked. */
+/**
+ * Whether the text has the form of an AWS region, such as eu-west-1. Uses no list of regions, because AWS adds regions.
+ */
 export function isRegion(text: string): boolean {
   return REGION.test(text);
 }

@@ -1,6 +1,6 @@
 import { printable } from "./text.ts";
 
-/** A step into an object: a field name, a list index, or the key of a map entry. */
+/** A step of a field path: a field name, a list index, or the key of a map entry. */
 export type FieldStep = string | number | { readonly key: string };
 export type FieldPath = readonly FieldStep[];
 
@@ -10,7 +10,7 @@ export function annotationPath(key: string): FieldPath {
 }
 
 /**
- * Formats a path as Kubernetes does, such as `spec.resourceLabelSelector.matchLabels[example.com/team]`, and escapes
+ * Formats a path as Kubernetes does, such as `spec.resourceLabelSelector.matchLabels[example.com/team]`. Escapes
  * control characters. Source: k8s.io/apimachinery pkg/util/validation/field/path.go.
  */
 export function formatFieldPath(path: FieldPath): string {
@@ -22,7 +22,7 @@ export function formatFieldPath(path: FieldPath): string {
   return printable(text);
 }
 
-/** Returns the path as plain keys, to walk a parsed document. */
+/** Returns the path as plain keys and list indexes, for access to a parsed document. */
 export function plainKeys(path: FieldPath): (string | number)[] {
   return path.map((step) => (typeof step === "object" ? step.key : step));
 }

@@ -1,11 +1,11 @@
-/** A parsed JSON or YAML object. Every key is an own enumerable property, `__proto__` included. */
+/** A parsed JSON or YAML object. Every key, even `__proto__`, is an own enumerable property. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON. Returns undefined for other texts. */
+/** Parses JSON. Returns undefined if the text is not valid JSON. */
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -14,18 +14,18 @@ export function parseJSON(text: string): unknown {
   }
 }
 
-/** Returns an own field. Keys such as `constructor` and `__proto__` are not read from the prototype. */
+/** Returns an own property of an object, or undefined. Ignores inherited properties such as `constructor`. */
 export function field(object: unknown, key: string): unknown {
   return isJsonObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Returns the string at `path`, or null if a step is missing or has another type. */
+/** Returns the string at `path`, or null if the value is missing or is not a string. */
 export function stringAt(object: unknown, ...path: readonly string[]): string | null {
   const value = path.reduce<unknown>(field, object);
   return typeof value === "string" ? value : null;
 }
 
-/** Returns the string values of an object, such as labels or annotations, by key. Skips values of other types. */
+/** Returns the string values of an object, such as labels or annotations, by key. Skips values that are not strings. */
 export function stringMap(value: unknown): ReadonlyMap<string, string> {
   const map = new Map<string, string>();
   if (!isJsonObject(value)) return map;
@@ -38,7 +38,7 @@ export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }
   | { readonly op: "remove"; readonly path: string };
 
-/** Returns a JSON pointer (RFC 6901) for unescaped keys. */
+/** Returns the JSON pointer (RFC 6901) for a path of unescaped keys. */
 export function jsonPointer(...keys: readonly (string | number)[]): string {
   return keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

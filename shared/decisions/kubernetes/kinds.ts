@@ -10,7 +10,7 @@ export function isSelector(object: JsonObject): boolean {
   return stringAt(object, "kind") === SELECTOR_KIND && apiVersion.startsWith(`${SELECTOR_GROUP}/`);
 }
 
-/** Whether the group is that of an ACK service, which excludes `services.k8s.aws` itself. */
+/** Whether the API group belongs to an ACK service. The group `services.k8s.aws` itself does not. */
 export function isACKGroup(group: string): boolean {
   return group.endsWith(".services.k8s.aws");
 }
@@ -36,7 +36,7 @@ export function isCARMMap(object: JsonObject): boolean {
   return group === "" && kind === "ConfigMap" && (name === ACCOUNT_MAP || name === TEAM_MAP);
 }
 
-/** A kind named by a user. Omitted parts are null. */
+/** A kind that a user specifies. Omitted parts are null. */
 export interface KindArgument {
   readonly kind: string;
   readonly version: string | null;
@@ -161,7 +161,8 @@ export const ACK_GROUPS: readonly string[] = [
 ];
 
 /**
- * Returns the groups of this release and the extra groups of the user, sorted. Webhook rules and RBAC rules cover them.
+ * Returns the ACK groups of this release and the extra groups of the user, sorted. Webhook rules and RBAC rules cover
+ * these groups.
  */
 export function knownGroups(extraGroups: readonly string[]): string[] {
   return [...new Set([...ACK_GROUPS, ...extraGroups])].toSorted();

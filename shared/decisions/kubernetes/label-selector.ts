@@ -2,7 +2,7 @@ import { labelKeyFaults, labelValueFaults } from "./names.ts";
 
 export type Labels = ReadonlyMap<string, string>;
 
-/** Parses labels from texts `KEY=VALUE`. Calls `reject` for each fault of a text. */
+/** Parses labels in the form `KEY=VALUE`. Calls `reject` for each fault in a text. */
 export function parseLabels(texts: readonly string[], reject: (text: string, fault: string) => void): Labels {
   const labels = new Map<string, string>();
   for (const text of texts) {
@@ -33,7 +33,7 @@ export interface LabelRequirement {
   readonly values: readonly string[];
 }
 
-/** A valid label selector. All parts must match; an empty selector matches any labels. */
+/** A valid label selector. Labels must satisfy every requirement; an empty selector matches all labels. */
 export interface LabelSelector {
   readonly matchLabels: readonly (readonly [key: string, value: string])[];
   readonly matchExpressions: readonly LabelRequirement[];
@@ -48,7 +48,7 @@ export function satisfies(labels: Labels, selector: LabelSelector): boolean {
   return true;
 }
 
-/** By operator. `value` is undefined if the label is missing. */
+/** The match function of each operator. `value` is undefined if the label is missing. */
 const MATCHES: Readonly<Record<Operator, (value: string | undefined, values: readonly string[]) => boolean>> = {
   In: (value, values) => value !== undefined && values.includes(value),
   NotIn: (value, values) => value === undefined || !values.includes(value),
@@ -66,7 +66,7 @@ const EQUALITY = `\\s*(?:==?|!=)\\s*${VALUE}`;
 const SET = `\\s+(?:in|notin)\\s*\\(\\s*${VALUE}(?:\\s*,\\s*${VALUE})*\\s*\\)`;
 const REQUIREMENT = `\\s*(?:!\\s*${KEY}|${KEY}(?:${EQUALITY}|${SET})?)\\s*`;
 
-/** Matches a label selector as text, such as `team=a,tier in (gold,silver),!old`. */
+/** The pattern of a label selector in text form, such as `team=a,tier in (gold,silver),!old`. */
 export const LABEL_SELECTOR_TEXT = `^${REQUIREMENT}(?:,${REQUIREMENT})*$`;
 
 /**

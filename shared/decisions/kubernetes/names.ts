@@ -13,10 +13,10 @@ const DNS_LABEL_FORM = "lower-case letters, digits and '-', and start and end wi
 const SUBDOMAIN_FORM =
   "lower-case letters, digits, '-' and '.', and each part must start and end with a letter or digit";
 
-/** The label that the API server sets on every namespace (KEP-2161). A selector on it selects one namespace. */
+/** The label that the API server sets on every namespace (KEP-2161). Its value is the name of the namespace. */
 export const NAME_LABEL = "kubernetes.io/metadata.name";
 
-/** Returns the rules that `key` breaks as a label key; [] if it is valid. */
+/** Returns the rules for label keys that `key` violates; [] if `key` is valid. */
 export function labelKeyFaults(key: string): string[] {
   const slash = key.indexOf("/");
   if (slash !== key.lastIndexOf("/")) return ["a label key must have at most one '/', between prefix and name"];
@@ -35,21 +35,21 @@ function prefixFaults(prefix: string): string[] {
   return subdomainFaults(prefix).map((fault) => `in the prefix of a label key: ${fault}`);
 }
 
-/** Returns the rules that `value` breaks as a label value; [] if it is valid. "" is valid. */
+/** Returns the rules for label values that `value` violates; [] if `value` is valid. The empty value is valid. */
 export function labelValueFaults(value: string): string[] {
   const faults = LABEL_VALUE.test(value) ? [] : [`a label value must be empty or consist of ${NAME_FORM}`];
   if (value.length > MAX_LABEL_LENGTH) faults.push(`a label value must have at most ${MAX_LABEL_LENGTH} characters`);
   return faults;
 }
 
-/** Returns the rules that `name` breaks as the name of a namespace (RFC 1123 label); [] if it is valid. */
+/** Returns the rules for namespace names (RFC 1123 labels) that `name` violates; [] if `name` is valid. */
 export function namespaceNameFaults(name: string): string[] {
   const faults = DNS_LABEL.test(name) ? [] : [`a namespace name must consist of ${DNS_LABEL_FORM}`];
   if (name.length > MAX_LABEL_LENGTH) faults.push(`a namespace name must have at most ${MAX_LABEL_LENGTH} characters`);
   return faults;
 }
 
-/** Returns the rules that `name` breaks as the name of an object (RFC 1123 subdomain); [] if it is valid. */
+/** Returns the rules for object names (RFC 1123 subdomains) that `name` violates; [] if `name` is valid. */
 export function subdomainFaults(name: string): string[] {
   const faults = DNS_SUBDOMAIN.test(name) ? [] : [`a DNS name must consist of ${SUBDOMAIN_FORM}`];
   if (name.length > MAX_SUBDOMAIN_LENGTH)

@@ -1,6 +1,6 @@
 import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 
-/** The type and metadata of a Kubernetes object that decisions read. Missing strings are "". */
+/** The type and metadata of a Kubernetes object. Missing strings are "". */
 export interface ObjectMeta {
   readonly group: string;
   readonly version: string;
@@ -12,7 +12,10 @@ export interface ObjectMeta {
   readonly annotations: ReadonlyMap<string, string>;
 }
 
-/** Splits an apiVersion such as `s3.services.k8s.aws/v1alpha1`. That of the core group, `v1`, has the group "". */
+/**
+ * Splits an apiVersion such as `s3.services.k8s.aws/v1alpha1` into group and version. The group of `v1`, the core
+ * group, is "".
+ */
 export function splitAPIVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const slash = apiVersion.indexOf("/");
   return slash < 0
@@ -20,7 +23,7 @@ export function splitAPIVersion(apiVersion: string): { readonly group: string; r
     : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
-/** Reads the metadata of an object. A field of the wrong type counts as missing; checks report it. */
+/** Reads the metadata of an object. Treats a field of the wrong type as missing; the checks report such a field. */
 export function objectMeta(object: JsonObject): ObjectMeta {
   const metadata = field(object, "metadata");
   return {

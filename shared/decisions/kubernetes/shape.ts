@@ -4,22 +4,24 @@ import { compileSchema, type NamedSchema } from "./json-schema.ts";
 import { field, isJsonObject, type JsonObject } from "./json.ts";
 import { closest, quote } from "./text.ts";
 
-// The shape of objects: `shapeChecker` finds the fields that a schema does not allow, and `droppedFields` the fields
-// that the
-// API server has pruned.
+// `shapeChecker` finds the fields that a schema does not allow. `droppedFields` finds the fields that the API server
+// has pruned.
 
 /** A field that the schema of an object does not allow. */
 interface ShapeFault {
   readonly path: FieldPath;
   readonly message: string;
-  /** Whether the field is unknown. A lenient API server prunes unknown fields; it rejects other faults. */
+  /**
+   * Whether the schema does not define the field. Without strict field validation, the API server prunes unknown fields
+   * but rejects all other faults.
+   */
   readonly unknownField: boolean;
 }
 
-/** Maps with free keys: a step below them is a key, not a field. */
+/** The fields that contain maps with arbitrary keys. A path step below such a field is a map key, not a field name. */
 const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotations"]);
 
-/** Compiles `schema` once. The returned function returns every fault of a value. */
+/** Compiles a schema. Returns a function that returns every fault of a value. */
 export function shapeChecker(schema: NamedSchema): (value: unknown) => ShapeFault[] {
   const validate = compileSchema(schema);
   return (value) => {
@@ -71,12 +73,12 @@ function withArticle(type: string): string {
   return `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
 }
 
-/** The fields that a structural schema knows. */
+/** The fields that a structural schema defines. */
 export interface KnownFields {
   readonly properties: ReadonlyMap<string, KnownFields>;
-  /** The fields of the values of a map; null if the schema has none. */
+  /** The fields of each value in a map; null if the schema does not define map values. */
   readonly values: KnownFields | null;
-  /** The fields of the elements of a list; null if the schema has none. */
+  /** The fields of each element in a list; null if the schema does not define list elements. */
   readonly items: KnownFields | null;
   /** Whether the API server preserves unknown fields. */
   readonly preservesUnknown: boolean;
@@ -86,8 +88,8 @@ const ANYTHING: KnownFields = { properties: new Map(), values: null, items: null
 const COMMON_FIELDS = [["apiVersion", ANYTHING], ["kind", ANYTHING], ["metadata", ANYTHING]] as const;
 
 /**
- * Reads the schema of an object: `openAPIV3Schema` of a version in a CustomResourceDefinition. Type and metadata are
- * always known. Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go.
+ * Returns the fields in the `openAPIV3Schema` of a version in a CustomResourceDefinition. Always includes `apiVersion`,
+ * `kind` and `metadata`. Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go.
  */
 export function objectFields(schema: unknown): KnownFields {
   const known = knownFields(schema);
@@ -108,8 +110,8 @@ function knownFields(schema: unknown): KnownFields {
 }
 
 /**
- * Yields the fields of `applied` that the API server pruned from `stored` because the schema does not know them. Skips
- * empty values (null, [] and {}) and everything below a field that is not stored at all.
+ * Yields the fields of `applied` that the API server pruned from `stored` because the schema does not define them.
+ * Skips empty values (null, [] and {}) and all fields below a field that is not stored.
  */
 export function* droppedFields(
   known: KnownFields, applied: unknown, stored: unknown, path: FieldPath = [],

@@ -1,4 +1,4 @@
-/** The most characters of a user's value that a message quotes. */
+/** The maximum number of characters of a user's value that a message quotes. */
 const MAX_QUOTED_LENGTH = 200;
 
 /**
@@ -7,7 +7,10 @@ const MAX_QUOTED_LENGTH = 200;
  */
 export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 
-/** Quotes a user's value for a message: in double quotes, unprintable characters escaped, cut after 200 characters. */
+/**
+ * Returns a user's value in double quotes, for a message. Escapes unprintable characters and truncates the value after
+ * 200 characters.
+ */
 export function quote(value: string): string {
   const cut = value.length > MAX_QUOTED_LENGTH ? value.slice(0, MAX_QUOTED_LENGTH) : value;
   const quoted = printable(JSON.stringify(cut));
@@ -24,18 +27,21 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Orders texts by UTF-16 code unit, so that no order depends on a locale. */
+/** Compares texts by UTF-16 code unit, so that the sort order does not depend on the locale. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
-/** Returns the candidate that `text` is probably a misspelling of (at most a third of it differs), or null. */
+/**
+ * Returns the candidate that is most similar to `text`, or null if more than a third of `text` differs from every
+ * candidate.
+ */
 export function closest(text: string, candidates: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1;
   for (const candidate of candidates) {
-    // The distance is at least the difference in length. This bounds the work for a very long text.
+    // The edit distance is at least the difference in length. Skipping such candidates limits the work for long texts.
     if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
@@ -43,7 +49,7 @@ export function closest(text: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Returns the Levenshtein distance. Computes one row of the table at a time. */
+/** Returns the Levenshtein distance. Computes the table row by row. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   let left = b.length;
@@ -58,7 +64,7 @@ function editDistance(a: string, b: string): number {
   return left;
 }
 
-/** The most names that a message lists. The command `impact` lists all of them. */
+/** The maximum number of names that a message lists. The command `impact` lists all names. */
 export const MAX_NAMES = 3;
 
 /** Returns `1 resource` or `7 resources`; `at least 20 resources` if the count stopped at `limit`. */
@@ -67,8 +73,8 @@ export function countOf(number: number, noun: string, limit = Infinity): string 
 }
 
 /**
- * Returns `a`, `a and b`, or `a, b, c and 4 more` in the given order; `a, b, c and others` if the count stopped at
- * `limit`. `names` may contain only the first of `number` names.
+ * Returns names in the given order, such as `a`, `a and b`, or `a, b, c and 4 more`. Returns `a, b, c and others` if
+ * the count stopped at `limit`. `number` is the number of all names; `names` may contain only the first names.
  */
 export function listOf(names: readonly string[], number = names.length, limit = Infinity): string {
   const shown = names.slice(0, MAX_NAMES);
@@ -78,7 +84,10 @@ export function listOf(names: readonly string[], number = names.length, limit = 
   return printable([parts.slice(0, -1).join(", "), ...parts.slice(-1)].filter((part) => part !== "").join(" and "));
 }
 
-/** Does the same in sorted order. Sorts only the names that it lists: `names` may be all namespaces of a cluster. */
+/**
+ * Returns names like `listOf`, but sorted. Sorts only the names that the result lists, because `names` may be all
+ * namespaces of a cluster.
+ */
 export function sortedListOf(names: Iterable<string>): string {
   let first: string[] = [];
   let number = 0;

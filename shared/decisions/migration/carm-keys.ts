@@ -6,31 +6,36 @@ import { isACKGroup, knownGroups } from "../kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../kubernetes/names.ts";
 import { compareText } from "../kubernetes/text.ts";
 
-/** The input of a migration. Of the selectors in the inventory it reads only the names. */
+/** The input of a migration. The migration reads only the names of the selectors in the inventory. */
 export interface MigrationInput {
   readonly inventory: Inventory;
-  /** Settings of any mode. */
+  /** The settings of the controllers. The `mode` has no effect. */
   readonly settings: DecisionSettings;
   /** The ACK groups to migrate, sorted. */
   readonly groups: readonly string[];
 }
 
-/** A key of a CARM map that namespaces name. The result of its lookup depends on the group only. */
+/** A key of a CARM map that namespace annotations name. The role of the key depends only on the API group. */
 export interface CARMKey {
   readonly via: MapLookup["via"];
   readonly key: string;
-  /** The namespaces that name the key, sorted. */
+  /** The namespaces whose annotations name the key, sorted. */
   readonly namespaces: readonly string[];
-  /** The lookup for each group. */
+  /** The result of the lookup for each group. */
   readonly byGroup: ReadonlyMap<string, MapLookup>;
-  /** The lookup for a group whose service has no separate key. */
+  /** The result of the lookup for a group that has no service-specific key. */
   readonly fallback: MapLookup;
 }
 
-/** Stands for any unknown group. A ConfigMap key cannot contain `*`, so no map has a key for its service. */
+/**
+ * A placeholder for every unknown group. No map has a key for this group, because a ConfigMap key cannot contain `*`.
+ */
 export const UNKNOWN_GROUP = "*.services.k8s.aws";
 
-/** Returns the ACK groups of this release, of the installed kinds, of the stored resources and of the user, sorted. */
+/**
+ * Returns the ACK groups to migrate, sorted: the groups of this release, of the installed kinds and of the stored
+ * resources, and `extraGroups`.
+ */
 export function migrationGroups(inventory: Inventory, extraGroups: readonly string[]): readonly string[] {
   const groups = new Set(knownGroups(extraGroups));
   for (const { group } of inventory.kinds.installedTypes()) groups.add(group);
@@ -38,7 +43,7 @@ export function migrationGroups(inventory: Inventory, extraGroups: readonly stri
   return [...groups].filter(isACKGroup).toSorted(compareText);
 }
 
-/** Returns the keys that namespaces name, sorted by map and key. Skips namespaces with an invalid name. */
+/** Returns the keys that namespace annotations name, sorted by map and key. Skips namespaces whose name is invalid. */
 export function keysInUse({ inventory, settings, groups }: MigrationInput): readonly CARMKey[] {
   const byKey = new Map<string, { readonly fallback: MapLookup; readonly namespaces: [string, ...string[]] }>();
   for (const namespace of [...inventory.namespaces.names].toSorted(compareText)) {
@@ -59,7 +64,9 @@ export function keysInUse({ inventory, settings, groups }: MigrationInput): read
   });
 }
 
-/** Returns a resource that does not exist in AWS yet. Its default kind is one that no selector names. */
+/**
+ * Returns a hypothetical resource that does not exist in AWS yet. No selector names the default kind of the resource.
+ */
 export function sampleResource(
   namespace: string, group: string, { version, kind } = { version: "", kind: "" },
 ): ResourceQuery {

@@ -3,10 +3,10 @@ import { listOf, quote } from "../kubernetes/text.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 import { isRoleARN } from "./selectors.ts";
 
-/** The part of a resolution that the proof compares. */
+/** The fields of a resolution that the proof compares. */
 export type Side = Pick<Resolution, "outcome" | "via" | "roleARN" | "code">;
 
-/** Resources of one namespace that resolve differently with the selectors, all in the same way. */
+/** Resources of one namespace whose resolution changes in the same way when selectors replace CARM. */
 export interface Difference {
   readonly namespace: string;
   /** The ACK groups whose resources differ, sorted. `["*"]` for every group; [] if only the listed resources differ. */
@@ -24,16 +24,16 @@ export interface Difference {
   readonly fix: string;
 }
 
-/** A difference and what is known about its cause. */
+/** A difference and the details that explain its cause. */
 interface DifferenceDetails {
   readonly difference: Omit<Difference, "message" | "fix">;
-  /** The message of the fault in the maps, or "". */
+  /** The message of the error in the CARM maps; "" if the maps have no error. */
   readonly reason: string;
-  /** The account that the first of the resources exists in, if any. */
+  /** The account in which the first resource exists; null if the resource does not exist in AWS. */
   readonly ownerAccountID: string | null;
 }
 
-/** Returns the message of a difference, without a full stop, and its fix. */
+/** Returns the message and the fix of a difference. The message has no full stop at its end. */
 export function describeDifference(details: DifferenceDetails): Pick<Difference, "message" | "fix"> {
   const { before, after } = details.difference;
   const { cause, fix } = causeOf(details);

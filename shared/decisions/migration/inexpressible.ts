@@ -9,7 +9,7 @@ import type { FullProof } from "./proof.ts";
 /** A use of CARM that the selectors cannot express, or that the proof does not cover. */
 export interface Inexpressible {
   readonly subject: string;
-  /** A sentence without a full stop. */
+  /** The explanation, without a full stop at its end. */
   readonly reason: string;
   readonly fix: string;
 }
@@ -18,12 +18,12 @@ interface MigrationResult {
   readonly keys: readonly CARMKey[];
   readonly selectors: readonly JsonObject[];
   readonly proof: FullProof;
-  /** The names of the selectors that existed before. */
+  /** The names of the selectors in the inventory before the migration. */
   readonly stored: readonly string[];
   readonly unusedEntries: readonly Inexpressible[];
 }
 
-/** Returns everything that the selectors cannot express, in a fixed order. */
+/** Returns every use of CARM that the selectors cannot express or the proof does not cover, in a fixed order. */
 export function inexpressibleOf(input: MigrationInput, result: MigrationResult): readonly Inexpressible[] {
   return [
     ...foundByStatus(result),
@@ -68,7 +68,10 @@ function laterNamespaces({ keys }: MigrationResult): Inexpressible[] {
   }];
 }
 
-/** CARM ignores all annotations of these namespaces. With selectors, controllers read the region and the endpoint. */
+/**
+ * Reports annotations of namespaces that CARM ignores. With selectors, controllers read the default region and the
+ * endpoint URL from these annotations.
+ */
 function ignoredNamespaces({ inventory }: MigrationInput): Inexpressible[] {
   return [...IGNORED_NAMESPACES].flatMap((namespace) => {
     const found = [...inventory.namespaces.annotationsOf(namespace).keys()].filter((key) => CARM_ANNOTATIONS.has(key));

@@ -8,15 +8,15 @@ import { type FullProof, proveSelectors } from "./proof.ts";
 import { replaceSelectors, selectorsFor } from "./selectors.ts";
 import { unusedMapEntries } from "./unused-maps.ts";
 
-/** The IAMRoleSelectors that replace CARM, before the proof. */
+/** The generated IAMRoleSelectors that replace CARM, before the proof. */
 export interface MigrationPlan {
   readonly input: MigrationInput;
   readonly keys: readonly CARMKey[];
-  /** As manifests, sorted by name. */
+  /** The manifests of the generated selectors, sorted by name. */
   readonly selectors: readonly JsonObject[];
-  /** The changes that leave exactly these selectors in the inventory. */
+  /** The inventory changes that replace all stored selectors by the generated selectors. */
   readonly changes: ReturnType<typeof replaceSelectors>;
-  /** The names of the selectors in the inventory before these changes. */
+  /** The names of the selectors in the inventory before `changes`. */
   readonly stored: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface ProvedMigration {
   readonly steps: readonly string[];
 }
 
-/** Converts the maps and annotations in the inventory to selectors. */
+/** Converts the CARM maps and the namespace annotations in the inventory to selectors. */
 export function planMigration(
   inventory: Inventory, settings: DecisionSettings, extraGroups: readonly string[],
 ): MigrationPlan {
@@ -38,7 +38,10 @@ export function planMigration(
   return { input, keys, selectors, stored, changes: replaceSelectors(stored, selectors) };
 }
 
-/** Proves a plan whose changes have been applied to its inventory. Pauses after each namespace. */
+/**
+ * Compares the roles before and after a plan. The caller must have applied the changes of the plan to its inventory.
+ * Pauses after each namespace.
+ */
 export function* proveMigration(plan: MigrationPlan): Paced<ProvedMigration> {
   const proof = yield* proveSelectors(plan.input);
   const unusedEntries = unusedMapEntries(plan.input, plan.keys);
@@ -51,13 +54,13 @@ export function* proveMigration(plan: MigrationPlan): Paced<ProvedMigration> {
 }
 
 /**
- * Returns the steps of a safe switch, in order. The ACK documentation removes annotations and maps before selectors
- * take effect; until they do, new resources are created in the account of the controller.
+ * Returns the steps of a safe switch from CARM to selectors, in order. The ACK documentation removes annotations and
+ * maps before selectors take effect. In the meantime, controllers would create new resources in their own account.
  */
 function switchSteps(
   differences: number, { teamLevelCARM, serviceLevelCARM }: DecisionSettings,
 ): readonly string[] {
-  // The runtime looks up the role of a team if its gate is on, even with CARM off (pkg/runtime/reconciler.go,
+  // With the gate TeamLevelCARM on, the runtime looks up team roles even if CARM is off (pkg/runtime/reconciler.go,
   // Reconcile).
   const gates = [...(teamLevelCARM ? ["TeamLevelCARM"] : []), ...(serviceLevelCARM ? ["ServiceLevelCARM"] : [])];
   const off = gates.map((gate) => ` --set featureGates.${gate}=false`).join("");

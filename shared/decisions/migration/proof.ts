@@ -9,7 +9,7 @@ import type { TypeEntry } from "../selectors/type-entry.ts";
 import { type MigrationInput, sampleResource, UNKNOWN_GROUP } from "./carm-keys.ts";
 import { describeDifference, type Difference, type Side } from "./difference.ts";
 
-/** The comparison of every resource, and of every pair of namespace and kind, before and after the switch. */
+/** The result of a comparison before and after the switch, for every resource and every pair of namespace and kind. */
 export interface FullProof {
   /** The number of compared resources. */
   readonly resources: number;
@@ -18,13 +18,13 @@ export interface FullProof {
   /** Sorted by namespace. */
   readonly differences: readonly Difference[];
   /**
-   * The namespaces where an unknown group resolves differently although all known groups match, sorted. A selector
-   * cannot list unknown groups.
+   * The namespaces in which an unknown group resolves differently although all known groups resolve equally, sorted. A
+   * selector cannot list unknown groups.
    */
   readonly unknownGroups: readonly string[];
 }
 
-/** A difference while its groups and resources are collected. */
+/** A difference whose groups and resources are still being collected. */
 interface PendingDifference {
   readonly first: ResourceQuery;
   readonly before: Side;
@@ -35,9 +35,9 @@ interface PendingDifference {
 }
 
 /**
- * Compares the results of the maps with those of the selectors in the inventory: for every resource, and for one
- * resource of every kind in every namespace. An unknown kind of every group and an unknown namespace are included.
- * Pauses after each namespace.
+ * Compares the roles from the CARM maps with the roles from the selectors in the inventory. Compares every resource,
+ * and one hypothetical resource of every kind in every namespace. Includes an unknown kind of every group and an
+ * unknown namespace. Pauses after each namespace.
  */
 export function* proveSelectors(input: MigrationInput): Paced<FullProof> {
   const { inventory, groups } = input;
@@ -79,7 +79,7 @@ class Comparison {
     this.#add(resource)?.resources.push(resource);
   }
 
-  /** Whether the resource differs in a way that none of the compared ones did. */
+  /** Whether the resource resolves differently, in a way that no resource in the comparison does. */
   isNewDifference(query: ResourceQuery): boolean {
     const found = this.#compare(query);
     return found !== null && !this.#pending.has(found.id);
@@ -99,7 +99,7 @@ class Comparison {
     return pending;
   }
 
-  /** Returns null if both results are equal. */
+  /** Compares the resolutions with CARM and with selectors. Returns null if the resolutions are equal. */
   #compare(
     query: ResourceQuery,
   ): (Pick<PendingDifference, "before" | "after" | "reason"> & { readonly id: string }) | null {
@@ -114,7 +114,8 @@ class Comparison {
 }
 
 /**
- * Outcomes without a role always differ: CARM stops the resource, and without a selector it would use the default role.
+ * Whether two resolutions are equal. Resolutions without a role are never equal: with CARM, controllers do not
+ * reconcile the resource, but without a selector they use their own role.
  */
 function isSame(before: Resolution, after: Resolution): boolean {
   const hasRole = before.outcome === "selected" || before.outcome === "default";
@@ -144,7 +145,7 @@ function differenceOf(
   return { ...difference, ...describeDifference({ difference, reason, ownerAccountID }) };
 }
 
-/** Returns a name that no namespace and no resource has. */
+/** Returns a namespace name that no Namespace and no resource in the inventory has. */
 function unknownNamespace({ inventory }: MigrationInput): string {
   let name = "no-such-namespace";
   while (inventory.namespaces.has(name) || inventory.resources.inNamespace(name).size > 0) name += "-x";

@@ -11,17 +11,17 @@ import type { CARMKey } from "./carm-keys.ts";
 interface NameSource {
   readonly via: MapLookup["via"];
   readonly key: string;
-  /** The service of a key with a service prefix, otherwise null. */
+  /** The service prefix of the key; null if the key has no service prefix. */
   readonly service: string | null;
 }
 
 const MAX_NAME_LENGTH = 253; // RFC 1123 subdomain
 
-/** Returns the selector name for a key, which no other selector has: the key itself if it is a valid name. */
+/** Returns a unique selector name for a key. If the key is a valid and unused name, returns the key. */
 export function selectorName(source: NameSource, isTaken: (name: string) => boolean): string {
   const plain = plainName(source);
   const name = toSubdomain(plain);
-  // Two keys can become equal names. A digest of the key makes a changed name unique.
+  // Two keys can be converted to the same name. A digest of the key makes a converted name unique.
   return name === plain && !isTaken(name) ? name : digestedName(name, `${source.via}/${plain}`, isTaken);
 }
 
@@ -31,7 +31,10 @@ function digestedName(name: string, id: string, isTaken: (name: string) => boole
   return isTaken(digested) ? digestedName(name, `${id}/`, isTaken) : digested;
 }
 
-/** Adds a prefix to an account ID: readers and YAML parsers would read it as a number. */
+/**
+ * Returns the name before its conversion to a valid name. Adds a prefix to an account ID, because YAML parsers would
+ * read the ID as a number.
+ */
 function plainName({ key, service }: NameSource): string {
   if (service !== null) return `${service}.${key}`;
   return /^[0-9]+$/.test(key) ? `account-${key}` : key;
@@ -46,28 +49,35 @@ function toSubdomain(text: string): string {
   return name === "" ? "role" : name;
 }
 
-/** Returns the 32-bit FNV-1a hash of the UTF-16 code units, as 8 hexadecimal digits. It is not a secret. */
+/**
+ * Returns the 32-bit FNV-1a hash of the UTF-16 code units, as 8 hexadecimal digits. The hash has no security purpose.
+ */
 function digestOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
 
-/** The groups for which a key has one role; null for all groups, including later ones. */
+/**
+ * The groups for which a key has the same role. `groups` is null for all groups, including groups that are added later.
+ */
 interface RoleShare {
   readonly roleARN: string;
   readonly groups: readonly string[] | null;
   readonly source: NameSource;
 }
 
-/** A selector to generate: one role for a set of groups, in every namespace where the maps have that role for them. */
+/**
+ * A selector to generate: one role, its groups, and all namespaces for which the maps specify the role for these
+ * groups.
+ */
 interface Draft extends RoleShare {
   readonly namespaces: string[];
 }
 
 /**
- * Returns the IAMRoleSelectors that replace the maps, sorted by name. They never conflict: a namespace names one key,
- * and a key has one role for each group. A value that is not a role ARN gets no selector.
+ * Returns the IAMRoleSelectors that replace the maps, sorted by name. The selectors never conflict: a namespace names
+ * one key, and a key has one role for each group. A value that is not a role ARN gets no selector.
  */
 export function selectorsFor(keys: readonly CARMKey[], inventory: Inventory): readonly JsonObject[] {
   const drafts = new Map<string, Draft>();
@@ -90,7 +100,7 @@ export function selectorsFor(keys: readonly CARMKey[], inventory: Inventory): re
   return selectors.toSorted((a, b) => compareText(objectMeta(a).name, objectMeta(b).name));
 }
 
-/** Returns the changes that replace the stored selectors by these. */
+/** Returns the inventory changes that replace the stored selectors by `selectors`. */
 export function replaceSelectors(
   stored: readonly string[], selectors: readonly JsonObject[],
 ): readonly InventoryChange[] {
@@ -103,8 +113,8 @@ export function replaceSelectors(
 }
 
 /**
- * Returns the roles of a key with their groups. If a key has one role for every group, its selector covers later groups
- * too.
+ * Returns the roles of a key and the groups of each role. If the key has the same role for every group, its selector
+ * also covers groups that are added later.
  */
 function sharesOf({ via, key, byGroup, fallback }: CARMKey): readonly RoleShare[] {
   const groupsByRole = new Map<string, [string, ...string[]]>();
@@ -122,18 +132,21 @@ function sharesOf({ via, key, byGroup, fallback }: CARMKey): readonly RoleShare[
   });
 }
 
-/** Whether the text is the ARN of an IAM role. Controllers accept any ARN, but STS rejects others. */
+/** Whether the text is the ARN of an IAM role. Controllers accept any ARN, but STS rejects ARNs of other types. */
 export function isRoleARN(text: string): boolean {
   return parseRoleARN(text) !== null;
 }
 
-/** Whether a stored selector of that name is malformed or has another role. The role of a selector is immutable. */
+/**
+ * Whether a stored selector named `name` is malformed or has another role. The migration cannot reuse its name then,
+ * because the role of a selector is immutable.
+ */
 function hasOtherRole(name: string, roleARN: string, inventory: Inventory): boolean {
   return inventory.selectors.malformed.has(name) || (inventory.selectors.get(name)?.roleARN ?? roleARN) !== roleARN;
 }
 
 function selectorObject(name: string, { roleARN, groups, namespaces }: Draft): JsonObject {
-  // The shipped CustomResourceDefinition requires all three fields of an entry.
+  // The shipped CustomResourceDefinition requires group, version and kind in each entry.
   const resourceTypeSelector = groups?.map((group) => ({ group, version: "", kind: "" }));
   return {
     apiVersion: `${SELECTOR_GROUP}/v1alpha1`,

@@ -10,7 +10,9 @@ const MAPS: readonly (readonly [name: string, via: MapLookup["via"]])[] = [
   [ACCOUNT_MAP, "account-map"], [TEAM_MAP, "team-map"],
 ];
 
-/** Returns the map entries that no generated selector uses, and the maps in other namespaces. */
+/**
+ * Returns the map entries that no generated selector uses, and the maps in namespaces that the migration does not read.
+ */
 export function unusedMapEntries(input: MigrationInput, keys: readonly CARMKey[]): Inexpressible[] {
   const { inventory, settings: { ackSystemNamespace } } = input;
   return MAPS.flatMap(([name, via]) => {
@@ -26,7 +28,7 @@ const NO_DATA: ReadonlyMap<string, string> = new Map();
 interface CARMMap {
   readonly subject: string;
   readonly data: ReadonlyMap<string, string>;
-  /** The keys that namespaces name. */
+  /** The keys that namespace annotations name. */
   readonly used: ReadonlySet<string>;
 }
 
@@ -39,7 +41,7 @@ function invalidValues({ subject, data }: CARMMap): Inexpressible[] {
   }));
 }
 
-/** Returns the keys that decide nothing, grouped by cause. */
+/** Returns the keys that have no effect on any role, grouped by cause. */
 function unusedKeys(
   { subject, data, used }: CARMMap, { settings: { serviceLevelCARM }, groups }: MigrationInput,
 ): Inexpressible[] {
@@ -92,7 +94,7 @@ function splitKey(text: string): { readonly service: string; readonly key: strin
   return dot < 0 ? { service: "", key: text } : { service: text.slice(0, dot), key: text.slice(dot + 1) };
 }
 
-/** Returns the maps in other namespaces. A controller reads only the map in its own namespace. */
+/** Returns the maps of the same name in other namespaces. A controller reads only the map in its own namespace. */
 function otherCopies(
   name: string, data: ReadonlyMap<string, string>, { inventory, settings: { ackSystemNamespace } }: MigrationInput,
 ): Inexpressible[] {

@@ -4,15 +4,15 @@ import type { Resolution } from "./resolve.ts";
 
 const MAX_CONFLICTING_NAMES = 10;
 const MAX_REASON_LENGTH = 256;
-/** IAM's limit. A longer text in a stored selector is not a role ARN. */
+/** The maximum length of a role ARN, in bytes. */
 const MAX_ROLE_ARN_BYTES = 2048;
 /**
- * The API server rejects more, counted over keys and values in bytes.
+ * The maximum size of all annotation keys and values of an object, in bytes.
  * Source: k8s.io/apimachinery pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB.
  */
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
-/** Returns the annotations that record a resolution. A key that does not apply is absent. */
+/** Returns the annotations that record a resolution. Omits keys that have no value for the resolution. */
 export function resolutionAnnotations({
   outcome,
   via,
@@ -28,7 +28,7 @@ export function resolutionAnnotations({
     ["selector-resource-version", selector?.resourceVersion ?? null],
     ["role-arn", roleARN === null || byteLength(roleARN) > MAX_ROLE_ARN_BYTES ? null : roleARN],
     ["conflicting-selectors", outcome === "conflict" ? listConflicting(selectors.map(({ name }) => name)) : null],
-    // The cut may split a surrogate pair, which the API server would store as another text.
+    // Truncation can split a surrogate pair. The API server would replace the half that remains.
     ["reason", message.slice(0, MAX_REASON_LENGTH).toWellFormed()],
   ];
   return new Map(values.flatMap(([key, value]) => (value === null ? [] : [[RESOLVER_PREFIX + key, value] as const])));
@@ -40,9 +40,8 @@ function listConflicting(names: readonly string[]): string {
 }
 
 /**
- * Returns the JSON patch that makes the annotations of the object record `resolution`: one operation for each key that
- * differs. If the API server would reject the result for the size of its annotations, the patch is empty and `tooLarge`
- * is true.
+ * Returns the JSON patch that records `resolution` in the annotations of the object: one operation for each key that
+ * differs. If the annotations would exceed the size limit of the API server, the patch is empty and `tooLarge` is true.
  */
 export function annotationPatch(
   object: JsonObject, resolution: Resolution,
@@ -61,7 +60,10 @@ export function annotationPatch(
   return { patch: tooLarge ? [] : patch, tooLarge };
 }
 
-/** Creates a parent that is absent or null; `add` replaces an existing null (RFC 6902, section 4.1). */
+/**
+ * Returns the patch for an object whose metadata or annotations are missing or null. The operation `add` replaces an
+ * existing null (RFC 6902, section 4.1).
+ */
 function createAnnotations(metadata: unknown, desired: ReadonlyMap<string, string>): PatchOperation[] {
   const annotations = Object.fromEntries(desired);
   if (!isJsonObject(metadata)) return [{ op: "add", path: jsonPointer("metadata"), value: { annotations } }];
@@ -75,8 +77,8 @@ function patchedBytes(current: JsonObject, desired: ReadonlyMap<string, string>)
 }
 
 /**
- * Returns the length in UTF-8. Each half of a surrogate pair has two bytes; Go replaces a lone one, which JSON allows,
- * by U+FFFD.
+ * Returns the length of a text in UTF-8 bytes. Counts two bytes for each half of a surrogate pair. Replaces a lone
+ * surrogate by U+FFFD, as Go does.
  */
 function byteLength(text: string): number {
   const wellFormed = text.toWellFormed();

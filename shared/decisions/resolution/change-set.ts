@@ -8,7 +8,8 @@ import { type EffectiveSelector, selectsNamespace, selectsWithinNamespace } from
 import { selectingSelectors } from "./resolve.ts";
 
 /**
- * The selectors that select a resource before and after a change. None means the default role; several are a conflict.
+ * The selectors that select a resource before and after a change. An empty list means the controller's own role;
+ * several selectors conflict.
  */
 export interface Transition {
   readonly resource: ACKResource;
@@ -16,23 +17,23 @@ export interface Transition {
   readonly after: readonly EffectiveSelector[];
 }
 
-/** A selector before and after a change; null if it does not exist or is malformed. */
+/** A selector before and after a change. `before` or `after` is null if the selector does not exist or is malformed. */
 export interface SelectorTransition {
   readonly name: string;
   readonly before: EffectiveSelector | null;
   readonly after: EffectiveSelector | null;
-  /** Selectors that are being deleted; they count as deleted. */
+  /** The selectors that are being deleted. A scan treats these selectors as deleted. */
   readonly pendingDeletions?: NameSet;
 }
 
 export type NameSet = Pick<ReadonlySet<string>, "has">;
 
-/** The resources that a scan visits between two pauses: well under a millisecond of work. */
+/** The number of resources that a scan visits between two pauses. The visits take well under a millisecond. */
 export const RESOURCES_BETWEEN_PAUSES = 100;
 
 /**
- * Visits each resource that the selector selects before or after the change. Returns false if `visit` returned false,
- * which ends the scan. A resource that changes during the scan is visited in its earlier state.
+ * Visits each resource that the selector selects before or after the change. Ends the scan and returns false as soon as
+ * `visit` returns false. A resource that changes during the scan is visited in its earlier state.
  */
 export function* transitionsOfSelector(
   inventory: Inventory,
@@ -68,7 +69,10 @@ function transition(
   return { resource, before: withOthers(before), after: withOthers(after) };
 }
 
-/** Visits each resource of the namespace with the selectors that select it before and after the labels change. */
+/**
+ * Visits each resource of a namespace whose labels change. A transition contains the selectors that select the resource
+ * before and after the change.
+ */
 export function* transitionsOfNamespace(
   inventory: Inventory, name: string, after: Labels, visit: (transition: Transition) => boolean,
 ): Paced<boolean> {
@@ -84,7 +88,8 @@ function* visitSelected(
   inventory: Inventory, selector: EffectiveSelector | null, visit: (resource: ACKResource) => boolean,
 ): Paced<boolean> {
   if (selector === null) return true;
-  // A selector may name many namespaces without resources. A resource created during the scan gets its own review.
+  // Pauses while collecting, because a selector may name many empty namespaces. A resource that is created during the
+  // scan has its own admission review.
   const sets: ReadonlySet<ACKResource>[] = [];
   const candidates = candidateSets(inventory, selector);
   yield* paced(candidates, RESOURCES_BETWEEN_PAUSES, (set) => set.size === 0 || sets.push(set) > 0);
@@ -93,14 +98,16 @@ function* visitSelected(
   ));
 }
 
-/** Copies each set when the scan reaches it. Iteration over a set that grows would not end. */
+/** Yields the resources of each set. Copies the set first, because iteration over a growing set may not end. */
 function* resourcesIn(sets: ResourceSets): Iterable<ACKResource> {
   for (const set of sets) yield* Array.from(set);
 }
 
 type ResourceSets = readonly ReadonlySet<ACKResource>[];
 
-/** Returns the resources that match one criterion of the selector: the criterion that the fewest resources match. */
+/**
+ * Returns the resources that match one criterion of the selector. Uses the criterion that the fewest resources match.
+ */
 function candidateSets(inventory: Inventory, selector: EffectiveSelector): ResourceSets {
   const { resources } = inventory;
   const groups = new Set(selector.types?.map(({ group }) => group) ?? [""]);
@@ -121,20 +128,20 @@ function totalSize(sets: ResourceSets): number {
   return sets.reduce((sum, set) => sum + set.size, 0);
 }
 
-/** Returns a superset of the namespaces that the selector selects, or null if no index narrows them down. */
+/** Returns a superset of the namespaces that the selector selects, or null if the selector has no indexed criterion. */
 export function candidateNamespaces(
   inventory: Inventory, { namespaces, namespaceLabels }: EffectiveSelector,
 ): ReadonlySet<string> | null {
   if (namespaces !== null) return namespaces;
   const sets = namespaceLabels?.matchLabels.map(([key, value]) => (
-    // An unknown namespace has the name label too.
+    // A namespace that is not in the inventory also has the name label.
     key === NAME_LABEL ? new Set([value]) : inventory.namespaces.withLabel(key, value)
   ));
   const [first, ...others] = sets ?? [];
   return first === undefined ? null : smallest(first, others, ({ size }) => size);
 }
 
-/** Tests the cheapest conditions first. */
+/** Whether the selector selects the resource. Tests the cheapest conditions first. */
 function selects(inventory: Inventory, selector: EffectiveSelector, resource: ACKResource): boolean {
   const { resourceLabels, types } = selector;
   return (resourceLabels === null || satisfies(resource.labels, resourceLabels))
@@ -143,8 +150,8 @@ function selects(inventory: Inventory, selector: EffectiveSelector, resource: AC
 }
 
 /**
- * Returns the account that a resource with these selectors resolves to: the controller's without any, null in a
- * conflict.
+ * Returns the account of a resource that `selecting` selects. Returns the controller's account if no selector selects
+ * the resource, or null if several selectors conflict.
  */
 export function accountOfSelectors(
   selecting: readonly EffectiveSelector[], controllerAccount: string | null = null,
@@ -154,14 +161,17 @@ export function accountOfSelectors(
   return selecting.length > 1 ? null : accountOfARN(only.roleARN);
 }
 
-/** Returns the account of a resource: the one in its status if it exists in AWS, otherwise the one it resolves to. */
+/**
+ * Returns the account in the status of a resource. If the resource does not exist in AWS, returns the account of its
+ * role.
+ */
 export function accountOfResource(
   { resource, before }: Pick<Transition, "resource" | "before">, controllerAccount: string | null = null,
 ): string | null {
   return resource.status.ownerAccountID ?? accountOfSelectors(before, controllerAccount);
 }
 
-/** Returns the name of a resource in messages: `Bucket team-a/b1`. */
+/** Returns the name of a resource for messages, such as `Bucket team-a/b1`. */
 export function resourceName({ kind, namespace, name }: ACKResource): string {
   return `${kind} ${namespace}/${name ?? ""}`;
 }

@@ -7,29 +7,32 @@ import type { DecodedSelector } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import { entryMatches, type TypeEntry } from "../selectors/type-entry.ts";
 
-/** One condition of a selector, and the matching value of the resource or its namespace. */
+/** A condition of a selector, and the actual value of the resource or its namespace. */
 interface PartExplanation {
-  /** The field of the selector. */
+  /** The field path of the condition in the selector. */
   readonly path: string;
   readonly wants: string;
   readonly carries: string;
   readonly holds: boolean;
 }
 
-/** Why a selector selects a resource or does not: it selects if every part holds. */
+/**
+ * Explains why a selector selects or does not select a resource. A selector selects a resource if every condition in
+ * `parts` holds.
+ */
 export interface SelectorExplanation {
   readonly selector: string;
   readonly selects: boolean;
-  /** Controllers ignore a malformed selector, so it has no parts. */
+  /** Whether the selector is malformed. Controllers ignore a malformed selector, so its `parts` are empty. */
   readonly malformed: boolean;
   readonly parts: readonly PartExplanation[];
-  /** The same as one sentence. */
+  /** The explanation as one sentence. */
   readonly message: string;
 }
 
 /**
- * Explains every selector for one resource, sorted by selector name. Takes time in proportion to the number of
- * selectors.
+ * Explains for each selector why it selects or does not select the resource, sorted by selector name. The time is
+ * proportional to the number of selectors.
  */
 export function explain(inventory: Inventory, query: ResourceQuery): SelectorExplanation[] {
   const input = { inventory, query, type: inventory.kinds.typeOf(query) };
@@ -66,7 +69,7 @@ function messageOf(parts: readonly PartExplanation[], failing: readonly PartExpl
   return `It does not select the resource: ${failing.map(partText).join("; ")}.`;
 }
 
-/** `PATH: selector requires X, resource has Y`. */
+/** Returns `PATH: selector requires X, resource has Y`. */
 export function partText({ path, wants, carries }: PartExplanation): string {
   return `${path}: selector requires ${wants}, resource has ${carries}`;
 }
@@ -101,7 +104,7 @@ function partsOf(selector: EffectiveSelector, { inventory, query, type }: Explai
 
 interface ActualLabels {
   readonly labels: Labels;
-  /** Appended to a missing label. */
+  /** A note that is appended if a label is missing. */
   readonly note: string;
 }
 
@@ -125,7 +128,7 @@ function labelParts(
   ];
 }
 
-/** Formats a requirement as `kubectl get -l` accepts it. */
+/** Formats a requirement in the syntax of `kubectl get -l`. */
 function requirementText({ key, operator, values }: LabelRequirement): string {
   if (operator === "Exists") return key;
   if (operator === "DoesNotExist") return `!${key}`;
@@ -150,7 +153,7 @@ function anyOf(texts: readonly string[]): string {
   return shown.join(" or ");
 }
 
-/** Escapes names and labels, which users write. */
+/** Returns a condition. Escapes names and labels, because users write names and labels. */
 function partOf(path: FieldPath, { wants, carries, holds }: Omit<PartExplanation, "path">): PartExplanation {
   return { path: formatFieldPath(path), wants: printable(wants), carries: printable(carries), holds };
 }

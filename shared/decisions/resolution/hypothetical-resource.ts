@@ -6,24 +6,24 @@ import { type Labels, parseLabels } from "../kubernetes/label-selector.ts";
 import { namespaceNameFaults } from "../kubernetes/names.ts";
 import { quote } from "../kubernetes/text.ts";
 
-/** A resource that does not exist yet, as described by CLI flags. */
+/** Hypothetical resources, as described by CLI flags. */
 export interface HypotheticalResource {
-  /** `KIND.GROUP` or `KIND.VERSION.GROUP`; one query for each. */
+  /** The kinds, each as `KIND.GROUP` or `KIND.VERSION.GROUP`. Each kind produces one query. */
   readonly kinds: readonly string[];
   readonly namespace: string;
-  /** `KEY=VALUE` for each label. */
+  /** The labels, each as `KEY=VALUE`. */
   readonly labels: readonly string[];
 }
 
 /**
- * The version of every kind that ACK controllers ship, for kinds whose CustomResourceDefinition is unknown.
+ * The version of a kind whose CustomResourceDefinition is unknown. All shipped ACK controllers use this version.
  * Source: the folder apis/v1alpha1 of each controller at github.com/aws-controllers-k8s.
  */
 const DEFAULT_VERSION = "v1alpha1";
 
 /**
- * Returns a query for each kind. A kind without a version gets the storage version.
- * Throws ERR_CONFIG_INVALID with every fault, one line each.
+ * Returns a query for each kind. If a flag names no version, uses the storage version of the kind.
+ * Throws ERR_CONFIG_INVALID if a flag is invalid. The message has one line for each fault.
  */
 export function hypotheticalResources(
   { kinds, namespace, labels: labelTexts }: HypotheticalResource, inventory: Inventory,
@@ -45,7 +45,7 @@ function parseACKKind(text: string, faults: string[]): GroupedKind | null {
   return null;
 }
 
-/** Parses a `--kind` of any group. If it is invalid, adds a fault and returns null. */
+/** Parses the value of a `--kind` flag with any API group. If the value is invalid, adds a fault and returns null. */
 export function parseKindFlag(text: string, faults: string[]): GroupedKind | null {
   const kind = parseKindArgument(text);
   if (kind !== null && kind.group !== null) return { ...kind, group: kind.group };
@@ -53,7 +53,7 @@ export function parseKindFlag(text: string, faults: string[]): GroupedKind | nul
   return null;
 }
 
-/** Parses each `--label`, and adds the faults of invalid ones. */
+/** Parses the values of the `--label` flags. Adds the faults of invalid labels to `faults`. */
 export function parseLabelFlags(texts: readonly string[], faults: string[]): Labels {
   return parseLabels(texts, (text, fault) => void faults.push(`--label ${quote(text)}: ${fault}`));
 }

@@ -5,33 +5,33 @@ import { compareText } from "../kubernetes/text.ts";
 import { type Resolution, resolve } from "./resolve.ts";
 
 /**
- * How a resource changes, most disruptive first: new conflict, new refusal, falls back to the controller's own role,
- * other account, other role, other region, newly selected, other selector with the same role, resource added, resource
- * removed.
+ * The ways in which a resource can change, most disruptive first: new conflict, new refusal, fallback to the
+ * controller's own role, other account, other role, other region, newly selected, other selector with the same role,
+ * resource added, resource removed.
  */
 export const CHANGES = [
   "conflict", "refused", "default", "account", "role", "region", "selected", "selector", "added", "removed",
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** A resource whose resolution differs between two inventories, or that only one of them has. */
+/** A resource whose resolution differs between two inventories, or that exists in only one inventory. */
 export interface Impact {
   readonly resource: ACKResource;
   readonly change: Change;
-  /** Null if the first inventory does not have the resource. */
+  /** The resolution in the first inventory; null if the first inventory does not contain the resource. */
   readonly before: Resolution | null;
-  /** Null if the second inventory does not have the resource. */
+  /** The resolution in the second inventory; null if the second inventory does not contain the resource. */
   readonly after: Resolution | null;
 }
 
 export interface ImpactComparison {
   /** Sorted by change, then by namespace, kind, name and group. */
   readonly impacts: readonly Impact[];
-  /** The number of compared resources, unchanged ones included. */
+  /** The number of compared resources, including unchanged resources. */
   readonly resources: number;
 }
 
-/** Compares the resolution of each resource in two inventories. Takes time in proportion to the number of resources. */
+/** Compares the resolution of each resource in two inventories. The time is proportional to the number of resources. */
 export function compareInventories(before: Inventory, after: Inventory, settings: DecisionSettings): ImpactComparison {
   const impacts: Impact[] = [];
   let resources = 0;
@@ -58,7 +58,7 @@ function impactOn(resource: ACKResource, before: Resolution, after: Resolution |
 
 function changeOf({ status }: ACKResource, before: Resolution, after: Resolution): Change | null {
   if (after.outcome !== before.outcome && after.outcome !== "selected") return after.outcome;
-  // A resource that exists is in the account that ACK recorded, whatever it resolves to.
+  // A resource that exists in AWS stays in the account that ACK recorded, even if its role is in another account.
   const account = status.ownerAccountID ?? before.accountID;
   const hasMoved = before.accountID !== after.accountID && account !== null;
   if (hasMoved && after.accountID !== null && account !== after.accountID) return "account";
@@ -76,7 +76,7 @@ function causeOf({ selectors, via, code }: Resolution): string {
   return JSON.stringify([selectors.map(({ name }) => name), via, code]);
 }
 
-/** The changes after which a resource is no longer reconciled, or is reconciled in another account. */
+/** The changes after which controllers no longer reconcile a resource, or reconcile it in another account. */
 export const DISRUPTIVE: ReadonlySet<Change> = new Set(["conflict", "refused", "default", "account"]);
 
 /** Whether the change is disruptive, or adds a resource that controllers will not reconcile. */
@@ -93,7 +93,7 @@ function compareImpacts(a: Impact, b: Impact): number {
     || compareText(a.resource.group, b.resource.group);
 }
 
-/** Returns the number of resources for each change, zeros included. */
+/** Returns the number of resources for each change, including changes that no resource has. */
 export function countsOf(impacts: readonly Impact[]): Record<Change, number> {
   const counts = {
     conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, selector: 0, added: 0, removed: 0,

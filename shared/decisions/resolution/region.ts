@@ -10,13 +10,15 @@ export interface Region {
   readonly from: "status" | "resource" | "namespace" | "controller";
 }
 
-/** Returns the region of a resource: that of its status if it exists in AWS, otherwise the desired region. */
+/**
+ * Returns the region in the status of a resource. If the resource does not exist in AWS, returns the desired region.
+ */
 export function regionOf(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
   return region(query.status.region, "status") ?? desiredRegion(inventory, query, settings);
 }
 
 /**
- * Returns the region that is configured. Precedence: annotation of the resource, annotation of the namespace,
+ * Returns the configured region of a resource. Precedence: annotation of the resource, annotation of the namespace,
  * controller flag.
  */
 export function desiredRegion(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
@@ -25,7 +27,10 @@ export function desiredRegion(inventory: Inventory, query: ResourceQuery, settin
     ?? region(settings.region, "controller");
 }
 
-/** Returns the annotations of a namespace that controllers read. With CARM they ignore some namespaces. */
+/**
+ * Returns the annotations that controllers read on a namespace. With CARM, controllers ignore the annotations of some
+ * namespaces.
+ */
 function namespaceAnnotations(
   inventory: Inventory, namespace: string, { mode }: DecisionSettings,
 ): ReadonlyMap<string, string> {

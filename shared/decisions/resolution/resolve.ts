@@ -17,13 +17,16 @@ interface SelectingSelector {
   readonly roleARN: string;
 }
 
-/** The role of a resource, and how it was resolved. */
+/** The role of a resource, and how the role was resolved. */
 export interface Resolution {
   readonly outcome: Outcome;
   readonly via: "selector" | "team-map" | "account-map" | "identity" | null;
-  /** The selected one, or all of a conflict sorted by name, or none. */
+  /**
+   * The selector that selects the resource, or all conflicting selectors, sorted by name. Empty if no selector selects
+   * the resource.
+   */
   readonly selectors: readonly SelectingSelector[];
-  /** For the outcome `default`: the controller's own role, or null if it is unknown. */
+  /** The resolved role. For the outcome `default`, the controller's own role, or null if that role is unknown. */
   readonly roleARN: string | null;
   readonly accountID: string | null;
   readonly region: Region | null;
@@ -32,7 +35,8 @@ export interface Resolution {
 }
 
 /**
- * Returns every selector that selects the resource, unsorted. `namespaceLabels` replace the labels of its namespace.
+ * Returns every selector that selects the resource, unsorted. If `namespaceLabels` is set, it replaces the stored
+ * labels of the namespace.
  */
 export function selectingSelectors(
   inventory: Inventory, query: ResourceQuery, namespaceLabels?: Labels,
@@ -59,8 +63,8 @@ export function resolve(inventory: Inventory, query: ResourceQuery, settings: De
 }
 
 /**
- * One selector selects the resource; several conflict, even with equal roles; without any the controller uses its own
- * role.
+ * Resolves the role by IAMRoleSelectors. Several selectors that select the resource conflict, even if their roles are
+ * equal. If no selector selects the resource, the controller uses its own role.
  */
 function resolveBySelectors(
   inventory: Inventory, query: ResourceQuery, settings: DecisionSettings, region: Region | null,
@@ -73,7 +77,10 @@ function resolveBySelectors(
   return selecting.length > 1 ? conflict(selecting, region) : selected(only, region);
 }
 
-/** A fault in the maps stops the resource. CARM never falls back to another role. */
+/**
+ * Resolves the role by the CARM maps. A fault in the maps prevents reconciliation: CARM never falls back to another
+ * role.
+ */
 function resolveByMaps(
   inventory: Inventory, query: ResourceQuery, settings: DecisionSettings, region: Region | null,
 ): Resolution {
@@ -128,7 +135,7 @@ function conflict(selecting: readonly EffectiveSelector[], region: Region | null
   };
 }
 
-/** Returns the account of the controller's own role, or null if neither setting names it. */
+/** Returns the account of the controller's own role, or null if no setting specifies the account. */
 export function controllerAccountOf({ controllerRole, controllerAccount }: DecisionSettings): string | null {
   return controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole));
 }
@@ -147,8 +154,8 @@ function byDefault(settings: DecisionSettings, region: Region | null, message: s
 }
 
 /**
- * Returns how the account and region in the status differ from the resolved ones, one clause each. Controllers never
- * reconcile a resource with such a drift.
+ * Returns each difference between the status and the resolution in account and region, as a clause. Controllers never
+ * reconcile a resource that has such a drift.
  */
 export function driftsOf(
   { accountID }: Pick<Resolution, "accountID">, { ownerAccountID, region }: ResourceStatus, desired: Region | null,

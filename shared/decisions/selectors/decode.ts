@@ -10,7 +10,10 @@ import { compileSpec, type EffectiveSelector } from "./effective.ts";
 import { readSelectorSpec, type SelectorSpec } from "./iamroleselector.ts";
 import { readExtras } from "./session-annotations.ts";
 
-/** An IAMRoleSelector, read and checked once: the input of every other check, of the inventory and of the grants. */
+/**
+ * An IAMRoleSelector that has been decoded and checked once. All other checks, the inventory and the grants use this
+ * form.
+ */
 export interface DecodedSelector {
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
@@ -22,7 +25,7 @@ export interface DecodedSelector {
   readonly faults: readonly CheckedFault[];
 }
 
-/** Reads an IAMRoleSelector, runs every self check once, and decides whether it is effective. */
+/** Decodes an IAMRoleSelector, runs its self checks, and determines whether the selector is effective. */
 export function decodeSelector(
   object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime },
 ): DecodedSelector {
@@ -37,7 +40,7 @@ export function decodeSelector(
   return { object, spec, effective: { ...compiled, ...annotated }, name, roleARN: arn, faults };
 }
 
-/** Returns the names in the annotation of a selector that replaces others. */
+/** Returns the names of the selectors that the annotation `replaces` lists. */
 function replacedBy(object: JsonObject): ReadonlySet<string> {
   const names = (objectMeta(object).annotations.get(REPLACES_ANNOTATION) ?? "").split(",");
   return new Set(names.map((name) => name.trim()).filter((name) => name !== ""));
@@ -52,8 +55,8 @@ interface CheckedFault {
 const CHECKS_WITHIN_LIMITS = SELECTOR_SELF_CHECKS.filter((check) => check !== IRS_48);
 
 /**
- * Returns the faults of every self check, in catalog order. Omits other faults at or below a value of a wrong type.
- * No other check runs on a selector that exceeds a limit.
+ * Returns the faults of every self check, in catalog order. For a value of a wrong type, omits all other faults at or
+ * below the value.
  */
 function selectorFaults(subject: SelectorSubject): CheckedFault[] {
   const excess = Array.from(IRS_48.find(subject), (fault) => ({ check: IRS_48, fault }));
@@ -72,14 +75,15 @@ function isAtOrBelow(path: FieldPath, tops: ReadonlySet<string>): boolean {
 }
 
 /**
- * Whether the selector is malformed, and so not effective. With `--runtime ack`, that is a selector that shipped
- * controllers drop; with `extended`, a selector with a fault that denies and cannot be waived. `--check` has no effect.
+ * Whether the selector is malformed and therefore not effective. With `--runtime ack`, a selector is malformed if
+ * shipped controllers drop it. With `--runtime extended`, a selector is malformed if it has a non-waivable deny fault.
+ * `--check` has no effect.
  */
 function isMalformed(faults: readonly CheckedFault[], runtime: Runtime): boolean {
   return runtime === "ack" ? faults.some(({ fault }) => fault.dropsSelector === true) : !isGrantable(faults);
 }
 
-/** Whether the sidecar may grant the role of the selector: every fault that denies is waivable. */
+/** Whether the sidecar may grant the role of the selector: the selector has no non-waivable deny fault. */
 export function isGrantable(faults: readonly CheckedFault[]): boolean {
   return faults.every(({ check }) => check.severity === "warn" || check.waivable);
 }

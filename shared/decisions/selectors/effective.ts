@@ -6,7 +6,7 @@ import type { LabelRequirementSpec, LabelSelectorSpec, SelectorSpec } from "./ia
 import type { SessionExtras } from "./session.ts";
 import { effectiveEntry, entryMatches, type TypeEntry } from "./type-entry.ts";
 
-/** An IAMRoleSelector as controllers apply it, ready for matching. A part that is null matches everything. */
+/** An IAMRoleSelector as controllers apply it, ready for matching. A condition that is null matches everything. */
 export interface EffectiveSelector {
   readonly name: string;
   readonly resourceVersion: string | null;
@@ -15,11 +15,14 @@ export interface EffectiveSelector {
   readonly namespaceLabels: LabelSelector | null;
   readonly types: readonly TypeEntry[] | null;
   readonly resourceLabels: LabelSelector | null;
-  /** The names of the selectors that it replaces. An overlap with them is intended until they are deleted. */
+  /**
+   * The names of the selectors that this selector replaces. An overlap with a replaced selector is intended until the
+   * replaced selector is deleted.
+   */
   readonly replaces: ReadonlySet<string>;
-  /** The settings for sessions of its role, with every template filled in except `{group}`. */
+  /** The session settings of the role. Every template except `{group}` is filled in. */
   readonly extras: SessionExtras;
-  /** Whether the sidecar may grant its role: every fault that denies is waivable. */
+  /** Whether the sidecar may grant the role: the selector has no non-waivable deny fault. */
   readonly grantable: boolean;
 }
 
@@ -30,7 +33,7 @@ interface Context {
   readonly runtime: Runtime;
 }
 
-/** Returns the spec of a well-formed selector, ready for matching. */
+/** Compiles the spec of a well-formed selector for matching. */
 export function compileSpec(spec: SelectorSpec & { readonly arn: string }, context: Context): CompiledSpec {
   const names = spec.namespaceSelector?.names ?? [];
   const types = spec.resourceTypeSelector ?? [];
@@ -45,7 +48,10 @@ export function compileSpec(spec: SelectorSpec & { readonly arn: string }, conte
   };
 }
 
-/** Drops the expressions with `--runtime ack`, as shipped controllers do. IRS-35 denies them. */
+/**
+ * Compiles a label selector. With `--runtime ack`, drops `matchExpressions` as shipped controllers do; IRS-35 denies
+ * such selectors.
+ */
 function compileLabels(spec: LabelSelectorSpec | null, runtime: Runtime): LabelSelector | null {
   if (spec === null) return null;
   const matchExpressions = runtime === "ack" ? [] : spec.matchExpressions.filter(isRequirement);
@@ -53,18 +59,21 @@ function compileLabels(spec: LabelSelectorSpec | null, runtime: Runtime): LabelS
   return isEmptySelector(selector) ? null : selector;
 }
 
-/** Always true for a well-formed selector: IRS-11 denies other operators. */
+/** Whether the operator is valid. Always true for a well-formed selector, because IRS-11 denies other operators. */
 function isRequirement(spec: LabelRequirementSpec): spec is LabelRequirementSpec & LabelRequirement {
   return isOperator(spec.operator);
 }
 
-/** Whether the selector selects the namespace with these labels. */
+/** Whether the selector selects a namespace that has the given name and labels. */
 export function selectsNamespace(selector: EffectiveSelector, namespace: string, labels: Labels): boolean {
   return (selector.namespaces === null || selector.namespaces.has(namespace))
     && (selector.namespaceLabels === null || satisfies(labels, selector.namespaceLabels));
 }
 
-/** Whether the selector selects a resource of this type and with these labels, in a namespace that it selects. */
+/**
+ * Whether the selector selects a resource that has the given type and labels. The caller must have checked the
+ * namespace.
+ */
 export function selectsWithinNamespace(selector: EffectiveSelector, type: TypeEntry, labels: Labels): boolean {
   return (selector.types === null || selector.types.some((entry) => entryMatches(entry, type)))
     && (selector.resourceLabels === null || satisfies(labels, selector.resourceLabels));

@@ -1,6 +1,6 @@
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";
 
-/** A label selector of the spec. */
+/** A label selector in an IAMRoleSelector, not validated. */
 export interface LabelSelectorSpec {
   readonly matchLabels: ReadonlyMap<string, string>;
   readonly matchExpressions: readonly LabelRequirementSpec[];
@@ -17,18 +17,18 @@ interface NamespaceSelectorSpec {
   readonly labelSelector: LabelSelectorSpec | null;
 }
 
-/** An entry of `resourceTypeSelector`. An absent part is "", as controllers read it. */
+/** An entry of `resourceTypeSelector`. A missing field is "", as in controllers. */
 export interface TypeEntrySpec {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** GROUP/VERSION, a form that only ACK's design proposal defines; null if absent. */
+  /** `GROUP/VERSION`; null if missing. Only ACK's design proposal defines this field. */
   readonly apiVersion: string | null;
 }
 
 /**
- * The fields of an IAMRoleSelector, not validated. Absent and null fields are null. A value of a wrong type reads as
- * absent (IRS-00 reports it), but list positions do not shift.
+ * The fields of an IAMRoleSelector, not validated. A field is null if it is missing or of a wrong type; IRS-00 reports
+ * wrong types. An invalid list element is read as an empty element, so that list positions do not change.
  */
 export interface SelectorSpec {
   readonly name: string;

@@ -3,12 +3,12 @@ import { NAME_LABEL } from "../kubernetes/names.ts";
 import type { EffectiveSelector } from "./effective.ts";
 import type { TypeEntry } from "./type-entry.ts";
 
-/** Type lists with more pairs of entries than this are not compared. Such selectors count as overlapping. */
+/** The maximum number of entry pairs that are compared. Selectors that have more pairs count as overlapping. */
 const MAX_ENTRY_PAIRS = 10_000;
 
 /**
- * Whether some resource, existing or not, could be selected by both selectors. Exact for names and labels, including
- * `matchExpressions`. Returns true for type lists that are too long to compare.
+ * Whether both selectors can select the same resource, even if no such resource exists. The result is exact for names
+ * and labels, including `matchExpressions`. Returns true if the type lists are too long to compare.
  */
 export function canOverlap(a: EffectiveSelector, b: EffectiveSelector): boolean {
   return namesOverlap(a.namespaces, b.namespaces)
@@ -17,7 +17,7 @@ export function canOverlap(a: EffectiveSelector, b: EffectiveSelector): boolean 
     && typesOverlap(a.types, b.types);
 }
 
-/** Compared first, without allocation, because most selectors list namespaces by name. */
+/** Whether the name lists overlap. This comparison runs first because most selectors list namespaces by name. */
 function namesOverlap(a: ReadonlySet<string> | null, b: ReadonlySet<string> | null): boolean {
   if (a === null || b === null) return true;
   const [few, many] = a.size <= b.size ? [a, b] : [b, a];
@@ -25,7 +25,10 @@ function namesOverlap(a: ReadonlySet<string> | null, b: ReadonlySet<string> | nu
   return false;
 }
 
-/** Expresses the names as a requirement on the name label, which every namespace has. */
+/**
+ * Returns the label requirements for a namespace. Expresses namespace names as a requirement on the name label, which
+ * every namespace has.
+ */
 function namespaceRequirements({ namespaces, namespaceLabels }: EffectiveSelector): LabelRequirement[] {
   if (namespaces === null && namespaceLabels === null) return [];
   const name: LabelRequirement = namespaces === null
@@ -44,7 +47,7 @@ function requirementsOf(selector: LabelSelector | null): LabelRequirement[] {
   return [...equal, ...selector.matchExpressions];
 }
 
-/** Whether any set of labels satisfies all requirements. Keys are independent of one another. */
+/** Whether a set of labels exists that satisfies all requirements. Checks the requirements of each key separately. */
 function isSatisfiable(requirements: readonly LabelRequirement[]): boolean {
   return [...Map.groupBy(requirements, ({ key }) => key).values()].every(isSatisfiableKey);
 }
@@ -55,7 +58,7 @@ function isSatisfiableKey(requirements: readonly LabelRequirement[]): boolean {
   );
   const mustBeAbsent = valuesOf("DoesNotExist").length > 0;
   const [first, ...others] = valuesOf("In").map((values) => new Set(values));
-  // Without In, some value that NotIn does not exclude always exists.
+  // Without an In requirement, a value that NotIn does not exclude always exists.
   if (first === undefined) return !mustBeAbsent || valuesOf("Exists").length === 0;
   const excluded = new Set(valuesOf("NotIn").flat());
   return (

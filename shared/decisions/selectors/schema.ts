@@ -72,7 +72,10 @@ export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
 
 const anything = {};
 const optionalText = { type: ["string", "null"] };
-/** A null value reads as "": the API server decodes metadata with its own types, not with the schema of a CRD. */
+/**
+ * A map of strings in the metadata. A null value is read as "", because the API server decodes metadata without the
+ * schema of the CRD.
+ */
 const metadataMap = { type: ["object", "null"], additionalProperties: optionalText };
 
 // Fields of ObjectMeta: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/
@@ -97,8 +100,8 @@ const metadata = {
 };
 
 /**
- * The JSON schema of an IAMRoleSelector that an API server with field validation `Strict` accepts: without unknown
- * fields, and with null only where it means absent.
+ * The JSON schema of an IAMRoleSelector that the API server accepts with field validation `Strict`. The schema allows
+ * no unknown fields, and allows null only for a missing value.
  */
 export const STRICT_SELECTOR_SCHEMA = {
   $id: "IAMRoleSelector",

@@ -16,8 +16,9 @@ export function annotationOf(object: JsonObject, key: string): string | null {
 }
 
 /**
- * Reads what an IAMRoleSelector sets on its sessions. Fills in every template except `{group}`, which depends on the
- * grant. Reads values outside their limits as they are: the checks report them, and the role is not granted.
+ * Reads the session settings of an IAMRoleSelector. Fills in every template except `{group}`, which depends on the
+ * grant. Does not validate values: the checks report values that exceed limits, and the sidecar does not grant the
+ * role.
  */
 export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtras {
   const read = (annotation: string): string | null => annotationOf(object, annotation);
@@ -45,7 +46,7 @@ const FIELDS: readonly ExtrasField[] = [
   { annotation: DURATION_SECONDS_ANNOTATION, isSame: (a, b) => a.durationSeconds === b.durationSeconds },
 ];
 
-/** Expects both sorted by key. */
+/** Whether two lists of tags are equal. Each list must be sorted by key. */
 function areSameTags(a: readonly SessionTag[], b: readonly SessionTag[]): boolean {
   return a.length === b.length && a.every(({ key, value }, i) => key === b[i]?.key && value === b[i].value);
 }
@@ -58,29 +59,32 @@ export function differingExtras(a: SessionExtras, b: SessionExtras): readonly st
   return isSame ? NONE : FIELDS.filter((field) => !field.isSame(a, b)).map(({ annotation }) => annotation);
 }
 
-/** Returns `external-id` for `ack-role-resolver.io/external-id`. */
+/** Returns the name of an annotation without its prefix, such as `external-id`. */
 export function shortName(annotation: string): string {
   return annotation.slice(RESOLVER_PREFIX.length);
 }
 
-/** Fills in `{group}` for a grant to these API groups. */
+/** Replaces `{group}` by the API groups of a grant. */
 export function fillInGroups(extras: SessionExtras, groups: readonly string[]): SessionExtras {
   if (!extras.tags.some(({ value }) => value.includes(GROUP))) return extras;
   const list = groups.toSorted(compareText).join(" ");
   return { ...extras, tags: extras.tags.map(({ key, value }) => ({ key, value: value.replaceAll(GROUP, list) })) };
 }
 
-/** Returns the keys of tags whose values are too long with the groups filled in. No check can know this. */
+/**
+ * Returns the keys of the tags whose values are too long after `{group}` is filled in. The checks do not know the
+ * groups of a grant.
+ */
 export function tagsTooLong({ tags }: SessionExtras): string[] {
   return tags.filter(({ value }) => value.length > TAG_VALUE_LIMITS.max).map(({ key }) => key);
 }
 
-/** Parses whole seconds; null if the text is not a number of up to 9 digits. */
+/** Parses a number of seconds. Returns null if the text is not a whole number of up to 9 digits. */
 export function readDuration(text: string): number | null {
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : null;
 }
 
-/** Returns each fault as a verb phrase. The phrases omit the text, which may be confidential. */
+/** Returns each fault as a verb phrase. The phrase does not contain the text, which may be confidential. */
 export function textFaults(text: string, { min, max, pattern, characters }: TextLimits): string[] {
   const faults: string[] = [];
   if (text.length < min || text.length > max) {
@@ -90,7 +94,7 @@ export function textFaults(text: string, { min, max, pattern, characters }: Text
   return faults;
 }
 
-/** A tag as the annotation specifies it; `value` is null without `=`. */
+/** A session tag in the annotation. `value` is null if the tag has no `=`. */
 interface TagSpec {
   readonly key: string;
   readonly value: string | null;
@@ -109,7 +113,7 @@ function readTags(text: string, spec: SelectorSpec): SessionTag[] {
   return tags.toSorted((a, b) => compareText(a.key, b.key));
 }
 
-/** Returns the faults of `KEY=VALUE,...` as session tags, except the faults of templates. */
+/** Returns the faults of a list of session tags (`KEY=VALUE,...`), except faults of templates. */
 export function tagFaults(text: string, spec: SelectorSpec): string[] {
   const tags = tagSpecsOf(text);
   const faults = tags.flatMap((tag) => faultsOfTag(tag, spec));
@@ -139,7 +143,7 @@ const TEMPLATE = /\{([^{}]*)\}/g;
 
 interface Template {
   readonly valueOf: (spec: SelectorSpec) => string | null;
-  /** Why the template has no value. */
+  /** The reason why the template has no value. */
   readonly missing: string;
 }
 
@@ -161,14 +165,14 @@ function kindOf({ resourceTypeSelector }: SelectorSpec): string | null {
   return others.length === 0 && only !== "" ? only : null;
 }
 
-/** Replaces each template by its value, or by nothing if it has no value. */
+/** Replaces each template by its value, or removes the template if it has no value. */
 function fillIn(text: string, spec: SelectorSpec): string {
   return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(spec) ?? "");
 }
 
 interface TemplateFault {
   readonly message: string;
-  /** The template that was probably meant, or null. */
+  /** The existing template that is most similar to the unknown name, or null. */
   readonly meant: string | null;
 }
 

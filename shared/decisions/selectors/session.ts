@@ -4,12 +4,15 @@ export interface SessionTag {
   readonly value: string;
 }
 
-/** What an IAMRoleSelector sets on the sessions of its role. Null and [] if it does not set the value. */
+/**
+ * The session settings in the annotations of an IAMRoleSelector. A setting that the selector does not specify is null
+ * or [].
+ */
 export interface SessionExtras {
   readonly externalID: string | null;
   readonly sessionName: string | null;
   readonly sourceIdentity: string | null;
-  /** Sorted by key. In a grant, every template is filled in. */
+  /** The session tags, sorted by key. In a grant, every template is filled in. */
   readonly tags: readonly SessionTag[];
   readonly durationSeconds: number | null;
 }
@@ -26,7 +29,7 @@ export interface SessionRequest {
   readonly externalID: string | null;
   readonly sourceIdentity: string | null;
   readonly tags: readonly SessionTag[];
-  /** The session policies with which a client restricts its own session. They can only reduce permissions. */
+  /** The session policies of a client request. Session policies can only reduce permissions. */
   readonly policy: string | null;
   readonly policyARNs: readonly string[];
 }
@@ -35,11 +38,11 @@ export interface SessionRequest {
 // A length counts UTF-16 code units, which are never fewer than the characters that STS counts.
 
 export interface TextLimits {
-  /** The least and the greatest length. */
+  /** The minimum and maximum length. */
   readonly min: number;
   readonly max: number;
   readonly pattern: RegExp;
-  /** The characters that the pattern allows, for messages. */
+  /** The allowed characters, as text for messages. */
   readonly characters: string;
 }
 
@@ -59,5 +62,5 @@ export const MAX_TAGS = 50;
 
 /** In seconds. */
 export const DURATION_LIMITS = { min: 900, max: 43_200 } as const;
-/** The maximum duration of a chained session, which is created from another session. */
+/** The maximum duration of a chained session, in seconds. A chained session is created from another session. */
 export const MAX_CHAINED_SECONDS = 3600;

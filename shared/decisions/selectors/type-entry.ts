@@ -4,7 +4,7 @@ import {
 } from "../kubernetes/json.ts";
 import type { TypeEntrySpec } from "./iamroleselector.ts";
 
-/** An entry of `resourceTypeSelector`. An empty part matches any value. */
+/** An entry of `resourceTypeSelector`. An empty field matches any value. */
 export interface TypeEntry {
   readonly group: string;
   readonly version: string;
@@ -16,7 +16,10 @@ interface Context {
   readonly runtime: Runtime;
 }
 
-/** Returns the entry that `{apiVersion: GROUP/VERSION, kind?}` means, or null if the entry does not have this form. */
+/**
+ * Converts an entry `{apiVersion: GROUP/VERSION, kind?}` to group, version and kind. Returns null if the entry does not
+ * have this form.
+ */
 export function rewrittenEntry({ group, version, kind, apiVersion }: TypeEntrySpec): TypeEntry | null {
   if (group !== "" || version !== "") return null;
   const [entryGroup = "", entryVersion = "", ...rest] = (apiVersion ?? "").split("/");
@@ -25,8 +28,8 @@ export function rewrittenEntry({ group, version, kind, apiVersion }: TypeEntrySp
 }
 
 /**
- * Whether `apiVersion` has an effect: in a manifest, because admission rewrites it, and with `--runtime extended`.
- * Shipped controllers ignore it in a stored selector.
+ * Whether the `apiVersion` of an entry has an effect. In a manifest it has, because the webhook rewrites `apiVersion`;
+ * in a stored selector, only with `--runtime extended`.
  */
 export function readsAPIVersion({ origin, runtime }: Context): boolean {
   return origin === "file" || runtime === "extended";
@@ -37,7 +40,7 @@ export function effectiveEntry(entry: TypeEntrySpec, context: Context): TypeEntr
   return (readsAPIVersion(context) ? rewrittenEntry(entry) : null) ?? entry;
 }
 
-/** Whether the entry matches a type. An empty part of the type means a value that no entry names. */
+/** Whether the entry matches a type. An empty field of the type stands for a value that no entry names. */
 export function entryMatches(entry: TypeEntry, type: TypeEntry): boolean {
   return (entry.group === "" || entry.group === type.group)
     && (entry.version === "" || entry.version === type.version)
@@ -45,8 +48,8 @@ export function entryMatches(entry: TypeEntry, type: TypeEntry): boolean {
 }
 
 /**
- * Returns the JSON patch that rewrites each `{apiVersion, kind}` entry of an IAMRoleSelector to
- * `{group, version, kind}`, the only form that controllers read. Leaves other entries for the checks to report.
+ * Returns the JSON patch that rewrites each `{apiVersion, kind}` entry of an IAMRoleSelector to `{group, version,
+ * kind}`. Controllers read only the second form. Does not change other entries, whose faults the checks report.
  */
 export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[] {
   const entries = field(field(object, "spec"), "resourceTypeSelector");
