@@ -5,7 +5,7 @@ import { makePairs } from "./pairs.ts";
 
 const [pair, other] = await makePairs();
 const now = new Date();
-const fix = "create a pair with `ack-role-resolver certs make --dir DIR --host NAME`";
+const fix = "create a certificate and key with `ack-role-resolver certs make --dir DIR --host NAME`";
 
 test("reads a valid certificate and key, and returns the expiration", async (t) => {
   const dir = t.testdir({ "tls.crt": pair.cert, "tls.key": pair.key });
@@ -34,7 +34,7 @@ test("rejects a key that does not match the certificate", async (t) => {
     code: "ERR_CONFIG_TLS_MISMATCH",
     message:
       `${join(dir, "tls.key")}: not the private key of the certificate in ${join(dir, "tls.crt")}; ` +
-      `store both files of one pair, or ${fix}`,
+      `store a certificate and its matching key, or ${fix}`,
   });
 });
 

@@ -85,7 +85,7 @@ test("reports an invalid certificate and key once, and reports the next valid ce
   await watch.check();
   t.same(pairs, []);
   t.match(faults, [{ code: "ERR_CONFIG_TLS_MISMATCH" }]);
-  t.equal(faults.length, 1, "polling does not repeat the report");
+  t.equal(faults.length, 1, "polling does not report the same fault again");
   await rm(join(dir, "tls.key"));
   await watch.check();
   t.match(faults[1], { code: "ERR_CONFIG_TLS_MISSING" });

@@ -44,12 +44,12 @@ Malformed selectors (not effective)
 Resources in conflict
 -:31: deny AUD-01 Queue team-a/q1 metadata.name
     2 IAMRoleSelectors select the resource: queues, team-a
-    fix: narrow or delete all selectors but one; \`resolve --explain\` shows why each selects the resource
+    fix: restrict or delete selectors until only one selects the resource; \`resolve --explain\` shows why each selects the resource
 
 Resources that use the controller's own role
 -:38: warn AUD-05 Bucket team-b/b1 metadata.name
-    no selector or map sets a role, so the controller's own role is used
-    fix: let a selector select the resource. If the controller's own role is intended, set --check AUD-05=off
+    no selector or CARM map sets the role, so the controller uses its own role
+    fix: create a selector that selects the resource, or set --check AUD-05=off if resources are meant to use the controller's own role
 
 Resources with stale annotations
 -:33: warn AUD-07 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
@@ -102,7 +102,7 @@ test("JSON output contains the counts and the findings; a finding has the lint f
     code: "AUD-01",
     severity: "deny",
     message: "2 IAMRoleSelectors select the resource: queues, team-a",
-    fix: "narrow or delete all selectors but one; `resolve --explain` shows why each selects the resource",
+    fix: "restrict or delete selectors until only one selects the resource; `resolve --explain` shows why each selector selects the resource",
     waivable: false,
     waived: false,
   });

@@ -55,7 +55,7 @@ test("JSON output contains the counts and the complete resolutions before and af
     accountID: account,
     region: null,
     code: null,
-    message: "IAMRoleSelector team-a selects it.",
+    message: "IAMRoleSelector team-a selects the resource.",
   });
   const { findings, ...comparison } = parsed(stdout);
   t.strictSame(findings.filter(({ severity }) => severity === "deny"), []);

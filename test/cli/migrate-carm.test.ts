@@ -46,7 +46,7 @@ and after.
 Selectors cannot express these cases:
   ConfigMap ack-system/ack-role-account-map, key "blue": no namespace is annotated with it, so a selector would select \
 nothing
-    fix: none, unless a namespace needs it: annotate that namespace and run this again
+    fix: none, unless a namespace needs it: annotate that namespace and run the command again
   namespaces that are created later with an owner or a team annotation: the selectors list the existing namespaces; \
 resources in a new namespace use the controller's own role, whatever its annotations
     fix: add a new namespace to the selector of its role before you create resources in it, or replace the names by \
@@ -76,14 +76,14 @@ test("exits 1 if a namespace that CARM blocks would use the controller's own rol
     stderr.split("\n").slice(0, 3).join("\n"),
     `0 IAMRoleSelectors. Not proved: of 0 resources and ${pairs(2)} namespace and kind pairs, these resolve to a \
 different role after the migration:
-  every resource in namespace "one": refused before, the controller's own role after: CARM stops them (ConfigMap \
+  every resource in namespace "one": refused before, the controller's own role after: CARM stops these resources (ConfigMap \
 ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the controller's own role
     fix: set the role of the key in the map, or remove the annotation from the namespace to use the controller's own \
-role. Then run this again`,
+role. Then run the command again`,
   );
   t.match(
     stderr,
-    "  1. Resolve every difference above and run this again before you continue.\n",
+    "  1. Resolve every difference above and run the command again before you continue.\n",
   );
 });
 

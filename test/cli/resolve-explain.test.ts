@@ -30,7 +30,7 @@ test("--explain lists the conditions of every selector and shows which condition
       "  team-a: selects the resource",
       "    yes spec.namespaceSelector.names: selector requires namespace team-a, resource has namespace team-a",
       "  team-b: does not select the resource",
-      '    It is malformed, so controllers ignore it: IRS-02 spec.arn: ' +
+      '    The selector is malformed, so controllers ignore it: IRS-02 spec.arn: ' +
         "\"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
     ].join("\n"),
   );
@@ -54,7 +54,7 @@ test("JSON output contains explanations only if --explain is set", async (t) => 
     parts: [
       { path: "spec.namespaceSelector.names", wants: "namespace team-a", carries: "namespace team-a", holds: true },
     ],
-    message: "It selects the resource: every condition matches.",
+    message: "The selector selects the resource: every condition matches.",
   });
   t.equal(
     parsed((await runCommand(["resolve", "-", "-o", "json"], { stdin: STATE })).stdout)[0]?.explanation,
@@ -69,7 +69,7 @@ test("--explain reports that no selector exists if the input has no selector", a
   t.equal(
     stdout,
     "Queue team-a: default\n" +
-      "  No IAMRoleSelector selects it, so the controller's own role is used.\n" +
+      "  No IAMRoleSelector selects the resource, so the controller's own role is used.\n" +
       "  No IAMRoleSelector exists.\n",
   );
 });

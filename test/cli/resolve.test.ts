@@ -44,7 +44,7 @@ test("JSON output is an array of outcomes in input order, and a conflict causes 
       accountID: "111122223333",
       region,
       code: null,
-      message: "IAMRoleSelector team-a selects it.",
+      message: "IAMRoleSelector team-a selects the resource.",
     },
     {
       resource: resource("both"),
@@ -69,7 +69,7 @@ test("JSON output is an array of outcomes in input order, and a conflict causes 
       accountID: null,
       region,
       code: null,
-      message: "No IAMRoleSelector selects it, so the controller's own role is used.",
+      message: "No IAMRoleSelector selects the resource, so the controller's own role is used.",
     },
   ]);
 });

@@ -32,12 +32,18 @@ onCluster("the resources of a real API server", async (t, cluster) => {
   t.teardown(() => source.stop());
   await source.start();
   await t.test("lists 600 complete buckets in two pages", async (tt) => listsPages(tt, source, api));
-  await t.test("applies a status that a controller writes", async (tt) => appliesStatus(tt, cluster, source));
-  await t.test("loads the CARM maps, and no other ConfigMap", async (tt) => loadsMaps(tt, cluster, source));
-  await t.test("follows a kind that is installed or removed", async (tt) => followsKinds(tt, cluster, source));
-  await t.test("follows a change of the stored version", async (tt) => followsVersions(tt, cluster, source));
-  await t.test("resumes after the API server is killed", async (tt) => survivesRestart(tt, cluster, source));
-  await t.test("loadCluster reads the cluster once", async (tt) => loadsOnce(tt, cluster));
+  await t.test("updates the inventory when a controller writes a status", async (tt) =>
+    appliesStatus(tt, cluster, source),
+  );
+  await t.test("loads the CARM maps but no other ConfigMap", async (tt) => loadsMaps(tt, cluster, source));
+  await t.test("updates the inventory when an ACK kind is installed or removed", async (tt) =>
+    followsKinds(tt, cluster, source),
+  );
+  await t.test("updates the inventory when the stored version of an ACK kind changes", async (tt) =>
+    followsVersions(tt, cluster, source),
+  );
+  await t.test("resumes watching after the API server is killed", async (tt) => survivesRestart(tt, cluster, source));
+  await t.test("loadCluster reads the whole cluster once", async (tt) => loadsOnce(tt, cluster));
 });
 
 /** Records the requested paths. */
@@ -178,7 +184,7 @@ async function loadsOnce(t: Test, cluster: Cluster): Promise<void> {
   t.equal(loaded.inventory.resources.size, MANY - 2);
   t.equal(loaded.inventory.includes("config maps"), true);
   t.match(loaded.objects, [{ apiVersion: "s3.services.k8s.aws/v1", kind: "Bucket", metadata: { name: "b-3" } }]);
-  t.type(field(loaded.objects[0], "spec"), "object", "collected objects are complete");
+  t.type(field(loaded.objects[0], "spec"), "object", "the loaded objects are complete");
   t.ok(objects >= MANY);
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "jane" });
   const resources = ["iamroleselectors", "namespaces", "customresourcedefinitions"];

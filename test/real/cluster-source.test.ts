@@ -24,18 +24,20 @@ onCluster("a cluster source on a real API server", async (t, cluster) => {
   const source = new ClusterSource({ runtime: "ack", api: gate, clock: FAST_RETRY_CLOCK });
   t.teardown(() => source.stop());
   const loaded = source.start();
-  await t.test("is not loaded without the IAMRoleSelector kind", async (tt) => isNotLoaded(tt, source));
-  await t.test("is loaded once the kind is installed", async (tt) => {
+  await t.test("is not loaded before the IAMRoleSelector kind is installed", async (tt) => isNotLoaded(tt, source));
+  await t.test("is loaded after the IAMRoleSelector kind is installed", async (tt) => {
     await cluster.installCRDs([iamRoleSelectorCRD("ack"), ackCRD("s3.services.k8s.aws", "Bucket", "buckets")]);
     await loaded;
     tt.match(source.status, { loaded: true, fault: null });
   });
-  await t.test("applies created, changed and deleted objects", async (tt) => appliesChanges(tt, cluster, source));
-  await t.test("resumes after the API server is killed", async (tt) => survivesRestart(tt, cluster, source));
-  await t.test("lists again when its resource version expired, and removes deleted objects", async (tt) =>
+  await t.test("updates the inventory when objects are created, changed or deleted", async (tt) =>
+    appliesChanges(tt, cluster, source),
+  );
+  await t.test("resumes watching after the API server is killed", async (tt) => survivesRestart(tt, cluster, source));
+  await t.test("lists objects again if the resource version has expired, and removes deleted objects", async (tt) =>
     listsAgain(tt, { cluster, source, gate }),
   );
-  await t.test("names the kinds that a user cannot list", async (tt) => namesForbidden(tt, cluster));
+  await t.test("names each kind that the user is not allowed to list", async (tt) => namesForbidden(tt, cluster));
 });
 
 /** Rejects every request while it is closed, like a network outage. Records the other requests. */
@@ -117,7 +119,7 @@ async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Prom
   await cluster.request("POST", SELECTORS, selector("d"));
   await cluster.request("PATCH", `${NAMESPACES}/team-a`, { metadata: { labels: { tier: "bronze" } } }, MERGE);
   await cluster.restartApiserver("SIGKILL");
-  t.ok(source.inventory.selectors.has("after-restart"), "the closed gate hid the changes");
+  t.ok(source.inventory.selectors.has("after-restart"), "the inventory misses the changes while the gate is closed");
   gate.paths.splice(0);
   gate.closed = false;
   const { selectors, namespaces } = source.inventory;
@@ -127,7 +129,11 @@ async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Prom
   // once. The watch after the list is missing if the namespaces are listed first.
   const paths = gate.paths.filter((path) => path.startsWith(SELECTORS));
   const verbs = paths.map((path) => (path.includes("watch=true") ? "watch" : "list"));
-  t.match(verbs.join(" "), /^(?:watch )+list(?: watch)?$/u, "the source tried to resume, and listed again");
+  t.match(
+    verbs.join(" "),
+    /^(?:watch )+list(?: watch)?$/u,
+    "the source tried to resume the watch and then listed again",
+  );
 }
 
 async function namesForbidden(t: Test, cluster: Cluster): Promise<void> {

@@ -62,10 +62,15 @@ onCluster("the commands on a real API server", async (t, cluster) => {
     { status: { ackResourceMetadata: { ownerAccountID: "111122223333", region: "eu-west-1" } } },
     MERGE,
   );
-  await t.test("audit reports the problems of the stored objects", async (tt) => audits(tt, cluster));
-  await t.test("resolve explains a hypothetical resource", async (tt) => explains(tt, cluster));
-  await t.test("impact predicts what apply and delete change", async (tt) => predicts(tt, cluster));
-  await t.test("a user without permissions gets only the missing permission", async (tt) => isForbidden(tt, cluster));
+  await t.test("audit reports problems of the objects in the cluster", async (tt) => audits(tt, cluster));
+  await t.test("resolve explains the role of a hypothetical resource", async (tt) => explains(tt, cluster));
+  await t.test("impact predicts the changes that kubectl apply and kubectl delete cause", async (tt) =>
+    predicts(tt, cluster),
+  );
+  await t.test(
+    "audit, resolve and impact print only the missing permission for a user without permissions",
+    async (tt) => isForbidden(tt, cluster),
+  );
 });
 
 async function apply(cluster: Cluster, objects: readonly object[], verb: "apply" | "delete" = "apply"): Promise<void> {
@@ -129,7 +134,7 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
         "1 {2}malformed selectors \\(not effective\\)\n",
     ),
   );
-  t.notMatch(text.stdout, "\u001b", "no color and no progress in a pipe");
+  t.notMatch(text.stdout, "\u001b", "the output has no color and no progress if it is a pipe");
   t.notMatch(text.stderr, "\r");
 }
 
@@ -147,7 +152,7 @@ async function explains(t: Test, cluster: Cluster): Promise<void> {
     stdout,
     [
       "Queue team-a: selected",
-      "  IAMRoleSelector gold selects it.",
+      "  IAMRoleSelector gold selects the resource.",
       "  gold: selects the resource",
       "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
         "selector requires tier=gold, resource has tier=gold",
@@ -159,7 +164,7 @@ async function explains(t: Test, cluster: Cluster): Promise<void> {
       "    no  spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
         "selector requires tier=silver, resource has tier=gold",
       "  typo: does not select the resource",
-      "    It is malformed, so controllers ignore it: IRS-02 spec.arn: ",
+      "    The selector is malformed, so controllers ignore it: IRS-02 spec.arn: ",
     ].join("\n"),
   );
 }
@@ -204,15 +209,21 @@ const STEPS: readonly (readonly [
   code: number,
 ])[] = [
   [
-    "a namespace label that leads to another account",
+    "a changed namespace label moves resources to another account",
     "apply",
     [namespace("team-a", { tier: "silver" })],
     ["account"],
     1,
   ],
-  ["a removed namespace label", "apply", [namespace("team-a")], ["default"], 1],
   [
-    "the namespace label again, and a second selector",
+    "a removed namespace label moves resources to the controller's own role",
+    "apply",
+    [namespace("team-a")],
+    ["default"],
+    1,
+  ],
+  [
+    "a restored namespace label and a second selector cause a conflict",
     "apply",
     [
       namespace("team-a", { tier: "gold" }),
@@ -222,22 +233,34 @@ const STEPS: readonly (readonly [
     1,
   ],
   [
-    "a removed resource label that ends the conflict",
+    "a removed resource label resolves the conflict",
     "apply",
     [resource("Bucket", "s3", { namespace: "team-a", name: "b1" })],
     ["selected"],
     0,
   ],
   [
-    "a selector for an unselected resource",
+    "a new selector matches a resource that no selector matched before",
     "apply",
     [selector("fixed", "111122223333", { namespaceSelector: { names: ["team-c"] } })],
     ["selected"],
     0,
   ],
-  ["a deleted malformed selector", "delete", [selector("typo", "111122223333", {})], [], 0],
-  ["a deleted selector", "delete", [selector("gold", "111122223333", gold)], ["default"], 1],
-  ["a new resource", "apply", [resource("Topic", "sns", { namespace: "team-b", name: "new" })], ["added"], 0],
+  ["the deletion of a malformed selector changes nothing", "delete", [selector("typo", "111122223333", {})], [], 0],
+  [
+    "the deletion of a selector moves resources to the controller's own role",
+    "delete",
+    [selector("gold", "111122223333", gold)],
+    ["default"],
+    1,
+  ],
+  [
+    "a new resource is reported as added",
+    "apply",
+    [resource("Topic", "sns", { namespace: "team-b", name: "new" })],
+    ["added"],
+    0,
+  ],
 ];
 
 async function predicts(t: Test, cluster: Cluster): Promise<void> {

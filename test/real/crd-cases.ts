@@ -16,34 +16,36 @@ const B = "arn:aws:iam::111122223333:role/b";
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const EFFECT_LIMIT_MS = 15_000;
 
-const IRS_00 = "IRS-00 a label value is null and would be dropped, so that more is selected than intended. "
+const IRS_00 = "IRS-00 a label value is null: the API server would drop the label, "
+  + "and the selector would match more resources than intended. "
   + 'Write the value after the colon, or "" for an empty value.';
 const IRS_12 = "IRS-12 apiVersion is not stored, because controllers do not read it. "
   + "Write group: s3.services.k8s.aws and version: v1alpha1 instead of apiVersion: s3.services.k8s.aws/v1alpha1. "
-  + "The webhook path /mutate/iamroleselectors rewrites an apiVersion without group and version: "
-  + "if it did not, check that it is installed.";
-const IRS_35 = "IRS-35 shipped ACK controllers drop matchExpressions and would select more than intended. "
+  + "The webhook path /mutate/iamroleselectors rewrites an entry that has only apiVersion and kind. "
+  + "If the webhook did not rewrite the entry, check that the webhook is installed.";
+const IRS_35 = "IRS-35 shipped ACK controllers ignore matchExpressions and would select more resources than intended. "
   + "Use matchLabels. If no shipped controller reads this selector, "
-  + "install the CRD of ack-role-resolver manifests crds --runtime extended instead.";
+  + "install the CRD that ack-role-resolver manifests crds --runtime extended prints.";
 const ROLE_STAYS =
-  "the role of an IAMRoleSelector cannot be changed or removed: resources that exist in its account would " +
-  "be orphaned. Create a selector with another name for the new role, and delete this one when no resource needs it.";
+  "the role of an IAMRoleSelector cannot be changed or removed: existing resources in the role's account would be " +
+  "orphaned. Create a selector with another name for the new role. " +
+  "Delete this selector when no resource needs this selector.";
 
 /** Tests the CRD without the webhooks. Leaves the CRD for shipped controllers and the selectors `role` and `stored`. */
 export async function testCRD(t: Test, cluster: Cluster): Promise<void> {
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {
     await t.test(name, async (tt) => body(tt, cluster));
   };
-  await run("accepts the CRD for the extended runtime, which stores matchExpressions", acceptsExtended);
-  await run("accepts the CRD for shipped controllers, which rejects matchExpressions", acceptsForShipped);
-  await run("accepts exactly the fixtures that IRS-00, IRS-12 and IRS-35 accept", async (tt) =>
+  await run("accepts the CRD for the extended runtime, and stores matchExpressions", acceptsExtended);
+  await run("accepts the CRD for shipped controllers, and rejects matchExpressions", acceptsForShipped);
+  await run("the CRD accepts the same fixtures as IRS-00, IRS-12 and IRS-35", async (tt) =>
     agreesOnFixtures(tt, cluster, ["good", "malformed", "warned"]));
   await run("treats a null field as absent, and rejects null elements and label values", treatsNull);
-  await run("rejects types with an apiVersion, and accepts rewritten ones", rejectsAPIVersion);
-  await run("rejects matchExpressions, and accepts an empty list", rejectsExpressions);
-  await run("accepts other changes of a selector with stored matchExpressions", acceptsOtherChanges);
-  await run("rejects a change or removal of the role", rejectsRoleChange);
-  await run("kubectl shows the role", showsRole);
+  await run("rejects a type entry that has an apiVersion, and accepts the entry after the rewrite", rejectsAPIVersion);
+  await run("rejects matchExpressions unless the list is empty", rejectsExpressions);
+  await run("accepts other changes of a selector that has stored matchExpressions", acceptsOtherChanges);
+  await run("rejects a change or removal of the role in a selector", rejectsRoleChange);
+  await run("kubectl get shows the role of a selector", showsRole);
 }
 
 const BY_EXPRESSION = {
@@ -103,7 +105,11 @@ async function treatsNull(t: Test, cluster: Cluster): Promise<void> {
   };
   const created = await dryCreate(cluster, selectorObject("nulls", optional));
   t.equal(created.status, 201);
-  t.same(field(created.body, "spec"), { arn: A, namespaceSelector: { labelSelector: {} } }, "stored as absent");
+  t.same(
+    field(created.body, "spec"),
+    { arn: A, namespaceSelector: { labelSelector: {} } },
+    "a null field is stored as absent",
+  );
   for (const spec of [null, { arn: null }])
     t.equal((await dryCreate(cluster, selectorObject("nulls", spec))).status, 201);
   for (const spec of [{ namespaceSelector: { names: [null] } }, { resourceTypeSelector: [null] }]) {

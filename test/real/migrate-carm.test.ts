@@ -25,13 +25,13 @@ onCluster("migrating a real cluster from CARM", async (t, cluster) => {
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "admin"];
 
   const rolesBefore = roles(await json(t, ["resolve", "--mode", "carm", ...access, ...GATES]));
-  t.equal(new Set(rolesBefore.values()).size, 5, "four roles and the controller's own");
+  t.equal(new Set(rolesBefore.values()).size, 5, "the cluster uses four roles and the controller's own role");
   const migrated = await runCommand(["migrate", "carm", ...access, ...GATES]);
   t.match(migrated, { status: 0, stderr: /^4 IAMRoleSelectors\. Proved: 6 resources and \d+ pairs/ });
   t.equal(
     migrated.stdout,
     (await runCommand(["migrate", "carm", EXAMPLES, ...GATES])).stdout,
-    "the folder leads to the same selectors",
+    "the manifests in the folder result in the same selectors",
   );
 
   const applied = await cluster.kubectl(["apply", "--server-side", "--validate=strict", "-f", "-"], {
@@ -49,9 +49,9 @@ onCluster("migrating a real cluster from CARM", async (t, cluster) => {
   t.same(
     roles(await json(t, ["resolve", ...access])),
     rolesBefore,
-    "with the stored selectors every resource has the same role",
+    "every resource has the same role after the selectors are stored",
   );
-  await t.test("the webhook annotates each resource with its CARM role", async (tt) =>
+  await t.test("the webhook annotates each resource with the role that CARM used", async (tt) =>
     annotatesRoles(tt, cluster, { objects, rolesBefore }));
   const again = await runCommand(["migrate", "carm", ...access, ...GATES]);
   t.equal(again.stdout, migrated.stdout, "a second run prints the same selectors");

@@ -54,57 +54,70 @@ const FIFTY_ONE_TAGS = numbered(51, (i) => ({
 
 const ROWS: readonly Row[] = [
   {
-    name: "a wrong token", expected: "401 ERR_TOKEN_INVALID",
+    name: "a wrong token",
+    expected: "401 ERR_TOKEN_INVALID",
     send: ({ sidecar }) => sidecar.credentials("warm", { authorization: `${PLANTED}-wrong-token` }),
   },
   { name: "no token", expected: "401 ERR_TOKEN_INVALID", send: ({ sidecar }) => sidecar.request(PATH, {}) },
   {
-    name: "a wrong Host", expected: "403 ERR_REQUEST_HOST",
+    name: "a wrong Host",
+    expected: "403 ERR_REQUEST_HOST",
     send: ({ sidecar }) => sidecar.credentials("warm", WRONG_HOST),
   },
   {
-    name: "a wrong Host, signed, at /sts", expected: "403 AccessDenied",
+    name: "a signed request to /sts that has a wrong Host",
+    expected: "403 AccessDenied",
     send: ({ sidecar, keys }) => sidecar.callSTS(keys, { headers: WRONG_HOST }),
   },
   {
-    name: "too large headers", expected: "431 ERR_REQUEST_MALFORMED",
+    name: "headers that are too large",
+    expected: "431 ERR_REQUEST_MALFORMED",
     send: ({ sidecar }) => sidecar.credentials("warm", { "x-huge": PLANTED.repeat(2_000) }),
   },
   {
-    name: "slow headers", expected: "408 ERR_REQUEST_MALFORMED",
+    name: "headers that arrive too slowly",
+    expected: "408 ERR_REQUEST_MALFORMED",
     send: ({ sidecar }) => sidecar.sendRaw(slowly(`GET ${PATH} HTTP/1.1\r\nX-Slow: ${PLANTED.repeat(10)}`)),
   },
   {
-    name: "invalid HTTP", expected: "400 ERR_REQUEST_MALFORMED",
+    name: "invalid HTTP",
+    expected: "400 ERR_REQUEST_MALFORMED",
     send: ({ sidecar }) => sidecar.sendRaw([`${PLANTED}\r\n\r\n`]),
   },
   {
-    name: "SigV4 with a wrong secret", expected: "403 SignatureDoesNotMatch",
+    name: "a SigV4 signature made with a wrong secret",
+    expected: "403 SignatureDoesNotMatch",
     send: ({ sidecar, keys }) => sidecar.callSTS({ ...keys, SecretAccessKey: `${PLANTED}-guess` }),
   },
   {
-    name: "SigV4 with an unknown access key ID", expected: "403 InvalidClientTokenId",
+    name: "a SigV4 signature made with an unknown access key ID",
+    expected: "403 InvalidClientTokenId",
     send: ({ sidecar, keys }) => sidecar.callSTS({ ...keys, AccessKeyId: "ASIAUNKNOWNACCESSKEY" }),
   },
   {
-    name: "SigV4 over headers that differ from the sent ones", expected: "403 SignatureDoesNotMatch",
+    name: "a SigV4 signature of headers that differ from the headers of the request",
+    expected: "403 SignatureDoesNotMatch",
     send: ({ sidecar, keys }) => sidecar.callSTS(keys, { headers: { "x-extra": "1" } }, { "x-extra": "2" }),
   },
   {
-    name: "SigV4 without the session token", expected: "400 IncompleteSignature",
+    name: "a SigV4 signature made without the session token",
+    expected: "400 IncompleteSignature",
     send: ({ sidecar, keys }) => sidecar.callSTS(keys, { unsigned: ["x-amz-security-token"] }),
   },
   { name: "a presigned URL", expected: "400 MalformedQueryString", send: presigned },
   {
-    name: "AssumeRole with the credentials of a role", expected: "403 AccessDenied",
+    name: "AssumeRole with the credentials of a role",
+    expected: "403 AccessDenied",
     send: async ({ sidecar }) => sidecar.assume(await sidecar.keys(PATH), "warm"),
   },
   {
-    name: "AssumeRole of a role that no selector grants", expected: "403 AccessDenied",
+    name: "AssumeRole of a role that no selector grants",
+    expected: "403 AccessDenied",
     send: ({ sidecar, keys }) => sidecar.assume(keys, "not-granted"),
   },
   {
-    name: "an unknown action", expected: "400 InvalidAction",
+    name: "an unknown action",
+    expected: "400 InvalidAction",
     send: ({ sidecar, keys }) => sidecar.callSTS(keys, { body: "Action=GetFederationToken&Version=2011-06-15" }),
   },
   assumeRoleRow("11 policy ARNs", ELEVEN_ARNS, "400 ValidationError"),
@@ -115,21 +128,25 @@ const ROWS: readonly Row[] = [
 
 root.setTimeout(60_000);
 
-test("a sidecar process serves other clients while it rejects invalid requests", async (t) => {
+test("a sidecar serves valid clients while other clients send invalid requests", async (t) => {
   t.setTimeout(60_000);
   const sidecar = await PlantedSidecar.start(t, ["warm"]);
   const keys = await sidecar.keys();
-  t.same(await validRequests({ sidecar, keys }), SERVED, "before all requests");
+  t.same(await validRequests({ sidecar, keys }), SERVED, "requests succeed before the invalid requests start");
   const calls = sidecar.sts.calls.length;
   for (const row of ROWS) await t.test(`rejects ${row.name}`, async (tt) => testRow(tt, { sidecar, keys }, row));
-  await t.test(`limits ${CONNECTIONS} connections`, async (tt) => testConnections(tt, { sidecar, keys }));
-  await t.test("accepts a rotated token within 2 s, and the previous one", async (tt) => testRotation(tt, sidecar));
+  await t.test(`serves ${CONNECTIONS} connections and rejects another connection`, async (tt) =>
+    testConnections(tt, { sidecar, keys }),
+  );
+  await t.test("accepts a rotated token within 2 s, and still accepts the previous token", async (tt) =>
+    testRotation(tt, sidecar),
+  );
   t.equal(sidecar.sts.calls.length, calls, "STS was not called");
-  t.ok(sidecar.errorBodies.length > ROWS.length, `${sidecar.errorBodies.length} errors`);
-  t.same(await sidecar.leaks(), [], "no secret in the log, metrics or errors");
+  t.ok(sidecar.errorBodies.length > ROWS.length, `${sidecar.errorBodies.length} error responses`);
+  t.same(await sidecar.leaks(), [], "the log, metrics and errors contain no secret");
   const lines = sidecar.server.log.length;
-  t.ok(lines < 2 * ROWS.length + 10, `${lines} log lines: each error once, no successful request`);
-  t.equal(await sidecar.server.stop(), 0, "exit status");
+  t.ok(lines < 2 * ROWS.length + 10, `${lines} log lines: each error is logged once, and no successful request`);
+  t.equal(await sidecar.server.stop(), 0, "the sidecar exits with 0");
 });
 
 /** Sends valid requests during and after the invalid one. */
@@ -139,8 +156,8 @@ async function testRow(t: Test, subject: Subject, { send, expected }: Row): Prom
   const { status, code } = await send(subject);
   over.abort();
   t.equal(`${status} ${code}`, expected);
-  t.same(await meanwhile, SERVED, "valid requests meanwhile");
-  t.equal((await subject.sidecar.health("/healthz")).status, 200, "alive");
+  t.same(await meanwhile, SERVED, "valid requests succeed while the invalid request is sent");
+  t.equal((await subject.sidecar.health("/healthz")).status, 200, "the sidecar is alive");
 }
 
 const SERVED = ["200 ok", "200 ok", "200 ok"];
@@ -196,15 +213,19 @@ async function testConnections(t: Test, subject: Subject): Promise<void> {
   }));
   const startMs = performance.now();
   const rejected = await sidecar.credentials("warm");
-  t.match(rejected, { status: 503, code: "ERR_REQUEST_CONNECTIONS" }, "another connection is rejected");
+  t.match(rejected, { status: 503, code: "ERR_REQUEST_CONNECTIONS" }, "a connection over the limit is rejected");
   const rejectedSTS = await sidecar.assume(keys, "warm");
-  t.match(rejectedSTS, { status: 503, code: "ServiceUnavailable" }, "with an STS error at /sts");
+  t.match(
+    rejectedSTS,
+    { status: 503, code: "ServiceUnavailable" },
+    "a rejected connection to /sts receives an STS error",
+  );
   const [first] = sockets;
   const headers = `Host: ${sidecar.server.address}\r\nAuthorization: ${await sidecar.token()}\r\nConnection: close\r\n`;
   first?.write(`GET ${PATH} HTTP/1.1\r\n${headers}\r\n`);
   const response = (await first?.setEncoding("utf8").toArray())?.join("");
   t.match(response, /^HTTP\/1\.1 200 /, "an accepted connection is served");
-  t.equal((await sidecar.health("/healthz")).status, 200, "alive");
+  t.equal((await sidecar.health("/healthz")).status, 200, "the sidecar is alive");
   const isFree = async (): Promise<boolean> => (await validRequests(subject)).join() === SERVED.join();
   t.ok(await until(isFree, HEADERS_LIMIT_MS), "idle connections are closed");
   t.comment(`closed after ${Math.round(performance.now() - startMs)} ms`);
@@ -229,6 +250,6 @@ async function testRotation(t: Test, sidecar: PlantedSidecar): Promise<void> {
   const isAccepted = await until(async () => (await statusOf(rotated)) === 200, ROTATION_LIMIT_MS);
   t.ok(isAccepted, `after ${Math.round(performance.now() - startMs)} ms`);
   // A test with a fake clock covers the minute after which the previous token expires.
-  t.equal(await statusOf(previous), 200, "the previous token is still accepted");
+  t.equal(await statusOf(previous), 200, "the sidecar still accepts the previous token");
   t.match((await sidecar.health("/metrics")).body, 'sidecar_token_reloads_total{result="ok"} 1\n');
 }

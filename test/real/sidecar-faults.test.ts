@@ -53,10 +53,10 @@ const ROWS: readonly Row[] = [
   { name: "is stopped", stopped: true, expected: UNAVAILABLE },
   { name: "resets every connection", fault: () => ({ do: "reset" }), expected: UNAVAILABLE },
   { name: "never responds", fault: () => ({ do: "hang" }), expected: UNAVAILABLE },
-  { name: "sends a character every 20 ms", fault: () => ({ do: "drip" }), expected: UNAVAILABLE },
+  { name: "sends one character every 20 ms", fault: () => ({ do: "drip" }), expected: UNAVAILABLE },
   { name: "throttles with 400", fault: () => THROTTLED, expected: UNAVAILABLE },
   { name: "returns 500", fault: (call) => errorOf(call, "InternalFailure", 500), expected: UNAVAILABLE },
-  { name: "returns half a document", fault: () => ({ do: "truncate" }), expected: UNAVAILABLE },
+  { name: "returns a truncated document", fault: () => ({ do: "truncate" }), expected: UNAVAILABLE },
   { name: "redirects", fault: () => ({ do: "redirect", location: "http://127.0.0.1:1/" }), expected: UNAVAILABLE },
   {
     name: "denies the role with 403", expected: ["503 ERR_STS_REFUSED", "403 AccessDenied"], fix: rewriteSelectors,
@@ -80,25 +80,31 @@ const OUTAGE = Array.from({ length: 8 }, (_, i) => `outage-${i}`);
 
 root.setTimeout(120_000);
 
-test("a sidecar process with faults of STS", async (t) => {
+test("a sidecar responds correctly to each fault of STS", async (t) => {
   t.setTimeout(120_000);
   const names = ["cached", ...ROWS.flatMap((_, i) => uncachedNames(i)), "crowd", ...OUTAGE];
   const sidecar = await PlantedSidecar.start(t, names);
   const keys = await sidecar.keys();
-  t.same(await cachedRequests(sidecar, keys), HEALTHY, "before all faults");
+  t.same(await cachedRequests(sidecar, keys), HEALTHY, "requests succeed before the faults start");
   for (const [i, row] of ROWS.entries()) {
-    await t.test(`STS ${row.name}`, async (tt) => testRow(tt, { sidecar, keys }, row, uncachedNames(i)));
+    await t.test(`responds correctly if STS ${row.name}`, async (tt) =>
+      testRow(tt, { sidecar, keys }, row, uncachedNames(i)),
+    );
   }
-  await t.test("STS hangs while 200 clients request one role twice", async (tt) => testCrowd(tt, sidecar));
-  await t.test("opens the circuit after 5 failures and probes every 5 s", async (tt) => testCircuit(tt, sidecar));
+  await t.test("responds in time if STS hangs while 200 clients request one role twice", async (tt) =>
+    testCrowd(tt, sidecar),
+  );
+  await t.test("opens the circuit after 5 failures and then probes STS every 5 s", async (tt) =>
+    testCircuit(tt, sidecar),
+  );
   const errors = sidecar.errorBodies.length;
-  t.ok(errors > 2 * OUTAGE.length, `${errors} errors`);
-  t.same(await sidecar.leaks(), [], "no secret in the log, metrics or errors");
-  t.match(JSON.stringify(sidecar.server.log), /\[redacted\]/, "although STS quoted secrets");
+  t.ok(errors > 2 * OUTAGE.length, `${errors} error responses`);
+  t.same(await sidecar.leaks(), [], "the log, metrics and errors contain no secret");
+  t.match(JSON.stringify(sidecar.server.log), /\[redacted\]/, "the log redacts secrets that STS quoted");
   const { all, onTarget } = await countResponses(sidecar);
   t.ok(all > errors, "all responses are counted");
   t.comment(`${onTarget} of ${all} responses within ${TARGET} s`);
-  t.equal(await sidecar.server.stop(), 0, "exit status");
+  t.equal(await sidecar.server.stop(), 0, "the sidecar exits with 0");
 });
 
 interface Subject {
@@ -114,13 +120,13 @@ async function testRow(t: Test, { sidecar, keys }: Subject, row: Row, names: Exp
   const request = async (): Promise<readonly MeasuredResponse[]> =>
     Promise.all([sidecar.credentials(names[0]), sidecar.assume(keys, names[1])]);
   const responses = await request();
-  t.same(responses.map(textOf), row.expected, "uncached, from the endpoint and from /sts");
+  t.same(responses.map(textOf), row.expected, "both endpoints return the expected result for an uncached session");
   for (const { ms } of responses) t.ok(ms < RESPONSE_LIMIT_MS, `${Math.round(ms)} ms`);
   for (const response of responses.filter(({ status }) => status === 200)) {
-    t.ok(expirationOf(response) <= startMs + HOUR_MS + 1_000, "expires no later than requested");
+    t.ok(expirationOf(response) <= startMs + HOUR_MS + 1_000, "the session expires no later than requested");
   }
   t.same(await cachedRequests(sidecar, keys), HEALTHY, "cached sessions are served");
-  t.equal((await sidecar.health("/readyz")).status, row.unready === true ? 503 : 200, "readiness");
+  t.equal((await sidecar.health("/readyz")).status, row.unready === true ? 503 : 200, "the readiness is correct");
   sidecar.aheadMs = 0;
   sidecar.faults = () => null;
   if (row.stopped === true) await sidecar.startSTS();
@@ -129,7 +135,7 @@ async function testRow(t: Test, { sidecar, keys }: Subject, row: Row, names: Exp
   const isServed = async (): Promise<boolean> => (await request()).every(({ status }) => status === 200);
   const recovered = await until(isServed, RECOVERY_LIMIT_MS);
   t.ok(recovered, `recovered within ${Math.round(performance.now() - fixedMs)} ms`);
-  t.equal((await sidecar.health("/readyz")).status, 200, "ready again");
+  t.equal((await sidecar.health("/readyz")).status, 200, "the sidecar is ready again");
 }
 
 const HEALTHY = ["200 ok", "200 ok", "200 ok", "200"];
@@ -158,7 +164,7 @@ async function testCrowd(t: Test, sidecar: PlantedSidecar): Promise<void> {
   t.ok(calls <= 3, `${calls} calls of STS`);
   sidecar.faults = () => null;
   const isServed = async (): Promise<boolean> => (await sidecar.credentials("crowd")).status === 200;
-  t.ok(await until(isServed, RECOVERY_LIMIT_MS), "served after STS recovered");
+  t.ok(await until(isServed, RECOVERY_LIMIT_MS), "requests succeed after STS recovered");
 }
 
 async function testCircuit(t: Test, sidecar: PlantedSidecar): Promise<void> {

@@ -64,7 +64,7 @@ async function statusOf(url: string, token: string, agent: Agent): Promise<numbe
   }
 }
 
-test("loses none of 2,000 requests in a restart under load, and returns only 200 or 503", async (t) => {
+test("loses none of 2,000 requests in a restart under load, and returns only status 200 or 503", async (t) => {
   const { start, tokenFile } = await subject(t);
   const listen = `127.0.0.1:${await freePort()}`;
   const first = await start("--listen", listen);
@@ -91,7 +91,7 @@ test("loses none of 2,000 requests in a restart under load, and returns only 200
   }));
   t.ok(await until(async () => served >= 500, 10_000));
   const stopped = Date.now();
-  t.equal(await first.stop(), 0, "exit status");
+  t.equal(await first.stop(), 0, "the sidecar exits with 0");
   t.ok(Date.now() - stopped < DRAIN_LIMIT_MS, `stopped in ${Date.now() - stopped} ms`);
   const second = await start("--listen", listen);
   t.teardown(() => second.stop());
@@ -103,7 +103,7 @@ test("loses none of 2,000 requests in a restart under load, and returns only 200
   t.same([...statuses.keys()].filter((status) => !expected.has(String(status))), []);
 });
 
-test("completes requests in flight after SIGTERM, and then exits with 0", async (t) => {
+test("completes requests in flight after SIGTERM and then exits with 0", async (t) => {
   const called = Promise.withResolvers<null>();
   const response = Promise.withResolvers<null>();
   const { start, tokenFile } = await subject(t, ({ action }) => {
@@ -121,7 +121,7 @@ test("completes requests in flight after SIGTERM, and then exits with 0", async 
   t.equal(await stopped, 0);
 });
 
-test("exits within 5 s of SIGTERM although a client sends a request slowly", async (t) => {
+test("exits within 5 s after SIGTERM although a client still sends a request slowly", async (t) => {
   const { start } = await subject(t);
   const sidecar = await start();
   const socket = connect(Number(sidecar.address.split(":")[1]), "127.0.0.1");
@@ -136,7 +136,7 @@ test("exits within 5 s of SIGTERM although a client sends a request slowly", asy
   socket.destroy();
 });
 
-test("exits with 1 on a second signal", async (t) => {
+test("exits with 1 and aborts requests in flight after a second signal", async (t) => {
   const called = Promise.withResolvers<null>();
   const { start, tokenFile } = await subject(t, ({ action }) => {
     if (action !== "AssumeRole") return null;
@@ -155,7 +155,7 @@ test("exits with 1 on a second signal", async (t) => {
   t.equal(await pending, null, "requests in flight are aborted");
 });
 
-test("is ready within a second after it listens", async (t) => {
+test("is ready within one second after it starts to listen", async (t) => {
   const { start } = await subject(t);
   const startMs = Date.now();
   const sidecar = await start();
@@ -167,17 +167,17 @@ test("is ready within a second after it listens", async (t) => {
   };
   const readyMs = at("base identity verified") - at("sidecar listening");
   t.ok(readyMs < READY_LIMIT_MS, `${readyMs} ms`);
-  t.same(sidecar.log.filter(({ level }) => level !== "info"), [], "logs only at level info");
+  t.same(sidecar.log.filter(({ level }) => level !== "info"), [], "all log lines have the level info");
 });
 
-test("is alive and rejects requests in time while STS hangs, and serves them after STS responds", async (t) => {
+test("is alive and rejects requests in time while STS hangs, and issues roles after STS responds", async (t) => {
   const response = Promise.withResolvers<null>();
   const { start, tokenFile } = await subject(t, () => response.promise);
   const [listen, health] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
   const starting = start("--listen", listen, "--health-listen", health);
   const status = async (path: string): Promise<number> =>
     get(`http://${health}${path}`).then((one) => one.status, () => 0);
-  t.ok(await until(async () => (await status("/startupz")) === 200, 10_000), "started");
+  t.ok(await until(async () => (await status("/startupz")) === 200, 10_000), "the startup probe succeeds");
   t.same(await Promise.all(["/healthz", "/readyz"].map(status)), [200, 503]);
   const requestedMs = Date.now();
   const headers = { authorization: await readFile(tokenFile, "utf8") };
@@ -185,7 +185,7 @@ test("is alive and rejects requests in time while STS hangs, and serves them aft
   t.ok(Date.now() - requestedMs < RESPONSE_LIMIT_MS, `rejected in ${Date.now() - requestedMs} ms`);
   const waiting = get(`http://${listen}/v1/credentials`, headers);
   response.resolve(null);
-  t.equal((await waiting).status, 200, "a waiting request is served by the same call");
+  t.equal((await waiting).status, 200, "the STS call that hung serves a waiting request");
   t.equal(await status("/readyz"), 200);
   await (await starting).stop();
 });

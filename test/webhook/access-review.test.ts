@@ -59,7 +59,7 @@ test("sends a SubjectAccessReview for the verb use on the selector", async (t) =
   t.equal(await underTest(respondAllowed(false)).reviewAccess(JANE, "team-a"), "denied");
 });
 
-test("caches a result for 10 s by user, groups and selector", async (t) => {
+test("caches the result of an access review for 10 s per user, groups and selector", async (t) => {
   const { reviewAccess, calls, clock } = underTest(respondAllowed(true));
   await Promise.all([reviewAccess(JANE, "team-a"), reviewAccess(JANE, "team-a")]);
   await reviewAccess({ username: "jane", groups: ["developers"] }, "team-a");
@@ -76,7 +76,7 @@ test("caches a result for 10 s by user, groups and selector", async (t) => {
   t.equal(calls.length, 5);
 });
 
-test("logs a failed review, returns unknown and does not cache it", async (t) => {
+test("logs a failed access review, returns unknown and does not cache the result", async (t) => {
   const forbidden = JSON.stringify({ kind: "Status", message: "subjectaccessreviews is forbidden" });
   const responses: readonly (readonly [name: string, respond: Respond])[] = [
     ["403", () => ({ status: 403, text: forbidden })],
@@ -88,7 +88,7 @@ test("logs a failed review, returns unknown and does not cache it", async (t) =>
     const { reviewAccess, calls, log, clock } = underTest(respond);
     const results = await Promise.all([reviewAccess(JANE, "team-a"), reviewAccess(JANE, "team-a")]);
     t.same(results, ["unknown", "unknown"], name);
-    t.equal(calls.length, 1, "both wait for one call");
+    t.equal(calls.length, 1, "the two requests wait for one call");
     t.match(log, [{ level: "warn", msg: "access review failed", selector: "team-a", user: "jane" }]);
     await reviewAccess(JANE, "team-a");
     t.equal(calls.length, 2);
@@ -96,7 +96,7 @@ test("logs a failed review, returns unknown and does not cache it", async (t) =>
   }
 });
 
-test("times out after 1 s and returns unknown", async (t) => {
+test("cancels an access review after 1 s and returns unknown", async (t) => {
   const { reviewAccess, clock } = underTest(({ signal }) => new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error("aborted")));
   }));
@@ -105,7 +105,7 @@ test("times out after 1 s and returns unknown", async (t) => {
   t.equal(await access, "unknown");
 });
 
-test("caches at most 10,000 results and evicts the oldest first", async (t) => {
+test("caches at most 10,000 access review results and evicts the oldest result first", async (t) => {
   const { reviewAccess, calls } = underTest(respondAllowed(true));
   for (let i = 0; i <= 10_000; i++) void reviewAccess(JANE, `s${i}`);
   await reviewAccess(JANE, "s1");
@@ -114,7 +114,7 @@ test("caches at most 10,000 results and evicts the oldest first", async (t) => {
   t.equal(calls.length, 10_002);
 });
 
-test("reviews several selectors concurrently", async (t) => {
+test("runs the access reviews of several selectors concurrently", async (t) => {
   const { reviewAccess } = underTest((request) => {
     const name = stringAt(JSON.parse(request.body ?? ""), "spec", "resourceAttributes", "name");
     return respondAllowed(name === "a")(request);

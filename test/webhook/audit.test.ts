@@ -2,7 +2,7 @@ import { test } from "tap";
 import { fixture, reviewOf } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
 
-test("logs one line for a resolution with the requester, the object and the result", async (t) => {
+test("logs the requester, the object and the result of a resolution in one line", async (t) => {
   const webhook = webhookUnderTest();
   webhook.requestMs = 1.23456;
   await webhook.post("/mutate/resources", fixture("bucket-create-selected"));
@@ -30,7 +30,7 @@ test("logs one line for a resolution with the requester, the object and the resu
   });
 });
 
-test("logs every selector of a conflict, and none for the default role", async (t) => {
+test("logs every selector of a conflict, and no selector for the controller's own role", async (t) => {
   const webhook = webhookUnderTest();
   await webhook.post("/mutate/resources", fixture("bucket-create-conflict"));
   await webhook.post("/mutate/resources", fixture("bucket-create-default"));
@@ -44,7 +44,7 @@ test("logs every selector of a conflict, and none for the default role", async (
   t.match(byDefault, { outcome: "default", selector: null, account_id: "777788889999", role_arn: null, dry_run: true });
 });
 
-test("logs the codes of a denial and the reason of a skipped review", async (t) => {
+test("logs the check codes of a denied review, and the reason of a skipped review", async (t) => {
   const webhook = webhookUnderTest();
   await webhook.post("/validate/iamroleselectors", fixture("selector-create-malformed"));
   await webhook.post("/validate/iamroleselectors", fixture("selector-update-finalizers"));
@@ -52,7 +52,7 @@ test("logs the codes of a denial and the reason of a skipped review", async (t) 
   t.match(webhook.lines[1], { answer: "skipped", outcome: "skipped", reason: "bookkeeping only", codes: [] });
 });
 
-test("logs no part of the object", async (t) => {
+test("does not log the spec of an object", async (t) => {
   const webhook = webhookUnderTest();
   const metadata = { name: "b", namespace: "team-a" };
   const object = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata, spec: { secret: "planted" } };
@@ -62,7 +62,7 @@ test("logs no part of the object", async (t) => {
   t.notMatch(JSON.stringify(webhook.lines), "planted");
 });
 
-test("counts requests, findings and resolutions with bounded label values", async (t) => {
+test("counts requests, findings and resolutions in metrics whose label values are bounded", async (t) => {
   const webhook = webhookUnderTest();
   await webhook.post("/validate/iamroleselectors", fixture("selector-create-malformed"));
   await webhook.post("/validate/iamroleselectors", fixture("selector-update-old-faults"));
@@ -87,7 +87,7 @@ test("counts requests, findings and resolutions with bounded label values", asyn
   t.notMatch(metrics, /team-a|alice|arn:/);
 });
 
-test("answers an internal error with a 500 and logs its cause", async (t) => {
+test("returns status 500 for an internal error and logs the cause", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = webhookUnderTest(source);
   source.inventory.selectors.inNamespace = () => {

@@ -22,14 +22,14 @@ const FIXTURES = [
 const webhook = webhookUnderTest(new FakeSource(OBJECTS), { mode: "carm" });
 
 for (const name of FIXTURES) {
-  test(`${PATH} answers ${name} with the golden response`, async (t) => {
+  test(`${PATH} returns the golden response for ${name}`, async (t) => {
     const { status, type, text } = await webhook.post(`${PATH}?timeout=10s`, fixtureText(name));
     t.equal(text, golden(`validate-configmaps.${name}`, text));
     t.same([status, type], [200, "application/json"]);
   });
 }
 
-test("denies nothing in mode selectors", async (t) => {
+test("allows every ConfigMap in mode selectors", async (t) => {
   const inModeSelectors = webhookUnderTest(new FakeSource(OBJECTS));
   for (const name of ["carm-map-create-faults", "carm-map-update-in-use", "carm-map-delete"]) {
     const { json } = await inModeSelectors.post(PATH, fixtureText(name));
@@ -37,7 +37,7 @@ test("denies nothing in mode selectors", async (t) => {
   }
 });
 
-test("allows the namespace controller to delete a map in use", async (t) => {
+test("allows the namespace controller to delete a CARM map in use", async (t) => {
   const oldObject = objectAt(fixture("carm-map-delete"), "request", "oldObject");
   const deletionBy = (username: string): object => (
     reviewOf(oldObject, { operation: "DELETE", object: null, oldObject, userInfo: { username, groups: [] } })
@@ -48,7 +48,7 @@ test("allows the namespace controller to delete a map in use", async (t) => {
   t.equal(objectAt((await webhook.post(PATH, deletionBy("jane"))).json, "response")["allowed"], false);
 });
 
-test("skips a review without an object and an object that waits for its finalizers", async (t) => {
+test("skips a review that has no object, and an update of an object that is being deleted", async (t) => {
   const map = objectAt(fixture("carm-map-create-faults"), "request", "object");
   const deleting = { ...map, metadata: { ...objectAt(map, "metadata"), deletionTimestamp: "2026-01-01T00:00:00Z" } };
   const reviews = [
@@ -60,7 +60,7 @@ test("skips a review without an object and an object that waits for its finalize
   }
 });
 
-test("answers with ERR_NOT_READY before the inventory is loaded", async (t) => {
+test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
   const source = new FakeSource(OBJECTS);
   source.unload();
   const { status, json } = await webhookUnderTest(source, { mode: "carm" }).post(PATH, fixtureText("carm-map-create"));

@@ -29,11 +29,11 @@ const CASES = [
 const webhook = webhookUnderTest();
 
 for (const [prefix, path, name] of CASES) {
-  test(`${path} answers ${name} with the golden response`, async (t) => {
+  test(`${path} returns the golden response for ${name}`, async (t) => {
     const { status, type, text } = await webhook.post(`${path}?timeout=10s`, fixtureText(name));
     t.equal(text, golden(`${prefix}.${name}`, text));
     t.equal(status, 200);
     t.equal(type, "application/json");
-    t.equal((await webhook.post(path, fixtureText(name))).text, text, "the same request gets the same response");
+    t.equal((await webhook.post(path, fixtureText(name))).text, text, "a repeated request returns the same response");
   });
 }

@@ -47,7 +47,7 @@ test("denies the deletion of a selector in use and allows the deletion of an unu
   t.strictSame((await post(withObjects(TEAM_A), deletion(TEAM_A))).response, ALLOWED);
 });
 
-test("takes the name from the stored object if the review of a collection has none", async (t) => {
+test("reads the name of a selector from the stored object if the request has no name", async (t) => {
   const webhook = withObjects(TEAM_A, bucketObject());
   const review = deletion(TEAM_A);
   const { name: _none, ...request } = objectAt(review, "request");
@@ -56,7 +56,7 @@ test("takes the name from the stored object if the review of a collection has no
   t.match(webhook.lines.at(-1), { object: { name: "team-a" } });
 });
 
-test("warns about a deletion by the garbage collector and allows it", async (t) => {
+test("allows the garbage collector to delete a selector in use, and returns a warning", async (t) => {
   const webhook = withObjects(TEAM_A, bucketObject());
   const { response } = await post(webhook, deletion(TEAM_A, { userInfo: GARBAGE_COLLECTOR }));
   t.match(response, { allowed: true, warnings: [/^IRS-30 metadata\.name: 1 resource would fall/] });
@@ -65,7 +65,7 @@ test("warns about a deletion by the garbage collector and allows it", async (t) 
   t.match((await post(webhook, deletion(TEAM_A, { userInfo: namesake }))).response, { allowed: false });
 });
 
-test("skips a second deletion and changes of only the status or the finalizers", async (t) => {
+test("skips the deletion of a selector being deleted, and changes of only the status or finalizers", async (t) => {
   const webhook = withObjects(TEAM_A, bucketObject());
   const deleting = selectorFor("team-a", FIRST, ["team-a"], { deletionTimestamp: "2026-03-01T12:00:00Z" });
   t.strictSame((await post(webhook, deletion(deleting))).response, ALLOWED);
@@ -76,7 +76,7 @@ test("skips a second deletion and changes of only the status or the finalizers",
   t.strictSame((await post(webhook, update)).response, ALLOWED);
 });
 
-test("before the inventory is loaded, denies a faulty selector and answers ERR_NOT_READY otherwise", async (t) => {
+test("before the inventory is loaded, denies a malformed selector and otherwise returns ERR_NOT_READY", async (t) => {
   const webhook = notLoaded();
   const reviews = [
     deletion(TEAM_A),
@@ -96,7 +96,7 @@ test("before the inventory is loaded, denies a faulty selector and answers ERR_N
   t.strictSame(unchanged.response, ALLOWED, "an update without a change is allowed");
 });
 
-test("answers with ERR_REQUEST_DEADLINE instead of a late verdict", async (t) => {
+test("returns ERR_REQUEST_DEADLINE if a review takes longer than the timeout", async (t) => {
   const webhook = withObjects(TEAM_A, bucketObject());
   webhook.requestMs = 2_899;
   t.match((await post(webhook, deletion(TEAM_A))).response, { allowed: false });
@@ -107,7 +107,7 @@ test("answers with ERR_REQUEST_DEADLINE instead of a late verdict", async (t) =>
   t.match(webhook.lines.at(-1), { answer: "error", codes: ["ERR_REQUEST_DEADLINE"] });
 });
 
-test("validates only the deletion of the IAMRoleSelector kind among CustomResourceDefinitions", async (t) => {
+test("validates the deletion of the IAMRoleSelector CRD, and skips reviews of other CRDs", async (t) => {
   const webhook = withObjects(TEAM_A, bucketObject());
   const definition = kindObject("IAMRoleSelector", "services.k8s.aws", []);
   const causes = [{ field: "spec.names.kind", message: /^IRS-34 1 IAMRoleSelector would be deleted/ }];
@@ -125,7 +125,7 @@ test("validates only the deletion of the IAMRoleSelector kind among CustomResour
   t.equal((await post(notLoaded(), deletion(definition))).status, 500);
 });
 
-test("allows the replacement of a selector in two steps", async (t) => {
+test("allows a selector to be replaced by another selector in two steps", async (t) => {
   const source = new FakeSource([TEAM_A, bucketObject()]);
   const webhook = webhookUnderTest(source);
   const replacement = selectorFor("team-a-new", FIRST, ["team-a"], replacesMetadata("team-a"));
@@ -138,7 +138,7 @@ test("allows the replacement of a selector in two steps", async (t) => {
   t.match(deleted.response, { allowed: true, warnings: [/^IRS-32 /, /^IRS-33 /] });
 });
 
-test("allows only one of two selectors to be deleted while the inventory still contains both", async (t) => {
+test("denies the second of two deletions that together leave a resource without a selector", async (t) => {
   const other = selectorFor("other", FIRST, ["team-a"]);
   const webhook = withObjects(TEAM_A, other, bucketObject());
   const isAllowed = async (object: JsonObject, request: JsonObject = {}): Promise<unknown> => (
@@ -147,8 +147,8 @@ test("allows only one of two selectors to be deleted while the inventory still c
   t.equal(await isAllowed(TEAM_A, { dryRun: true }), true);
   t.equal(await isAllowed(other, { dryRun: true }), true, "a dry run deletes nothing");
   t.equal(await isAllowed(TEAM_A), true);
-  t.equal(await isAllowed(other), false, "it is the last one");
-  t.equal(await isAllowed(TEAM_A), true, "the denied deletion of the other one does not count");
+  t.equal(await isAllowed(other), false, "the selector is the last one that matches");
+  t.equal(await isAllowed(TEAM_A), true, "the denied deletion of the other selector has no effect");
   const overlap = await post(webhook, reviewOf(TEAM_A));
   t.match(overlap.response, { allowed: false }, "a denied overlap does not restore the selector");
   t.equal(await isAllowed(other), false);
@@ -157,14 +157,14 @@ test("allows only one of two selectors to be deleted while the inventory still c
   t.equal(await isAllowed(other), true, "an allowed create restores the selector");
 });
 
-test("does not allow both of two concurrent deletions", async (t) => {
+test("allows only one of two concurrent deletions of overlapping selectors", async (t) => {
   const other = selectorFor("other", FIRST, ["team-a"]);
   const webhook = withObjects(TEAM_A, other, bucketObject());
   const answers = await Promise.all([TEAM_A, other].map((object) => post(webhook, deletion(object))));
   t.same(answers.map(({ response }) => response["allowed"]), [true, false]);
 });
 
-test("validates a change of only the session annotations", async (t) => {
+test("validates a change of only the session annotations of a selector", async (t) => {
   const annotated = (annotations: JsonObject): JsonObject => selectorFor("team-a", FIRST, ["team-a"], { annotations });
   const update = (annotations: JsonObject): JsonObject => (
     reviewOf(annotated(annotations), { operation: "UPDATE", oldObject: TEAM_A })
@@ -188,7 +188,7 @@ test("validates a change of only the session annotations", async (t) => {
   });
 });
 
-test("denies two selectors of one role with different external IDs and never prints the ID", async (t) => {
+test("denies two selectors of one role that set different external IDs, and does not print the IDs", async (t) => {
   const shared = (name: string, externalID: string): JsonObject => {
     const annotations = { "ack-role-resolver.io/external-id": externalID };
     const { metadata } = selectorFor(name, FIRST, [name], { annotations });

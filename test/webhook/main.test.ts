@@ -108,14 +108,14 @@ test("serves reviews over TLS, and metrics and readiness over HTTP", async (t) =
   t.notMatch(unloaded, /^ack_role_resolver_inventory_age_seconds/m, "an unloaded inventory has no age");
 });
 
-test("counts the failed handshake of a client that trusts another authority", async (t) => {
+test("counts a failed TLS handshake of a client that does not trust the CA", async (t) => {
   const webhook = await running(t, await dirWith(t));
   await t.rejects(send(webhook, { ca: second.ca }), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
   await untilMetric(webhook, "ack_role_resolver_webhook_tls_handshake_errors_total 1");
   t.equal((await send(webhook, { ca: first.ca })).status, 200);
 });
 
-test("serves a new certificate without a restart, while open connections keep working", async (t) => {
+test("serves a new certificate without a restart, while open connections stay open", async (t) => {
   const dir = await dirWith(t);
   const webhook = await running(t, dir);
   const agent = new Agent({ keepAlive: true });
@@ -126,11 +126,11 @@ test("serves a new certificate without a restart, while open connections keep wo
   await untilMetric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
   t.not(await servedSerial(webhook), before);
   t.equal((await send(webhook, { ca: second.ca })).status, 200);
-  t.equal((await send(webhook, { ca: first.ca, agent })).status, 200, "the open connection");
+  t.equal((await send(webhook, { ca: first.ca, agent })).status, 200, "the open connection can still be used");
   await t.rejects(send(webhook, { ca: first.ca }), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
 });
 
-test("rejects and counts a key that does not match its certificate, and serves the previous pair", async (t) => {
+test("rejects and counts a key that does not match the certificate, and serves the previous certificate", async (t) => {
   const dir = await dirWith(t);
   const webhook = await running(t, dir);
   const before = await servedSerial(webhook);
@@ -143,7 +143,7 @@ test("rejects and counts a key that does not match its certificate, and serves t
   t.not(await servedSerial(webhook), before);
 });
 
-test("stops: turns unready, closes connections, answers requests in flight, then closes the listeners", async (t) => {
+test("on stop, turns unready, completes requests in flight, and then closes the listeners", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = await running(t, await dirWith(t), source);
   const agent = new Agent({ keepAlive: true });
@@ -154,7 +154,7 @@ test("stops: turns unready, closes connections, answers requests in flight, then
   const stopped = drainAndClose({ log, drain: webhook.drain, drainMs: 10_000, wait: () => drained, close });
   t.same(await health(webhook, "/readyz"), [503, "the webhook is shutting down\n"]);
   const late = await send(webhook, { ca: first.ca, agent });
-  t.same([late.status, late.connection], [200, "close"], "answered, and the connection is closed");
+  t.same([late.status, late.connection], [200, "close"], "the request is answered and the connection is closed");
 
   // This request waits for a namespace until after the listener is closed.
   const listening = source.listeners;
@@ -169,7 +169,7 @@ test("stops: turns unready, closes connections, answers requests in flight, then
   await t.rejects(health(webhook, "/healthz"));
 });
 
-test("keeps idle connections open for longer than the 90 s of the API server", (t) => {
+test("closes idle connections only after 120 s, because the API server closes them after 90 s", (t) => {
   const { server } = webhookUnderTest().app;
   t.equal(server.keepAliveTimeout, 120_000);
   t.equal(server.headersTimeout, 10_000);
@@ -179,7 +179,7 @@ test("keeps idle connections open for longer than the 90 s of the API server", (
   t.end();
 });
 
-test("rejects unusable settings with an ERR_CONFIG_* error and leaves no listener open", async (t) => {
+test("rejects invalid settings with an ERR_CONFIG_* error and leaves no listener open", async (t) => {
   const dir = await dirWith(t);
   const start = (flags: Record<string, string>): Promise<RunningWebhook> => (
     runWebhook(readSettings("webhook", { ...FLAGS, tlsDir: dir, ...flags }, {}), { source: new FakeSource(), log })

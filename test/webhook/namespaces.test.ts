@@ -37,14 +37,14 @@ async function post(webhook: WebhookUnderTest, review: unknown): Promise<JsonObj
 const webhook = webhookUnderTest(payments());
 
 for (const name of FIXTURES) {
-  test(`${PATH} answers ${name} with the golden response`, async (t) => {
+  test(`${PATH} returns the golden response for ${name}`, async (t) => {
     const { status, type, text } = await webhook.post(`${PATH}?timeout=10s`, fixtureText(name));
     t.equal(text, golden(`validate-namespaces.${name}`, text));
     t.same([status, type], [200, "application/json"]);
   });
 }
 
-test("warns about faults of system namespaces but never denies them", async (t) => {
+test("returns warnings but no denial for faults of system namespaces", async (t) => {
   const faulty = objectAt(fixture("namespace-create-faults"), "request", "object");
   for (const name of ["kube-system", "kube-public", "kube-node-lease", "team-z"]) {
     const response = await post(webhook, reviewOf({ ...faulty, metadata: { ...objectAt(faulty, "metadata"), name } }));
@@ -53,7 +53,7 @@ test("warns about faults of system namespaces but never denies them", async (t) 
   }
 });
 
-test("skips subresources and changes of only the finalizers", async (t) => {
+test("skips reviews of subresources and changes of only the finalizers", async (t) => {
   const { request } = fixture("namespace-update-moved");
   const [object, oldObject] = [objectAt(request, "object"), objectAt(request, "oldObject")];
   const finalized = { ...oldObject, metadata: { ...objectAt(oldObject, "metadata"), finalizers: [] } };
@@ -65,12 +65,12 @@ test("skips subresources and changes of only the finalizers", async (t) => {
   for (const review of reviews) t.same(await post(webhook, review), { uid: "u-1", allowed: true });
 });
 
-test("skips a review without an object", async (t) => {
+test("skips a review that has no object", async (t) => {
   const review = reviewOf(PAYMENTS, { operation: "DELETE", object: null });
   t.same(await post(webhook, review), { uid: "u-1", allowed: true });
 });
 
-test("answers with ERR_NOT_READY before the inventory is loaded", async (t) => {
+test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
   const source = payments();
   source.unload();
   const { status, json } = await webhookUnderTest(source).post(PATH, fixtureText("namespace-create"));
@@ -78,7 +78,7 @@ test("answers with ERR_NOT_READY before the inventory is loaded", async (t) => {
   t.equal(objectAt(json)["message"], "ERR_NOT_READY: The inventory is not loaded yet. Retry in a moment.");
 });
 
-test("reviews the access to selectors if NS-02 is on, and denies without an access reviewer", async (t) => {
+test("with NS-02 on, denies a requester whose access to a selector is denied or unknown", async (t) => {
   const on = { checkSeverities: new Map([["NS-02", "deny"] as const]) };
   const unknown = await post(webhookUnderTest(payments(), on), fixtureText("namespace-create"));
   t.match(objectAt(unknown, "status"), {
@@ -96,5 +96,5 @@ test("reviews the access to selectors if NS-02 is on, and denies without an acce
   const carm = webhookUnderTest(payments(), { ...on, mode: "carm" });
   t.equal((await post(carm, fixtureText("namespace-create")))["allowed"], true, "mode carm has no selectors");
   const deleted = await post(webhookUnderTest(payments(), on), fixtureText("namespace-delete"));
-  t.equal(deleted["allowed"], true, "a deletion gains no selector");
+  t.equal(deleted["allowed"], true, "a deletion causes no new selector to match");
 });

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { PendingDeletions } from "../../webhook/pending-deletions.ts";
 
-test("forgets a deletion after 5 s, or when it is removed", (t) => {
+test("removes a pending deletion after 5 s, or when remove() is called", (t) => {
   let nowMs = 0;
   const pendingDeletions = new PendingDeletions(() => nowMs);
   pendingDeletions.add("a");

@@ -65,7 +65,7 @@ function clone(object: unknown): JsonObject {
   return copy;
 }
 
-test("echoes version, kind and uid of any review and never patches a deletion", async (t) => {
+test("returns the version, kind and uid of any review, and returns no patch for a deletion", async (t) => {
   const objects = oneof(bucket, selector, namespace, carmMap);
   await assert(asyncProperty(path, objects, request, async (to, object, { uid, operation, withObject }) => {
     const oldObject = operation === "CREATE" ? null : object;
@@ -80,16 +80,16 @@ test("echoes version, kind and uid of any review and never patches a deletion", 
   }));
 });
 
-test("returns a patch of only the resolution's annotations, and no patch for its result", async (t) => {
+test("patches only the resolution annotations, and returns no patch for an already patched object", async (t) => {
   await assert(asyncProperty(bucket, async (generated) => {
     const object = clone(generated);
     const patch = patchOf((await webhook.post("/mutate/resources", reviewOf(object))).json);
     const { newDocument } = jsonPatch.applyPatch(clone(object), patch ?? [], true, false, false);
     const again = await webhook.post("/mutate/resources", reviewOf(newDocument));
-    t.equal(patchOf(again.json), null, "no second patch");
+    t.equal(patchOf(again.json), null, "a second review returns no patch");
     t.same(withoutResolution(newDocument), withoutResolution(object), "the patch changes nothing else");
     const paths = (patch ?? []).map((operation) => operation.path);
-    t.equal(new Set(paths).size, paths.length, "one operation for each key");
+    t.equal(new Set(paths).size, paths.length, "the patch has one operation for each key");
     const resolution = Object.entries(annotationsOf(newDocument)).filter(([name]) => RESOLUTION_KEYS.includes(name));
     t.strictSame(new Map(resolution), expectedAnnotations(object));
   }), { numRuns: 300 });
@@ -98,7 +98,7 @@ test("returns a patch of only the resolution's annotations, and no patch for its
 /** Returns the annotations that follow from the two selectors of COMPANY. */
 function expectedAnnotations(object: JsonObject): ReadonlyMap<string, string> {
   if (stringAt(object, "metadata", "namespace") === "sandbox") {
-    const reason = "No IAMRoleSelector selects it, so the controller's own role is used.";
+    const reason = "No IAMRoleSelector selects the resource, so the controller's own role is used.";
     return withPrefix({ outcome: "default", reason });
   }
   if (stringAt(object, "metadata", "labels", "tier") === "shared") {
@@ -107,7 +107,7 @@ function expectedAnnotations(object: JsonObject): ReadonlyMap<string, string> {
   }
   return withPrefix({
     outcome: "selected", via: "selector", selector: "team-a", "selector-resource-version": "41",
-    "role-arn": "arn:aws:iam::111122223333:role/team-a", reason: "IAMRoleSelector team-a selects it.",
+    "role-arn": "arn:aws:iam::111122223333:role/team-a", reason: "IAMRoleSelector team-a selects the resource.",
   });
 }
 
@@ -125,7 +125,7 @@ function withoutResolution(object: JsonObject): unknown {
   return { ...object, metadata: { ...objectAt(object, "metadata"), annotations: others } };
 }
 
-test("rewrites the type entries of a selector once and changes nothing else", async (t) => {
+test("rewrites the type entries of a selector once and changes no other field", async (t) => {
   await assert(asyncProperty(selector, async (generated) => {
     const object = clone(generated);
     const patch = patchOf((await webhook.post("/mutate/iamroleselectors", reviewOf(object))).json);

@@ -32,7 +32,7 @@ async function post(webhook: WebhookUnderTest, review: JsonObject): Promise<Json
   return objectAt((await webhook.post(PATH, review)).json, "response");
 }
 
-test("validates creates, updates and deletions", async (t) => {
+test("validates create, update and delete requests", async (t) => {
   const webhook = webhookUnderTest();
   t.match(await post(webhook, reviewOf(BUCKET)), { allowed: true, warnings: undefined });
   const created = await post(webhook, reviewOf(TYPO));
@@ -42,14 +42,14 @@ test("validates creates, updates and deletions", async (t) => {
   t.match(
     await post(webhook, unrelated),
     { allowed: true, warnings: [/^ACK-11 /] },
-    "the stored object has the fault too",
+    "the stored object also has the fault",
   );
   const deleted = await post(webhook, deletion());
   t.match(deleted, { allowed: false, status: { details: { causes: [{ message: /^ACK-32 / }] } } });
   t.match(webhook.lines.at(-1), { path: PATH, answer: "denied", codes: ["ACK-32"] });
 });
 
-test("skips exempt changes and objects that are not managed", async (t) => {
+test("skips exempt changes and objects that ACK controllers do not manage", async (t) => {
   const webhook = webhookUnderTest();
   const { metadata } = TYPO;
   const deleting = { ...TYPO, metadata: { ...objectAt(metadata), deletionTimestamp: "2026-03-01T12:00:00Z" } };
@@ -70,24 +70,36 @@ test("skips exempt changes and objects that are not managed", async (t) => {
   }
 });
 
-test("only warns an ACK controller and the controllers that clean up", async (t) => {
+test("returns warnings but no denial to an ACK controller or a cleanup controller", async (t) => {
   const settings = { controllerServiceAccounts: ["ack-system/ack-s3-controller"] };
   const webhook = webhookUnderTest(new FakeSource(COMPANY), settings);
   const controller = by("system:serviceaccount:ack-system:ack-s3-controller");
   t.match(await post(webhook, reviewOf(TYPO, controller)), { allowed: true, warnings: [/^ACK-11 /] });
   const unlisted = by("system:serviceaccount:ack-system:ack-iam-controller");
-  t.match(await post(webhook, reviewOf(TYPO, unlisted)), { allowed: false }, "a service account not in the settings");
+  t.match(
+    await post(webhook, reviewOf(TYPO, unlisted)),
+    { allowed: false },
+    "the service account is not in the settings",
+  );
   const collector = by("system:serviceaccount:kube-system:generic-garbage-collector");
   t.match(await post(webhook, deletion(collector)), { allowed: true, warnings: [/^ACK-32 /] });
-  t.match(await post(webhook, reviewOf(TYPO, collector)), { allowed: false }, "the exemption is for deletions");
+  t.match(
+    await post(webhook, reviewOf(TYPO, collector)),
+    { allowed: false },
+    "the exemption applies only to deletions",
+  );
   const metadata = { name: "team-a", deletionTimestamp: "2026-03-01T12:00:00Z" };
   webhook.source.put({ apiVersion: "v1", kind: "Namespace", metadata });
   const inTerminating = await post(webhook, deletion());
-  t.match(inTerminating, { allowed: true, warnings: [/^ACK-32 /] }, "any deletion in a terminating namespace");
+  t.match(
+    inTerminating,
+    { allowed: true, warnings: [/^ACK-32 /] },
+    "every deletion in a terminating namespace is allowed",
+  );
   t.match(webhook.lines.at(-1), { answer: "allowed", codes: ["ACK-32"] });
 });
 
-test("denies the deletion of a CustomResourceDefinition in use and allows it otherwise", async (t) => {
+test("denies the deletion of a CustomResourceDefinition that has resources, and allows it otherwise", async (t) => {
   const webhook = webhookUnderTest();
   const removal = (group: string, kind: string): JsonObject => {
     const definition = kindObject(kind, group, []);
@@ -108,12 +120,12 @@ test("denies the deletion of a CustomResourceDefinition in use and allows it oth
   t.same(webhook.clock.scheduled, [], "a definition has no namespace to wait for");
 });
 
-test("answers a dry run like any other request", async (t) => {
+test("returns the same result for a dry run as for any other request", async (t) => {
   const webhook = webhookUnderTest();
   t.same(await post(webhook, reviewOf(TYPO, { dryRun: true })), await post(webhook, reviewOf(TYPO)));
 });
 
-test("answers with ERR_NOT_READY before the inventory is loaded, except for exempt changes", async (t) => {
+test("returns ERR_NOT_READY before the inventory is loaded, but allows exempt changes", async (t) => {
   const webhook = webhookUnderTest(new FakeSource());
   webhook.source.unload();
   for (const review of [reviewOf(BUCKET), deletion()]) {
@@ -126,7 +138,7 @@ test("answers with ERR_NOT_READY before the inventory is loaded, except for exem
   t.strictSame(unchanged, { uid: "u-1", allowed: true });
 });
 
-test("runs the other checks if the namespace stays unknown", async (t) => {
+test("runs the checks that need no namespace if the namespace stays unknown", async (t) => {
   const webhook = webhookUnderTest();
   const created = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
   await untilWaiting(webhook.source);
@@ -166,7 +178,7 @@ test("with ACK-09 on, denies a requester whose access to the selector is denied 
   t.match(await post(withoutReviewer, reviewOf(BUCKET)), unknown, "no access reviewer");
 });
 
-test("sends no access review if no selector grants a role or ACK-09 is off", async (t) => {
+test("sends no access review if no selector grants a role or if ACK-09 is off", async (t) => {
   const reviews: unknown[] = [];
   const webhook = reviewing("denied", reviews);
   const unselected = bucketWith({ namespace: "sandbox" });

@@ -19,7 +19,7 @@ async function mustNotBuild(): Promise<never> {
   throw new Error("built");
 }
 
-test("uses KUBEBUILDER_ASSETS if it has every program, and rejects it otherwise", async (t) => {
+test("uses KUBEBUILDER_ASSETS if the folder has every program, and rejects an incomplete folder", async (t) => {
   const folder = t.testdir();
   const configured = environment(folder, { kubebuilderAssets: path.join(folder, "bin"), ci: true });
   await fill(path.join(folder, "bin"));
@@ -33,7 +33,7 @@ test("uses KUBEBUILDER_ASSETS if it has every program, and rejects it otherwise"
   });
 });
 
-test("does not build without CI, and returns the fix", async (t) => {
+test("does not build without CI, but returns the command that builds the programs", async (t) => {
   t.same(await findAssets(environment(t.testdir()), mustNotBuild), {
     found: false,
     reason:
@@ -42,18 +42,18 @@ test("does not build without CI, and returns the fix", async (t) => {
   });
 });
 
-test("builds once with CI, and then finds the build", async (t) => {
+test("builds the programs once with CI, and uses the existing build afterward", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   const built = await findAssets(ci, async (folder) => fill(folder));
   t.match(built, { found: true });
   t.same(await findAssets(ci, mustNotBuild), built);
-  t.same(await findAssets({ ...ci, ci: false }, mustNotBuild), built, "also without CI");
+  t.same(await findAssets({ ...ci, ci: false }, mustNotBuild), built, "the existing build is also used without CI");
   const [name, ...others] = await readdir(ci.cacheFolder);
   t.match(name, new RegExp(`^kubernetes-${await moduleVersion()}-[0-9a-f]{12}$`, "u"));
   t.same(others, []);
 });
 
-test("rejects if the build fails, and leaves no partial build", async (t) => {
+test("reports a failed build and leaves no partial build", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   await t.rejects(
     findAssets(ci, async (folder) => {
@@ -65,12 +65,12 @@ test("rejects if the build fails, and leaves no partial build", async (t) => {
   await t.rejects(
     findAssets(ci, async (folder) => fill(folder, ["etcd"])),
     { message: /has no executable kube-apiserver, kubectl; it must contain/u },
-    "an incomplete build fails",
+    "a build that lacks a program fails",
   );
   t.same(await readdir(ci.cacheFolder), []);
 });
 
-test("two concurrent builds both succeed, and one is used", async (t) => {
+test("two concurrent builds succeed, and only one build is stored", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   const folders: string[] = [];
   const build = async (folder: string): Promise<void> => {

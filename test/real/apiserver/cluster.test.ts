@@ -16,14 +16,18 @@ const BUCKET = {
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
 
 onCluster("a real API server", async (t, cluster) => {
-  await t.test("has the version that the Go module requires", async (tt) => hasVersion(tt, cluster));
+  await t.test("runs the Kubernetes version that the Go module requires", async (tt) => hasVersion(tt, cluster));
   await t.test("serves the CRDs of ACK", async (tt) => servesCRDs(tt, cluster));
-  await t.test("lets admin apply objects with kubectl", async (tt) => appliesAsAdmin(tt, cluster));
-  await t.test("forbids jane to list buckets until a role allows it", async (tt) => forbidsJane(tt, cluster));
-  await t.test("writes an audit event for each write before it responds", async (tt) => writesAudit(tt, cluster));
-  await t.test("has its objects after a restart on the same port", async (tt) => survivesRestart(tt, cluster));
-  await t.test("reports why it did not start", async (tt) => reportsStartError(tt));
-  await t.test("leaves no process and no folder after stop", async (tt) => cleansUp(tt, cluster));
+  await t.test("allows the user admin to apply objects with kubectl", async (tt) => appliesAsAdmin(tt, cluster));
+  await t.test("does not allow the user jane to list buckets until a role grants the permission", async (tt) =>
+    forbidsJane(tt, cluster),
+  );
+  await t.test("writes an audit event for each write request before the response", async (tt) =>
+    writesAudit(tt, cluster),
+  );
+  await t.test("has the same objects after a restart on the same port", async (tt) => survivesRestart(tt, cluster));
+  await t.test("reports why the API server did not start", async (tt) => reportsStartError(tt));
+  await t.test("leaves no process and no folder after stop()", async (tt) => cleansUp(tt, cluster));
 });
 
 async function hasVersion(t: Test, cluster: Cluster): Promise<void> {
@@ -81,7 +85,7 @@ async function forbidsJane(t: Test, cluster: Cluster): Promise<void> {
     code: 0, stdout: "bucket.s3.services.k8s.aws/b1\n", stderr: "",
   });
   const other = await cluster.request("GET", BUCKETS, undefined, { user: "controller" });
-  t.match(other, { status: 403 }, "the role is bound to developers only");
+  t.match(other, { status: 403 }, "the role is bound to the group developers only");
 }
 
 async function writesAudit(t: Test, cluster: Cluster): Promise<void> {

@@ -29,7 +29,7 @@ async function closed(socket: Socket): Promise<void> {
   await once(socket, "close");
 }
 
-test("kills a process when the test process that started it is killed", async (t) => {
+test("kills a child process if the test process that started it is killed", async (t) => {
   const { port, connected } = await listen(t);
   const script = `
     import { startProcess } from ${JSON.stringify(path.join(import.meta.dirname, "managed-process.ts"))};
@@ -43,7 +43,7 @@ test("kills a process when the test process that started it is killed", async (t
   t.pass("the connection is closed");
 });
 
-test("kills a process that ignores the signal", async (t) => {
+test("kills a process that ignores SIGTERM", async (t) => {
   const { port, connected } = await listen(t);
   const folder = t.testdir();
   const running = await startProcess(process.execPath, longRunning(port, true), folder, path.join(folder, "log"));
@@ -53,10 +53,10 @@ test("kills a process that ignores the signal", async (t) => {
   t.equal(running.hasEnded(), true);
   t.throws(() => process.kill(running.pid, 0), { code: "ESRCH" });
   await running.stop("SIGTERM");
-  t.pass("a second stop does nothing");
+  t.pass("a second call of stop() has no effect");
 });
 
-test("returns the last log lines, and rejects a missing program", async (t) => {
+test("returns the last log lines of a process, and rejects a program that does not exist", async (t) => {
   const folder = t.testdir();
   const log = path.join(folder, "log");
   const running = await startProcess(process.execPath, ["-e", 'console.error("first\\nlast")'], folder, log);

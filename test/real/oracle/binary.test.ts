@@ -17,7 +17,7 @@ function mustNotBuild(): Promise<never> {
   return Promise.reject(new Error("a build was started"));
 }
 
-test("does not build without CI, and returns the fix", async (t) => {
+test("does not build without CI, but returns the command that builds the binary", async (t) => {
   const cache = t.testdir();
   t.same(await findOracle(environment(cache, false), mustNotBuild), {
     found: false,
@@ -27,7 +27,7 @@ test("does not build without CI, and returns the fix", async (t) => {
   t.same(await readdir(cache), []);
 });
 
-test("builds once with CI, and finds the build with and without CI", async (t) => {
+test("builds the binary once with CI, and uses the binary with and without CI", async (t) => {
   const cache = path.join(t.testdir(), "created-on-demand");
   const built = await findOracle(environment(cache, true), build);
   const found = await findOracle(environment(cache, false), mustNotBuild);
@@ -36,7 +36,7 @@ test("builds once with CI, and finds the build with and without CI", async (t) =
   t.equal((await readdir(cache)).length, 1, "no other file remains");
 });
 
-test("rejects if the build fails, and leaves no file", async (t) => {
+test("reports a failed build and leaves no file", async (t) => {
   const cache = t.testdir();
   await t.rejects(findOracle(environment(cache, true), mustNotBuild), { message: "a build was started" });
   t.same(await readdir(cache), []);

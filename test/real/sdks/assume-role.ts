@@ -12,7 +12,7 @@ export async function testAssumeRole(t: Test, client: Client): Promise<void> {
   const assume = async (roleARN: string, sessionName: string, path = "/sts"): ReturnType<Client["run"]> =>
     client.run(["assume", roleARN, sessionName], await stsVariables(testbed, path));
 
-  await t.test("returns the identity, and the role that a selector grants", async (tt) => {
+  await t.test("returns the identity of the base credentials and the role that a selector grants", async (tt) => {
     const beforeMs = Date.now();
     const output = printed(await assume(TEAM_A, "first"));
     tt.match(output, {
@@ -23,20 +23,20 @@ export async function testAssumeRole(t: Test, client: Client): Promise<void> {
       },
     });
     const endMs = Date.parse(/"expiration":"([^"]+)"/.exec(JSON.stringify(output))?.[1] ?? "");
-    tt.ok(beforeMs < endMs && endMs <= Date.now() + REQUESTED_MS, "not longer than requested");
+    tt.ok(beforeMs < endMs && endMs <= Date.now() + REQUESTED_MS, "the session is not longer than requested");
   });
-  await t.test("shares one session among session names and spellings of the endpoint", async (tt) => {
+  await t.test("returns one session for different session names and spellings of the endpoint", async (tt) => {
     tt.match(printed(await assume(TEAM_A, "second", "/sts/")), { assumed: { arn: /\/ack-role-resolver$/ } });
-    tt.same(requestedRoles(testbed), [TEAM_A], "two processes, one call of STS");
+    tt.same(requestedRoles(testbed), [TEAM_A], "two processes cause one STS call");
   });
-  await t.test("returns AccessDenied for a role that no selector grants, without calling STS", async (tt) => {
+  await t.test("returns AccessDenied for a role that no selector grants, and does not call STS", async (tt) => {
     const { code, stdout, stderr } = await assume("arn:aws:iam::333333333333:role/other", "third");
     tt.equal(code, 1);
     tt.equal(stdout, "");
     tt.match(stderr, /AccessDenied|not authorized|no IAMRoleSelector/i);
     tt.same(requestedRoles(testbed), [TEAM_A]);
   });
-  t.notMatch(testbed.logLines.join(""), /planted/, "no secret in the log");
+  t.notMatch(testbed.logLines.join(""), /planted/, "the log contains no secret");
 }
 
 /** Variables that make the SDK request its credentials from the sidecar, and use it as STS at `path`. */

@@ -20,23 +20,23 @@ export async function testContainerEndpoint(t: Test, client: Client): Promise<vo
   const teamA = { account: "111111111111", arn, expires: true };
   const gold = { account: "222222222222", arn: "arn:aws:sts::222222222222:assumed-role/gold/ack-role-resolver" };
 
-  await t.test("returns the role of a selector, with the token in the environment", async (tt) => {
+  await t.test("returns the role of a selector if the token is in the environment", async (tt) => {
     tt.match(await whoami(TEAM_A), teamA);
   });
-  await t.test("returns the role of a namespace and kind in the same session", async (tt) => {
+  await t.test("returns the role of a namespace and kind, and reuses the session of the selector", async (tt) => {
     tt.match(await whoami(`/v1/credentials/namespaces/team-a?${BUCKET}`), teamA);
     const assumed = testbed.sts.calls.filter(({ action }) => action === "AssumeRole");
-    tt.equal(assumed.length, 1, "two processes, one call of STS");
+    tt.equal(assumed.length, 1, "two processes cause one STS call");
   });
-  await t.test("uses the labels of the query", async (tt) => {
+  await t.test("resolves the role by the labels in the query", async (tt) => {
     tt.match(await whoami(`/v1/credentials/namespaces/team-b?${BUCKET}&label=tier%3Dgold`), gold);
   });
-  await t.test("returns the base identity", async (tt) => {
+  await t.test("returns the base identity if the path names no selector and no namespace", async (tt) => {
     tt.match(await whoami("/v1/credentials"), { account: "999999999999", accessKeyID: "ASIASIDECARBASE" });
   });
-  await t.test("accepts the token from its file", async (tt) => {
+  await t.test("reads the token from AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", async (tt) => {
     tt.match(await whoami(TEAM_A, { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: testbed.tokenFile }), teamA);
   });
-  t.notMatch(testbed.logLines.join(""), token, "no token in the log");
-  t.notMatch(testbed.logLines.join(""), /planted/, "no secret in the log");
+  t.notMatch(testbed.logLines.join(""), token, "the log contains no token");
+  t.notMatch(testbed.logLines.join(""), /planted/, "the log contains no secret");
 }

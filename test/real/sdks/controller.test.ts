@@ -18,7 +18,7 @@ const MANIFESTS = SELECTORS.join("---\n");
 type Controller = (args: readonly string[], variables: Variables) => Promise<ProgramResult>;
 
 root.setTimeout(LIMIT_MS);
-test("a controller written like ACK's, with the sidecar as its STS", async (t) => {
+test("a program that uses the AWS SDK like an ACK controller, with the sidecar as its STS", async (t) => {
   const found = await findGo(readEnvironment());
   if (!found.found) {
     t.plan(0, found.reason);
@@ -26,9 +26,13 @@ test("a controller written like ACK's, with the sidecar as its STS", async (t) =
   }
   t.setTimeout(LIMIT_MS);
   const run: Controller = runWith(found.program);
-  await t.test("calls STS once for each role, for all kinds and regions", async (tt) => testCallsPerRole(tt, run));
-  await t.test("denies a role that no selector grants, and serves the others", async (tt) => testDeniedRole(tt, run));
-  await t.test("exits at its start if the identity is unknown", async (tt) => testUnknownIdentity(tt, run));
+  await t.test("makes one STS call for each role, for all kinds and regions", async (tt) => testCallsPerRole(tt, run));
+  await t.test("denies a role that no selector grants, and issues the other roles", async (tt) =>
+    testDeniedRole(tt, run),
+  );
+  await t.test("exits at startup if the sidecar does not know the base identity", async (tt) =>
+    testUnknownIdentity(tt, run),
+  );
   await t.test("uses no expired session in 10,000 requests", async (tt) => testExpiringSessions(tt, run));
 });
 
@@ -47,7 +51,7 @@ async function testCallsPerRole(t: Test, run: Controller): Promise<void> {
   }
   t.equal(assumedRoles(testbed).length, ROLES.length);
   const retried = testbed.requests.map(({ status }) => status).filter((status) => status !== 200);
-  t.ok(retried.every((status) => status === 503), "requests that were not served at once can be retried");
+  t.ok(retried.every((status) => status === 503), "requests that fail at first can be retried");
   const requests = `${testbed.requests.length} requests (${retried.length} retried)`;
   const calls = `${assumedRoles(testbed).length} AssumeRole calls`;
   t.comment(`${KINDS * REGIONS * ROLES.length} providers, ${requests}, ${calls}, ${durationMs} ms`);
@@ -90,7 +94,7 @@ async function testExpiringSessions(t: Test, run: Controller): Promise<void> {
   const startMs = clock.now();
   const report = readReport(await run(["use", "10000", "1500", testbed.sts.url, hour, quarter], variables));
   const minutes = Math.round((clock.now() - startMs) / 60_000);
-  t.same(totals(report), { served: 10_000, errors: {} }, "no ExpiredToken");
+  t.same(totals(report), { served: 10_000, errors: {} }, "no request fails with ExpiredToken");
   const sessions = Object.keys(report.roles[quarter]?.sessions ?? {}).length;
   t.ok(sessions > 1, "sessions were renewed");
   t.comment(`10,000 calls in ${minutes} minutes of the fast clock, with ${sessions} sessions of 15 minutes`);

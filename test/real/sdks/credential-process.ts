@@ -28,21 +28,27 @@ export async function testCredentialProcess(t: Test, client: Client): Promise<vo
     return client.run(args, variables);
   };
 
-  await t.test("returns the role of the selector", async (tt) => {
+  await t.test("returns the role of the selector that the profile names", async (tt) => {
     const arn = "arn:aws:sts::111111111111:assumed-role/team-a/ack-role-resolver";
     const output = printed(await run("team-a", "whoami", testbed.sts.url));
     tt.match(output, { account: "111111111111", arn, expires: true });
   });
-  await t.test("runs the command once for five retrievals, and expires before the session", async (tt) => {
-    const before = testbed.requests.length;
-    const outputs = printed(await run("team-a", "retrieve", "5"));
-    tt.equal(testbed.requests.length - before, 1);
-    const expirationOf = (one: unknown): number => Date.parse(isJsonObject(one) ? String(one["expiration"]) : "");
-    const ends = (Array.isArray(outputs) ? outputs : []).map(expirationOf);
-    tt.equal(ends.length, 5);
-    tt.ok(ends.every((endMs) => Date.now() < endMs && endMs <= Date.now() + MAX_LIFE_MS), JSON.stringify(outputs));
-  });
-  await t.test("shows the error of the sidecar", async (tt) => {
+  await t.test(
+    "runs the command once for five retrievals, and returns an expiration earlier than the session's",
+    async (tt) => {
+      const before = testbed.requests.length;
+      const outputs = printed(await run("team-a", "retrieve", "5"));
+      tt.equal(testbed.requests.length - before, 1);
+      const expirationOf = (one: unknown): number => Date.parse(isJsonObject(one) ? String(one["expiration"]) : "");
+      const ends = (Array.isArray(outputs) ? outputs : []).map(expirationOf);
+      tt.equal(ends.length, 5);
+      tt.ok(
+        ends.every((endMs) => Date.now() < endMs && endMs <= Date.now() + MAX_LIFE_MS),
+        JSON.stringify(outputs),
+      );
+    },
+  );
+  await t.test("shows the error message of the sidecar", async (tt) => {
     const { code, stdout, stderr } = await run("missing", "retrieve", "1");
     tt.not(code, 0);
     tt.equal(stdout, "");

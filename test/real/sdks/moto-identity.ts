@@ -22,9 +22,17 @@ export async function testMotoIdentity(t: Test, client: Client): Promise<void> {
   const uri = `${testbed.endpoint}/v1/credentials/selectors/team-a`;
   const arn = "arn:aws:sts::111111111111:assumed-role/team-a/ack-role-resolver";
   const asRole = await client.run(["whoami", moto], { ...variables, AWS_CONTAINER_CREDENTIALS_FULL_URI: uri });
-  t.match(printed(asRole), { account: "111111111111", arn, expires: true }, "the role of the selector");
-  t.match(printed(await client.run(["whoami", moto], variables)), MOTO_USER, "the base identity of the sidecar");
+  t.match(
+    printed(asRole),
+    { account: "111111111111", arn, expires: true },
+    "the credentials have the role of the selector",
+  );
+  t.match(
+    printed(await client.run(["whoami", moto], variables)),
+    MOTO_USER,
+    "the credentials have the base identity of the sidecar",
+  );
   const roleARN = "arn:aws:iam::111111111111:role/team-a";
   const assumed = await client.run(["assume", roleARN, "mine"], await stsVariables(testbed));
-  t.match(printed(assumed), { identity: MOTO_USER, assumed: { arn } }, "the same with AssumeRole");
+  t.match(printed(assumed), { identity: MOTO_USER, assumed: { arn } }, "AssumeRole returns the same identity");
 }

@@ -24,7 +24,7 @@ interface Restart {
 
 root.setTimeout(LIMIT_MS);
 for (const [signal, base] of [["SIGKILL", "identity-only"], ["SIGTERM", "vend"]] as const) {
-  test(`loses none of ${CALLS} AssumeRole calls in a restart after ${signal}, with --base ${base}`, async (t) => {
+  test(`all ${CALLS} AssumeRole calls succeed if the sidecar restarts after ${signal}, --base ${base}`, async (t) => {
     const found = await findGo(readEnvironment());
     if (!found.found) {
       t.plan(0, found.reason);
@@ -63,9 +63,9 @@ async function testRestart(t: Test, run: Client["run"], { signal, base }: Restar
   const second = await start(first.address);
   t.same(totals(readReport(await running)), { served: CALLS, errors: {} });
   t.ok((await okResponses(second, "/sts")) > CALLS / 10, "the second process served some of the calls");
-  t.equal(await okResponses(second, "/v1/credentials"), 0, "no client requested other keys from it");
+  t.equal(await okResponses(second, "/v1/credentials"), 0, "no client requested other keys from the second process");
   const assumed = sts.calls.filter(({ action }) => action === "AssumeRole").length;
-  t.ok(assumed <= 2 * ROLES.length, "one call of STS for each role and process");
+  t.ok(assumed <= 2 * ROLES.length, "each process makes one STS call for each role");
 }
 
 /** Returns the number of requests to `path` that the process answered with 200. */

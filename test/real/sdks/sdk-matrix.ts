@@ -17,7 +17,7 @@ const LIMIT_MS = 120_000;
 /** Defines all tests of an SDK. They are skipped if its toolchain is missing. */
 export function testSDK(name: string, find: (environment: RealEnvironment) => Promise<FoundSDK>): void {
   root.setTimeout(LIMIT_MS);
-  test(`${name} with credentials from the sidecar`, async (t) => {
+  test(`${name} uses credentials from the sidecar`, async (t) => {
     const found = await find(readEnvironment());
     if (!found.found) {
       t.plan(0, found.reason);
@@ -25,10 +25,12 @@ export function testSDK(name: string, find: (environment: RealEnvironment) => Pr
     }
     t.setTimeout(LIMIT_MS);
     const { client } = found;
-    await t.test("container endpoint and GetCallerIdentity", async (tt) => testContainerEndpoint(tt, client));
-    await t.test("AssumeRole with the sidecar as STS", async (tt) => testAssumeRole(tt, client));
-    await t.test("credential_process of a profile", async (tt) => testCredentialProcess(tt, client));
-    await t.test("the identity that moto returns", async (tt) => testMotoIdentity(tt, client));
-    await t.test("all response cases", async (tt) => runCases(tt, client));
+    await t.test("uses the container endpoint and GetCallerIdentity", async (tt) => testContainerEndpoint(tt, client));
+    await t.test("uses the sidecar as STS for AssumeRole", async (tt) => testAssumeRole(tt, client));
+    await t.test("uses the credential_process of a profile", async (tt) => testCredentialProcess(tt, client));
+    await t.test("receives credentials whose identity moto confirms", async (tt) =>
+      testMotoIdentity(tt, client),
+    );
+    await t.test("handles all response cases", async (tt) => runCases(tt, client));
   });
 }

@@ -17,12 +17,18 @@ const NAMESPACE_CONTROLLER = { "impersonate-user": "system:serviceaccount:kube-s
 
 onCluster("the CARM ConfigMaps on a real API server", async (t, cluster) => {
   const webhook = await installWebhook(t, cluster, ["--mode", "carm"]);
-  await t.test("prints every fault of a map through kubectl", async (tt) => printsFaults(tt, cluster));
-  await t.test("denies a namespace that names a key without a role", async (tt) => deniesUnknownKey(tt, cluster));
-  await t.test("denies the removal of a key or map in use", async (tt) => deniesRemovalInUse(tt, cluster));
+  await t.test("kubectl prints every fault of a CARM map", async (tt) => printsFaults(tt, cluster));
+  await t.test("denies a namespace whose annotation names a map key that has no role", async (tt) =>
+    deniesUnknownKey(tt, cluster),
+  );
+  await t.test("denies the removal of a map or key that a namespace uses", async (tt) =>
+    deniesRemovalInUse(tt, cluster),
+  );
   await t.test("allows the namespace controller to delete a map in use", async (tt) => allowsCleanup(tt, cluster));
-  await t.test("gets no review of any other ConfigMap", async (tt) => ignoresOthers(tt, cluster, webhook));
-  await t.test("while stopped, fails changes of the CARM maps and of no other ConfigMap", async (tt) =>
+  await t.test("receives no review of a ConfigMap that is not a CARM map", async (tt) =>
+    ignoresOthers(tt, cluster, webhook),
+  );
+  await t.test("while the webhook is stopped, the API server rejects changes of CARM maps only", async (tt) =>
     failsWhileStopped(tt, cluster, webhook),
   );
 });
@@ -37,7 +43,7 @@ The ConfigMap "ack-role-account-map" is invalid:
 * data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: its resource is "root", not \
 role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
 * data[444455556666]: CM-02 the key has no role. Set the role's ARN, or remove the key once no namespace names it.
-* data[s3]: CM-05 the value is a document, but controllers parse it as one ARN. Write one key for each role, with the \
+* data[s3]: CM-05 the value is a document, but controllers parse the value as one ARN. Write one key for each role, with the \
 service in front if there are several: s3.111122223333.
 `;
 
@@ -129,7 +135,7 @@ async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
       `namespace names an account or a team and the resources are deleted.\n`,
   );
   const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes`);
-  t.equal(collection.status, 422, "nor by deleting a collection");
+  t.equal(collection.status, 422, "a request that deletes a collection is also denied");
   t.equal((await cluster.request("GET", ACCOUNTS)).status, 200);
 }
 
@@ -170,7 +176,7 @@ async function ignoresOthers(t: Test, cluster: Cluster, webhook: ServerProcess):
     { metadata: { labels: { probe: "1" } } },
     { headers: MERGE_PATCH },
   );
-  t.ok(await until(async () => reviews() > 0, EFFECT_LIMIT_MS), "it gets the review of a map");
+  t.ok(await until(async () => reviews() > 0, EFFECT_LIMIT_MS), "the webhook receives the review of a CARM map");
   t.equal(reviews(), 1);
 }
 

@@ -23,14 +23,18 @@ onCluster("namespaces on a real API server", async (t, cluster) => {
   );
   const webhook = await installWebhook(t, cluster, ["--region", "eu-west-1"]);
   await fill(cluster);
-  await t.test("prints every fault of a new namespace through kubectl", async (tt) => printsFaults(tt, cluster));
-  await t.test("denies labels that move resources to another account", async (tt) => deniesMoves(tt, cluster));
-  await t.test("allows an unrelated change of a namespace with stored faults", async (tt) =>
+  await t.test("kubectl prints every fault of a new namespace", async (tt) => printsFaults(tt, cluster));
+  await t.test("denies a label change of a namespace that moves its resources to another account", async (tt) =>
+    deniesMoves(tt, cluster),
+  );
+  await t.test("allows a change of a namespace if its faults existed before and the change adds none", async (tt) =>
     allowsStoredFaults(tt, cluster),
   );
-  await t.test("gets no review of system namespaces", async (tt) => ignoresSystemNamespaces(tt, cluster, webhook));
-  await t.test("allows the deletion of a namespace and of its contents", async (tt) => allowsDeletion(tt, cluster));
-  await t.test("while stopped, blocks no change of a namespace", async (tt) => blocksNothing(tt, cluster, webhook));
+  await t.test("receives no review of system namespaces", async (tt) => ignoresSystemNamespaces(tt, cluster, webhook));
+  await t.test("allows the deletion of a namespace and of its resources", async (tt) => allowsDeletion(tt, cluster));
+  await t.test("while the webhook is stopped, the API server allows all changes of namespaces", async (tt) =>
+    blocksNothing(tt, cluster, webhook),
+  );
 });
 
 const ACK = "services.k8s.aws/";
@@ -127,7 +131,7 @@ async function deniesMoves(t: Test, cluster: Cluster): Promise<void> {
 
   const waived = { metadata: { labels: { env: "dev" }, annotations: { "ack-role-resolver.io/allow": "NS-01" } } };
   const patched = await cluster.request("PATCH", `${NAMESPACES}/payments?dryRun=All`, waived, { headers: MERGE_PATCH });
-  t.equal(patched.status, 200, "an administrator may waive the check");
+  t.equal(patched.status, 200, "an administrator can waive the check");
 }
 
 async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
@@ -162,7 +166,7 @@ can be re…
       ])
     ).code,
     0,
-    "corrected",
+    "the namespace is accepted after its correction",
   );
 }
 
@@ -188,8 +192,8 @@ async function ignoresSystemNamespaces(t: Test, cluster: Cluster, webhook: Serve
   const reviews = (): number =>
     webhook.log.slice(before).filter((line) => field(line, "path") === "/validate/namespaces").length;
   await cluster.kubectl(["label", "--dry-run=server", "namespace", "legacy", "probe=1"]);
-  t.ok(await until(async () => reviews() > 0, EFFECT_LIMIT_MS), "it gets the review of another namespace");
-  t.equal(reviews(), 1, "it gets no review of a system namespace");
+  t.ok(await until(async () => reviews() > 0, EFFECT_LIMIT_MS), "the webhook receives the review of another namespace");
+  t.equal(reviews(), 1, "the webhook receives no review of a system namespace");
 }
 
 async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
@@ -205,14 +209,14 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     (await cluster.request("DELETE", BUCKETS, undefined, { headers: NAMESPACE_CONTROLLER })).status,
     200,
-    "the contents",
+    "the request to delete the resources succeeds",
   );
   t.equal((await cluster.request("GET", `${BUCKETS}/ledger`)).status, 404);
   t.equal(
     (await cluster.request("PATCH", `${BUCKETS}/archive`, { metadata: { finalizers: null } }, { headers: MERGE_PATCH }))
       .status,
     200,
-    "the finalizer",
+    "the finalizer can be removed",
   );
   t.equal((await cluster.request("GET", `${BUCKETS}/archive`)).status, 404);
   const relabelled = await cluster.request(
@@ -230,7 +234,7 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
     { headers: NAMESPACE_CONTROLLER },
   );
   t.equal(finalized.status, 200, stringAt(finalized.body, "message") ?? "");
-  t.equal((await cluster.request("GET", `${NAMESPACES}/payments`)).status, 404, "it is deleted");
+  t.equal((await cluster.request("GET", `${NAMESPACES}/payments`)).status, 404, "the namespace is deleted");
 }
 
 function asObject(body: unknown): object {

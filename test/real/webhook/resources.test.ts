@@ -99,7 +99,7 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(typo.code, 0);
   t.equal(
     typo.stderr,
-    `Warning: ACK-05 metadata: No IAMRoleSelector selects it, so the controller's own role is used. Label the resource \
+    `Warning: ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used. Label the resource \
 or its namespa…
 Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controllers do not know this annotation. Set \
 services.k8s…

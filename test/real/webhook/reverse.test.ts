@@ -19,27 +19,32 @@ onCluster("checks of deleted and changed selectors on a real API server", async 
   await cluster.request("POST", SELECTORS, selectorFor("team-a", FIRST, ["team-a"]));
   await createBucket(cluster, "team-a", "b1", FIRST);
   await createBucket(cluster, "team-b", "b2", OWN);
-  await t.test("denies the deletion or narrowing of a selector in use and prints the fix through kubectl", async (tt) =>
+  await t.test("denies the deletion or restriction of a selector in use, and kubectl prints the fix", async (tt) =>
     deniesDeletionInUse(tt, cluster),
   );
-  await t.test("answers a dry run alike and changes nothing", async (tt) => answersDryRuns(tt, cluster));
-  await t.test("denies an overlap and a move to another account", async (tt) => deniesOverlapAndMove(tt, cluster));
-  await t.test("validates each object of a deleted collection by its name", async (tt) =>
+  await t.test("returns the same result for a dry run, and a dry run changes nothing", async (tt) =>
+    answersDryRuns(tt, cluster),
+  );
+  await t.test("denies a selector change that causes a conflict or moves resources to another account", async (tt) =>
+    deniesOverlapAndMove(tt, cluster),
+  );
+  await t.test("validates each selector by its name when a request deletes the collection", async (tt) =>
     validatesCollections(tt, cluster, webhook),
   );
-  await t.test("allows the replacement of a selector", async (tt) => allowsReplacement(tt, cluster));
-  await t.test("allows only one of two overlapping selectors to be deleted with a collection", async (tt) =>
-    deletesOnlyOne(tt, cluster),
+  await t.test("allows a selector to be replaced by another selector", async (tt) => allowsReplacement(tt, cluster));
+  await t.test(
+    "allows the deletion of only one of two overlapping selectors when a collection is deleted",
+    async (tt) => deletesOnlyOne(tt, cluster),
   );
   await t.test("allows changes of finalizers", async (tt) => allowsFinalizers(tt, cluster));
   await t.test(
-    "denies the deletion of the IAMRoleSelector kind in use, and gets no review of other kinds",
+    "denies deleting the IAMRoleSelector kind in use, and receives no review of other kinds",
     async (tt) => deniesKindDeletion(tt, cluster, webhook),
   );
-  await t.test("allows the deletion of a namespace and of its contents", async (tt) =>
+  await t.test("allows the deletion of a namespace and of its resources", async (tt) =>
     allowsNamespaceDeletion(tt, cluster),
   );
-  await t.test("allows a deletion by the garbage collector, with a warning and a log line", async (tt) =>
+  await t.test("allows a deletion by the garbage collector, but returns a warning and logs the deletion", async (tt) =>
     allowsGarbageCollection(tt, cluster, webhook),
   );
 });
@@ -116,7 +121,7 @@ async function deniesDeletionInUse(t: Test, cluster: Cluster): Promise<void> {
 async function answersDryRuns(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await cluster.request("POST", SELECTORS, selectorFor("unused", FIRST, ["nowhere"]))).status, 201);
   t.equal((await remove(cluster, "unused", "?dryRun=All")).status, 200);
-  t.equal((await cluster.request("GET", `${SELECTORS}/unused`)).status, 200, "it still exists");
+  t.equal((await cluster.request("GET", `${SELECTORS}/unused`)).status, 200, "the selector still exists");
   t.equal((await remove(cluster, "team-a", "?dryRun=All")).status, 422);
 }
 
@@ -134,7 +139,7 @@ async function deniesOverlapAndMove(t: Test, cluster: Cluster): Promise<void> {
   t.equal(move.status, 422);
   t.match(
     messagesOf(move)[0],
-    `IRS-19 1 existing resource would change accounts, which controllers reject: Bucket team-b/b2 from account ` +
+    `IRS-19 1 existing resource would move to a different account, which controllers reject: Bucket team-b/b2 from account ` +
       `${OWN} to account ${SECOND}. `,
   );
 }
@@ -159,7 +164,7 @@ async function allowsReplacement(t: Test, cluster: Cluster): Promise<void> {
     selectorFor("team-a-new", FIRST, ["team-a"], replacesMetadata("team-a")),
   );
   t.equal(created.status, 201);
-  t.ok(messagesOf(created).some((line) => line.startsWith("IRS-17 ")), "the overlap is a warning");
+  t.ok(messagesOf(created).some((line) => line.startsWith("IRS-17 ")), "the overlap causes a warning");
   await untilCodes(t, () => remove(cluster, "team-a", "?dryRun=All"), "IRS-32,IRS-33");
   t.equal((await remove(cluster, "team-a")).status, 200);
   await untilCodes(t, () => remove(cluster, "team-a-new", "?dryRun=All"), "IRS-30,IRS-31");
@@ -198,7 +203,7 @@ async function allowsFinalizers(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     (await cluster.request("PATCH", `${SELECTORS}/team-a-new`, { metadata: finalized }, MERGE)).status,
     200,
-    "also on a selector in use",
+    "the finalizers of a selector in use can change",
   );
   t.equal(
     (await cluster.request("PATCH", `${SELECTORS}/team-a-new`, { metadata: { finalizers: null } }, MERGE)).status,
@@ -237,7 +242,7 @@ async function deniesKindDeletion(t: Test, cluster: Cluster, webhook: ServerProc
   t.equal((await cluster.request("DELETE", `${DEFINITIONS}/widgets.example.com`)).status, 200);
   t.notOk(
     webhook.log.slice(linesBefore).some((line) => stringAt(line, "object", "name") === "widgets.example.com"),
-    "the webhook gets no review",
+    "the webhook receives no review",
   );
 }
 

@@ -21,17 +21,19 @@ const FLAGS = [
 onCluster("the checks of a selector on a real API server", async (t, cluster) => {
   await installWebhook(t, cluster, FLAGS);
   await cluster.kubectl(["create", "namespace", "team-a"]);
-  await t.test("denies every write of a selector by an ACK controller with RBAC permission", async (tt) =>
+  await t.test("denies each write of a selector by an ACK controller although RBAC allows the write", async (tt) =>
     deniesControllers(tt, cluster),
   );
-  await t.test("prints missing objects and accounts that are not allowed through kubectl", async (tt) =>
+  await t.test("kubectl prints objects that do not exist and accounts that are not allowed", async (tt) =>
     printsUnknownObjects(tt, cluster),
   );
-  await t.test("validates changes of only the annotations without printing the external ID", async (tt) =>
+  await t.test("validates a change of annotations only, and does not print the external ID", async (tt) =>
     validatesAnnotations(tt, cluster),
   );
-  await t.test("accepts the apiVersion form, which is rewritten", async (tt) => acceptsRewritten(tt, cluster));
-  await t.test("with the CRD of ACK's charts", async (tt) => {
+  await t.test("accepts a type entry that has an apiVersion, because the webhook rewrites the entry", async (tt) =>
+    acceptsRewritten(tt, cluster),
+  );
+  await t.test("validates selectors if the CRD comes from ACK's charts", async (tt) => {
     await cluster.installCRDs([ACK_SELECTOR_CRD]);
     tt.ok(
       await until(
@@ -41,10 +43,11 @@ onCluster("the checks of a selector on a real API server", async (t, cluster) =>
       ),
       "the inventory has the CRD",
     );
-    await tt.test("denies fields that the API server dropped, with their path", async (ttt) =>
-      deniesDroppedFields(ttt, cluster),
+    await tt.test(
+      "denies a selector whose fields the API server dropped, and names the path of each field",
+      async (ttt) => deniesDroppedFields(ttt, cluster),
     );
-    await tt.test("denies the removal of the role", async (ttt) => deniesRoleRemoval(ttt, cluster));
+    await tt.test("denies a selector change that removes the role", async (ttt) => deniesRoleRemoval(ttt, cluster));
   });
 });
 
@@ -83,11 +86,11 @@ async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
   );
   const denial =
     'IRS-24 spec: the requester "system:serviceaccount:ack-system:ack-s3-controller" is an ACK controller, ' +
-    "and ACK controllers only read selectors.";
+    "and ACK controllers must not write selectors.";
   const created = await cluster.request("POST", SELECTORS, mine, controller);
   t.equal(created.status, 422);
   t.match(stringAt(created.body, "message"), denial);
-  t.equal((await cluster.request("POST", SELECTORS, mine)).status, 201, "an administrator may");
+  t.equal((await cluster.request("POST", SELECTORS, mine)).status, 201, "an administrator can write selectors");
   const changed = await cluster.request(
     "PATCH",
     `${SELECTORS}/mine`,
@@ -102,7 +105,7 @@ async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
     { metadata: { finalizers: ["example.com/f"] } },
     { ...MERGE_PATCH, ...controller },
   );
-  t.equal(finalized.status, 200, "finalizers are bookkeeping");
+  t.equal(finalized.status, 200, "a change of finalizers is allowed");
   await cluster.request("PATCH", `${SELECTORS}/mine`, { metadata: { finalizers: null } }, MERGE_PATCH);
   const removed = await cluster.request("DELETE", `${SELECTORS}/mine`, undefined, controller);
   t.equal(removed.status, 422);
@@ -198,7 +201,7 @@ async function acceptsRewritten(t: Test, cluster: Cluster): Promise<void> {
   };
   const applied = await apply(cluster, selector("rewritten", spec));
   t.equal(applied.code, 0, applied.stderr);
-  t.equal((await apply(cluster, selector("rewritten", spec))).code, 0, "applying it again succeeds");
+  t.equal((await apply(cluster, selector("rewritten", spec))).code, 0, "applying the selector again succeeds");
   t.equal((await cluster.request("DELETE", `${SELECTORS}/rewritten`)).status, 200);
 }
 
@@ -224,7 +227,7 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
   t.match(
     lenient.stderr,
     'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 ' +
-      "the field was applied, but the CRD does not define it and the API server pruned it. " +
+      "the applied manifest has this field, but the API server pruned it because the CRD does not define it. " +
       "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD from " +
       "ack-role-resolver manifests crds.\n",
   );
@@ -247,7 +250,7 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     (await apply(cluster, waived, "--validate=false", "--dry-run=server")).code,
     0,
-    "an administrator may waive the check",
+    "an administrator can waive the check",
   );
 }
 

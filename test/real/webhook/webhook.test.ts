@@ -16,23 +16,27 @@ onCluster("the webhook on a real API server", async (t, cluster) => {
   // Labels and selectors move resources in this test. The checks that deny such moves have their own tests.
   const webhook = await installWebhook(t, cluster, ["--check", "ACK-06=off", "--check", "IRS-17=warn"]);
   await cluster.kubectl(["create", "namespace", "team-a"]);
-  await t.test("denies every malformed selector with path and fix, and accepts every valid one", async (tt) =>
-    validatesSelectors(tt, cluster),
+  await t.test(
+    "denies every malformed selector, prints the path and the fix, and accepts every valid selector",
+    async (tt) => validatesSelectors(tt, cluster),
   );
-  await t.test("prints denials and warnings through kubectl", async (tt) => printsMessages(tt, cluster));
-  await t.test("rewrites the apiVersion form", async (tt) => rewrites(tt, cluster));
+  await t.test("kubectl prints the denials and warnings of the webhook", async (tt) => printsMessages(tt, cluster));
+  await t.test("rewrites a type entry that has an apiVersion", async (tt) => rewrites(tt, cluster));
   await t.test("annotates a resource with its resolution and overwrites forged annotations", async (tt) =>
     annotates(tt, cluster),
   );
-  await t.test("changes nothing at a second identical request", async (tt) =>
+  await t.test("returns no patch if an identical request is repeated", async (tt) =>
     changesNothingTwice(tt, cluster, webhook),
   );
-  await t.test("treats keys that are special in JavaScript as data", async (tt) => acceptsSpecialKeys(tt, cluster));
+  await t.test("accepts label keys that are special in JavaScript as ordinary keys", async (tt) =>
+    acceptsSpecialKeys(tt, cluster),
+  );
   await t.test("has no permission to write selectors or to read Secrets", async (tt) =>
     hasNoOtherPermission(tt, cluster),
   );
-  await t.test("while stopped, fails changes of selectors and allows changes of resources", async (tt) =>
-    failsWhileStopped(tt, cluster, webhook),
+  await t.test(
+    "while stopped, the API server rejects changes of selectors and allows changes of resources",
+    async (tt) => failsWhileStopped(tt, cluster, webhook),
   );
 });
 
@@ -117,7 +121,7 @@ function resolutionOf(body: unknown): Readonly<Record<string, string>> {
 
 const BY_DEFAULT = {
   outcome: "default",
-  reason: "No IAMRoleSelector selects it, so the controller's own role is used.",
+  reason: "No IAMRoleSelector selects the resource, so the controller's own role is used.",
 };
 
 async function annotates(t: Test, cluster: Cluster): Promise<void> {
@@ -144,12 +148,12 @@ async function annotates(t: Test, cluster: Cluster): Promise<void> {
     selector: "gold",
     "selector-resource-version": stringAt(stored.body, "metadata", "resourceVersion"),
     "role-arn": "arn:aws:iam::111122223333:role/gold",
-    reason: "IAMRoleSelector gold selects it.",
+    reason: "IAMRoleSelector gold selects the resource.",
   };
   t.strictSame(
     await relabelUntil(cluster, "b1", "gold", "selected"),
     selected,
-    "annotated again when its labels change",
+    "the resource is annotated again when its labels change",
   );
   await annotatesConflict(t, cluster);
   t.strictSame(await relabelUntil(cluster, "b1", "silver", "default"), BY_DEFAULT);
@@ -218,7 +222,7 @@ async function changesNothingTwice(t: Test, cluster: Cluster, webhook: ServerPro
   const second = await cluster.request("GET", `${BUCKETS}/b2`);
   t.equal(stringAt(second.body, "metadata", "resourceVersion"), stringAt(first.body, "metadata", "resourceVersion"));
   const again = webhook.log.slice(linesBefore).filter((line) => line["path"] === "/mutate/resources");
-  t.match(again, [{ answer: "allowed", outcome: "default" }], "a second review without a patch");
+  t.match(again, [{ answer: "allowed", outcome: "default" }], "the second review returns no patch");
 }
 
 async function acceptsSpecialKeys(t: Test, cluster: Cluster): Promise<void> {
@@ -247,7 +251,7 @@ async function hasNoOtherPermission(t: Test, cluster: Cluster): Promise<void> {
     t.equal(stdout.trim(), "no", verb);
   }
   const { stdout } = await cluster.kubectl(["auth", "can-i", "get", "secrets"], { user: "webhook" });
-  t.equal(stdout.trim(), "no", "secrets");
+  t.equal(stdout.trim(), "no", "the webhook cannot read Secrets");
 }
 
 async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {

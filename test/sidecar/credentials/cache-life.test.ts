@@ -119,7 +119,7 @@ test("refreshes a session during the next request if a clock change made the ref
   );
   t.equal(sts.calls.length, 2);
   await cache.get(sts.lookup("a"));
-  t.equal(sts.calls.length, 2, "one call for all requests");
+  t.equal(sts.calls.length, 2, "all requests cause one STS call");
   await clock.advance(300);
   t.not((await cache.get(sts.lookup("a"))).accessKeyID, first.accessKeyID);
   t.equal(sts.calls.length, 2);
@@ -160,7 +160,7 @@ test("reports each session of 900 s once as too short, and refreshes the session
   t.same(reported, [["a", 900_000], ["b", 900_000]]);
   sts.lifeMs = HOUR;
   await cache.get(sts.lookup("c"));
-  t.equal(reported.length, 2, "sessions of an hour are long enough");
+  t.equal(reported.length, 2, "sessions of an hour are not reported as too short");
 });
 
 test("refreshes an unused session once and then evicts the session", async (t) => {

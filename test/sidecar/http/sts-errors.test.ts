@@ -46,7 +46,7 @@ test("translates each error code of the sidecar to the equivalent STS error code
   t.equal(
     describe(new UpstreamSTSError("message", { stsCode: "RegionDisabledException", stsStatus: 403 })),
     "403 RegionDisabledException",
-    "an upstream error is unchanged",
+    "an error of upstream STS is unchanged",
   );
   t.equal(describe(new STSErrorResponse("ExpiredToken", 403, "")), "403 ExpiredToken");
   t.end();

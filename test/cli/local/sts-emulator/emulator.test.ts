@@ -187,11 +187,7 @@ test("enforces every documented limit of AssumeRole", async (t) => {
     if (valid !== null) await t.resolves(user.send(assume(valid)), `valid value next to ${name}`);
   }
   const two = assume({ RoleSessionName: "a", DurationSeconds: 1 });
-  await t.rejects(
-    user.send(two),
-    { message: /^2 validation errors detected: .*; / },
-    "one response reports all errors",
-  );
+  await t.rejects(user.send(two), { message: /^2 validation errors detected: .*; / }, "lists all errors");
   await t.rejects(session.send(assume({ DurationSeconds: 3601 })), {
     name: "ValidationError", message: /1 hour session limit for roles assumed by role chaining/,
   });
@@ -281,11 +277,8 @@ test("returns XML in the STS namespace, includes a request ID, and rejects a mal
   t.equal(await codeFor(signed, { "x-amz-date": "yesterday" }), "IncompleteSignature");
   const otherDay = await codeFor(signed, { "x-amz-date": "20260802T120000Z" });
   t.equal(otherDay, "SignatureDoesNotMatch", "rejects a date that differs from the date of the credential scope");
-  t.equal(
-    await codeFor(signed.replace("/sts/", "/s3/")),
-    "SignatureDoesNotMatch",
-    "rejects a credential scope of another service",
-  );
+  const otherService = await codeFor(signed.replace("/sts/", "/s3/"));
+  t.equal(otherService, "SignatureDoesNotMatch", "rejects a credential scope of another service");
   t.equal(await codeFor(signed), "SignatureDoesNotMatch");
 
   t.match(await post(url, "Version=2011-06-15"), { status: 400, body: /<Code>MissingAction<\/Code>/ });

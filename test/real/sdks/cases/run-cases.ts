@@ -20,7 +20,8 @@ export async function runCases(t: Test, client: Client): Promise<void> {
     const started = cases.map((testCase) =>
       t.test(testCase.name, { buffered: true }, async (tt) => {
         const outcome = testCase.expected[client.sdk];
-        if (outcome === undefined) tt.pass("skipped: needs the network, or an address that this machine lacks");
+        if (outcome === undefined)
+          tt.pass("skipped: the case requires the network or an address that this machine does not have");
         else results.push(await runCase(tt, client, testCase, outcome));
       }),
     );
@@ -40,7 +41,7 @@ async function runCase(t: Test, client: Client, testCase: Case, outcome: Outcome
   t.equal(endOf(result), outcome.does, result?.stderr ?? "");
   t.ok(isWithin(requests, outcome.requests), `${requests} requests, expected ${String(outcome.requests)}`);
   // Java and Rust do not retry 429.
-  t.notOk(scene.requests.some(({ status }) => status === 429), "429 is never returned");
+  t.notOk(scene.requests.some(({ status }) => status === 429), "the sidecar returns no status 429");
   checkCalls(t, testCase, scene);
   checkLog(t, scene);
   if (result !== null) await checkOutput(t, client, { scene, outcome, result });
@@ -60,7 +61,7 @@ function checkCalls(t: Test, { maxAssumeRoleCalls: max }: Case, scene: Scene): v
 
 function checkLog(t: Test, scene: Scene): void {
   const { text, token } = scene.log?.() ?? { text: "", token: "" };
-  if (token !== "") t.notOk(text.includes(token) || text.includes("planted"), "no secret in the log");
+  if (token !== "") t.notOk(text.includes(token) || text.includes("planted"), "the log contains no secret");
 }
 
 interface Run {

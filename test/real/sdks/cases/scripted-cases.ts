@@ -45,7 +45,7 @@ function redirect(status: number): (target: string) => ScriptedResponse {
 /** Responses that the sidecar never sends, with the behavior of each SDK, which is the reason. */
 export const SCRIPTED_CASES: readonly Case[] = [
   {
-    name: "an expiration with an offset instead of Z",
+    name: "an expiration that has the offset +00:00 and not Z",
     expected: {
       go: succeeds(1), botocore: succeeds(1), javascript: fails([1, 5]), java: succeeds(1),
       rust: fails(3, /timezone offsets/),
@@ -72,12 +72,12 @@ export const SCRIPTED_CASES: readonly Case[] = [
     setUp: scripted(() => ({ body: { ...credentialsBody(), AccessKeyId: "", SecretAccessKey: "", Token: "" } })),
   },
   {
-    name: "200 with a Code that is not Success",
+    name: "status 200 with a Code other than Success",
     expected: { ...allSDKs(succeeds(1)), rust: fails(1, /\[Failed\]/) },
     setUp: scripted(() => ({ body: { Code: "Failed", ...credentialsBody() } })),
   },
   {
-    name: "429, which Java and Rust do not retry",
+    name: "status 429: Java and Rust do not retry the request",
     expected: { go: fails(3), botocore: fails(3), javascript: fails(5), java: fails(1), rust: fails(1) },
     setUp: scripted(() => ({ status: 429, body: ERROR_BODY })),
   },
@@ -87,17 +87,17 @@ export const SCRIPTED_CASES: readonly Case[] = [
     setUp: scripted(() => ({ status: 500, body: ERROR_BODY })),
   },
   {
-    name: "a 302 redirect, which no SDK follows",
+    name: "a 302 redirect: no SDK follows the redirect",
     expected: { go: fails(1), botocore: fails(3), javascript: fails(5), java: fails(1), rust: fails(1) },
     setUp: scripted(redirect(302)),
   },
   {
-    name: "a 307 redirect, which Go follows",
+    name: "a 307 redirect: only Go follows the redirect",
     expected: { go: succeeds(2), botocore: fails(3), javascript: fails(5), java: fails(1), rust: fails(1) },
     setUp: scripted(redirect(307)),
   },
   {
-    name: "an error as application/json with a charset, for which Go shows no code",
+    name: "an error whose content type has a charset: Go shows no error code",
     expected: {
       go: fails(1, /(?<!ERR_SCRIPTED: )\{"code":/), botocore: fails(3), javascript: fails(5), java: fails(1),
       rust: fails(1),
@@ -105,12 +105,12 @@ export const SCRIPTED_CASES: readonly Case[] = [
     setUp: scripted(() => ({ status: 403, type: "application/json; charset=utf-8", body: ERROR_BODY })),
   },
   {
-    name: "no response, which Go and JavaScript wait for without a limit",
+    name: "no response: Go and JavaScript wait without a time limit",
     expected: { go: waits(1), javascript: waits(1), botocore: waits([2, 3]), java: waits([3, 5]), rust: waits(1) },
     setUp: scripted(() => "nothing"),
   },
   {
-    name: "five retrievals with 4 minutes left",
+    name: "five retrievals of credentials that expire in 4 minutes",
     retrievals: 5,
     // Java requests again within 15 minutes of the expiration, with jitter. Rust does within 10 seconds of it.
     expected: {
@@ -120,7 +120,7 @@ export const SCRIPTED_CASES: readonly Case[] = [
     setUp: scripted(() => ({ body: credentialsBody(240_000) })),
   },
   {
-    name: "five retrievals with 14 minutes left",
+    name: "five retrievals of credentials that expire in 14 minutes",
     retrievals: 5,
     expected: {
       go: succeeds(1), botocore: succeeds([5, 6]), javascript: succeeds(1), java: succeeds([1, 5]),
@@ -129,12 +129,12 @@ export const SCRIPTED_CASES: readonly Case[] = [
     setUp: scripted(() => ({ body: credentialsBody(840_000) })),
   },
   {
-    name: "another host over http, which no SDK calls",
+    name: "an http endpoint that is not on loopback: no SDK calls the endpoint",
     expected: allSDKs(fails(0)),
     setUp: scripted(() => ({ body: credentialsBody() }), () => fullURI("http://192.0.2.1")),
   },
   {
-    name: "a relative URI, which takes precedence over the full one",
+    name: "a relative URI and a full URI: the relative URI takes precedence",
     // The other SDKs would call 169.254.170.2. Go uses its proxy.
     expected: { go: succeeds(1) },
     setUp: scripted(() => ({ body: credentialsBody() }), (url) => ({

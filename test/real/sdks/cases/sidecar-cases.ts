@@ -112,7 +112,7 @@ export const SIDECAR_CASES: readonly Case[] = [
     setUp: sidecar({}),
   },
   {
-    name: "five retrievals of a session of 15 minutes", retrievals: 5, maxAssumeRoleCalls: 1,
+    name: "five retrievals of a session that is valid for 15 minutes", retrievals: 5, maxAssumeRoleCalls: 1,
     setUp: sidecar({ path: "/v1/credentials/selectors/short" }),
     // Botocore and Java refresh 15 minutes before the expiration, so they request every time. STS is not called again.
     expected: { ...allSDKs(succeeds(1)), botocore: succeeds([5, 6]), java: succeeds([1, 5]) },
@@ -132,7 +132,7 @@ export const SIDECAR_CASES: readonly Case[] = [
   },
   { name: "401: a wrong token", expected: REJECTION, maxAssumeRoleCalls: 0, setUp: sidecar({ authorize: wrongToken }) },
   {
-    name: "403: not granted in this scope", expected: REJECTION, maxAssumeRoleCalls: 0,
+    name: "403: the scope of the sidecar does not grant the role", expected: REJECTION, maxAssumeRoleCalls: 0,
     setUp: sidecar({ path: `/v1/credentials/namespaces/team-b?${BUCKET}`, settings: { scopeNamespace: "team-a" } }),
   },
   {
@@ -140,7 +140,7 @@ export const SIDECAR_CASES: readonly Case[] = [
     setUp: sidecar({ path: "/v1/credentials/selectors/missing" }),
   },
   {
-    name: "409: the result depends on labels that the query lacks", expected: REJECTION, maxAssumeRoleCalls: 0,
+    name: "409: the role depends on labels that are not in the query", expected: REJECTION, maxAssumeRoleCalls: 0,
     setUp: sidecar({ path: `/v1/credentials/namespaces/team-b?${BUCKET}` }),
   },
   {
@@ -160,11 +160,11 @@ export const SIDECAR_CASES: readonly Case[] = [
     setUp: sidecar({ faults: ({ action }) => (action === "AssumeRole" ? { do: "hang" } : null) }),
   },
   {
-    name: "an uncached session, for which STS takes 700 ms", expected: allSDKs(succeeds(1)), maxAssumeRoleCalls: 1,
+    name: "an uncached session: STS responds after 700 ms", expected: allSDKs(succeeds(1)), maxAssumeRoleCalls: 1,
     alone: true, setUp: sidecar({ faults: delayAssumeRole(700) }),
   },
   {
-    name: "an uncached session, for which STS takes 2 s", maxAssumeRoleCalls: 1, alone: true,
+    name: "an uncached session: STS responds after 2 s", maxAssumeRoleCalls: 1, alone: true,
     setUp: sidecar({ faults: delayAssumeRole(2_000) }),
     expected: {
       go: succeeds([2, 3]), botocore: succeeds([2, 3]), javascript: succeeds([2, 5]), java: succeeds([3, 4]),
@@ -172,13 +172,13 @@ export const SIDECAR_CASES: readonly Case[] = [
     },
   },
   {
-    name: "a wrong token in the environment, the correct one in the file",
+    name: "a wrong token in the environment and the correct token in the file",
     expected: { ...allSDKs(succeeds(1)), java: fails(1) },
     setUp: sidecar({ authorize: async (testbed) => ({ ...(await wrongToken()), ...(await fromFile(testbed)) }) }),
   },
   {
     // The older provider of the SDK for JavaScript, which it tries next, ignores the file.
-    name: "the correct token in the environment, a wrong one in the file",
+    name: "the correct token in the environment and a wrong token in the file",
     expected: { go: fails(1), botocore: fails(3), javascript: succeeds(5), java: succeeds(1), rust: fails(1) },
     setUp: sidecar({
       authorize: async (testbed, token) => ({
@@ -188,7 +188,7 @@ export const SIDECAR_CASES: readonly Case[] = [
     }),
   },
   {
-    name: "a token file with a newline, which the sidecar never writes",
+    name: "a token file that ends in a newline",
     expected: {
       go: fails(0, /token contains invalid newline/), botocore: fails(0, /ValueError/), javascript: fails([0, 1]),
       java: fails(0, /Illegal character/), rust: fails(0, /auth token could not be used as an HTTP header value/),
@@ -200,11 +200,11 @@ export const SIDECAR_CASES: readonly Case[] = [
     }),
   },
   {
-    name: "a token that was rotated in its file", expected: allSDKs(succeeds([1, 2])),
+    name: "a token file whose token was rotated", expected: allSDKs(succeeds([1, 2])),
     setUp: sidecar({ authorize: async (testbed) => rotateToken(testbed).then(() => fromFile(testbed)) }),
   },
   {
-    name: "the token before the rotation", expected: allSDKs(succeeds([1, 2])),
+    name: "the previous token after a rotation", expected: allSDKs(succeeds([1, 2])),
     setUp: sidecar({
       authorize: async (testbed, token) => {
         await rotateToken(testbed);

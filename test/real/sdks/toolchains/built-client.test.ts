@@ -20,7 +20,7 @@ async function copy(folder: string, sources: string): Promise<void> {
   await writeFile(path.join(folder, "program"), await readFile(path.join(sources, "main")));
 }
 
-test("without CI, builds nothing and returns a reason with the command to run", async (t) => {
+test("builds nothing without CI, and returns the command that builds the client", async (t) => {
   const folder = t.testdir({ cache: {}, main: "1" });
   const cache = path.join(folder, "cache");
   t.same(await findClient(environment(cache, false), recipe(folder, mustNotBuild)), {
@@ -30,7 +30,7 @@ test("without CI, builds nothing and returns a reason with the command to run", 
   t.same(await readdir(cache), []);
 });
 
-test("with CI, builds a client once and rebuilds it after its sources changed", async (t) => {
+test("with CI, builds a client once, and builds it again after its sources changed", async (t) => {
   const folder = t.testdir({ main: "1" });
   const cache = path.join(folder, "made-on-demand");
   const first = await setUpClient(environment(cache, true), recipe(folder, copy));
@@ -52,7 +52,7 @@ test("two concurrent builds return the same folder", async (t) => {
   t.equal((await readdir(cache)).length, 1);
 });
 
-test("rejects with the tool's output if a build fails, and leaves no folder", async (t) => {
+test("reports the output of the tool if a build fails, and leaves no folder", async (t) => {
   const folder = t.testdir({ cache: {}, main: "1" });
   const script = "console.error('no such library'); process.exit(3)";
   const failing = recipe(folder, async () => void (await runTool(process.execPath, ["-e", script], folder)));
@@ -62,7 +62,7 @@ test("rejects with the tool's output if a build fails, and leaves no folder", as
   t.same(await readdir(path.join(folder, "cache")), []);
 });
 
-test("names a tool that is not installed", async (t) => {
+test("names the build tool if it is not installed", async (t) => {
   const message = "no-such-tool could not be started; check that it is on the PATH";
   await t.rejects(runTool("no-such-tool", [], import.meta.dirname), { message });
 });
