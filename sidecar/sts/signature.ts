@@ -65,8 +65,9 @@ export function tokenDigest(sessionToken: string): Buffer {
 }
 
 /**
- * Returns the key that signed `request` with AWS Signature Version 4 in the Authorization header. The signature covers
- * the undecoded path, the raw body and exactly the headers in SignedHeaders. Throws the error that STS would return.
+ * Verifies the AWS Signature Version 4 in the Authorization header. Returns the key that signed `request`. The
+ * signature covers the undecoded path, the raw body and exactly the headers in SignedHeaders. Throws the error that STS
+ * would return.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
 export async function verifySignature<S extends Signer>(
