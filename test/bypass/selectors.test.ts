@@ -107,7 +107,7 @@ test("denies a selector whose spec is under a key that is special in JavaScript"
   }
 });
 
-test("denies names with look-alike, invisible or control characters and prints no such character", async (t) => {
+test("denies names that have look-alike, invisible or control characters in a printable response", async (t) => {
   for (const name of ["te\u0430m-a", "team-a\u200b", "team-a\n", " team-a", "team-a\u001b[2K", "TEAM-A"]) {
     const { allowed, text } = await post(t, selector({ arn: ROLE, namespaceSelector: { names: [name] } }));
     t.equal(allowed, false, JSON.stringify(name));
@@ -135,7 +135,7 @@ test("denies a selector that has restrictions that controllers ignore", async (t
   await denied(t, selector({ arn: ROLE, resourceTypeSelector }), {}, /IRS-12/);
 });
 
-test("denies a selector with 20,000 faults", async (t) => {
+test("denies a selector that has 20,000 faults", async (t) => {
   const names = Array.from({ length: 20_000 }, () => "a");
   const { allowed, text } = await post(t, selector({ arn: ROLE, namespaceSelector: { names } }));
   t.equal(allowed, false);

@@ -177,7 +177,7 @@ test("exits 0 if all findings are warnings, unless --fail-on warn is set", async
   t.equal((await runCommand(["lint", "--fail-on", "warn", "-"], { stdin: GOOD })).status, 0);
 });
 
-test("--check changes the severity of a check", async (t) => {
+test("--check changes the severity of the named check", async (t) => {
   t.match(await findingsWith("IRS-15=warn"), { findings: [{ severity: "warn" }] });
   t.match(await findingsWith("IRS-15=off"), { findings: [] });
 });

@@ -36,7 +36,7 @@ onCluster("checks of deleted and changed selectors on a real API server", async 
     "allows the deletion of only one of two overlapping selectors when a collection is deleted",
     async (tt) => deletesOnlyOne(tt, cluster),
   );
-  await t.test("allows changes of finalizers", async (tt) => allowsFinalizers(tt, cluster));
+  await t.test("allows changes of the finalizers of a selector", async (tt) => allowsFinalizers(tt, cluster));
   await t.test(
     "denies deleting the IAMRoleSelector kind in use, and receives no review of other kinds",
     async (tt) => deniesKindDeletion(tt, cluster, webhook),

@@ -227,7 +227,7 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
   t.match(
     lenient.stderr,
     'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 ' +
-      "the applied manifest has this field, but the API server pruned it because the CRD does not define it. " +
+      "the API server pruned this field of the applied manifest: the CRD does not define it. " +
       "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD from " +
       "ack-role-resolver manifests crds.\n",
   );

@@ -99,7 +99,7 @@ test("reports a failing provider but does not quote the provider's error message
   await t.rejects(known.get(), { code: "ERR_CONFIG_INVALID", message: "unchanged message" });
 });
 
-test("is not usable while STS rejects the credentials", async (t) => {
+test("is not usable while STS rejects the base credentials", async (t) => {
   const expired = new ResolverError("ERR_BASE_UNAVAILABLE", "STS returned ExpiredToken");
   const base = subject(async () => credentials(), () => Promise.reject(expired));
   await t.rejects(base.get(), { code: "ERR_BASE_UNAVAILABLE" });

@@ -40,7 +40,7 @@ function subject(): Subject {
   return { clock, limiter, started, startedAtMs, running, run };
 }
 
-test("runs at most 8 calls at a time, and starts queued calls in order of arrival", async (t) => {
+test("runs at most 8 STS calls at a time, and starts queued calls in order of arrival", async (t) => {
   const { limiter, clock, started, running, run } = subject();
   const calls = Array.from({ length: 12 }, (_, i) => run(`${i}`));
   await clock.advance(10_000);
@@ -94,7 +94,7 @@ test("starts calls that a client waits for first, even if the client starts to w
   t.equal(started.slice(8).join(""), "cdab");
 });
 
-test("frees the slot of a failed call", async (t) => {
+test("a failed call frees its slot for the next call", async (t) => {
   const { limiter, clock } = subject();
   await t.rejects(limiter.run(() => Promise.reject(new Error("failed")), AWAITED), { message: "failed" });
   t.equal(limiter.inFlight, 0);

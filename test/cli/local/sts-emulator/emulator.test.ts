@@ -78,7 +78,7 @@ test("returns the configured identity for base credentials in any region", async
   t.match(session, { Arn: SESSION.arn });
 });
 
-test("rejects unknown, wrong and expired keys as STS does", async (t) => {
+test("returns the error codes of STS for unknown, wrong and expired keys", async (t) => {
   let now = Date.now();
   const expiring = { ...SESSION, expirationMs: now + 60_000 };
   const emulator = await start(t, { now: () => now, baseCredentials: [USER, expiring] });
@@ -178,7 +178,7 @@ const LIMITS: readonly (readonly [name: string, invalid: Input, valid: Input | n
   ],
 ];
 
-test("enforces every documented limit of AssumeRole", async (t) => {
+test("rejects AssumeRole parameters that exceed the limits in the AWS documentation", async (t) => {
   const emulator = await start(t);
   const [user, session] = [client(t, emulator, USER), client(t, emulator, SESSION)];
   for (const [name, invalid, valid, message] of LIMITS) {
