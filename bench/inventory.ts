@@ -15,7 +15,8 @@ interface Cost {
 }
 
 /**
- * Reads a cluster over HTTP from a separate process. Each measurement has a new process, to measure its memory alone.
+ * Measures the time and memory to load a cluster over HTTP. Each measurement runs in a new process, so that its memory
+ * is measured separately.
  */
 export async function run(): Promise<readonly Result[]> {
   const server = startProgram(new URL("inventory/api-server.ts", import.meta.url).pathname);
@@ -23,7 +24,7 @@ export async function run(): Promise<readonly Result[]> {
   try {
     const port = await firstLine(server);
     const client = path.join(folder, "client.mjs");
-    // Bundled, as it is shipped: stripping types at run time takes memory.
+    // Bundles the client, as in a release, because type stripping at run time needs memory.
     await build({
       entryPoints: [new URL("inventory/client.ts", import.meta.url).pathname], outfile: client, bundle: true,
       platform: "node", format: "esm", banner: { js: REQUIRE },
@@ -36,14 +37,14 @@ export async function run(): Promise<readonly Result[]> {
     const cluster = `${SELECTOR_COUNT} selectors, ${NAMESPACE_COUNT} namespaces, ${resources} resources of 4 KB`;
     return [
       { name: `${cluster}: synced`, value: synced.ms, unit: "ms", target: 60_000 },
-      { name: "its peak memory", value: synced.peakMB, unit: "MB", target: 300 },
+      { name: "peak memory of the synced inventory", value: synced.peakMB, unit: "MB", target: 300 },
       { name: "synced with V8's default heap size", value: defaultHeap.ms, unit: "ms", target: 60_000 },
-      { name: "its peak memory", value: defaultHeap.peakMB, unit: "MB", target: null },
-      { name: "the same bytes only read", value: read.ms, unit: "ms", target: null },
-      { name: "the same pages parsed and discarded", value: parsed.ms, unit: "ms", target: null },
-      { name: "peak memory of only reading", value: read.peakMB, unit: "MB", target: null },
-      { name: "synced / only read", value: synced.ms / read.ms, unit: "x", target: null },
-      { name: "synced / parsed and discarded", value: synced.ms / parsed.ms, unit: "x", target: null },
+      { name: "peak memory with V8's default heap size", value: defaultHeap.peakMB, unit: "MB", target: null },
+      { name: "read all bytes of the cluster", value: read.ms, unit: "ms", target: null },
+      { name: "parse and discard all pages of the cluster", value: parsed.ms, unit: "ms", target: null },
+      { name: "peak memory to read all bytes", value: read.peakMB, unit: "MB", target: null },
+      { name: "synced / read all bytes", value: synced.ms / read.ms, unit: "x", target: null },
+      { name: "synced / parse and discard", value: synced.ms / parsed.ms, unit: "x", target: null },
     ];
   } finally {
     server.kill();
@@ -51,10 +52,13 @@ export async function run(): Promise<readonly Result[]> {
   }
 }
 
-/** The inventory takes under half of it. With its default, V8 lets several times as much garbage accumulate. */
+/**
+ * Limits the heap of V8. The inventory needs less than half of this limit. With the default limit, V8 would accumulate
+ * several times as much garbage.
+ */
 const SMALL_HEAP = ["--max-old-space-size=192", "--max-semi-space-size=2"];
 
-/** Bundled CommonJS modules call require, which ES modules do not define. */
+/** Defines `require` in the bundle: CommonJS modules in the bundle call `require`, which ES modules do not define. */
 const REQUIRE = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
 function readCost(line: string): Cost {
@@ -67,7 +71,7 @@ function startProgram(...args: readonly string[]): ChildProcess {
   return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** Rejects if the program ends without printing a line. */
+/** Returns the first line that the program prints. Rejects if the program exits before it prints a line. */
 async function firstLine(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error("the program has no standard output");
   const lines = createInterface(child.stdout);

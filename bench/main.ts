@@ -10,7 +10,7 @@ function isBench(module: unknown): module is Bench {
   return typeof module === "object" && module !== null && "run" in module && typeof module.run === "function";
 }
 
-/** Runs the benchmarks of this folder in sequence. Exits with status 1 if one misses its target. */
+/** Runs all benchmarks of this folder in sequence. Exits with status 1 if a benchmark misses its target. */
 async function main(): Promise<void> {
   process.stdout.write(`Node ${process.version}, ${cpus()[0]?.model ?? "unknown processor"}\n`);
   const files = await readdir(import.meta.dirname);

@@ -1,4 +1,7 @@
-/** Returns a pseudo-random number generator for [0, 1) that repeats for the same seed (mulberry32). */
+/**
+ * Returns a pseudo-random number generator (mulberry32). The generator returns the same numbers from 0 to 1 (exclusive)
+ * for the same seed.
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,14 +1,17 @@
 /**
- * One figure of a benchmark. A benchmark is a file of this folder that exports
- * `run(): readonly Result[] | Promise<readonly Result[]>`.
+ * One measured value of a benchmark. A benchmark is a file in this folder that exports `run(): readonly Result[] |
+ * Promise<readonly Result[]>`.
  */
 export interface Result {
   readonly name: string;
   readonly value: number;
   readonly unit: "us" | "ms" | "x" | "MB" | "/s" | "requests";
-  /** Null if the figure has no target. */
+  /** The target of the value. Null if the value has no target. */
   readonly target: number | null;
-  /** The direction of the target. Default: "at least" for x and /s, "at most" for other units. */
+  /**
+   * Whether the target is a minimum or a maximum. Default: "at least" for the units x and /s, "at most" for other
+   * units.
+   */
   readonly bound?: Bound;
 }
 
@@ -24,7 +27,7 @@ function boundOf({ unit, bound }: Result): Bound {
   return bound ?? (unit === "x" || unit === "/s" ? "at least" : "at most");
 }
 
-/** Returns a line of the printed table. */
+/** Formats the result as one line of the printed table. */
 export function formatResult(result: Result): string {
   const { name, value, unit, target } = result;
   const digits = value < 10 ? 2 : 0;

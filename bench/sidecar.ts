@@ -17,7 +17,10 @@ const REQUESTS = 100_000;
 const CONNECTIONS = 32;
 const STARTS = 9;
 const RUNS = 40;
-/** Time after the start in which memory of the start is freed. */
+/**
+ * The wait between the start of the sidecar and the memory measurement, in ms. In this time, the sidecar frees memory
+ * that only the start needs.
+ */
 const SETTLE_MS = 7_000;
 const TOKEN = "bench-token-0123456789";
 const BASE = {
@@ -33,7 +36,7 @@ interface FullLoadResult extends LoadResult {
   readonly processorUs: number;
 }
 
-/** Built and started before the measurements. */
+/** The programs and files that are created before the measurements. */
 interface Stage {
   readonly folder: string;
   readonly command: string;
@@ -41,7 +44,7 @@ interface Stage {
   readonly bare: Program;
 }
 
-/** The sidecar as it is shipped, in a separate process, and a minimal server for comparison. */
+/** Measures the sidecar as a release ships it, in a separate process. Also measures a minimal server for comparison. */
 export async function run(): Promise<readonly Result[]> {
   const folder = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-bench-"));
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
@@ -107,7 +110,7 @@ async function measureStarts(stage: Stage): Promise<Result[]> {
     { name: "sidecar ready / node -e 0", value: readyMs / nodeMs, unit: "x", target: 10, bound: "at most" },
     { name: "bare node:http server, idle", value: bareMB, unit: "MB", target: null },
     { name: "sidecar with --from, idle", value: idleMB, unit: "MB", target: null },
-    { name: "the same / bare server", value: idleMB / bareMB, unit: "x", target: 1.25, bound: "at most" },
+    { name: "sidecar --from / bare server", value: idleMB / bareMB, unit: "x", target: 1.25, bound: "at most" },
     ...process,
   ];
 }
@@ -132,7 +135,7 @@ async function measureCluster(stage: Stage): Promise<Result[]> {
   return [
     { name: "start of the sidecar with --cluster until it is ready", value: idle.readyMs, unit: "ms", target: null },
     { name: "sidecar with --cluster, idle", value: idleMB, unit: "MB", target: null },
-    { name: "the same / bare server", value: idleMB / bareMB, unit: "x", target: 1.4, bound: "at most" },
+    { name: "sidecar --cluster / bare server", value: idleMB / bareMB, unit: "x", target: 1.4, bound: "at most" },
   ];
 }
 
@@ -146,7 +149,7 @@ async function measureServing(stage: Stage): Promise<Result[]> {
   const paced = { ...common, requests: 9_000, ratePerSecond: 900 };
   const barePaced = await load({ ...paced, port: stage.bare.port });
   const ownPaced = await load({ ...paced, port: loaded.port });
-  // As many connections as the sidecar accepts. The requests of each queue up.
+  // Uses 250 connections, the maximum that the sidecar accepts. The requests of each connection run in sequence.
   const burst = await load({ ...common, port: loaded.port, connections: 250, requests: 2_000 });
   await stop(loaded);
   const burstFailures = 2_000 - (burst.statuses.get(200) ?? 0);
@@ -171,14 +174,19 @@ async function measureServing(stage: Stage): Promise<Result[]> {
   ];
 }
 
-/** Also returns the processor time per request, which other processes barely affect. */
+/**
+ * Returns the load result and the processor time per request. Other processes have little effect on the processor time.
+ */
 async function fullLoad(program: Program, options: Omit<LoadOptions, "port" | "requests">): Promise<FullLoadResult> {
   const beforeMs = await processorMs(program);
   const result = await load({ ...options, port: program.port, requests: REQUESTS });
   return { ...result, processorUs: (((await processorMs(program)) - beforeMs) * 1000) / REQUESTS };
 }
 
-/** Requests each role until it is cached. STS is called at most 10 times a second, so requests are retried. */
+/**
+ * Requests the credentials of each role until they are cached. Retries failed requests, because the sidecar calls STS
+ * at most 10 times a second.
+ */
 async function warmUp({ port }: Pick<Program, "port">, cold: readonly string[]): Promise<void> {
   if (cold.length === 0) return;
   const one = { paths: cold.slice(0, 1), connections: 1, requests: 1, ratePerSecond: null };
@@ -191,7 +199,7 @@ function notOK({ statuses }: LoadResult): number {
   return [...statuses].reduce((sum, [status, count]) => sum + (status === 200 ? 0 : count), 0);
 }
 
-/** Returns the measurements in ascending order. Runs in sequence, because concurrent runs would affect each other. */
+/** Calls `measure` `count` times in sequence. Returns the measurements in ascending order. */
 async function inSequence(count: number, measure: () => Promise<number>): Promise<Float64Array> {
   const measured = new Float64Array(count);
   // oxlint-disable-next-line no-await-in-loop -- one at a time

@@ -14,7 +14,7 @@ export interface ServingPair {
   readonly notAfter: Date;
 }
 
-const CREATE_FIX = "create a pair with `ack-role-resolver certs make --dir DIR --host NAME`";
+const CREATE_FIX = "create a certificate and key with `ack-role-resolver certs make --dir DIR --host NAME`";
 
 /**
  * Reads `tls.crt` and `tls.key` in `dir`. Checks that the certificate is valid at `now` and matches the key. Rejects
@@ -72,7 +72,7 @@ interface PairFiles {
 function checkMatch(certificate: X509Certificate, privateKey: KeyObject, { certFile, keyFile }: PairFiles): void {
   if (certificate.checkPrivateKey(privateKey)) return;
   const problem = `${keyFile}: not the private key of the certificate in ${certFile}`;
-  throw fault("ERR_CONFIG_TLS_MISMATCH", [`${problem}; store both files of one pair, or ${CREATE_FIX}`]);
+  throw fault("ERR_CONFIG_TLS_MISMATCH", [`${problem}; store a certificate and its matching key, or ${CREATE_FIX}`]);
 }
 
 function fault(code: ErrorCode, faults: readonly string[]): ResolverError {

@@ -35,8 +35,10 @@ const ROLE_STAYS: ValidationRule = {
     + "(has(self.spec) && has(self.spec.arn) && self.spec.arn == oldSelf.spec.arn)",
   fieldPath: ".spec.arn",
   reason: "FieldValueInvalid",
-  message: "the role of an IAMRoleSelector cannot be changed or removed: resources that exist in its account would be "
-    + "orphaned. Create a selector with another name for the new role, and delete this one when no resource needs it.",
+  message: "the role of an IAMRoleSelector cannot be changed or removed: "
+    + "existing resources in the role's account would be orphaned. "
+    + "Create a selector with another name for the new role. "
+    + "Delete this selector when no resource needs this selector.",
 };
 
 const NO_API_VERSION: ValidationRule = {
@@ -45,16 +47,16 @@ const NO_API_VERSION: ValidationRule = {
   reason: "FieldValueForbidden",
   message: `${IRS_12.id} apiVersion is not stored, because controllers do not read it. `
     + "Write group: s3.services.k8s.aws and version: v1alpha1 instead of apiVersion: s3.services.k8s.aws/v1alpha1. "
-    + "The webhook path /mutate/iamroleselectors rewrites an apiVersion without group and version: "
-    + "if it did not, check that it is installed.",
+    + "The webhook path /mutate/iamroleselectors rewrites an entry that has only apiVersion and kind. "
+    + "If the webhook did not rewrite the entry, check that the webhook is installed.",
 };
 
 const NO_EXPRESSIONS: ValidationRule = {
   rule: "self.size() == 0",
   reason: "FieldValueForbidden",
-  message: `${IRS_35.id} shipped ACK controllers drop matchExpressions and would select more than intended. `
-    + "Use matchLabels. If no shipped controller reads this selector, "
-    + "install the CRD of ack-role-resolver manifests crds --runtime extended instead.",
+  message: `${IRS_35.id} shipped ACK controllers ignore matchExpressions `
+    + "and would select more resources than intended. Use matchLabels. If no shipped controller reads this selector, "
+    + "install the CRD that ack-role-resolver manifests crds --runtime extended prints.",
 };
 
 interface SelectorNames extends Readonly<Record<"kind" | "listKind" | "plural" | "singular", string>> {
@@ -92,7 +94,8 @@ const NO_NULL_LABEL: Overlay = {
   "x-kubernetes-validations": [{
     rule: "self.all(key, dyn(self[key]) != null)",
     reason: "FieldValueInvalid",
-    message: `${IRS_00.id} a label value is null and would be dropped, so that more is selected than intended. `
+    message: `${IRS_00.id} a label value is null: the API server would drop the label, `
+      + "and the selector would match more resources than intended. "
       + 'Write the value after the colon, or "" for an empty value.',
   }],
 };
@@ -174,13 +177,13 @@ function version(runtime: Runtime): SelectorVersion {
 function objectSchema(runtime: Runtime): CRDSchema {
   return {
     type: "object",
-    description: "The IAM role with which ACK controllers manage the selected resources.",
+    description: "Selects the IAM role that ACK controllers assume to manage the selected resources.",
     properties: {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
       spec: withOverlays(SELECTOR_SPEC_SCHEMA, OVERLAYS[runtime]),
-      status: { type: "object", description: "Unused. The CustomResourceDefinition of ACK has this field." },
+      status: { type: "object", description: "This field is unused. ACK's definition also has this field." },
     },
     "x-kubernetes-validations": [ROLE_STAYS],
   };

@@ -4,7 +4,8 @@ import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 import { NAMESPACE_COUNT, RESOURCE_KINDS, RESOURCES_PER_KIND, SELECTOR_COUNT } from "./size.ts";
 
 /**
- * A fake API server in a separate process: lists a large cluster in pages, sends no watch events and prints its port.
+ * Runs a fake API server in a separate process. The server lists a large cluster in pages, sends no watch events and
+ * prints its port.
  */
 
 const BYTES_PER_OBJECT = 4096;
@@ -52,7 +53,7 @@ function definition(i: number): object {
   };
 }
 
-/** A resource as the controller and the webhook leave it. */
+/** Returns a resource that has the status of a controller and the annotations of the webhook. */
 function resource(i: number): object {
   const account = String(100_000_000_000 + (i % SELECTOR_COUNT));
   const annotations = {
@@ -62,7 +63,7 @@ function resource(i: number): object {
     "ack-role-resolver.io/selector": `team-${i % SELECTOR_COUNT}`,
     "ack-role-resolver.io/selector-resource-version": String(1_000_000 + (i % SELECTOR_COUNT)),
     "ack-role-resolver.io/role-arn": `arn:aws:iam::${account}:role/ack-team-${i % SELECTOR_COUNT}`,
-    "ack-role-resolver.io/reason": `IAMRoleSelector team-${i % SELECTOR_COUNT} selects it.`,
+    "ack-role-resolver.io/reason": `IAMRoleSelector team-${i % SELECTOR_COUNT} selects the resource.`,
   };
   const labels = {
     "app.kubernetes.io/name": "shop", "app.kubernetes.io/instance": `shop-${i % 1000}`,
@@ -83,7 +84,10 @@ function resource(i: number): object {
   };
 }
 
-/** Pads the object with managedFields, which are the largest and unused part of most objects. */
+/**
+ * Adds managedFields, so that the object has a realistic size. In most objects, the unused managedFields are the
+ * largest part.
+ */
 function filled(object: object): string {
   const text = JSON.stringify(object);
   let filling = "";

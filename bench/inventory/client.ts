@@ -4,8 +4,8 @@ import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
 import { RESOURCE_KINDS, RESOURCES_PER_KIND, SELECTOR_COUNT } from "./size.ts";
 
 /**
- * Reads the cluster of the fake API server and prints time and memory as JSON. Modes: `sync` fills an inventory,
- * `parse` parses and discards each page, `read` only reads the bytes.
+ * Reads the cluster from the fake API server, then prints the time and peak memory as JSON. The mode `sync` loads an
+ * inventory, `parse` parses and discards each page, and `read` only reads the bytes.
  */
 
 const [mode = "", port = ""] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** The minimal cost of these responses: node:http without a framework. Prints its port. */
+/** A server on plain node:http, to measure the minimal cost of the responses. The server prints its port. */
 import { createServer } from "node:http";
 
 const BODY = Buffer.from(JSON.stringify({

@@ -10,10 +10,13 @@ export interface FakeCluster {
   close(): void;
 }
 
-/** Also the number of namespaces. */
+/** The number of selectors, which equals the number of namespaces. */
 const SELECTORS = 10;
 
-/** Starts an API server over TLS that lists a few selectors and never changes. Writes a kubeconfig into `folder`. */
+/**
+ * Starts a fake API server over TLS. The server lists a few selectors, and its objects never change. Writes a
+ * kubeconfig into `folder`.
+ */
 export async function startFakeCluster(folder: string): Promise<FakeCluster> {
   const numbers = Array.from({ length: SELECTORS }, (_, i) => i);
   const collections = new Map<string, readonly object[]>([

@@ -9,7 +9,9 @@ export interface LoadOptions {
   readonly paths: readonly string[];
   readonly connections: number;
   readonly requests: number;
-  /** Null: each connection sends its next request as soon as it receives a response. */
+  /**
+   * The number of requests per second. If null, each connection sends the next request as soon as a response arrives.
+   */
   readonly ratePerSecond: number | null;
 }
 
@@ -17,14 +19,14 @@ export interface LoadResult {
   readonly perSecond: number;
   /** Ascending. */
   readonly latenciesMs: Float64Array;
-  /** Number of responses by status. */
+  /** The number of responses by HTTP status. */
   readonly statuses: ReadonlyMap<number, number>;
 }
 
 /**
- * Sends requests over persistent connections. It uses bare sockets, because a node:http client takes as much processor
- * time as the measured server. At a fixed rate, a late response delays the next request of its connection, so latencies
- * count from when a request was due.
+ * Sends requests over persistent connections. Uses bare sockets, because a node:http client would need as much
+ * processor time as the measured server. At a fixed rate, a late response delays the next request of the connection.
+ * Each latency is therefore measured from the scheduled time of the request.
  */
 export async function load(options: LoadOptions): Promise<LoadResult> {
   const { port, token, paths, connections, requests, ratePerSecond } = options;
@@ -50,14 +52,17 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   return { perSecond, latenciesMs: latenciesMs.toSorted(), statuses };
 }
 
-/** Returns when the request starts to count. A late timer is not the server's fault. A late previous response is. */
+/**
+ * Returns the time from which the latency is measured. The latency includes the delay by a late previous response, but
+ * not by a late timer.
+ */
 async function awaitDue(dueMs: number | null): Promise<number> {
   if (dueMs !== null && dueMs <= performance.now()) return dueMs;
   if (dueMs !== null) await sleep(dueMs - performance.now());
   return performance.now();
 }
 
-/** A persistent connection with one request at a time. */
+/** A persistent connection that sends one request at a time. */
 class Connection {
   readonly #socket: Socket;
   #received = "";
@@ -77,7 +82,7 @@ class Connection {
     return new Connection(socket);
   }
 
-  /** Resolves to the status when the response is complete. */
+  /** Sends a request. Resolves to the HTTP status when the response is complete. */
   request(path: string, token: string, port: number): Promise<number> {
     this.#response = Promise.withResolvers<number>();
     const headers = `Host: 127.0.0.1:${port}\r\nAuthorization: ${token}\r\nAccept: application/json\r\n`;

@@ -7,18 +7,18 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 
-/** A server in a separate process. */
+/** A server that runs in a separate process. */
 export interface Program {
   readonly process: ChildProcess;
   /** On 127.0.0.1. */
   readonly port: number;
-  /** From the start of the process until it was ready. */
+  /** The time from the start of the process until the server was ready, in ms. */
   readonly readyMs: number;
 }
 
 const READY_LIMIT_MS = 20_000;
 
-/** Starts a program that prints its port. */
+/** Starts the bare server, which prints its port. */
 export async function startBareServer(file: string): Promise<Program> {
   const startMs = performance.now();
   const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
@@ -42,7 +42,7 @@ export async function startSidecar(
     const entry: unknown = JSON.parse(line);
     const [address, healthAddress] = [stringAt(entry, "address"), stringAt(entry, "health_address")];
     if (address === null || healthAddress === null) continue;
-    // Drains the remaining log, so that the pipe does not fill up.
+    // Discards the remaining log lines, so that the pipe does not block the sidecar.
     child.stderr.resume();
     await isReady(`http://${healthAddress}/readyz`, startMs);
     return { process: child, port: Number(address.split(":").at(-1)), readyMs: performance.now() - startMs };
@@ -74,20 +74,20 @@ export async function stop({ process: child }: Pick<Program, "process">): Promis
   if (child.exitCode === null && child.signalCode === null) await once(child, "close");
 }
 
-/** Returns the resident memory of a process. Linux only. */
+/** Returns the resident memory of a process, in MB. Requires Linux. */
 export async function residentMB({ process: child }: Program): Promise<number> {
   const status = await readFile(`/proc/${child.pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** Returns the processor time of a process so far, in ms. Linux only, in ticks of 10 ms. */
+/** Returns the processor time that a process has used, in ms. The resolution is 10 ms. Requires Linux. */
 export async function processorMs({ process: child }: Program): Promise<number> {
   const [, fields = ""] = (await readFile(`/proc/${child.pid}/stat`, "utf8")).split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);
   return ((user ?? 0) + (system ?? 0)) * 10;
 }
 
-/** Returns the run time of a program in ms. Rejects unless it exits with status 0. */
+/** Returns the run time of a program, in ms. Rejects if the exit status of the program is not 0. */
 export async function runTimeMs(argv: readonly string[]): Promise<number> {
   const startMs = performance.now();
   const child = spawn(process.execPath, argv, { stdio: ["ignore", "ignore", "inherit"] });

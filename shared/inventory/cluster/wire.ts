@@ -64,8 +64,8 @@ export async function listAll(read: (query: string) => Promise<ListPage>): Promi
   for (;;) {
     for (const object of page.objects) objects.push(object);
     if (page.continuation === "") return { objects, resourceVersion: page.resourceVersion };
-    // Pages are read in sequence: each page contains the token of the next page. oxlint-disable-next-line
-    // no-await-in-loop
+    // Pages are read in sequence: each page contains the token of the next page.
+    // oxlint-disable-next-line no-await-in-loop
     page = await read(`&continue=${encodeURIComponent(page.continuation)}`);
   }
 }

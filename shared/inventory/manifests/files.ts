@@ -55,8 +55,8 @@ export function inputError(faults: readonly InputFault[]): ResolverError {
 export async function listManifestFiles(paths: readonly string[]): Promise<FileListing> {
   const walk = new Walk();
   for (const path of paths) {
-    // Lists one path after another, because files are returned in the order of the paths. oxlint-disable-next-line
-    // no-await-in-loop
+    // Lists one path after another, because files are returned in the order of the paths.
+    // oxlint-disable-next-line no-await-in-loop
     await walk.add(path);
   }
   return walk;

@@ -53,7 +53,7 @@ test("SIGTERM drains and closes the server and exits with code 0", async (t) => 
   const { code, stderr } = await run("stopOnSignals(options);", ["SIGTERM"]);
   t.equal(code, 0);
   t.match(stderr, /"signal":"SIGTERM".*signal received/);
-  t.match(stderr, /"drain_ms":1.*still answering/);
+  t.match(stderr, /"drain_ms":1.*still accepts requests/);
   t.match(stderr, "stopped");
 });
 
