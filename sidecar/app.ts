@@ -43,7 +43,7 @@ const SERVER_OPTIONS = {
   routerOptions: { maxParamLength: LIMITS.headerBytes },
 } as const;
 
-/** Returns the credentials and STS server, which does not listen yet. */
+/** Returns the server of the credentials endpoint and the STS endpoint. The server does not listen yet. */
 export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): FastifyInstance {
   const rejections = new RejectionLog(ports);
   const check = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -145,7 +145,7 @@ function routeOf(request: FastifyRequest): string {
   return request.routeOptions.url ?? "unknown";
 }
 
-/** How long the client has to read the response before the connection is destroyed. */
+/** The time that a client has to read the response before the connection is destroyed, in ms. */
 const LINGER_MS = 500;
 
 const PARSE_ERRORS: Readonly<Record<string, readonly [status: string, reason: string]>> = {

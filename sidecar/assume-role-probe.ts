@@ -22,7 +22,7 @@ interface AssumeRoleProbePorts {
   /** Returns the ARN of the base identity; null until STS verifies the identity. */
   readonly identity: () => string | null;
   readonly clock: Clock;
-  /** Returns a number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly metrics: Pick<SidecarMetrics, "roleProbes">;
@@ -35,7 +35,7 @@ interface AssumeRoleProbePorts {
 const PAUSE_MS = 1_000;
 /** The pause after a probe for which STS was not called or did not respond. */
 const UNAVAILABLE_PAUSE_MS = 30_000;
-/** The delay until the next probe of a role that STS rejected. */
+/** The delay until the next probe of a role that STS rejected, in ms. */
 const RETRY_MS = 10 * 60_000;
 /**
  * The maximum number of probed selectors. Probe sessions and client sessions share a cache; probe sessions fill at most
@@ -46,7 +46,7 @@ const LIMIT = 500;
 interface ProbeState {
   /** The last version of the selector. A changed selector is a different object. */
   selector: EffectiveSelector;
-  /** Identifies the role and the session extras; null if the selector grants no role. */
+  /** A key that identifies the role and the session extras; null if the selector grants no role. */
   readonly key: string | null;
   failing: boolean;
 }
@@ -147,7 +147,7 @@ export class AssumeRoleProbe {
     this.#schedule(pauseMs);
   }
 
-  /** Returns the pause until the next probe, in ms. */
+  /** Probes the role of the selector. Returns the pause until the next probe, in ms. */
   async #probe(name: string, grant: RoleGrant): Promise<number> {
     const { assume, metrics } = this.#ports;
     const state = this.#states.get(name);

@@ -7,7 +7,7 @@ import { CircuitOpenError, type CircuitState } from "./sts-upstream/circuit-brea
 /** The maximum number of stored session keys, which is the size of the session cache. */
 const LIMIT = 1_000;
 
-/** Logs one line for each state change: of the STS circuit, the base identity, and the refresh of a session. */
+/** Logs one line for each state change of the STS circuit, of the base identity, and of the refresh of a session. */
 export class EventLog {
   readonly #log: Pick<Logger, "info" | "warn">;
   #isCircuitOpen = false;

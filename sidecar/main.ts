@@ -70,7 +70,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     const started = (): boolean => source.status.loaded;
     const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started });
     closers.push(() => health.close());
-    // Requests the base identity now, so that the first client does not wait for it.
+    // Requests the base identity now, so that the first client does not wait for the verification.
     ready();
     const address = formatListenAddress(bound);
     const { groups, scope } = options;

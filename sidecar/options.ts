@@ -91,10 +91,10 @@ function serviceOf(group: string): string {
   return group.split(".")[0] ?? group;
 }
 
-/** Throws ERR_CONFIG_ADDRESS if `listen` is not an address, or not a loopback address. */
+/** Parses `listen`. Throws ERR_CONFIG_ADDRESS if `listen` is not a loopback address. */
 export function loopbackAddress(listen: string): ListenAddress {
   const address = parseListenAddress(listen, "--listen");
-  // A host name is not allowed: fastify creates one server for each address of the name, but applies limits and
+  // Replaces localhost by one address: fastify creates a server for each address of a name, but applies limits and
   // shutdown only to the first server.
   if (address.host.toLowerCase() === "localhost") return { ...address, host: "127.0.0.1" };
   if (isLoopbackHost(address.host)) return address;

@@ -19,7 +19,7 @@ import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type S
 import { createSTS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
-/** The parts that the sidecar's server uses. */
+/** The services that the sidecar's server uses. */
 interface Services {
   readonly metrics: SidecarMetrics;
   readonly base: BaseIdentity;

@@ -16,11 +16,11 @@ export interface BaseState {
   readonly status: "verified" | "stale" | "unavailable";
   /** The ARN that STS last verified; null before the first verification. */
   readonly arn: string | null;
-  /** Why the attempt failed; null if it succeeded. */
+  /** The reason why the verification failed; null if the verification succeeded. */
   readonly fault: string | null;
 }
 
-/** The properties of the base identity that role sessions depend on. */
+/** The properties of the base identity that affect role sessions. */
 interface VerifiedBase {
   readonly arn: string;
   /** Whether the base credentials are a session. Assuming a role from a session is role chaining. */
@@ -40,7 +40,7 @@ const KEY = "base";
 /** Less than the time limit of the whole call, so that a provider timeout is not reported as an STS timeout. */
 const PROVIDER_LIMIT_MS = 4_900;
 
-/** The sidecar's own credentials, with the identity that STS verified for them. */
+/** The sidecar's own credentials, and the identity that STS verified for these credentials. */
 export class BaseIdentity {
   readonly #cache: CredentialCache;
   readonly #provider: BaseProvider;
@@ -86,7 +86,7 @@ export class BaseIdentity {
     return this.#verified ?? verifiedFrom(await this.get());
   }
 
-  /** Why the last attempt failed; null if it succeeded. */
+  /** The reason why the last verification failed; null if the last verification succeeded. */
   get fault(): string | null {
     return this.#fault;
   }

@@ -14,7 +14,7 @@ export interface CredentialCacheOptions {
   readonly random: () => number;
   /** Limits the calls to STS; default: no limit. */
   readonly guard?: CallGuard;
-  /** Maximum number of entries. The least recently used entry is evicted first. */
+  /** The maximum number of entries. The least recently used entry is evicted first. */
   readonly limit?: number;
   /** Called for each lookup. `stale`: the cache returned a session whose last refresh failed. */
   readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
@@ -113,7 +113,7 @@ export class CredentialCache {
     return Math.max(0, ...Array.from(this.#entries.values(), lagOf));
   }
 
-  /** Aborts the calls that are in flight. */
+  /** Evicts all sessions, and aborts the calls that are in flight. */
   close(): void {
     for (const entry of this.#entries.values()) this.#evict(entry);
     for (const call of this.#calls) call.abort();

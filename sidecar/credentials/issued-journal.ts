@@ -86,7 +86,7 @@ export class IssuedJournal {
 
   async close(): Promise<void> {
     await this.#last;
-    // Closing the file would wait for a write that hangs.
+    // The file is not closed during a write that hangs, because closing would wait for the write.
     if (!this.#isHanging) await this.#file?.close();
     this.#file = null;
   }

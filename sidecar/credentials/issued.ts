@@ -28,7 +28,10 @@ const EXPIRED_RETENTION_MS = 15 * 60_000;
  */
 const LIMIT = 10_000;
 
-/** Stores the issued credentials by access key ID until they expire. With a journal, they survive a restart. */
+/**
+ * Stores the issued credentials by access key ID until they expire. If a journal is used, the credentials survive a
+ * restart.
+ */
 export class IssuedCredentials {
   readonly #clock: Pick<Clock, "now">;
   readonly #entries = new Map<string, Entry>();

@@ -4,12 +4,14 @@ import type { SteadyClock } from "../../shared/inventory/clock.ts";
 export interface Credentials {
   readonly accessKeyID: string;
   readonly secretAccessKey: string;
-  /** Null for a long-lived key. */
+  /** The session token; null for a long-lived key. */
   readonly sessionToken: string | null;
-  /** Epoch ms; null if unknown. */
+  /** The expiration in epoch ms; null if unknown. */
   readonly expirationMs: number | null;
   readonly accountID: string;
-  /** As GetCallerIdentity returns it: an IAM user, or a session `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`. */
+  /**
+   * The ARN that GetCallerIdentity returns: an IAM user, or a session `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`.
+   */
   readonly arn: string;
   /** The unique ID that IAM assigned. The ID of a session ends with a colon and the session name. */
   readonly userID: string;
@@ -17,7 +19,7 @@ export interface Credentials {
   readonly packedPolicySize?: number;
 }
 
-/** The identity that GetCallerIdentity returns. */
+/** The properties of an identity that GetCallerIdentity returns. */
 export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
 
 /** Credentials that sign calls to STS. The identity of these credentials may not be known yet. */
@@ -108,7 +110,7 @@ export interface Pending {
 
 export interface Failure {
   readonly error: unknown;
-  /** On the steady clock. */
+  /** The end of the backoff, on the steady clock. */
   readonly untilMs: number;
   readonly isRejection: boolean;
 }
@@ -131,7 +133,7 @@ export interface Entry {
    * entry, but the cache retries for each selector separately.
    */
   rejectedGrants: WeakSet<object>;
-  /** On the steady clock. */
+  /** The time of the last use, on the steady clock. */
   lastUsedMs: number;
   cancelRefresh: (() => void) | null;
 }

@@ -36,7 +36,7 @@ export function rejectQuery(path: string): void {
   rejectIfAny(unknownParameters(searchOf(path), []));
 }
 
-/** Returns `name`. Throws ERR_REQUEST_MALFORMED if it is not a valid namespace name. */
+/** Returns `name`. Throws ERR_REQUEST_MALFORMED if `name` is not a valid namespace name. */
 export function checkNamespaceName(name: string): string {
   rejectIfAny(namespaceNameFaults(name).map((fault) => `namespace ${quote(name)}: ${fault}`));
   return name;

@@ -21,7 +21,7 @@ export interface CredentialRoutePorts {
   readonly clock: Clock;
 }
 
-/** Adds `GET /v1/credentials` and the routes below it. */
+/** Adds the routes `GET /v1/credentials` and `GET /v1/credentials/...`. */
 export function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
   const { scope } = options;
   app.get("/v1/credentials", (request, reply) => {

@@ -64,7 +64,7 @@ const AUTH_FAILURES: Readonly<Record<string, AuthFailure>> = {
 interface Entry {
   readonly untilMs: number;
   readonly reason: string;
-  /** The number of reasons logged in a row. */
+  /** The number of different reasons that were logged in the current period. */
   readonly reasonCount: number;
   suppressed: number;
 }

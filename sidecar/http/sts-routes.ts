@@ -14,7 +14,7 @@ import { STS_PATHS } from "./request-check.ts";
 
 type STSError = readonly [code: string, status: number];
 
-/** The error codes that have an equivalent in STS. */
+/** The sidecar's error codes that have an equivalent STS error. */
 const STS_ERRORS: Partial<Record<ErrorCode, STSError>> = {
   ERR_REQUEST_MALFORMED: ["MalformedQueryString", 400],
   ERR_REQUEST_METHOD: ["MethodNotAllowed", 405],

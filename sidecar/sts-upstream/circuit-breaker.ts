@@ -36,7 +36,7 @@ export class CircuitBreaker {
   #state: CircuitState = "closed";
   #failuresInRow = 0;
   #openedMs = 0;
-  /** On the steady clock. */
+  /** The time of the next probe, on the steady clock. */
   #nextProbeMs = 0;
   #reason = "";
 
@@ -62,7 +62,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Returns the error for calls that the open circuit rejects. */
+  /** Returns the error with which the open circuit rejects calls. */
   openError(): CircuitOpenError {
     const since = new Date(this.#openedMs).toISOString().replace(/\.\d+Z$/, "Z");
     return new CircuitOpenError(

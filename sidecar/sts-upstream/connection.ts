@@ -29,7 +29,7 @@ export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | n
 export function parseSTSEndpoint(text: string): URL {
   const url = URL.parse(text);
   if (url !== null && isSafeEndpoint(url)) return url;
-  // The message omits the value, which can contain a password.
+  // The error message omits the URL, because the URL can contain a password.
   throw new ResolverError(
     "ERR_CONFIG_INVALID",
     "--sts-endpoint must be an https URL, or http to a loopback address, without user, password, query or fragment.",

@@ -137,7 +137,7 @@ interface STSCallGuardOptions {
   readonly onCircuit?: (state: CircuitState, reason: string | null) => void;
 }
 
-/** Combines one circuit breaker and one rate limiter for all AssumeRole calls of a sidecar. */
+/** Applies one circuit breaker and one rate limiter to all AssumeRole calls of a sidecar. */
 export class STSCallGuard implements CallGuard {
   readonly #circuit: CircuitBreaker;
   readonly #limiter: RateLimiter;
@@ -145,7 +145,7 @@ export class STSCallGuard implements CallGuard {
   constructor({ clock, onCircuit = () => {} }: STSCallGuardOptions) {
     this.#limiter = new RateLimiter(clock);
     const onChange = (state: CircuitState): void => {
-      // Queued calls must not wait while STS is unavailable.
+      // Rejects queued calls when the circuit opens, so that clients do not wait while STS is unavailable.
       if (state === "open") this.#limiter.rejectWaiting(this.#circuit.openError());
       onCircuit(state, state === "open" ? this.#circuit.openError().message : null);
     };
