@@ -53,9 +53,9 @@ function errorsPage(): string {
 function checksPage(): string {
   return page("Checks", [
     "The webhook and `lint` run these checks on IAMRoleSelectors, ACK resources, Namespaces and the CARM ConfigMaps.",
-    "`--check ID=deny|warn|off` changes the severity of a check. To waive a waivable check for one object, annotate",
-    "the object with `ack-role-resolver.io/allow: ID,...`. The webhook accepts waivers only from the users of",
-    "`--waiver-users` and `--waiver-groups`.",
+    "`--check ID=deny|warn|off` changes the severity of a check, unless the severity is fixed.",
+    "To waive a waivable check for one object, annotate the object with `ack-role-resolver.io/allow: ID,...`.",
+    "The webhook accepts waivers only from users in `--waiver-users` and members of groups in `--waiver-groups`.",
     ...CATALOGUE.flatMap(checkSection),
   ]);
 }
@@ -72,8 +72,8 @@ function limitsPage(): string {
     `| ${bounds} | ${value} ${unit} | ${beyond} |`
   ));
   return page("Limits", [
-    "Clients, tenants and files choose the content of objects. "
-      + "Each limit is checked before the data that it bounds is read.",
+    "Clients and tenants control the content of objects and files. "
+      + "The program checks each limit before it reads the data that the limit bounds.",
     "",
     "| what | limit | beyond the limit |",
     "| --- | --- | --- |",
