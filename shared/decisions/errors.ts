@@ -15,11 +15,11 @@ export const ERRORS = {
   ),
   ERR_CONFIG_PORT_IN_USE: entry(
     500, false,
-    "Another process listens on the address. The message names the flag of the address.",
+    "Another process already listens on the address. The message names the flag that sets the address.",
   ),
   ERR_CONFIG_ADDRESS: entry(
     500, false,
-    "A listen address cannot be used, or is not a loopback address where one is required.",
+    "The server cannot listen on the address, or the flag requires a loopback address.",
   ),
   ERR_CONFIG_TLS_MISSING: entry(500, false, "A certificate or key file is missing or unreadable."),
   ERR_CONFIG_TLS_MISMATCH: entry(500, false, "The private key does not belong to the certificate."),
@@ -27,34 +27,37 @@ export const ERRORS = {
     500, false,
     "A certificate or key file is not PEM, or the certificate is expired or not yet valid.",
   ),
-  ERR_CONFIG_TLS_EXISTS: entry(500, false, "Certificates already exist and would be overwritten."),
+  ERR_CONFIG_TLS_EXISTS: entry(
+    500, false,
+    "Certificate files already exist. The command does not overwrite these files.",
+  ),
   ERR_CONFIG_KUBECONFIG: entry(500, false, "No usable kubeconfig, context or Pod service account was found."),
-  ERR_INPUT_UNREADABLE: entry(500, false, "Manifests are missing, unreadable or contain an object twice."),
+  ERR_INPUT_UNREADABLE: entry(500, false, "Manifests are missing or unreadable, or contain the same object twice."),
   ERR_CLUSTER_UNREADABLE: entry(
     503, true,
-    "The cluster, or a kind in it, could not be read. The message lists every fault.",
+    "The cluster or one of its kinds could not be read. The message lists every fault.",
   ),
   ERR_SELECTOR_CONFLICT: entry(409, false, "More than one IAMRoleSelector selects the resource."),
   ERR_SELECTOR_UNKNOWN: entry(404, false, "No IAMRoleSelector with this name exists."),
-  ERR_SELECTOR_MALFORMED: entry(403, false, "The IAMRoleSelector has a fault, so it grants nothing."),
+  ERR_SELECTOR_MALFORMED: entry(403, false, "The IAMRoleSelector has a fault, so the sidecar does not grant its role."),
   ERR_SELECTOR_NOT_GRANTED: entry(
     403, false,
-    "The IAMRoleSelector grants nothing to the API group of this controller.",
+    "No IAMRoleSelector or CARM map grants the role to the API groups that the sidecar serves.",
   ),
   ERR_SELECTOR_EXTRAS: entry(
     403, false,
-    "The IAMRoleSelectors of the role request different session settings, or a session tag that is too long. "
-      + "They grant nothing.",
+    "The IAMRoleSelectors of the role set different session settings, or a session tag that is too long. "
+      + "The sidecar does not grant the role.",
   ),
   ERR_SELECTOR_UNMATCHED: entry(
     403, false,
-    "No IAMRoleSelector selects the resource, and falling back to the base identity is not allowed. With "
-      + "--mode carm: the namespace names no account or team.",
+    "No IAMRoleSelector selects the resource, and --unmatched deny denies the base identity. With "
+      + "--mode carm, the namespace names no account or team.",
   ),
   ERR_SELECTOR_AMBIGUOUS: entry(409, false, "The role depends on a kind or a label that the request does not specify."),
   ERR_SELECTOR_ACCOUNT_PINNED: entry(
     409, false,
-    "The role is in a different account from the first role that this process issued.",
+    "The role is in a different account from the first role that this sidecar process granted.",
   ),
   ERR_CARM_MAP_MISSING: entry(
     403, false,
@@ -66,19 +69,22 @@ export const ERRORS = {
   ERR_NAMESPACE_UNKNOWN: entry(404, false, "No Namespace with this name exists in the inventory."),
   ERR_ANNOTATIONS_TOO_LARGE: entry(
     422, false,
-    "The annotations would exceed the Kubernetes limit of 256 KiB, so none are added.",
+    "The annotations would exceed the Kubernetes limit of 256 KiB, so the webhook adds no annotations.",
   ),
   ERR_REQUEST_MALFORMED: entry(400, false, "The request does not have the format that the path requires."),
   ERR_REQUEST_NOT_FOUND: entry(404, false, "The path does not exist."),
-  ERR_REQUEST_METHOD: entry(405, false, "The path does not support the method."),
+  ERR_REQUEST_METHOD: entry(405, false, "The path does not support the HTTP method."),
   ERR_REQUEST_TOO_LARGE: entry(
     413, false,
-    "The body exceeds the size limit: that of an admission review in the webhook, 64 KiB in the sidecar.",
+    "The request body exceeds the size limit: the size of the largest admission review, or 64 KiB in the sidecar.",
   ),
-  ERR_REQUEST_MEDIA_TYPE: entry(415, false, "The body is not application/json, or not a form at /sts."),
+  ERR_REQUEST_MEDIA_TYPE: entry(
+    415, false,
+    "The body is not application/json, or at /sts not application/x-www-form-urlencoded.",
+  ),
   ERR_REQUEST_DEADLINE: entry(
     503, true,
-    "The review did not finish within the API server's timeout. No partial verdict is returned.",
+    "The review did not finish within the API server's timeout. The webhook returns no partial result.",
   ),
   ERR_REQUEST_HOST: entry(
     403, false,
@@ -86,16 +92,19 @@ export const ERRORS = {
       + "the request.",
   ),
   ERR_REQUEST_CONNECTIONS: entry(503, true, "The sidecar has reached its connection limit."),
-  ERR_TOKEN_INVALID: entry(401, false, "The Authorization header does not contain the token."),
+  ERR_TOKEN_INVALID: entry(401, false, "The Authorization header does not contain the sidecar's token."),
   ERR_NOT_READY: entry(503, true, "The inventory is not loaded yet. An unloaded inventory is never treated as empty."),
   ERR_STS_REFUSED: entry(503, true, "STS rejected the request for a session of the role."),
   ERR_STS_UNAVAILABLE: entry(503, true, "STS could not be reached, or did not respond in time."),
   ERR_BASE_UNAVAILABLE: entry(503, true, "The sidecar could not load its own identity."),
   ERR_BASE_LONG_LIVED: entry(
     403, false,
-    "The sidecar's own identity has no session token, so it is issued only with --base vend.",
+    "The sidecar's own identity has no session token, so the sidecar issues its credentials only with --base vend.",
   ),
-  ERR_INTERNAL: entry(500, true, "An internal error. The log entry with the same request ID has the details."),
+  ERR_INTERNAL: entry(
+    500, true,
+    "An internal error occurred. The log entry that has the same request ID contains the details.",
+  ),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -44,25 +44,26 @@ spec:
     `1 IAMRoleSelector. Proved: 1 resource and ${pairs(3)} namespace and kind pairs resolve to the same role before \
 and after.
 Selectors cannot express these cases:
-  ConfigMap ack-system/ack-role-account-map, key "blue": no namespace is annotated with it, so a selector would select \
-nothing
-    fix: none, unless a namespace needs it: annotate that namespace and run the command again
+  ConfigMap ack-system/ack-role-account-map, key "blue": no namespace annotation names the account or team, so \
+a selector would select no resources
+    fix: if a namespace needs this role, annotate the namespace and run the command again
   namespaces that are created later with an owner or a team annotation: the selectors list the existing namespaces; \
-resources in a new namespace use the controller's own role, whatever its annotations
+resources in a new namespace use the controller's own role, even if the namespace has such an \
+annotation
     fix: add a new namespace to the selector of its role before you create resources in it, or replace the names by \
 namespaceSelector.labelSelector with a label that only administrators can set
 Migration steps, in this order:
   1. Keep CARM with its maps and annotations, and apply the selectors: kubectl apply --server-side -f selectors.yaml. \
-Controllers do not read them while the feature gate IAMRoleSelector is off.
-  2. Turn the gate on and CARM off in ONE rollout of each controller: helm upgrade RELEASE CHART --reuse-values --set \
-featureGates.IAMRoleSelector=true --set enableCARM=false. A controller with both on exits at startup. A controller \
-with both off creates new resources in its own account. Controllers need installScope=cluster, otherwise they cannot \
-read selectors.
+Controllers do not read selectors while the feature gate IAMRoleSelector is off.
+  2. Turn the gate IAMRoleSelector on and CARM off in ONE rollout of each controller: helm upgrade RELEASE CHART \
+--reuse-values --set featureGates.IAMRoleSelector=true --set enableCARM=false. A controller exits at startup if the \
+gate and CARM are both on. A controller creates new resources in its own account if the gate and CARM are both off. \
+Controllers need installScope=cluster, otherwise they cannot read selectors.
   3. Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster. Controllers reconcile a \
 resource when it changes, or after their resync period (10 hours).
   4. Remove the annotations services.k8s.aws/owner-account-id and services.k8s.aws/team-id, and the maps last. Until \
-then you can roll back: turn both settings back in one rollout. Keep services.k8s.aws/default-region and endpoint-url: \
-controllers still read them.
+then you can roll back: turn the gate off and CARM on in one rollout. Keep services.k8s.aws/default-region and \
+endpoint-url: controllers still read these annotations.
 `,
   );
 });
@@ -76,8 +77,9 @@ test("exits 1 if a namespace that CARM blocks would use the controller's own rol
     stderr.split("\n").slice(0, 3).join("\n"),
     `0 IAMRoleSelectors. Not proved: of 0 resources and ${pairs(2)} namespace and kind pairs, these resolve to a \
 different role after the migration:
-  every resource in namespace "one": refused before, the controller's own role after: CARM stops these resources (ConfigMap \
-ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the controller's own role
+  every resource in namespace "one": refused before, the controller's own role after: CARM stops these resources \
+(ConfigMap ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the \
+controller's own role
     fix: set the role of the key in the map, or remove the annotation from the namespace to use the controller's own \
 role. Then run the command again`,
   );

@@ -37,7 +37,8 @@ test("--explain lists the conditions of every selector and shows which condition
   t.match(
     stdout,
     new RegExp(
-      "^Bucket team-a/b1: selected\n {2}IAMRoleSelector team-a selects it\\.\n {2}team-a: selects the resource\n" +
+      "^Bucket team-a/b1: selected\n {2}IAMRoleSelector team-a selects the resource\\.\n" +
+        " {2}team-a: selects the resource\n" +
         "[^]*\n {4}no {2}spec\\.resourceTypeSelector: ",
     ),
   );

@@ -101,7 +101,7 @@ export function lookUpEntry(
   if (roleARN === undefined) return fail("ERR_CARM_KEY_MISSING", `${configMap} has no key ${quote(key)}.`);
   if (roleARN === "") return fail("ERR_CARM_VALUE_EMPTY", `${configMap} has no role for key ${quote(key)}.`);
   if (isAccepted(roleARN, settings)) return { via, key, roleARN, code: null };
-  return fail("ERR_CARM_ARN", `${configMap} has no role ARN for key ${quote(key)}.`);
+  return fail("ERR_CARM_ARN", `The value of key ${quote(key)} in ${configMap} is not a role ARN.`);
 }
 
 /** Whether controllers accept the value of a map entry. The shipped controllers accept every ARN. */

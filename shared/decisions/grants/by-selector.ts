@@ -41,7 +41,8 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
   }
   const types = selectedTypes(inventory, selector, query);
   if (types.length === 0) {
-    const message = `IAMRoleSelector ${name} selects no kind of ${describeKinds(query)}, which this sidecar serves.`;
+    const message = `This sidecar serves ${describeKinds(query)}, `
+      + `but IAMRoleSelector ${name} selects none of these kinds.`;
     return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
   }
   const { scope } = query;
@@ -220,7 +221,7 @@ function role(inventory: Inventory, selector: EffectiveSelector, { groups }: Gra
   const [tooLong] = tagsTooLong(extras);
   if (tooLong === undefined) return { verdict: "role", roleARN, selectors: [name], extras, grantedBy: selector };
   const message = `IAMRoleSelector ${name} sets the session tag ${quote(tooLong)}, `
-    + "which exceeds the limits of STS with the groups of this sidecar. Remove {group} from it.";
+    + "which is too long for STS if {group} is replaced by the groups of this sidecar. Remove {group} from the tag.";
   return deny("ERR_SELECTOR_EXTRAS", message, [name]);
 }
 
@@ -235,8 +236,8 @@ function sessionsDiffer(
   const settings = [...differing].map(shortName).join(", ");
   return deny(
     "ERR_SELECTOR_EXTRAS",
-    `IAMRoleSelectors ${listOf(names)} configure different sessions of ${roleARN} (${settings}), so none is granted. `
-      + "Set equal annotations on them.",
+    `IAMRoleSelectors ${listOf(names)} set different session settings for ${roleARN} (${settings}). `
+      + "Set the same annotation values on these selectors.",
     names,
   );
 }
@@ -259,8 +260,8 @@ function labelsRequired(namespace: string, undecided: readonly EffectiveSelector
   const names = namesOf(undecided);
   return deny(
     "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the role depends on the labels of the resource, and the request has none. `
-      + `IAMRoleSelectors that read them: [${names.join(", ")}]. `
+    `In namespace ${namespace} the role depends on the labels of the resource, but the request has no labels. `
+      + `IAMRoleSelectors that read labels: [${names.join(", ")}]. `
       + `Request /v1/credentials/namespaces/${namespace} with label=KEY=VALUE for each label of the resource.`,
     names,
   );

@@ -29,6 +29,6 @@ export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuer
 
 const NO_SELECTORS = deny(
   "ERR_SELECTOR_NOT_GRANTED",
-  "With --mode carm the CARM maps grant roles, and IAMRoleSelectors do not. "
+  "With --mode carm, CARM maps grant roles, but IAMRoleSelectors grant no roles. "
     + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
 );

@@ -69,38 +69,40 @@ function causeOf({ difference, reason, ownerAccountID }: DifferenceDetails): Cau
   if (groups.length === 0 && ownerAccountID !== null) return foundByStatus(ownerAccountID, reason);
   if (before.code !== null) {
     return {
-      cause: `CARM stops them (${withoutFullStop(reason)}), but without a selector they use the controller's own role`,
+      cause: `CARM stops these resources (${withoutFullStop(reason)}), `
+        + "but without a selector they use the controller's own role",
       fix: FIXES[before.code] ?? ADD_ROLE,
     };
   }
   if (before.roleARN !== null && !isRoleARN(before.roleARN)) {
-    return { cause: "the value is not the ARN of an IAM role, so a selector cannot have it", fix: CORRECT_ARN };
+    return { cause: "the value is not the ARN of an IAM role, so a selector cannot use the value", fix: CORRECT_ARN };
   }
   return {
     cause: namespaceNameFaults(namespace).length > 0
-      ? "the name of the namespace is invalid, so a selector cannot name it"
-      : "no selector selects it",
-    fix: "correct the name of the Namespace in the input, and run this again",
+      ? "the name of the namespace is invalid, so a selector cannot list the namespace"
+      : "no selector selects these resources",
+    fix: "correct the name of the Namespace in the input, and run the command again",
   };
 }
 
 function foundByStatus(ownerAccountID: string, reason: string): Cause {
   const fault = reason === "" ? "" : ` (${withoutFullStop(reason)})`;
   return {
-    cause: `CARM finds their account only in status.ackResourceMetadata.ownerAccountID, ${quote(ownerAccountID)}, `
-      + `and selectors do not read the status${fault}`,
-    fix: "if that is the account of the controllers, set --controller-account. Otherwise annotate the namespace with "
+    cause: `CARM reads their account only from status.ackResourceMetadata.ownerAccountID, ${quote(ownerAccountID)}, `
+      + `but selectors do not read the status${fault}`,
+    fix: "if this is the account of the controllers, set --controller-account. Otherwise annotate the namespace with "
       + "the account, which applies to all its resources, or move these resources to another namespace. "
-      + "Then run this again",
+      + "Then run the command again",
   };
 }
 
-export const CORRECT_ARN = "set the value in the map to a role ARN, arn:aws:iam::ACCOUNT:role/NAME, and run this again";
+export const CORRECT_ARN =
+  "set the value in the map to a role ARN, arn:aws:iam::ACCOUNT:role/NAME, and run the command again";
 const REMOVE_ANNOTATION = "remove the annotation from the namespace to use the controller's own role";
-const ADD_ROLE = `set the role of the key in the map, or ${REMOVE_ANNOTATION}. Then run this again`;
+const ADD_ROLE = `set the role of the key in the map, or ${REMOVE_ANNOTATION}. Then run the command again`;
 const FIXES: Readonly<Record<string, string>> = {
   ERR_CARM_MAP_MISSING: "add the map to the input, set --ack-system-namespace to its namespace, "
-    + `or ${REMOVE_ANNOTATION}. Then run this again`,
+    + `or ${REMOVE_ANNOTATION}. Then run the command again`,
 };
 
 function withoutFullStop(sentence: string): string {

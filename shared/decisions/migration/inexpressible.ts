@@ -42,7 +42,8 @@ export function inexpressibleOf(input: MigrationInput, result: MigrationResult):
 function foundByStatus({ proof }: MigrationResult): Inexpressible[] {
   return proof.differences.filter(({ groups }) => groups.length === 0).map(({ namespace, resources, fix }) => ({
     subject: listOf(resources.map(({ kind, name }) => `${kind} ${quote(`${namespace}/${name}`)}`)),
-    reason: "CARM finds the account in status.ackResourceMetadata.ownerAccountID, and selectors do not read the status",
+    reason: "CARM reads the account from status.ackResourceMetadata.ownerAccountID, "
+      + "but selectors do not read the status",
     fix,
   }));
 }
@@ -51,9 +52,10 @@ function laterGroups({ proof: { unknownGroups } }: MigrationResult): Inexpressib
   if (unknownGroups.length === 0) return [];
   return [{
     subject: `ACK groups that are neither installed nor known to this release, in ${describeNamespaces(unknownGroups)}`,
-    reason: "with a key for one service, selectors list all other groups, because they cannot exclude a group; "
+    reason: "with a key for one service, selectors must list all other groups, because they cannot exclude a group; "
       + "resources of a group that is not listed would use the controller's own role",
-    fix: "before you install a controller of such a group, set --extra-groups, run this again and apply the output",
+    fix: "before you install a controller of such a group, set --extra-groups, run the command again "
+      + "and apply the output",
   }];
 }
 
@@ -62,7 +64,7 @@ function laterNamespaces({ keys }: MigrationResult): Inexpressible[] {
   return [{
     subject: "namespaces that are created later with an owner or a team annotation",
     reason: "the selectors list the existing namespaces; resources in a new namespace use the controller's own role, "
-      + "whatever its annotations",
+      + "even if the namespace has such an annotation",
     fix: "add a new namespace to the selector of its role before you create resources in it, or replace the names by "
       + "namespaceSelector.labelSelector with a label that only administrators can set",
   }];
@@ -78,9 +80,9 @@ function ignoredNamespaces({ inventory }: MigrationInput): Inexpressible[] {
     if (found.length === 0) return [];
     return [{
       subject: `${found.toSorted(compareText).join(", ")} on namespace ${quote(namespace)}`,
-      reason: "CARM ignores the annotations of this namespace, so no selector is generated for it; with selectors, "
-        + "controllers do read its default-region and endpoint-url",
-      fix: "remove the annotations, or write a selector if its resources need a role",
+      reason: "CARM ignores the annotations of this namespace, so no selector is generated for the namespace; "
+        + "with selectors, controllers read the annotations default-region and endpoint-url of the namespace",
+      fix: "remove the annotations, or create a selector if resources in the namespace need a role",
     }];
   });
 }
@@ -98,8 +100,8 @@ function ignoredTeams({ inventory, settings: { teamLevelCARM } }: MigrationInput
   if (annotated.length === 0) return [];
   return [{
     subject: `${TEAM_ANNOTATION} on ${describeNamespaces(annotated.toSorted(compareText))}`,
-    reason: "controllers without the feature gate TeamLevelCARM do not read it",
-    fix: "if the controllers run with that gate, set --team-level-carm and run this again",
+    reason: "controllers without the feature gate TeamLevelCARM do not read the annotation",
+    fix: "if the controllers run with that gate, set --team-level-carm and run the command again",
   }];
 }
 
@@ -111,7 +113,8 @@ function watchedNamespace({ settings: { watchNamespaces } }: MigrationInput): In
   if (watchNamespaces.length !== 1) return [];
   return [{
     subject: `controllers that watch only ${describeNamespaces(watchNamespaces)}`,
-    reason: "they do not start CARM, so they use their own role before the switch; the proof assumes otherwise",
+    reason: "these controllers do not start CARM, so they use their own role before the switch; "
+      + "the proof assumes that they use CARM",
     fix: "remove the selectors of that namespace if its resources must keep the controller's own role",
   }];
 }
@@ -122,16 +125,16 @@ function otherSelectors({ stored, selectors }: MigrationResult): Inexpressible[]
   if (others.length === 0) return [];
   return [{
     subject: `IAMRoleSelector ${listOf(others)}`,
-    reason: "it exists already, and the proof ignores it; with CARM off it conflicts with generated selectors "
-      + "for the same resources",
-    fix: "delete it, or check both together with `ack-role-resolver impact`",
+    reason: "the selector exists already, and the proof ignores it; with CARM off, it conflicts with "
+      + "generated selectors for the same resources",
+    fix: "delete the selector, or compare it with the generated selectors: ack-role-resolver impact",
   }];
 }
 
 function unknownNamespaces({ inventory }: MigrationInput): Inexpressible[] {
-  const fix = "add the Namespace objects to the input and run this again";
+  const fix = "add the Namespace objects to the input and run the command again";
   if (!inventory.includes("namespaces")) {
-    const reason = "the input has no Namespace, and CARM decides by their annotations";
+    const reason = "the input has no Namespace objects, and CARM reads the role from namespace annotations";
     return [{ subject: "every namespace", reason, fix }];
   }
   const namespaces = new Set(Array.from(inventory.resources.all(), ({ namespace }) => namespace));
@@ -139,7 +142,7 @@ function unknownNamespaces({ inventory }: MigrationInput): Inexpressible[] {
   if (unknown.length === 0) return [];
   return [{
     subject: `the resources in ${describeNamespaces(unknown.toSorted(compareText))}`,
-    reason: "the input does not have the Namespace, so the proof assumes that it has no annotations",
+    reason: "the input lacks the Namespace object, so the proof assumes that the namespace has no annotations",
     fix,
   }];
 }
@@ -150,8 +153,8 @@ function unlistedKinds({ inventory }: MigrationInput): Inexpressible[] {
   return [{
     subject: listOf(unlisted),
     reason: "the resources of these kinds could not be listed; "
-      + "the proof does not cover those with an account only in their status",
-    fix: "grant the verb list on these kinds and run this again",
+      + "the proof does not cover resources whose account is only in their status",
+    fix: "grant the verb list on these kinds and run the command again",
   }];
 }
 

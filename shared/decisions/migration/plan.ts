@@ -65,18 +65,19 @@ function switchSteps(
   const gates = [...(teamLevelCARM ? ["TeamLevelCARM"] : []), ...(serviceLevelCARM ? ["ServiceLevelCARM"] : [])];
   const off = gates.map((gate) => ` --set featureGates.${gate}=false`).join("");
   return [
-    ...(differences === 0 ? [] : ["Resolve every difference above and run this again before you continue."]),
+    ...(differences === 0 ? [] : ["Resolve every difference above and run the command again before you continue."]),
     "Keep CARM with its maps and annotations, and apply the selectors: kubectl apply --server-side -f selectors.yaml. "
-      + "Controllers do not read them while the feature gate IAMRoleSelector is off.",
-    "Turn the gate on and CARM off in ONE rollout of each controller: helm upgrade RELEASE CHART --reuse-values "
+      + "Controllers do not read selectors while the feature gate IAMRoleSelector is off.",
+    "Turn the gate IAMRoleSelector on and CARM off in ONE rollout of each controller: "
+      + "helm upgrade RELEASE CHART --reuse-values "
       + `--set featureGates.IAMRoleSelector=true --set enableCARM=false${off}. `
-      + "A controller with both on exits at startup. "
-      + "A controller with both off creates new resources in its own account. "
+      + "A controller exits at startup if the gate and CARM are both on. "
+      + "A controller creates new resources in its own account if the gate and CARM are both off. "
       + "Controllers need installScope=cluster, otherwise they cannot read selectors.",
     "Verify: ack-role-resolver resolve --cluster and ack-role-resolver audit --cluster. "
       + "Controllers reconcile a resource when it changes, or after their resync period (10 hours).",
     "Remove the annotations services.k8s.aws/owner-account-id and services.k8s.aws/team-id, and the maps last. "
-      + "Until then you can roll back: turn both settings back in one rollout. "
-      + "Keep services.k8s.aws/default-region and endpoint-url: controllers still read them.",
+      + "Until then you can roll back: turn the gate off and CARM on in one rollout. "
+      + "Keep services.k8s.aws/default-region and endpoint-url: controllers still read these annotations.",
   ];
 }

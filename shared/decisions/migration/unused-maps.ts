@@ -36,7 +36,7 @@ function invalidValues({ subject, data }: CARMMap): Inexpressible[] {
   const invalid = sorted(data).filter(([, value]) => value !== "" && !isRoleARN(value));
   return invalid.map(([key, value]) => ({
     subject: `${subject}, key ${quote(key)}`,
-    reason: `${quote(value)} is not the ARN of an IAM role, so a selector cannot have it`,
+    reason: `${quote(value)} is not the ARN of an IAM role, so a selector cannot use the value`,
     fix: CORRECT_ARN,
   }));
 }
@@ -75,16 +75,16 @@ function causeOf(
 
 const CAUSES: Readonly<Record<Cause, Pick<Inexpressible, "reason" | "fix">>> = {
   unused: {
-    reason: "no namespace is annotated with it, so a selector would select nothing",
-    fix: "none, unless a namespace needs it: annotate that namespace and run this again",
+    reason: "no namespace annotation names the account or team, so a selector would select no resources",
+    fix: "if a namespace needs this role, annotate the namespace and run the command again",
   },
   gate: {
-    reason: "controllers without the feature gate ServiceLevelCARM do not read the keys of a service",
-    fix: "if the controllers run with that gate, set --service-level-carm and run this again",
+    reason: "controllers without the feature gate ServiceLevelCARM do not read keys with a service prefix",
+    fix: "if the controllers run with that gate, set --service-level-carm and run the command again",
   },
   service: {
     reason: "no ACK group of that service is installed or known to this release",
-    fix: "name its group with --extra-groups and run this again, or correct the key",
+    fix: "add the API group of the service to --extra-groups and run the command again, or correct the key",
   },
 };
 
@@ -102,14 +102,14 @@ function otherCopies(
   return others.toSorted(compareText).map((namespace) => {
     const differing = differingKeys(data, new Map(inventory.configMap(namespace, name)));
     const comparison = differing.length === 0
-      ? "it has the same data"
-      : `it differs in ${differing.length === 1 ? "key" : "keys"} ${listOf(differing.map(quote))}`;
+      ? "the two maps have the same data"
+      : `the two maps differ in ${differing.length === 1 ? "key" : "keys"} ${listOf(differing.map(quote))}`;
     return {
       subject: `ConfigMap ${namespace}/${name}`,
       reason: `controllers in that namespace read this map, but selectors apply to every controller; ${comparison}`,
       fix: differing.length === 0
         ? "none"
-        : `make the maps equal, or compare this output with that for --ack-system-namespace ${namespace}`,
+        : `make the maps equal, or compare this output with the output for --ack-system-namespace ${namespace}`,
     };
   });
 }

@@ -54,7 +54,7 @@ function explainMalformed({ name, faults }: DecodedSelector): SelectorExplanatio
     fault.dropsSelector === true || (check.severity === "deny" && !check.waivable)
   ));
   const reasons = decisive.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
-  const message = `It is malformed, so controllers ignore it: ${reasons.join("; ")}.`;
+  const message = `The selector is malformed, so controllers ignore it: ${reasons.join("; ")}.`;
   return { selector: name, selects: false, malformed: true, parts: [], message };
 }
 
@@ -64,9 +64,9 @@ function explainSelector({ name }: EffectiveSelector, parts: readonly PartExplan
 }
 
 function messageOf(parts: readonly PartExplanation[], failing: readonly PartExplanation[]): string {
-  if (parts.length === 0) return "It has no conditions, so it selects every resource.";
-  if (failing.length === 0) return "It selects the resource: every condition matches.";
-  return `It does not select the resource: ${failing.map(partText).join("; ")}.`;
+  if (parts.length === 0) return "The selector has no conditions, so it selects every resource.";
+  if (failing.length === 0) return "The selector selects the resource: every condition matches.";
+  return `The selector does not select the resource: ${failing.map(partText).join("; ")}.`;
 }
 
 /** Returns `PATH: selector requires X, resource has Y`. */

@@ -40,7 +40,7 @@ type GroupedKind = KindArgument & { readonly group: string };
 function parseACKKind(text: string, faults: string[]): GroupedKind | null {
   const kind = parseKindFlag(text, faults);
   if (kind === null || isACKGroup(kind.group)) return kind;
-  const expected = "expected one that ends in .services.k8s.aws, such as Bucket.s3.services.k8s.aws";
+  const expected = "expected a group that ends in .services.k8s.aws, as in Bucket.s3.services.k8s.aws";
   faults.push(`--kind ${quote(text)}: ${kind.group} is not a group of ACK resources; ${expected}`);
   return null;
 }

@@ -72,7 +72,8 @@ function resolveBySelectors(
   const selecting = selectingSelectors(inventory, query);
   const [only] = selecting;
   if (only === undefined) {
-    return byDefault(settings, region, "No IAMRoleSelector selects it, so the controller's own role is used.");
+    const message = "No IAMRoleSelector selects the resource, so the controller's own role is used.";
+    return byDefault(settings, region, message);
   }
   return selecting.length > 1 ? conflict(selecting, region) : selected(only, region);
 }
@@ -86,7 +87,7 @@ function resolveByMaps(
 ): Resolution {
   const lookup = lookUpMaps(inventory, query, settings);
   if (lookup === null) {
-    return byDefault(settings, region, "Its namespace names no account or team, so the controller's own role is used.");
+    return byDefault(settings, region, "The namespace names no account or team, so the controller's own role is used.");
   }
   const { via, key, roleARN, code } = lookup;
   if (code !== null) {
@@ -115,7 +116,7 @@ function selected(selector: EffectiveSelector, region: Region | null): Resolutio
     accountID: accountOfARN(roleARN),
     region,
     code: null,
-    message: `IAMRoleSelector ${name} selects it.`,
+    message: `IAMRoleSelector ${name} selects the resource.`,
   };
 }
 
@@ -162,10 +163,10 @@ export function driftsOf(
 ): string[] {
   const drifts: string[] = [];
   if (ownerAccountID !== null && accountID !== null && ownerAccountID !== accountID) {
-    drifts.push(`it exists in account ${ownerAccountID}, but its role is in account ${accountID}`);
+    drifts.push(`the resource exists in account ${ownerAccountID}, but its role is in account ${accountID}`);
   }
   if (region !== null && desired !== null && region !== desired.value) {
-    drifts.push(`it exists in region ${region}, but its desired region is ${desired.value}`);
+    drifts.push(`the resource exists in region ${region}, but its desired region is ${desired.value}`);
   }
   return drifts.map(printable); // users can write the account and the regions
 }

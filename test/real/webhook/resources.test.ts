@@ -73,7 +73,7 @@ const DENIAL = `The Bucket "b1" is invalid:
 * metadata.annotations[services.k8s.aws/region]: ACK-10 "Frankfurt" is not a region. Set a region of the role's \
 partition, such as eu-west-1, or remove the annotation.
 * metadata.annotations[services.k8s.aws/deletion-policy]: ACK-11 "Delete" is neither delete nor retain, so controllers \
-treat it as retain. Set delete or retain, in lower case.
+treat it as retain. Set the deletion policy to delete or retain, in lower case.
 `;
 
 async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
@@ -99,8 +99,8 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(typo.code, 0);
   t.equal(
     typo.stderr,
-    `Warning: ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used. Label the resource \
-or its namespa…
+    `Warning: ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used. \
+Label the resource or i…
 Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controllers do not know this annotation. Set \
 services.k8s…
 `,
@@ -119,8 +119,7 @@ services.k8s…
   t.equal(
     strict.stderr,
     `The Bucket "b5" is invalid: metadata: ACK-05b namespace strict requires a selector, but the resource would ` +
-      `use the controller's own role. Label the resource so that a selector selects it, or create a selector that ` +
-      `selects it.\n`,
+      `use the controller's own role. Label the resource to match a selector, or create a selector that selects the resource.\n`,
   );
 }
 

@@ -69,10 +69,10 @@ test("does not count a selector as malformed or faulty if its only fault can be 
 test("reports a resource that exists in another account or region than its role resolves to", (t) => {
   const settings = { region: "eu-west-1" };
   t.same(auditLines([existing({ ownerAccountID: "444455556666" }), selector()]), [
-    "drift 0 deny AUD-03 it exists in account 444455556666, but its role is in account 111122223333",
+    "drift 0 deny AUD-03 the resource exists in account 444455556666, but its role is in account 111122223333",
   ]);
   t.same(auditLines([existing({ region: "us-east-1" }), selector()], settings), [
-    "drift 0 deny AUD-03 it exists in region us-east-1, but its desired region is eu-west-1",
+    "drift 0 deny AUD-03 the resource exists in region us-east-1, but its desired region is eu-west-1",
   ]);
   const inPlace = existing({ ownerAccountID: "111122223333", region: "eu-west-1" });
   t.same(auditLines([inPlace, selector()], settings), []);
@@ -116,8 +116,8 @@ test("reports selectors that select no resource, if the input contains resources
 /** Returns a bucket with the annotations that the webhook writes for selector a, with changes. */
 function annotatedBucket(changes: Readonly<Record<string, string>> = {}): JsonObject {
   const values = {
-    "outcome": "selected", "via": "selector", "selector": "a", "role-arn": ROLE, "reason": "IAMRoleSelector a selects "
-      + "it.",
+    "outcome": "selected", "via": "selector", "selector": "a", "role-arn": ROLE,
+    "reason": "IAMRoleSelector a selects the resource.",
     ...changes,
   };
   const entries = Object.entries(values).map(([key, value]) => [`ack-role-resolver.io/${key}`, value]);

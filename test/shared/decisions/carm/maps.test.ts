@@ -45,7 +45,7 @@ test("looks up the owner account of the namespace in the account map, and ignore
   });
   t.match(carm([annotated({}), accounts({ "111122223333": ROLE }), selector]), {
     outcome: "default",
-    message: "Its namespace names no account or team, so the controller's own role is used.",
+    message: "The namespace names no account or team, so the controller's own role is used.",
   });
   t.end();
 });
@@ -66,7 +66,10 @@ test("looks up the recorded account of a resource if that account is not the con
   t.match(carm([map], exists, { controllerAccount: "444455556666" }), { outcome: "default", via: null });
   t.match(
     carm([map, annotated(OWNER)], exists),
-    { roleARN: ROLE, message: /Drift: it exists in account 444455556666, but its role is in account 111122223333/ },
+    {
+      roleARN: ROLE,
+      message: /Drift: the resource exists in account 444455556666, but its role is in account 111122223333/,
+    },
     "the owner account of the namespace precedes the account in the status",
   );
   t.end();
@@ -145,7 +148,7 @@ test("reports a missing map, a missing key, an empty value and an invalid ARN un
   );
   t.same(
     carm([annotated(OWNER), accounts({ "111122223333": "role/a" })]),
-    failure("ERR_CARM_ARN", `${where} has no role ARN for key "111122223333".`),
+    failure("ERR_CARM_ARN", `The value of key "111122223333" in ${where} is not a role ARN.`),
   );
   t.match(carm([annotated(OWNER), accounts(null)]), { code: "ERR_CARM_KEY_MISSING" });
   t.end();

@@ -129,7 +129,7 @@ test("does not grant the role of a selector in mode carm", async (t) => {
   const grant = grantSelector(inventoryOf(), "everything", { groups: [S3], kinds: [], scope: null, settings: CARM });
   t.equal(
     describe(grant),
-    "ERR_SELECTOR_NOT_GRANTED With --mode carm the CARM maps grant roles, and IAMRoleSelectors do not. "
+    "ERR_SELECTOR_NOT_GRANTED With --mode carm, CARM maps grant roles, but IAMRoleSelectors grant no roles. "
       + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
   );
   t.match(ofRole(C, []), "ERR_SELECTOR_NOT_GRANTED");

@@ -152,8 +152,8 @@ test("requires labels in the request if a selector depends on labels", async (t)
   ];
   t.same(grantFor(objects, { kinds: ["Bucket"] }), {
     verdict: "denied", code: "ERR_SELECTOR_AMBIGUOUS", selectors: ["gold"],
-    message: "In namespace team-a the role depends on the labels of the resource, and the request has none. "
-      + "IAMRoleSelectors that read them: [gold]. "
+    message: "In namespace team-a the role depends on the labels of the resource, but the request has no labels. "
+      + "IAMRoleSelectors that read labels: [gold]. "
       + "Request /v1/credentials/namespaces/team-a with label=KEY=VALUE for each label of the resource.",
   });
   t.same(grantFor(objects, { kinds: ["Bucket"], labels: new Map([["tier", "gold"]]) }), role(B, "gold"));

@@ -74,7 +74,7 @@ test("restricts grants by ARN and by selector name to the kinds in --kind", asyn
     describe(grantSelector(inventoryOf(selector("a", A, spec)), "a", { ...ANYWHERE, kinds: bucket }));
   t.equal(
     byName(QUEUES),
-    `ERR_SELECTOR_NOT_GRANTED IAMRoleSelector a selects no kind of Bucket.${S3}, which this sidecar serves.`,
+    `ERR_SELECTOR_NOT_GRANTED This sidecar serves Bucket.${S3}, but IAMRoleSelector a selects none of these kinds.`,
   );
   t.equal(byName(BUCKETS), `${A} of a`);
 });
@@ -194,8 +194,8 @@ test("denies each kind of grant if the selectors for the role have different ses
     { "external-id": "other" },
   );
   const inventory = inventoryOf(mine, theirs);
-  const message = `ERR_SELECTOR_EXTRAS IAMRoleSelectors mine and theirs configure different sessions of ${A} `
-    + "(external-id, session-name), so none is granted. Set equal annotations on them.";
+  const message = `ERR_SELECTOR_EXTRAS IAMRoleSelectors mine and theirs set different session settings for ${A} `
+    + "(external-id, session-name). Set the same annotation values on these selectors.";
   const kinds = [{ kind: "Bucket", version: null, group: S3 }];
   for (const [grant, path] of [
     [grantRole(inventory, A, ANYWHERE), "by ARN"],
@@ -227,7 +227,7 @@ test("denies session tags that exceed the limits of STS after the groups are fil
   t.equal(
     ofRole(A, [selector("a", A, {}, { "session-tags": "for={group}" })], { groups }),
     'ERR_SELECTOR_EXTRAS IAMRoleSelector a sets the session tag "for", '
-      + "which exceeds the limits of STS with the groups of this sidecar. Remove {group} from it.",
+      + "which is too long for STS if {group} is replaced by the groups of this sidecar. Remove {group} from the tag.",
   );
 });
 

@@ -47,7 +47,7 @@ test("grants a selector by name if the selector can select a kind of the served 
     verdict: "denied",
     code: "ERR_SELECTOR_NOT_GRANTED",
     selectors: ["rds"],
-    message: `IAMRoleSelector rds selects no kind of ${S3}, which this sidecar serves.`,
+    message: `This sidecar serves ${S3}, but IAMRoleSelector rds selects none of these kinds.`,
   });
   t.same(grant("x"), {
     verdict: "denied",

@@ -22,7 +22,7 @@ test("reports that the generated selectors do not cover namespaces that are crea
   t.same(migrated(BLUE).inexpressible, [{
     subject: LATER,
     reason: "the selectors list the existing namespaces; resources in a new namespace use the controller's own role, "
-      + "whatever its annotations",
+      + "even if the namespace has such an annotation",
     fix: "add a new namespace to the selector of its role before you create resources in it, "
       + "or replace the names by namespaceSelector.labelSelector with a label that only administrators can set",
   }]);
@@ -39,12 +39,12 @@ test("reports resources if only their status contains their account", (t) => {
       bucketIn("n", "111122223333", "b2"),
     ]),
     [
-      'ConfigMap ack-system/ack-role-account-map, key "111122223333": no namespace is annotated with it, so a '
-        + "selector would select nothing",
+      'ConfigMap ack-system/ack-role-account-map, key "111122223333": no namespace annotation names the '
+        + "account or team, so a selector would select no resources",
     ].toSpliced(
       0,
       0,
-      'Bucket "n/b1" and Bucket "n/b2": CARM finds the account in status.ackResourceMetadata.ownerAccountID, and '
+      'Bucket "n/b1" and Bucket "n/b2": CARM reads the account from status.ackResourceMetadata.ownerAccountID, but '
         + "selectors do not read the status",
     ),
   );
@@ -60,11 +60,11 @@ test("reports each value that is not a role ARN, even if no namespace uses the k
     ]),
     [
       'ConfigMap ack-system/ack-role-account-map, key "root": "arn:aws:iam::111122223333:root" is not the ARN of an '
-        + "IAM role, so a selector cannot have it",
+        + "IAM role, so a selector cannot use the value",
       `ConfigMap ack-system/ack-role-account-map, key "spaced": "${A} " is not the ARN of an IAM role, so a selector `
-        + "cannot have it",
-      'ConfigMap ack-system/ack-role-account-map, keys "empty" and "spaced": no namespace is annotated with it, so a '
-        + "selector would select nothing",
+        + "cannot use the value",
+      'ConfigMap ack-system/ack-role-account-map, keys "empty" and "spaced": no namespace annotation names the '
+        + "account or team, so a selector would select no resources",
     ],
   );
   t.end();
@@ -76,17 +76,18 @@ test("reports service keys if ServiceLevelCARM is off, the service is unknown or
     ownedNamespace("a", "blue"),
   ];
   const where = "ConfigMap ack-system/ack-role-account-map";
-  const unused = `${where}, key "s3.green": no namespace is annotated with it, so a selector would select nothing`;
+  const unused = `${where}, key "s3.green": no namespace annotation names the account or team, `
+    + "so a selector would select no resources";
   t.same(reasonsOf(objects), [
     `${where}, keys "nosuch.blue" and "s3.blue": controllers without the feature gate ServiceLevelCARM do not read `
-      + "the keys of a service",
+      + "keys with a service prefix",
     unused,
   ]);
   t.same(reasonsOf(objects, { serviceLevelCARM: true }), [
     `${where}, key "nosuch.blue": no ACK group of that service is installed or known to this release`,
     unused,
     'ACK groups that are neither installed nor known to this release, in namespace "a": with a key for one service, '
-      + "selectors list all other groups, "
+      + "selectors must list all other groups, "
       + "because they cannot exclude a group; resources of a group that is not listed would use the controller's own "
       + "role",
   ]);
@@ -108,11 +109,11 @@ test("reports CARM maps that are in another namespace than the ACK system namesp
     ]),
     [
       'ConfigMap ack-rds/ack-role-account-map: controllers in that namespace read this map, but selectors apply to '
-        + 'every controller; it differs in keys "blue" and "red"',
+        + 'every controller; the two maps differ in keys "blue" and "red"',
       "ConfigMap ack-s3/ack-role-account-map: controllers in that namespace read this map, but selectors apply to "
-        + "every controller; it has the same data",
+        + "every controller; the two maps have the same data",
       'ConfigMap ack-rds/ack-role-team-map: controllers in that namespace read this map, but selectors apply to every '
-        + 'controller; it differs in key "red"',
+        + 'controller; the two maps differ in key "red"',
     ],
   );
   t.end();
@@ -130,8 +131,8 @@ test("reports CARM annotations on the namespaces that CARM ignores", (t) => {
   );
   t.same(reasonsOf([...BLUE, ignored, namespaceObject("kube-public", {}, { "example.com/x": "y" })]), [
     'services.k8s.aws/default-region, services.k8s.aws/owner-account-id on namespace "kube-system": CARM ignores the '
-      + "annotations of this namespace, so no selector is generated for it; "
-      + "with selectors, controllers do read its default-region and endpoint-url",
+      + "annotations of this namespace, so no selector is generated for the namespace; "
+      + "with selectors, controllers read the annotations default-region and endpoint-url of the namespace",
   ]);
   t.end();
 });
@@ -144,9 +145,9 @@ test("reports team annotations if TeamLevelCARM is off", (t) => {
     mapObject("team", { green: B }),
   ];
   t.match(reasonsOf(teams), [
-    /^ConfigMap ack-system\/ack-role-team-map, key "green": no namespace is annotated with it/,
+    /^ConfigMap ack-system\/ack-role-team-map, key "green": no namespace annotation names the account or team/,
     'services.k8s.aws/team-id on namespaces "b" and "c": controllers without the feature gate TeamLevelCARM do not '
-      + "read it",
+      + "read the annotation",
   ]);
   t.same(reasonsOf(teams, { teamLevelCARM: true }), []);
   t.end();
@@ -154,9 +155,8 @@ test("reports team annotations if TeamLevelCARM is off", (t) => {
 
 test("reports that controllers do not start CARM if they watch only one namespace", (t) => {
   t.same(reasonsOf(BLUE, { watchNamespaces: ["a"] }), [
-    'controllers that watch only namespace "a": they do not start CARM, so they use their own role before the '
-      + "switch; "
-      + "the proof assumes otherwise",
+    'controllers that watch only namespace "a": these controllers do not start CARM, so they use their own role '
+      + "before the switch; the proof assumes that they use CARM",
   ]);
   t.same(reasonsOf(BLUE, { watchNamespaces: ["a", "b"] }), []);
   t.end();
@@ -165,19 +165,19 @@ test("reports that controllers do not start CARM if they watch only one namespac
 test("reports stored selectors that the migration did not generate", (t) => {
   const other = selectorObject("other", { arn: B, namespaceSelector: { names: ["z"] } });
   t.same(reasonsOf([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [
-    "IAMRoleSelector bad and other: it exists already, and the proof ignores it; "
-      + "with CARM off it conflicts with generated selectors for the same resources",
+    "IAMRoleSelector bad and other: the selector exists already, and the proof ignores it; "
+      + "with CARM off, it conflicts with generated selectors for the same resources",
   ]);
   t.end();
 });
 
 test("reports each namespace whose Namespace object is not in the input", (t) => {
   t.same(reasonsOf([...BLUE, bucketObject({ namespace: "z" }), bucketObject({ namespace: "a" })]), [
-    'the resources in namespace "z": the input does not have the Namespace, so the proof assumes that it has no '
-      + "annotations",
+    'the resources in namespace "z": the input lacks the Namespace object, so the proof assumes that the '
+      + "namespace has no annotations",
   ]);
   t.same(reasonsOf([bucketObject({ namespace: "z" })]), [
-    "every namespace: the input has no Namespace, and CARM decides by their annotations",
+    "every namespace: the input has no Namespace objects, and CARM reads the role from namespace annotations",
   ]);
   t.end();
 });
@@ -191,8 +191,8 @@ test("reports kinds that could not be listed", (t) => {
   const { inexpressible } = drain(proveMigration(planMigration(inventory, SETTINGS_BY_DEFAULT, [])));
   t.same(inexpressible, [{
     subject: "Queue.sqs.services.k8s.aws", reason: "the resources of these kinds could not be listed; "
-      + "the proof does not cover those with an account only in their status",
-    fix: "grant the verb list on these kinds and run this again",
+      + "the proof does not cover resources whose account is only in their status",
+    fix: "grant the verb list on these kinds and run the command again",
   }]);
   t.end();
 });

@@ -9,12 +9,13 @@ import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-obje
 const REFUSED = { outcome: "refused", via: "account-map", roleARN: null };
 const DEFAULT = { outcome: "default", via: null, roleARN: null, code: null };
 const stopped = (reason: string): string => (
-  `CARM stops them (${reason}), but without a selector they use the controller's own role`
+  `CARM stops these resources (${reason}), but without a selector they use the controller's own role`
 );
 const ADD_ROLE =
   "set the role of the key in the map, or remove the annotation from the namespace to use the controller's own role. "
-  + "Then run this again";
-const CORRECT_ARN = "set the value in the map to a role ARN, arn:aws:iam::ACCOUNT:role/NAME, and run this again";
+  + "Then run the command again";
+const CORRECT_ARN =
+  "set the value in the map to a role ARN, arn:aws:iam::ACCOUNT:role/NAME, and run the command again";
 
 test("reports a namespace whose key the map lacks: its resources would use the controller's own role", (t) => {
   const { proof } = migrated([
@@ -55,7 +56,7 @@ test("reports each fault in the team map, and does not fall back to the account 
     ["ERR_CARM_VALUE_EMPTY", 'ConfigMap ack-system/ack-role-team-map has no role for key "blue"', ADD_ROLE],
   ]);
   t.same(first([both, accounts, mapObject("team", { blue: "role/x" })]), [
-    ["ERR_CARM_ARN", 'ConfigMap ack-system/ack-role-team-map has no role ARN for key "blue"', ADD_ROLE],
+    ["ERR_CARM_ARN", 'The value of key "blue" in ConfigMap ack-system/ack-role-team-map is not a role ARN', ADD_ROLE],
   ]);
   t.match(first([both, accounts]), [
     [
@@ -94,7 +95,7 @@ test("reports a map value that is not a role ARN", (t) => {
       after: DEFAULT,
       message:
         'every resource in namespace "a": "arn:aws:iam::111122223333:root" before, the controller\'s own role after: '
-        + "the value is not the ARN of an IAM role, so a selector cannot have it",
+        + "the value is not the ARN of an IAM role, so a selector cannot use the value",
       fix: CORRECT_ARN,
     },
   ]);
@@ -106,8 +107,8 @@ test("reports a namespace with an invalid name", (t) => {
   t.match(proof.differences, [
     {
       namespace: "No_Name",
-      message: /the name of the namespace is invalid, so a selector cannot name it$/,
-      fix: "correct the name of the Namespace in the input, and run this again",
+      message: /the name of the namespace is invalid, so a selector cannot list the namespace$/,
+      fix: "correct the name of the Namespace in the input, and run the command again",
     },
   ]);
   t.end();
@@ -134,16 +135,16 @@ test("reports a resource whose account is only in its status, unless the control
         after: DEFAULT,
         message:
           `Bucket "b1" and Bucket "b2" in namespace "a": "${A}" before, the controller's own role after: `
-          + 'CARM finds their account only in status.ackResourceMetadata.ownerAccountID, "111122223333", '
-          + "and selectors do not read the status",
+          + 'CARM reads their account only from status.ackResourceMetadata.ownerAccountID, "111122223333", '
+          + "but selectors do not read the status",
       },
       {
         resources: [{ name: "b3" }],
         before: { outcome: "refused" },
         message:
           'Bucket "b3" in namespace "a": refused before, the controller\'s own role after: '
-          + 'CARM finds their account only in status.ackResourceMetadata.ownerAccountID, "444455556666", '
-          + "and selectors do not read the status "
+          + 'CARM reads their account only from status.ackResourceMetadata.ownerAccountID, "444455556666", '
+          + "but selectors do not read the status "
           + '(ConfigMap ack-system/ack-role-account-map has no key "444455556666")',
       },
     ],
@@ -188,7 +189,7 @@ test("reports selectors that have another role, are in conflict, lack a namespac
       fix,
     ],
   ]);
-  t.match(prove(), [[/: no selector selects it$/, /./]]);
+  t.match(prove(), [[/: no selector selects these resources$/, /./]]);
   t.match(
     prove({ arn: A }),
     [[/^every resource in namespace "b"/], [/^every resource in namespace "no-such-namespace"/]],

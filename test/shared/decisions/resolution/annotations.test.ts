@@ -16,7 +16,7 @@ const SELECTED: Resolution = {
   accountID: "111122223333",
   region: null,
   code: null,
-  message: "IAMRoleSelector team-a selects it.",
+  message: "IAMRoleSelector team-a selects the resource.",
 };
 const DEFAULT: Resolution = {
   ...SELECTED,
@@ -33,7 +33,7 @@ const ANNOTATIONS = {
   [`${PREFIX}selector`]: "team-a",
   [`${PREFIX}selector-resource-version`]: "41",
   [`${PREFIX}role-arn`]: ROLE,
-  [`${PREFIX}reason`]: "IAMRoleSelector team-a selects it.",
+  [`${PREFIX}reason`]: "IAMRoleSelector team-a selects the resource.",
 };
 
 function conflictOf(count: number, message = "Conflict."): Resolution {

@@ -52,22 +52,22 @@ test("explains every selector in one sentence, sorted by name", (t) => {
     {
       selector: "a", selects: true, malformed: false,
       parts: [{ path: at, wants: "namespace team-a", carries: "namespace team-a", holds: true }],
-      message: "It selects the resource: every condition matches.",
+      message: "The selector selects the resource: every condition matches.",
     },
     {
       selector: "b", selects: false, malformed: false,
       parts: [{ path: at, wants: "namespace team-b", carries: "namespace team-a", holds: false }],
-      message: `It does not select the resource: ${at}: selector requires namespace team-b, `
+      message: `The selector does not select the resource: ${at}: selector requires namespace team-b, `
         + "resource has namespace team-a.",
     },
     {
       selector: "bad", selects: false, malformed: true, parts: [],
-      message: "It is malformed, so controllers ignore it: "
+      message: "The selector is malformed, so controllers ignore it: "
         + 'IRS-02 spec.arn: "x" is not an ARN: it does not start with arn:.',
     },
     {
       selector: "c", selects: true, malformed: false, parts: [],
-      message: "It has no conditions, so it selects every resource.",
+      message: "The selector has no conditions, so it selects every resource.",
     },
   ]);
   t.end();

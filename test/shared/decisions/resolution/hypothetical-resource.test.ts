@@ -54,8 +54,8 @@ test("reports every fault of a hypothetical resource and the expected form", (t)
         + "with a letter or digit",
       '--kind "bucket": expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws',
       '--kind "Bucket": expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws',
-      '--kind "Pod.core.example.com": core.example.com is not a group of ACK resources; expected one that ends in '
-        + ".services.k8s.aws, such as Bucket.s3.services.k8s.aws",
+      '--kind "Pod.core.example.com": core.example.com is not a group of ACK resources; expected a group that ends in '
+        + ".services.k8s.aws, as in Bucket.s3.services.k8s.aws",
       '--label "tier": expected KEY=VALUE, such as tier=gold',
       '--label "=x": the name part of a label key must not be empty',
       "--label \"a=b c\": a label value must be empty or consist of letters, digits, '-', '_' and '.', and start and "

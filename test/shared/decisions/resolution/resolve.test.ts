@@ -39,7 +39,7 @@ test("returns the role, account, name and resourceVersion of the selector if onl
       accountID: "111122223333",
       region: null,
       code: null,
-      message: "IAMRoleSelector a selects it.",
+      message: "IAMRoleSelector a selects the resource.",
     },
   );
   t.end();
@@ -81,7 +81,7 @@ test("lists a selector once if several of its type entries match", (t) => {
 });
 
 test("falls back to the controller's own role if no selector selects the resource", (t) => {
-  const message = "No IAMRoleSelector selects it, so the controller's own role is used.";
+  const message = "No IAMRoleSelector selects the resource, so the controller's own role is used.";
   const unknown = {
     outcome: "default",
     via: null,
@@ -127,21 +127,21 @@ test("ignores malformed selectors, and resolves a denied ARN with --runtime ack 
 });
 
 test("appends a drift notice to the message if the resource exists in another account or region", (t) => {
-  const selects = "IAMRoleSelector a selects it.";
+  const selects = "IAMRoleSelector a selects the resource.";
   const message = (metadata: JsonObject, annotations: JsonObject = {}): string =>
     resolved([inTeamA("a")], bucketObject({ annotations }, exists(metadata)), { region: "eu-west-1" }).message;
   t.equal(
     message({ ownerAccountID: "444455556666" }),
-    `${selects} Drift: it exists in account 444455556666, but its role is in account 111122223333.`,
+    `${selects} Drift: the resource exists in account 444455556666, but its role is in account 111122223333.`,
   );
   t.equal(
     message({ region: "us-east-1" }),
-    `${selects} Drift: it exists in region us-east-1, but its desired region is eu-west-1.`,
+    `${selects} Drift: the resource exists in region us-east-1, but its desired region is eu-west-1.`,
   );
   t.equal(
     message({ ownerAccountID: "444455556666", region: "us-east-1" }, { "services.k8s.aws/region": "eu-north-1" }),
-    `${selects} Drift: it exists in account 444455556666, but its role is in account 111122223333; it exists in `
-      + "region us-east-1, but its desired region is eu-north-1.",
+    `${selects} Drift: the resource exists in account 444455556666, but its role is in account 111122223333; `
+      + "the resource exists in region us-east-1, but its desired region is eu-north-1.",
   );
   t.equal(message({ ownerAccountID: "111122223333", region: "eu-west-1" }), selects);
   t.equal(
@@ -151,11 +151,11 @@ test("appends a drift notice to the message if the resource exists in another ac
   );
   t.equal(
     message({ region: "a\nb" }),
-    `${selects} Drift: it exists in region a\\u000ab, but its desired region is eu-west-1.`,
+    `${selects} Drift: the resource exists in region a\\u000ab, but its desired region is eu-west-1.`,
   );
   t.match(
     resolved([], bucketObject({}, exists({ ownerAccountID: "1" })), { controllerAccount: "777788889999" }).message,
-    /Drift: it exists in account 1, but its role is in account 777788889999\.$/,
+    /Drift: the resource exists in account 1, but its role is in account 777788889999\.$/,
   );
   t.notMatch(
     resolved([], bucketObject({}, exists({ ownerAccountID: "1", region: "us-east-1" }))).message,

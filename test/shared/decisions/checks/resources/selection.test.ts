@@ -22,7 +22,7 @@ const unselected = bucketObject({ namespace: "sandbox" });
 test("ACK-03 warns about a conflict at CREATE, and ACK-04 warns about a conflict at UPDATE", (t) => {
   const conflict = "metadata: 2 IAMRoleSelectors select the resource, so controllers do not reconcile it: "
     + "gold and silver. "
-    + "Narrow or delete all selectors but one, or change the labels of the resource.";
+    + "Restrict or delete selectors until only one selects the resource, or change the labels of the resource.";
   t.same(findingLines("ACK-03", tiered("gold", "silver")), [`warn ACK-03 ${conflict}`]);
   t.same(findingLines("ACK-03", tiered("gold")), []);
   t.same(findingLines("ACK-04", tiered("gold", "silver")), []);
@@ -42,13 +42,12 @@ test("ACK-03 and ACK-04 warn if the CARM maps contain no role for the resource",
 });
 
 test("ACK-05 warns if the resource uses the controller's own role", (t) => {
-  const fix = "Label the resource or its namespace so that a selector selects it, "
-    + "unless it belongs in the controller's own account.";
+  const fix = "Label the resource or its namespace so that a selector selects the resource, unless the resource belongs in the controller's own account.";
   t.same(findingLines("ACK-05", unselected), [
-    `warn ACK-05 metadata: No IAMRoleSelector selects it, so the controller's own role is used. ${fix}`,
+    `warn ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used. ${fix}`,
   ]);
   t.same(findingLines("ACK-05", unselected, MAPS), [
-    `warn ACK-05 metadata: Its namespace names no account or team, so the controller's own role is used. ${fix}`,
+    `warn ACK-05 metadata: The namespace names no account or team, so the controller's own role is used. ${fix}`,
   ]);
   t.same(findingLines("ACK-05", tiered("gold")), []);
   t.same(
@@ -65,7 +64,7 @@ test("ACK-05b denies the use of the controller's own role if the namespace requi
   );
   const line = "ACK-05b metadata: namespace sandbox requires a selector, "
     + "but the resource would use the controller's own role. "
-    + "Label the resource so that a selector selects it, or create a selector that selects it.";
+    + "Label the resource to match a selector, or create a selector that selects the resource.";
   const known = requiring("true");
   t.same(findingLines("ACK-05b", unselected, { known }), [`deny ${line}`]);
   t.same(findingLines("ACK-05", unselected, { known }), [], "ACK-05 does not report the fault again");
@@ -147,8 +146,7 @@ test("ACK-09 requires permission to use the selector if ACK-09 is enabled", (t) 
   const denied = new Map([["gold", "denied"]] as const);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: denied }), [
     "deny ACK-09 metadata: the requester may not use IAMRoleSelector gold, which selects the resource. "
-    + "Grant the requester the verb use on the selector: "
-    + "a ClusterRole with resources iamroleselectors, resourceNames and verbs use.",
+    + "Grant the requester the verb use on the selector, in a ClusterRole rule with apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [NAME], verbs: [use].",
   ]);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map([["gold", "allowed"]]) }), []);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map() }), [
@@ -178,7 +176,7 @@ test("ACK-19b warns about a resource whose labels do not match the label selecto
   const settings = { watchSelector: parseLabelSelector("gold") };
   t.same(findingLines("ACK-19b", tiered("silver"), { settings }), [
     "warn ACK-19b metadata.labels: controllers do not watch resources with these labels, so no controller manages the "
-    + "resource. Add the labels that the controllers watch, or let the controllers watch these labels.",
+    + "resource. Add the labels that the controllers watch, or change --watch-selectors of the controllers.",
   ]);
   t.same(findingLines("ACK-19b", tiered("gold"), { settings }), []);
   t.same(skippedChecks(tiered("gold"))["ACK-19b"], "--watch-selectors");
