@@ -16,7 +16,7 @@ export interface SidecarResponse {
   readonly body: string;
 }
 
-/** Sends one request. Rejects with a system error if no response arrives, and a RangeError if it is too large. */
+/** Sends one request. Rejects with a system error if no response arrives, and a RangeError if the body is too large. */
 export type SendRequest = (url: URL, token: string, signal: AbortSignal) => Promise<SidecarResponse>;
 
 const BODY_LIMIT_BYTES = 64 * 1024;
@@ -30,7 +30,7 @@ export const sendRequest: SendRequest = async (url, token, signal) => {
     headers: { accept: "application/json", authorization: token },
     signal,
     maxHeaderSize: HEADER_LIMIT_BYTES,
-    // The global agent would use the proxy from the environment:
+    // The global agent of Node.js would use a proxy from the environment variables:
     // https://nodejs.org/api/http.html#built-in-proxy-support
     agent: false,
     lookup: loopbackLookup,
@@ -128,7 +128,7 @@ interface Fault {
 
 type Attempt = (signal: AbortSignal) => Promise<SidecarResponse>;
 
-/** Retries if no response arrives or its status is 503: STS failed, or an STS call is still in progress. */
+/** Retries if no response arrives. Also retries on status 503: STS failed, or an STS call is still in progress. */
 async function requestWithRetries(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
   const endMs = clock.now() + TOTAL_LIMIT_MS;
   for (let pauseMs: number = PAUSE.firstMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE.maxMs)) {

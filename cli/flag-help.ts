@@ -101,7 +101,7 @@ export function flagHelp(name: SettingName, command: Command): string {
   return typeof help === "string" ? help : (help.commands[command] ?? help.general);
 }
 
-/** Returns the help of a flag for all commands. The name of a command precedes help that is specific to the command. */
+/** Returns the help of a flag for all commands. The name of a command precedes the help that applies only to it. */
 export function combinedHelp(name: SettingName): string {
   const help = FLAG_HELP[name];
   if (typeof help === "string") return help;

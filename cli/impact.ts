@@ -21,7 +21,7 @@ import { formatTable, type Paint, painter } from "./terminal.ts";
 
 type Settings = SettingsFor<"impact">;
 
-/** Prints the impact of applying or deleting the manifests. If any input is unreadable, prints only its faults. */
+/** Prints the impact of applying or deleting the manifests. If any input is unreadable, prints only the faults. */
 export async function runImpact(paths: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
   checkPaths(paths, settings);
   const { manifests, faults } = await readInput(paths, io);
@@ -72,7 +72,7 @@ function checkManifests(
   });
 }
 
-/** Returns null for an object without a name. Such an object is always new. */
+/** Returns the key of a stored object, or null if the object has no name. An object without a name is always new. */
 function keyOf(object: JsonObject): string | null {
   const identity = identityOf(object);
   return identity === null ? null : identityKey(identity);

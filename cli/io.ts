@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../shared/server/settings.ts";
 
-/** The parts of the process that a command uses. Tests pass other parts. */
+/** The streams and the environment that a command uses. Tests pass their own streams. */
 export interface IO {
   readonly stdin: Readable;
   /** Data only. */

@@ -38,7 +38,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   return isFailing(result.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 
-/** Checks each object as if it were created after all other objects. */
+/** Checks each object as if a user created the object while all other objects exist. */
 function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint">): LintResult {
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
   const results = checked.map((found) => {
@@ -110,7 +110,7 @@ function sarifResult(finding: LocatedFinding): object {
     level: SARIF_LEVELS[severity],
     message: { text: `${message}. Fix: ${fix}.` },
     locations: [sarifLocation(finding)],
-    // By the SARIF specification, an empty list would claim that suppressions are known for every result of the run.
+    // In SARIF, an empty list for one result would require a list for every result of the run.
     ...(waived ? { suppressions: [SUPPRESSION] } : {}),
   };
 }

@@ -24,7 +24,7 @@ export interface LocatedFinding {
   readonly waived: boolean;
 }
 
-/** Returns the finding, extended by the file, line and name of its object. */
+/** Returns the finding, and the file, line and name of its object. */
 export function locate(finding: Finding, found: StateObject): LocatedFinding {
   const { code, severity, path, message, fix, waivable, waived } = finding;
   return {

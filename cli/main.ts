@@ -6,7 +6,7 @@ import { runCommandLine } from "./program.ts";
 const { stdin, stdout, stderr, env } = process;
 for (const stream of [stdout, stderr]) {
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
-    // With EPIPE the reader, such as `| head`, has closed the pipe. After any other error the output is incomplete.
+    // EPIPE is not a fault: the reader, such as `head`, has closed the pipe.
     if (code === "EPIPE") return;
     if (stream === stdout) {
       const fault = `cannot write to standard output (${code ?? "unknown error"})`;

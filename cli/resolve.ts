@@ -79,7 +79,7 @@ export function resourceName(query: ResourceQuery): ResourceName {
   return { apiVersion: apiVersionOf(query), kind: query.kind, namespace: query.namespace, name: query.name };
 }
 
-/** Returns a warning for each kind with several served versions. A selector must use the version that is stored. */
+/** Returns a warning for each kind that has several served versions. Selectors match only the stored version. */
 function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inventory): string[] {
   const kinds = new Map(resolved.map(({ resource }) => [`${resource.kind}.${objectMeta(resource).group}`, resource]));
   return [...kinds].flatMap(([kind, resource]) => {
@@ -139,7 +139,7 @@ function selectorLines({ selector, selects, malformed, parts, message }: Selecto
   return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
 }
 
-/** Returns the lines of each selector that is malformed or that the webhook would deny, and of its faults and fixes. */
+/** Returns the faults and fixes of each selector that is malformed or that the webhook would deny, as lines. */
 export function faultySelectorLines(inventory: Inventory): string[] {
   const sorted = [...inventory.selectors.faulty].toSorted(([a], [b]) => compareText(a, b));
   return sorted.flatMap(([name, { faults }]) => {

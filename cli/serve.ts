@@ -63,7 +63,7 @@ interface Serving {
   readonly closeMs?: number;
 }
 
-/** Serves until a signal ends the process. Never resolves. */
+/** Stops the server when a signal arrives. The promise never resolves: the process exits. */
 export async function serveUntilStopped(serving: Serving): Promise<never> {
   stopOnSignals(serving);
   return await new Promise<never>(() => {});

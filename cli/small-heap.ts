@@ -1,13 +1,13 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** The time from the start to the garbage collection. By then, the objects that only the start uses are garbage. */
+/** The time from the start to the garbage collection, in ms. By then, objects that only the start uses are garbage. */
 const STARTED_MS = 5_000;
 
 /**
  * Limits the memory of the process. V8 reads these flags at run time, so no command-line flags are necessary. The young
- * generation stays at its initial 1 MB, because few objects outlive their request. One full collection frees the memory
- * that only the start used. Measurements: docs/decisions/0009-what-the-sidecar-loads.md
+ * generation stays at its initial 1 MB, because few objects are used longer than their request. One full collection
+ * frees the memory that only the start used. Measurements: docs/decisions/0009-what-the-sidecar-loads.md
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString("--semi-space-growth-factor=1");

@@ -50,7 +50,7 @@ async function readManifestState({ from, runtime }: StateSettings, io: IO): Prom
   return { objects: manifests, faults, origin: "file", inventory };
 }
 
-/** Reads the objects of a cluster. Imports the Kubernetes client, which is not loaded for manifests. */
+/** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
 async function readCluster(settings: StateSettings, io: IO): Promise<State> {
   const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups } = settings;
   const [{ loadCluster }, { connectKubernetes }] = await Promise.all([

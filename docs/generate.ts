@@ -72,8 +72,8 @@ function limitsPage(): string {
     `| ${bounds} | ${value} ${unit} | ${beyond} |`
   ));
   return page("Limits", [
-    "Clients and tenants control the content of objects and files. "
-      + "The program checks each limit before it reads the data that the limit bounds.",
+    "Clients and tenants control the content of objects and files.",
+    "Each limit is checked before the program reads the limited data.",
     "",
     "| what | limit | beyond the limit |",
     "| --- | --- | --- |",
