@@ -1,14 +1,14 @@
-/** A limit on what a client, an object or a file can contain. docs/limits.md is generated from the table. */
+/** A limit for the size of a request, an object or a file. docs/limits.md is generated from the limits. */
 export interface Limit {
   readonly value: number;
   readonly unit: "bytes" | "levels" | "values" | "entries" | "characters" | "faults";
-  /** What the limit bounds. */
+  /** The thing whose size is limited. */
   readonly bounds: string;
-  /** What happens beyond the limit. */
+  /** The effect if the limit is exceeded. */
   readonly beyond: string;
 }
 
-/** Every limit of the project. A limit is checked before the data that it bounds is read. */
+/** All limits of the project. A limit is checked before the limited data is read. */
 export const LIMITS = {
   /**
    * The API server accepts 3 MiB from a client. The review of an UPDATE contains the new object, the stored object, and
@@ -18,21 +18,38 @@ export const LIMITS = {
   objectDepth: limit(100, "levels", "nesting of a reviewed object", "denied: ACK-35, CM-14, IRS-48 or NS-14"),
   objectValues: limit(100_000, "values", "values of a reviewed object, at any depth", "denied: ACK-35, CM-14 or NS-14"),
   selectorValues: limit(
-    20_000, "values", "values of an IAMRoleSelector, at any depth", "denied and not granted: IRS-48",
+    20_000,
+    "values",
+    "values of an IAMRoleSelector, at any depth",
+    "denied and not granted: IRS-48",
   ),
   selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", "denied and not granted: IRS-48"),
   selectorTypes: limit(1_000, "entries", "`spec.resourceTypeSelector`", "denied and not granted: IRS-48"),
   selectorLabels: limit(100, "entries", "`matchLabels` and `matchExpressions`, each", "denied and not granted: IRS-48"),
   annotationCharacters: limit(
-    32_768, "characters", "an annotation `ack-role-resolver.io/*` of an IAMRoleSelector",
+    32_768,
+    "characters",
+    "an annotation `ack-role-resolver.io/*` of an IAMRoleSelector",
     "denied and not granted: IRS-48",
   ),
   listedEntries: limit(
-    100, "entries", "a comma-separated list in an annotation",
-    "one fault counts the other entries, and they are ignored",
+    100,
+    "entries",
+    "a comma-separated list in an annotation",
+    "the other entries are ignored, and one fault reports their number",
   ),
-  faultsPerCheck: limit(20, "faults", "faults that one check reports for an object", "one fault counts the others"),
-  faultsPerObject: limit(100, "faults", "faults that all checks report for an object", "one fault counts the others"),
+  faultsPerCheck: limit(
+    20,
+    "faults",
+    "faults that one check reports for an object",
+    "one fault reports the number of other faults",
+  ),
+  faultsPerObject: limit(
+    100,
+    "faults",
+    "faults that all checks report for an object",
+    "one fault reports the number of other faults",
+  ),
 } as const satisfies Record<string, Limit>;
 
 function limit<const Value extends number>(

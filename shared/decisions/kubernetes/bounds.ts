@@ -1,21 +1,21 @@
 import type { FieldPath, FieldStep } from "./field-path.ts";
 
-/** The bounds of a JSON value. */
+/** The maximum depth and the maximum number of values of a JSON value. */
 export interface Bounds {
   readonly maxDepth: number;
   readonly maxValues: number;
 }
 
-/** The first excess that `excessOf` finds. */
+/** The first place at which a JSON value exceeds its bounds. */
 export interface Excess {
-  /** At most the first 10 steps, since a deep path would not fit into a message. */
+  /** At most the first 10 steps of the path, because a deep path would not fit into a message. */
   readonly path: FieldPath;
   readonly message: string;
 }
 
 const STEPS_IN_PATH = 10;
 
-/** A value that is still to be visited, linked to the value that contains it. */
+/** A value that has not been visited yet, linked to its parent value. */
 interface Visit {
   readonly value: unknown;
   readonly step: FieldStep | null;
@@ -24,8 +24,8 @@ interface Visit {
 }
 
 /**
- * Returns the first excess of a JSON value, or null. Visits at most `maxValues` values, without recursion: a client
- * chooses how deeply the value is nested.
+ * Returns the first place at which a JSON value exceeds its bounds, or null. Visits at most `maxValues` values. Uses no
+ * recursion, because a client controls the nesting depth.
  */
 export function excessOf(root: unknown, { maxDepth, maxValues }: Bounds): Excess | null {
   const open: Visit[] = [{ value: root, step: null, parent: null, depth: 0 }];

@@ -35,8 +35,8 @@ export interface Resolution {
 }
 
 /**
- * Returns every selector that selects the resource, unsorted. If `namespaceLabels` is set, it replaces the stored
- * labels of the namespace.
+ * Returns every selector that selects the resource, unsorted. `namespaceLabels` replaces the stored labels of the
+ * namespace.
  */
 export function selectingSelectors(
   inventory: Inventory, query: ResourceQuery, namespaceLabels?: Labels,

@@ -19,7 +19,7 @@ const labelSelector = (description: string): StructuralSchema => ({
     matchLabels: stringMap,
     matchExpressions: {
       type: "array",
-      description: "Shipped ACK controllers do not support this field. They drop it and select more than intended.",
+      description: "Shipped ACK controllers ignore this field, so the selector selects more resources than intended.",
       items: {
         type: "object",
         properties: {
@@ -33,9 +33,10 @@ const labelSelector = (description: string): StructuralSchema => ({
 });
 
 /**
- * The schema of `spec` of an IAMRoleSelector. It has types but no required fields, so that one admission review can
- * list every fault. The fields are those of aws-controllers-k8s/runtime apis/core/v1alpha1/iam_role_selector.go, and
- * those of ACK's design proposal (`apiVersion`, `matchExpressions`), which the API server would otherwise prune.
+ * The schema of the field `spec` of an IAMRoleSelector. The schema has types but no required fields, so that one
+ * admission review can list every fault. The fields are those of aws-controllers-k8s/runtime
+ * apis/core/v1alpha1/iam_role_selector.go. The schema also has the fields of ACK's design proposal (`apiVersion`,
+ * `matchExpressions`), which the API server would otherwise prune.
  */
 export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
   type: "object",
@@ -61,7 +62,7 @@ export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
           version: text("API version such as v1alpha1; empty for any."),
           kind: text("Kind such as Bucket; empty for any."),
           apiVersion: text(
-            "GROUP/VERSION. The admission webhook rewrites it to group and version, so it is never stored.",
+            "GROUP/VERSION. The admission webhook replaces this field by group and version.",
           ),
         },
       },

@@ -35,7 +35,7 @@ export interface SessionRequest {
 }
 
 // The limits of AssumeRole: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html.
-// A length counts UTF-16 code units, which are never fewer than the characters that STS counts.
+// A length is the number of UTF-16 code units. STS counts characters, of which a text has at most as many.
 
 export interface TextLimits {
   /** The minimum and maximum length. */

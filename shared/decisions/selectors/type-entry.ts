@@ -28,8 +28,8 @@ export function rewrittenEntry({ group, version, kind, apiVersion }: TypeEntrySp
 }
 
 /**
- * Whether the `apiVersion` of an entry has an effect. In a manifest it has, because the webhook rewrites `apiVersion`;
- * in a stored selector, only with `--runtime extended`.
+ * Whether the `apiVersion` of an entry has an effect. In a manifest, `apiVersion` has an effect because the webhook
+ * rewrites it. In a stored selector, `apiVersion` has an effect only with `--runtime extended`.
  */
 export function readsAPIVersion({ origin, runtime }: Context): boolean {
   return origin === "file" || runtime === "extended";
