@@ -44,20 +44,22 @@ Malformed selectors (not effective)
 Resources in conflict
 -:31: deny AUD-01 Queue team-a/q1 metadata.name
     2 IAMRoleSelectors select the resource: queues, team-a
-    fix: restrict or delete selectors until only one selects the resource; \`resolve --explain\` shows why each selects the resource
+    fix: restrict or delete selectors until only one selects the resource; \`resolve --explain\` shows why each \
+selector selects the resource
 
 Resources that use the controller's own role
 -:38: warn AUD-05 Bucket team-b/b1 metadata.name
     no selector or CARM map sets the role, so the controller uses its own role
-    fix: create a selector that selects the resource, or set --check AUD-05=off if resources are meant to use the controller's own role
+    fix: create a selector that selects the resource, or set --check AUD-05=off if resources \
+are meant to use the controller's own role
 
 Resources with stale annotations
 -:33: warn AUD-07 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
     ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
 ack-role-resolver.io/reason is absent but should be \
 "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
-    fix: write the object again, for example with \`kubectl annotate --overwrite\`: \
-the webhook then updates the annotations
+    fix: write the object again, for example with \`kubectl annotate --overwrite\`, \
+so that the webhook updates the annotations
 `;
 
 test("text output shows the counts and each section that has findings; stderr lists the skipped checks", async (t) => {
@@ -102,7 +104,8 @@ test("JSON output contains the counts and the findings; a finding has the lint f
     code: "AUD-01",
     severity: "deny",
     message: "2 IAMRoleSelectors select the resource: queues, team-a",
-    fix: "restrict or delete selectors until only one selects the resource; `resolve --explain` shows why each selector selects the resource",
+    fix: "restrict or delete selectors until only one selects the resource; `resolve --explain` shows why each "
+      + "selector selects the resource",
     waivable: false,
     waived: false,
   });
