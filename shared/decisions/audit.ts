@@ -15,30 +15,30 @@ import { type Paced, paced } from "./paced.ts";
 import { desiredRegion } from "./resolution/region.ts";
 import { resolve } from "./resolution/resolve.ts";
 
-/** A finding in an object, which is identified by its index in the input. */
+/** A finding in one object. `index` is the position of the object in the input. */
 export interface AuditFinding extends Finding {
   readonly section: Section;
   readonly index: number;
 }
 
-/** Counts of objects: in all, by kind, and with findings in each section. */
+/** Object counts: the total, the number of each kind, and the number with a finding in each section. */
 export interface AuditSummary extends Readonly<Record<Section, number>> {
   readonly objects: number;
   readonly selectors: number;
   readonly resources: number;
-  /** Resources without resolution annotations. In a cluster that never ran the webhook these are all resources. */
+  /** Resources that have no resolution annotations: all resources if the cluster has never run the webhook. */
   readonly unannotated: number;
 }
 
 export interface Audit {
-  /** Sorted by section, then in the order of the objects. */
+  /** Sorted by section, then by the index of the object. */
   readonly findings: readonly AuditFinding[];
   readonly summary: AuditSummary;
   /** Sorted by code. */
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** Every stored object, and the inventory of these objects. */
+/** All stored objects, and the inventory that was built from the objects. */
 export interface AuditInput {
   readonly objects: readonly JsonObject[];
   readonly inventory: Inventory;
@@ -47,11 +47,11 @@ export interface AuditInput {
 
 const OBJECTS_BETWEEN_PAUSES = 200;
 
-/** IRS-18 compares each selector with all others. With more selectors than this, an audit skips and reports it. */
+/** An audit skips IRS-18 above this number of selectors, because IRS-18 compares every pair of selectors. */
 const MAX_COMPARED_SELECTORS = 2000;
 const COMPARING_CHECK = "IRS-18";
 
-/** Audits every stored object. Pauses yield how many objects have been audited. */
+/** Audits every stored object. Each pause yields the number of objects audited so far. */
 export function* auditObjects(input: AuditInput, settings: DecisionSettings): Paced<Audit> {
   const auditor = new Auditor(input, settings);
   yield* paced(input.objects.entries(), OBJECTS_BETWEEN_PAUSES, ([index, object]) => {
@@ -65,16 +65,16 @@ class Auditor {
   readonly #input: AuditInput;
   readonly #settings: DecisionSettings;
   readonly #enabled: readonly AuditCheck[];
-  /** What each skipped check needs, by its id. */
+  /** Maps the id of each skipped check to the requirements that are not met. */
   readonly #skipped = new Map<string, string>();
-  /** The findings of the checks of changes. */
+  /** The findings of the admission checks. */
   readonly #findings: AuditFinding[] = [];
-  /** The findings of the audit checks. */
+  /** The findings of the checks that only audits run. */
   readonly #auditFindings: AuditFinding[] = [];
-  /** `ID INDEX` of the findings that audit checks replace. */
+  /** `ID INDEX` (check id, object index) of each admission finding that an audit finding replaces. */
   readonly #superseded = new Set<string>();
   readonly #selectors: { readonly name: string; readonly index: number }[] = [];
-  /** The names of the selectors that select a resource. */
+  /** The names of the selectors that select at least one resource. */
   readonly #selecting = new Set<string>();
   #resources = 0;
   #unannotated = 0;
@@ -93,7 +93,7 @@ class Auditor {
     });
   }
 
-  /** Runs the checks of changes on the object. Runs the audit checks if it is a resource. */
+  /** Runs the admission checks on the object, and also the audit checks if the object is a resource. */
   audit(object: JsonObject, index: number): void {
     this.#runChecks(object, index);
     const { group, name } = objectMeta(object);
@@ -101,7 +101,7 @@ class Auditor {
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
   }
 
-  /** Audits the selectors, since all resources are resolved now, and returns the result. */
+  /** Audits the selectors and returns the result. Requires that all objects have been audited. */
   finish(): Audit {
     for (const { name, index } of this.#selectors) this.#auditSelector(name, index);
     const kept = this.#findings.filter(({ code, index }) => !this.#superseded.has(`${code} ${index}`));
@@ -113,7 +113,7 @@ class Auditor {
     return { findings, summary: this.#summary(findings), skipped };
   }
 
-  /** Checks the stored object as if it were written again unchanged. */
+  /** Runs the admission checks of an update that leaves the object unchanged. */
   #runChecks(object: JsonObject, index: number): void {
     const { inventory, origin } = this.#input;
     const input = { object, old: object, requester: null, origin, inventory };

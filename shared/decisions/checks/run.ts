@@ -92,7 +92,7 @@ function countFaults(faults: readonly Fault[]): Map<string, number> {
   return counts;
 }
 
-/** Returns a key that is equal for the same fault in the old and new object. Ignores list positions: edits shift them. */
+/** Returns a key that is equal for equal faults. The key contains no list positions, because edits shift positions. */
 function identity({ message, path }: Fault): string {
   return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
 }

@@ -42,9 +42,10 @@ service.
 The ConfigMap "ack-role-account-map" is invalid: 
 * data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: its resource is "root", not \
 role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
-* data[444455556666]: CM-02 the key has no role. Set the role's ARN, or remove the key once no namespace names it.
-* data[s3]: CM-05 the value is a document, but controllers parse the value as one ARN. Write one key for each role, with the \
-service in front if there are several: s3.111122223333.
+* data[444455556666]: CM-02 the key has no role. Set the value of the key to the role's ARN, or remove the key once \
+no namespace names the key.
+* data[s3]: CM-05 the value is a document, but controllers parse the value as one ARN. Write one key for each role. If \
+services use different roles, start each key with the service: s3.111122223333.
 `;
 
 const ROLE = `arn:aws:iam::${ACCOUNT}:role/team-a`;
@@ -123,16 +124,16 @@ async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
   const swapped = await cluster.kubectl(["-n", "ack-system", "patch", "configmap", "ack-role-account-map", "-p", swap]);
   t.equal(
     swapped.stderr,
-    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Keep ` +
-      `the old role until …\n`,
+    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Do ` +
+      `not delete the old ro…\n`,
   );
 
   const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);
   t.equal(deleted.code, 1);
   t.equal(
     deleted.stderr,
-    `The ConfigMap "ack-role-account-map" is invalid: metadata.name: CM-11 the map ${use} Keep the map until no ` +
-      `namespace names an account or a team and the resources are deleted.\n`,
+    `The ConfigMap "ack-role-account-map" is invalid: metadata.name: CM-11 the map ${use} Keep the map until its `
+      + `resources are deleted and no namespace names an account or a team.\n`,
   );
   const collection = await cluster.request("DELETE", `${MAPS}?labelSelector=carm%3Dyes`);
   t.equal(collection.status, 422, "a request that deletes a collection is also denied");

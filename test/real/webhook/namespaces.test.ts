@@ -78,7 +78,7 @@ controllers are in partition aws. Set a region of the controllers' partition, su
 * metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so its requests can be \
 read on the network. Set https://HOST or https://HOST:PORT, without credentials or a query.
 * metadata.annotations[s3.services.k8s.aws/deletion-policy]: NS-09 "Delete" is not a deletion policy, so controllers \
-treat it as retain. Set delete or retain.
+treat it as retain. Set the deletion policy to delete or retain.
 `;
 
 async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
@@ -141,8 +141,8 @@ async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
     labelled.stderr,
     `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Set a region \
 of the controlle…
-Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so its requests \
-can be re…
+Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so others on \
+the network …
 `,
   );
   const worse = await cluster.kubectl([

@@ -90,7 +90,7 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     conflict.stderr,
     "Warning: ACK-03 metadata: 2 IAMRoleSelectors select the resource, so controllers do not reconcile it: gold " +
-      "and late. Narrow or d…\n",
+      "and late. Restrict or…\n",
   );
   const resolved = await apply(bucket("b2", { labels: { tier: "gold" } }));
   t.equal(resolved.stderr, "", "labels can resolve the conflict of a resource that does not exist in AWS yet");
@@ -119,7 +119,8 @@ services.k8s…
   t.equal(
     strict.stderr,
     `The Bucket "b5" is invalid: metadata: ACK-05b namespace strict requires a selector, but the resource would ` +
-      `use the controller's own role. Label the resource to match a selector, or create a selector that selects the resource.\n`,
+      `use the controller's own role. Label the resource to match a selector, or create a selector that selects the `
+        + `resource.\n`,
   );
 }
 

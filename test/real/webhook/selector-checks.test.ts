@@ -228,8 +228,8 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
     lenient.stderr,
     'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 ' +
       "the API server pruned this field of the applied manifest: the CRD does not define it. " +
-      "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD from " +
-      "ack-role-resolver manifests crds.\n",
+      "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD that "
+        + "ack-role-resolver manifests crds prints.\n",
   );
   const typed = selector("typed", {
     arn: ROLE,

@@ -44,8 +44,8 @@ export const CM_03: QuickCheck<ConfigMapChange> = {
   id: "CM-03",
   severity: "warn",
   waivable: false,
-  reason: "Controllers manage resources in the account of the role, even if the key is the id of a different account. "
-    + "Such a key is misleading.",
+  reason: "Controllers manage resources in the account of the role, "
+    + "even if the key is the id of a different account. Such a key is misleading.",
   fix: "set a role in the account of the key, or rename the key",
   example: "data: {'111122223333': 'arn:aws:iam::444455556666:role/b'}",
   *find({ data, name }): Iterable<Fault> {
@@ -54,7 +54,8 @@ export const CM_03: QuickCheck<ConfigMapChange> = {
       const { id } = parseKey(key);
       const account = parseARN(value)?.accountID ?? "";
       if (!/^[0-9]{12}$/.test(id) || account === "" || account === id) continue;
-      yield { path: dataPath(key), message: `the key names account ${id}, but its role is in account ${quote(account)}` };
+      const message = `the key names account ${id}, but its role is in account ${quote(account)}`;
+      yield { path: dataPath(key), message };
     }
   },
 };
@@ -98,7 +99,8 @@ export const CM_05: QuickCheck<ConfigMapChange> = {
   waivable: false,
   deniesInCARM: true,
   reason: "Controllers parse the whole value as one ARN, so a YAML or JSON document is never a valid value.",
-  fix: "write one key for each role. If services use different roles, start each key with the service: s3.111122223333",
+  fix: "write one key for each role. If services use different roles, "
+    + "start each key with the service: s3.111122223333",
   example: "data: {s3: '111122223333: arn:aws:iam::111122223333:role/a'}",
   *find({ data, object }): Iterable<Fault> {
     for (const key of nonStringKeys(object)) {
@@ -106,12 +108,12 @@ export const CM_05: QuickCheck<ConfigMapChange> = {
     }
     for (const [key, value] of data) {
       if (!isDocument(value)) continue;
-      yield { path: dataPath(key), message: "the value is a YAML or JSON document, but controllers parse the value as one ARN" };
+      yield { path: dataPath(key), message: "the value is a document, but controllers parse the value as one ARN" };
     }
   },
 };
 
-/** Returns the keys of `data` whose values are not strings. The API server rejects such values, but a manifest may contain them. */
+/** Returns the keys of `data` whose values are not strings. The API server rejects such values. */
 function nonStringKeys(object: JsonObject): string[] {
   const data = field(object, "data");
   return isJsonObject(data) ? Object.keys(data).filter((key) => typeof data[key] !== "string") : [];

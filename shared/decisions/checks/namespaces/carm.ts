@@ -8,15 +8,15 @@ import { annotationOf, type NamespaceChange } from "./change.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
-const ENTRY_FIX = "add the key with the role's ARN to the ConfigMap first, or correct the annotation";
+const ENTRY_FIX = "first add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace";
 
 export const NS_03: QuickCheck<NamespaceChange> = {
   id: "NS-03",
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers look up the role of the namespace's resources under this key of ack-role-account-map. "
-    + "Without an entry they do not reconcile these resources.",
+  reason: "Controllers look up the owner account of the namespace in ack-role-account-map. "
+    + "If the map has no role for this key, controllers do not reconcile the resources of the namespace.",
   fix: ENTRY_FIX,
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
   requires: ["config maps"],
@@ -27,13 +27,13 @@ export const NS_03: QuickCheck<NamespaceChange> = {
   },
 };
 
-/** Returns the key of the account map that controllers look up; "" if they ignore the namespace or read its team. */
+/** Returns the key that controllers look up in the account map; "" if they ignore the namespace or use its team. */
 function effectiveOwner({ name, settings, state }: NamespaceChange): string {
   const readsTeam = settings.teamLevelCARM && teamOf(state.annotations, settings) !== "";
   return IGNORED_NAMESPACES.has(name) || readsTeam ? "" : annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
 }
 
-/** Returns why the map has no role for the key; null if it has one, even if only for some services. */
+/** Returns a message if the map has no role for the key; null if the map has a role for at least one service. */
 function missingRole({ inventory, settings }: NamespaceChange, map: string, key: string): string | null {
   const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
   const data = inventory.configMap(settings.ackSystemNamespace, map);
@@ -50,7 +50,7 @@ export const NS_03B: QuickCheck<NamespaceChange> = {
   id: "NS-03b",
   severity: "warn",
   waivable: false,
-  reason: "A key of the account map may be any text, so controllers look up a mistyped account id as it is.",
+  reason: "A key of the account map may be any text, so controllers do not detect a mistyped account id.",
   fix: "write the 12 digits of the account id, in quotes",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: 1111-2222-3333}}",
   *find({ state }): Iterable<Fault> {
@@ -64,9 +64,9 @@ export const NS_05: QuickCheck<NamespaceChange> = {
   id: "NS-05",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read team-id only with the feature gate TeamLevelCARM. "
-    + "With the gate, the team alone decides, and controllers do not fall back to the account.",
-  fix: "keep only the annotation that the controllers are to read",
+  reason: "Controllers read the team of a namespace only if the feature gate TeamLevelCARM is enabled. "
+    + "If it is enabled and a namespace has a team, controllers ignore the account of the namespace.",
+  fix: "keep only the annotation that controllers should use",
   example: "metadata: {annotations: {services.k8s.aws/team-id: a, services.k8s.aws/owner-account-id: '111122223333'}}",
   *find({ settings, state }): Iterable<Fault> {
     const team = teamOf(state.annotations, settings);
@@ -85,8 +85,8 @@ export const NS_05B: QuickCheck<NamespaceChange> = {
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers look up the role of the namespace's resources under this key of ack-role-team-map. "
-    + "Without an entry they do not reconcile these resources, and do not fall back to the account.",
+  reason: "Controllers look up the team of the namespace in ack-role-team-map. If the map has no role for this key, "
+    + "controllers do not reconcile the resources of the namespace, even if its account has a role.",
   fix: ENTRY_FIX,
   example: "metadata: {annotations: {services.k8s.aws/team-id: payments}} # the map has no such key",
   requires: ["config maps"],
@@ -126,7 +126,7 @@ export const NS_11: QuickCheck<NamespaceChange> = {
   severity: "warn",
   waivable: false,
   reason: "Controllers ignore the CARM annotations of kube-system, kube-public and kube-node-lease. "
-    + "They manage the resources there with their own role.",
+    + "Controllers manage the resources of these namespaces with their own role.",
   fix: "move the resources to another namespace, or use an IAMRoleSelector",
   example: "kubectl annotate namespace kube-system services.k8s.aws/team-id=platform",
   *find(change): Iterable<Fault> {

@@ -11,7 +11,7 @@ export interface NamespaceState {
   readonly annotations: ReadonlyMap<string, string>;
 }
 
-/** A change of a Namespace, from the stored Namespace to the new one. */
+/** A change of a Namespace: the subject of the namespace checks. */
 export interface NamespaceChange extends CheckContext {
   readonly name: string;
   /** The namespace after the change; at DELETE the deleted namespace. */
@@ -21,7 +21,7 @@ export interface NamespaceChange extends CheckContext {
   readonly access: AccessBySelector | null;
 }
 
-/** Returns the subject of the checks of Namespaces. */
+/** Returns the subject of the namespace checks. */
 export function namespaceChange(
   input: Pick<CheckInput, "object" | "old" | "access">, context: CheckContext,
 ): NamespaceChange {
@@ -37,7 +37,7 @@ export function stateOf(object: JsonObject): NamespaceState {
   return { labels: new Map([...labels, [NAME_LABEL, name]]), annotations };
 }
 
-/** Returns the value of the annotation, "" if it is missing: controllers treat both alike. */
+/** Returns the value of the annotation. Controllers treat a missing annotation as "". */
 export function annotationOf({ annotations }: NamespaceState, key: string): string {
   return annotations.get(key) ?? "";
 }

@@ -10,7 +10,7 @@ import type { Fault, QuickCheck } from "../check.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../resources/deletion.ts";
 import type { NamespaceChange } from "./change.ts";
 
-/** Matches the deletion policy of one service, such as `s3.services.k8s.aws/deletion-policy`. */
+/** Matches the annotation key for the deletion policy of a service, such as `s3.services.k8s.aws/deletion-policy`. */
 const SERVICE_POLICY = /^(.+)\.services\.k8s\.aws\/deletion-policy$/;
 const POLICIES: ReadonlySet<string> = new Set([DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN]);
 
@@ -18,8 +18,8 @@ export const NS_09: QuickCheck<NamespaceChange> = {
   id: "NS-09",
   severity: "deny",
   waivable: false,
-  reason: "Controllers treat any other text as retain, and leave the AWS resources behind without a warning.",
-  fix: "set delete or retain",
+  reason: "Controllers treat any policy except delete as retain, and leave the AWS resources behind without a warning.",
+  fix: "set the deletion policy to delete or retain",
   example: "metadata: {annotations: {s3.services.k8s.aws/deletion-policy: Delete}}",
   *find({ state }): Iterable<Fault> {
     for (const [key, value] of state.annotations) {
@@ -34,7 +34,7 @@ export const NS_09B: QuickCheck<NamespaceChange> = {
   id: "NS-09b",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read the deletion policy of a namespace only under the lower-case name of their own service.",
+  reason: "On a namespace, a controller reads only the deletion policy of its own service, in lower case.",
   fix: "use SERVICE.services.k8s.aws/deletion-policy with the lower-case name of the service, such as s3",
   example: "metadata: {annotations: {services.k8s.aws/deletion-policy: retain}}",
   *find({ inventory, state }): Iterable<Fault> {
@@ -54,7 +54,7 @@ function* serviceFaults(key: string, service: string, installed: ReadonlySet<str
   if (ACK_GROUPS.includes(group) || installed.has(group)) return;
   const meant = closest(service, ACK_GROUPS.map(serviceOf));
   const message = `${quote(service)} is not an ACK service, so controllers ignore the annotation`;
-  const fix = meant === null ? {} : { fix: `use ${meant}.${DELETION_POLICY_ANNOTATION} if you meant that service` };
+  const fix = meant === null ? {} : { fix: `use ${meant}.${DELETION_POLICY_ANNOTATION} if you meant ${meant}` };
   yield { path: annotationPath(key), message, ...fix };
 }
 
@@ -62,15 +62,15 @@ export const NS_10: QuickCheck<NamespaceChange> = {
   id: "NS-10",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read these annotations on resources, and ignore them on a namespace.",
-  fix: "annotate the resources instead",
+  reason: "Controllers read this annotation only on resources, so it has no effect on a namespace.",
+  fix: "move the annotation from the namespace to its resources",
   example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
   *find({ state }): Iterable<Fault> {
     for (const key of state.annotations.keys()) {
       // NS-09b reports the deletion policy.
       if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
       const message = "controllers ignore this annotation on a namespace";
-      const fix = `set ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate the resources instead`;
+      const fix = `set ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate its resources`;
       yield { path: annotationPath(key), message, ...(key === REGION_ANNOTATION && { fix }) };
     }
   },
@@ -80,9 +80,9 @@ export const NS_13: QuickCheck<NamespaceChange> = {
   id: "NS-13",
   severity: "warn",
   waivable: false,
-  reason: "ACK resources wait for their finalizers. "
-    + "The finalizers need the namespace's labels and annotations, and the selectors of its resources, "
-    + "until the last resource is deleted.",
+  reason: "When a namespace is deleted, controllers delete the AWS resources of its objects. "
+    + "Until the last resource is deleted, controllers need the labels and annotations of the namespace, "
+    + "and the selectors of its resources.",
   fix: "do not change the namespace's labels and annotations, or the selectors of its resources, "
     + "until the namespace is deleted",
   example: "kubectl delete namespace team-a # while it contains a Bucket",
@@ -91,7 +91,7 @@ export const NS_13: QuickCheck<NamespaceChange> = {
   *find({ inventory, name }): Iterable<Fault> {
     const resources = inventory.resources.inNamespace(name);
     if (resources.size === 0) return;
-    // Sorts only the first few, because a namespace may contain very many resources.
+    // Sorts only the resources that the message lists, because a namespace may contain many resources.
     const some = [...resources].slice(0, MAX_NAMES).map(resourceName).toSorted(compareText);
     const list = `${countOf(resources.size, "resource")}: ${listOf(some, resources.size)}`;
     yield { path: ["metadata", "name"], message: `the deletion of the namespace also deletes ${list}` };

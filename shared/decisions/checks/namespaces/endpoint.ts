@@ -6,7 +6,7 @@ import { annotationOf, type NamespaceChange } from "./change.ts";
 
 const PATH = annotationPath(ENDPOINT_URL_ANNOTATION);
 
-/** The parts of a URI: https://www.rfc-editor.org/rfc/rfc3986#appendix-B. */
+/** Splits a URI into its parts: https://www.rfc-editor.org/rfc/rfc3986#appendix-B. */
 const URI = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s;
 const HOST_AND_PORT = /^(([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/;
 const PATH_CHARACTERS = /^[A-Za-z0-9/._~!$&'()*+,;=:@%-]*$/;
@@ -15,8 +15,8 @@ export const NS_08: QuickCheck<NamespaceChange> = {
   id: "NS-08",
   severity: "deny",
   waivable: false,
-  reason: "Controllers send the namespace's AWS requests to this address without validating it. "
-    + "These include signed AssumeRole calls with their session token.",
+  reason: "Controllers do not validate this address, and send all AWS requests of the namespace to it. "
+    + "These requests include signed AssumeRole calls, which contain a session token.",
   fix: "set https://HOST or https://HOST:PORT, without credentials or a query",
   example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'http://minio.team-a.svc'}}",
   *find({ state }): Iterable<Fault> {
@@ -34,8 +34,8 @@ function endpointFaults(url: string): string[] {
   const host = hostAndPortOf(authority);
   const protocol = scheme.toLowerCase();
   const faults: readonly (readonly [isFault: boolean, message: string])[] = [
-    [protocol !== "https", `the endpoint uses ${protocol}, not https, so its requests can be read on the network`],
-    [host !== authority, "the endpoint contains credentials, which every user who can read the namespace sees"],
+    [protocol !== "https", `the endpoint uses ${protocol}, not https, so others on the network can read the requests`],
+    [host !== authority, "the endpoint contains credentials, which every reader of the namespace can see"],
     [!HOST_AND_PORT.test(host), `the endpoint has no valid host: ${quote(host)}`],
     [(query ?? fragment) !== undefined, "the endpoint has a query or a fragment, which AWS endpoints do not have"],
     [!PATH_CHARACTERS.test(path), "the path of the endpoint has characters that are not allowed in a URL"],
@@ -53,7 +53,7 @@ export const NS_08B: QuickCheck<NamespaceChange> = {
   severity: "deny",
   waivable: false,
   reason: "The operator of the endpoint sees every request of the controllers and can return any response. "
-    + "Only trusted hosts are allowed.",
+    + "Allow only hosts that you trust.",
   fix: "use a host of --allowed-endpoint-hosts, or add the host to that flag",
   example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'https://collector.example.net'}}",
   requires: ["--allowed-endpoint-hosts"],

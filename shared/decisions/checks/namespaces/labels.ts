@@ -13,10 +13,10 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
   id: "NS-01",
   severity: "deny",
   waivable: true,
-  reason: "The labels of a namespace decide which IAMRoleSelectors select its resources. "
-    + "Controllers apply a change at their next resync. "
-    + "They then stop reconciling resources whose role is in another account, or use their own role.",
-  fix: "keep the labels that select these resources, "
+  reason: "The labels of a namespace determine which IAMRoleSelectors select its resources. "
+    + "After a label change, controllers stop reconciling a resource at the next resync if its new role is in "
+    + "another account. If no selector selects the resource, controllers use their own role.",
+  fix: "keep the labels that the selectors of these resources match, "
     + "or first change the selectors so that each resource stays in its account",
   example: "metadata: {labels: {env: dev}} # was prod, which an IAMRoleSelector for another account matches",
   requires: ["resources"],
@@ -39,7 +39,7 @@ function sameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, strin
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
-/** Returns what the new labels do to a resource; null if nothing changes or a conflict ends well. */
+/** Returns the effect of the new labels on a resource; null if nothing changes or a conflict ends safely. */
 function effectOf(transition: Transition, controllerAccount: string | null): Effect | null {
   const { after, before } = transition;
   if (before.length === after.length && before.every((selector) => after.includes(selector))) return null;
@@ -63,7 +63,7 @@ function selectedEffect(transition: Transition, controllerAccount: string | null
   const { after, before, resource } = transition;
   const from = accountOfResource(transition, controllerAccount);
   const to = accountOfSelectors(after, controllerAccount);
-  // A conflict ends: the resource is in the account of the remaining selector, or in no account yet.
+  // The conflict ends safely: the resource is in the account of the remaining selector, or does not exist in AWS.
   if (before.length > 1 && (from === null || from === to)) return null;
   // A resource that does not exist in AWS yet is created in the account of the new selector.
   if (from === null || from === to || !resource.created) {
@@ -79,9 +79,9 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   severity: "off",
   waivable: false,
   reason: "Anyone who can label a namespace controls which roles its resources use. "
-    + "With this check the requester needs the verb `use` on each selector that newly selects the namespace.",
-  fix: "grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, "
-    + "resourceNames and verbs use",
+    + "If this check is on, the requester needs the verb `use` on each selector that newly selects the namespace.",
+  fix: "grant the requester the verb use on the selector, in a ClusterRole rule with "
+    + "apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [NAME], verbs: [use]",
   example: "kubectl label namespace sandbox env=prod "
     + "# by a user without the verb use on the IAMRoleSelector that matches env: prod",
   requires: ["access reviews"],
@@ -102,7 +102,7 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   },
 };
 
-/** Returns the names of the IAMRoleSelectors that select the namespace after the change and not before, sorted. */
+/** Returns the names of the IAMRoleSelectors that select the namespace only after the change, sorted. */
 export function newSelectors(
   { inventory, name, stored, state }: Pick<NamespaceChange, "inventory" | "name" | "stored" | "state">,
 ): readonly string[] {

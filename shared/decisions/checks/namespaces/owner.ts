@@ -15,8 +15,9 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
   waivable: false,
   deniesInCARM: true,
   reason: "A resource stays in the account in which it was created. "
-    + "With a role in another account, or without a role, controllers never reconcile it and cannot delete it.",
-  fix: "keep the annotation until these resources are deleted, or name a key whose role is in their account",
+    + "If its role is missing or in another account, controllers can neither reconcile nor delete the resource.",
+  fix: "keep the annotation until these resources are deleted, "
+    + "or set the annotation to a key whose role is in the account of these resources",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '444455556666'}} "
     + "# was 111122223333, where a Bucket exists",
   requires: ["resources", "config maps"],
@@ -27,7 +28,7 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
     const { inventory, name, stored } = change;
     if (path === null || stored === null) return [];
     const affected = new AffectedResources();
-    // Copied, because the inventory may change during a pause.
+    // Copies the resources, because the inventory may change during a pause.
     const resources = [...inventory.resources.inNamespace(name)];
     yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (resource) => {
       const effect = effectOf(change, stored, resource);
@@ -38,25 +39,25 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
   },
 };
 
-/** Returns the path of the first annotation that controllers read and that the change changes. */
+/** Returns the path of the first changed annotation that controllers read. */
 function changedPath({ settings, stored, state }: NamespaceChange): FieldPath | null {
   const keys = settings.teamLevelCARM ? [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION] : [OWNER_ACCOUNT_ANNOTATION];
   const changed = keys.find((key) => stored !== null && annotationOf(stored, key) !== annotationOf(state, key));
   return changed === undefined ? null : annotationPath(changed);
 }
 
-/** Returns an effect if the resource has a role in its account before the change and not after it. */
+/** Returns the effect on a resource that has a role in its account before the change, but not after the change. */
 function effectOf(change: NamespaceChange, stored: NamespaceState, resource: ACKResource): Effect | null {
   const owner = resource.status.ownerAccountID;
   if (owner === null || accountIn(change, stored, resource) !== owner) return null;
   const account = accountIn(change, change.state, resource);
   if (account === owner) return null;
   return account === null
-    ? { messageFor: (count) => `the change leaves ${count} in account ${owner} without a role` }
+    ? { messageFor: (count) => `the change removes the role of ${count} in account ${owner}` }
     : { messageFor: (count) => `the change moves ${count} from account ${owner} to account ${account}` };
 }
 
-/** Returns the account of the role that the maps set; the controllers' account without a key, null without a role. */
+/** Returns the account of the role in the maps; without a key the controllers' account, without a role null. */
 function accountIn(
   { inventory, name, settings }: NamespaceChange, { annotations }: NamespaceState, resource: ACKResource,
 ): string | null {

@@ -35,7 +35,8 @@ export const NS_07B: QuickCheck<NamespaceChange> = {
   waivable: false,
   reason: "A resource stays in the region in which it was created. "
     + "If its desired region changes, controllers never reconcile it, and set no condition on it.",
-  fix: "keep the default region, or first annotate these resources with services.k8s.aws/region",
+  fix: "keep the default region, "
+    + "or first set the annotation services.k8s.aws/region of these resources to their current region",
   example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} "
     + "# was us-east-1, where a Bucket exists",
   requires: ["resources"],
@@ -57,13 +58,13 @@ export const NS_07B: QuickCheck<NamespaceChange> = {
   },
 };
 
-/** Returns the region of resources that set no region; null if neither the namespace nor `--region` sets one. */
+/** Returns the region of resources that have no region annotation; null if no default region is set. */
 function defaultRegionOf(state: NamespaceState, controllerRegion: string | null): string | null {
   const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
   return region === "" ? controllerRegion : region;
 }
 
-/** Whether the resource exists in AWS and sets no region itself. */
+/** Whether the resource exists in AWS and has no region annotation. */
 function usesDefaultRegion({ annotations, status }: ACKResource): boolean {
   return status.region !== null && (annotations.get(REGION_ANNOTATION) ?? "") === "";
 }

@@ -16,9 +16,9 @@ export const ACK_12: QuickCheck<ResourceChange> = {
   id: "ACK-12",
   severity: "deny",
   waivable: false,
-  reason: "With an invalid adoption policy or invalid adoption fields, "
-    + "the controller sets a terminal error on the resource after the API server accepted it.",
-  fix: `set ${POLICIES.join(" or ")}`,
+  reason: "The API server accepts an invalid adoption policy and invalid adoption fields. "
+    + "The controller then sets a terminal error on the resource.",
+  fix: `set the adoption policy to ${POLICIES.join(" or ")}`,
   example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt-only}}`,
   *find({ resource: { annotations } }): Iterable<Fault> {
     const policy = annotations.get(ADOPTION_POLICY_ANNOTATION);
@@ -64,11 +64,11 @@ export const ACK_17: QuickCheck<ResourceChange> = {
   waivable: true,
   reason: "A role in a different account cannot adopt the AWS resource. "
     + "With adopt-or-create, the controller creates a second resource in the account of the role.",
-  fix: "move the resource to a namespace, or label it, "
-    + "so that a selector with a role in the AWS resource's account selects it",
+  fix: "change the namespace or the labels of the resource, "
+    + "so that its selector has a role in the account of the AWS resource",
   example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, `
     + `${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} `
-    + "# with a role in 111122223333",
+    + "# while the role is in account 111122223333",
   requires: RESOLUTION,
   *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
     if (!annotations.has(ADOPTION_POLICY_ANNOTATION) || accountID === null) return;

@@ -16,7 +16,7 @@ export const ACK_02: QuickCheck<ResourceChange> = {
   severity: "warn",
   waivable: false,
   reason: "Only the webhook writes the annotations that report a resource's role. "
-    + "A value from a user could claim a role that was never resolved.",
+    + "Without this check, a user could annotate a resource with a role that the resource does not use.",
   fix: "remove the annotation; the webhook sets the resolved value",
   example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
   requires: RESOLUTION,
@@ -28,7 +28,7 @@ export const ACK_02: QuickCheck<ResourceChange> = {
       if (value === undefined || value === expected) continue;
       const expectedText = expected === undefined ? "no value" : quote(expected);
       const message = `${quote(value)} is not the resolved value: expected ${expectedText}`;
-      // The check only warns, even with --check ACK-02=deny: the webhook replaces the value.
+      // Warns even with --check ACK-02=deny, because the webhook replaces the value.
       yield { path: annotationPath(key), message, severity: "warn" };
     }
   },
@@ -61,7 +61,7 @@ export const ACK_11: QuickCheck<ResourceChange> = {
   waivable: false,
   reason: "Controllers treat every policy except delete as retain. "
     + "A misspelled policy leaves the AWS resource and its costs behind.",
-  fix: "set delete or retain, in lower case",
+  fix: "set the deletion policy to delete or retain, in lower case",
   example: `metadata: {annotations: {${DELETION_POLICY_ANNOTATION}: Delete}}`,
   *find({ resource }): Iterable<Fault> {
     const policy = resource.annotations.get(DELETION_POLICY_ANNOTATION);
@@ -75,7 +75,7 @@ export const ACK_13: QuickCheck<ResourceChange> = {
   id: "ACK-13",
   severity: "warn",
   waivable: false,
-  reason: "Controllers treat every value except true, in any case, as false. This includes yes and 1.",
+  reason: "Controllers treat every value except true (upper or lower case) as false, even yes and 1.",
   fix: 'set "true" or "false"',
   example: `metadata: {annotations: {${READ_ONLY_ANNOTATION}: 'yes'}}`,
   *find({ resource }): Iterable<Fault> {
@@ -93,7 +93,7 @@ export const ACK_14: QuickCheck<ResourceChange> = {
   severity: "warn",
   waivable: false,
   reason: "Controllers read these annotations on namespaces only. "
-    + "On a resource they set no account, team, endpoint or region.",
+    + "On a resource, these annotations have no effect.",
   fix: "move the annotation to the namespace, or remove it",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}}",
   *find({ resource }): Iterable<Fault> {
@@ -131,16 +131,16 @@ function suggestedFix(key: string): { readonly fix?: string } {
   return name === null ? {} : { fix: `set ${ACK_PREFIX}${name} if you meant that, or remove the annotation` };
 }
 
-/** A path as the annotation lists it. The annotation supports neither list positions nor quotes. */
+/** Matches one path of the annotation. A path supports neither list positions nor quotes. */
 const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
 
 export const ACK_20: QuickCheck<ResourceChange> = {
   id: "ACK-20",
   severity: "warn",
   waivable: false,
-  reason: "With the feature gate IgnoreFieldDrift, an invalid path stops the reconciliation of "
-    + "the resource or has no effect. Without the gate the annotation has no effect.",
-  fix: "list paths of spec fields as in the YAML, separated by commas: spec.tags, spec.scaling.size",
+  reason: "If the feature gate IgnoreFieldDrift is enabled, an invalid path has no effect "
+    + "or stops the reconciliation of the resource. If the feature gate is disabled, the annotation has no effect.",
+  fix: "write the paths of spec fields, separated by commas: spec.tags, spec.scaling.size",
   example: `metadata: {annotations: {${IGNORE_FIELD_DRIFT_ANNOTATION}: 'spec.tags[0], tags'}}`,
   *find({ resource }): Iterable<Fault> {
     const listed = (resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION) ?? "").split(",");

@@ -5,29 +5,29 @@ import { type Resolution, resolve } from "../../resolution/resolve.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 import type { Requirement } from "../check.ts";
 
-/** A resource and the role that resolves for it in the current inventory. */
+/** A resource, and the role that the current inventory resolves for the resource. */
 export interface ResolvedResource {
   readonly object: JsonObject;
   readonly resource: ACKResource;
   readonly resolution: Resolution;
 }
 
-/** A change of an ACK resource, from the stored resource to the new one. At DELETE it has the deleted resource. */
+/** A change of an ACK resource. At DELETE, `resource` is the deleted resource. */
 export interface ResourceChange extends CheckContext, ResolvedResource {
   /** The resource before the change; null at CREATE and DELETE. */
   readonly stored: ResolvedResource | null;
   readonly access: AccessBySelector | null;
 }
 
-/** What a check requires to resolve the role. */
+/** The requirements of a check that needs the role of the resource. */
 export const RESOLUTION: readonly Requirement[] = ["selectors and namespaces"];
 
-/** The same, and the account of the controller's own role. */
+/** The requirements of a check that also needs the account of the controller's own role. */
 export const RESOLUTION_AND_CONTROLLER_ACCOUNT: readonly Requirement[] = [
   ...RESOLUTION, "--controller-account or --controller-role",
 ];
 
-/** Returns the subject of the checks of ACK resources. The new and the old resource are resolved once each. */
+/** Returns the subject of the resource checks. Resolves the new and the old resource once each. */
 export function resourceChange(input: CheckInput, context: CheckContext): ResourceChange {
   const { old, access = null } = input;
   const resolved = (object: JsonObject): ResolvedResource => {
@@ -40,15 +40,15 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
 }
 
 /**
- * Returns the status after the change. A created resource has none. At UPDATE the API server ignores the status in the
- * request, because every ACK kind has a status subresource. A manifest describes the object with its status.
+ * Returns the status after the change; undefined if the API server creates the object. At UPDATE the API server ignores
+ * the status in the request, because every ACK kind has a status subresource. A manifest may contain the status.
  */
 function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckContext): unknown {
   if (old !== null) return field(old, "status");
   return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
 }
 
-/** Returns the message of the resolution without its full stop, as check messages are written. */
+/** Returns the message of the resolution without its full stop, because check messages have no full stop. */
 export function resolutionClause({ message }: Pick<Resolution, "message">): string {
   return message.replace(/\.$/, "");
 }

@@ -8,14 +8,14 @@ import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange } from "./change.ts";
 import { accountDriftFaults, controllerRoleFaults, regionDriftFaults } from "./drift.ts";
 
-/** The only value that makes a controller delete in AWS. Any other value retains, a misspelled one too. */
+/** The only policy that makes a controller delete the AWS resource. Controllers treat other values as retain. */
 export const DELETION_POLICY_DELETE = "delete";
 export const DELETION_POLICY_RETAIN = "retain";
 
 /**
- * Returns the deletion policy of the resource. Precedence: its annotation, the annotation of its namespace for the
- * service, the default of the controller flag, `delete`. Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go,
- * getDeletionPolicy.
+ * Returns the deletion policy of the resource: the annotation of the resource, else the annotation of its namespace for
+ * the service, else `delete`, which is the default of the controller's flag.
+ * Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getDeletionPolicy.
  */
 export function deletionPolicyOf(inventory: Inventory, { group, namespace, annotations }: ResourceQuery): string {
   return annotations.get(DELETION_POLICY_ANNOTATION)
@@ -29,16 +29,16 @@ export const ACK_30: QuickCheck<ResourceChange> = {
   id: "ACK-30",
   severity: "deny",
   waivable: true,
-  reason: "Without a selector the controller deletes with its own role. "
-    + "It leaves the resource behind in its account, "
-    + "or deletes a resource of the same name in the controller's account.",
-  fix: "first let a selector with a role in the resource's account select it. "
-    + "To leave the resource in AWS instead, annotate it with services.k8s.aws/deletion-policy: retain",
+  reason: "If no selector selects a resource, the controller deletes it with the controller's own role. "
+    + "The AWS resource then stays in its account. "
+    + "If the controller's account has a resource of the same name, the controller deletes that resource.",
+  fix: "first create a selector that selects the resource and has a role in the resource's account. "
+    + "To leave the resource in AWS, annotate the resource with services.k8s.aws/deletion-policy: retain",
   example: "kubectl delete of a Bucket in account 111122223333, after its IAMRoleSelector was deleted",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["DELETE"],
   *find(change): Iterable<Fault> {
-    // With any other policy the controller makes no AWS call.
+    // If the policy is not `delete`, the controller makes no AWS call.
     if (deletionPolicyOf(change.inventory, change.resource) !== DELETION_POLICY_DELETE) return;
     yield* controllerRoleFaults(change, (account) => `would look for it in account ${account} and leave it behind`);
   },
@@ -48,9 +48,9 @@ export const ACK_31: QuickCheck<ResourceChange> = {
   id: "ACK-31",
   severity: "warn",
   waivable: false,
-  reason: "A controller that does not reconcile a resource does not finish its deletion either. "
+  reason: "A controller never finishes the deletion of a resource that it does not reconcile. "
     + "The finalizer stays, and no condition on the resource reports the cause.",
-  fix: "fix this first; the deletion hangs until then",
+  fix: "correct the role or the region of the resource before you delete the resource",
   example: "kubectl delete of a Bucket that two IAMRoleSelectors select",
   requires: RESOLUTION,
   on: ["DELETE"],
@@ -59,7 +59,7 @@ export const ACK_31: QuickCheck<ResourceChange> = {
     if (resolution.outcome === "conflict") {
       const names = listOf(resolution.selectors.map(({ name }) => name));
       const message = `the deletion will hang until only one of these IAMRoleSelectors selects the resource: ${names}`;
-      yield { path: METADATA, message, fix: "narrow or delete all selectors but one" };
+      yield { path: METADATA, message, fix: "restrict or delete selectors until only one selects the resource" };
     } else if (resolution.outcome === "refused") {
       const message = `the deletion will hang until a role resolves: ${resolutionClause(resolution)}`;
       yield { path: METADATA, message };
@@ -71,8 +71,8 @@ export const ACK_32: QuickCheck<ResourceChange> = {
   id: "ACK-32",
   severity: "deny",
   waivable: true,
-  reason: "Controllers never reconcile a resource with a role in a different account, so its finalizer would stay.",
-  fix: "first let a selector with a role in the resource's account select it",
+  reason: "Controllers never reconcile a resource whose role is in a different account, so its finalizer would stay.",
+  fix: "first create a selector that selects the resource and has a role in the resource's account",
   example: "kubectl delete of a Bucket in account 111122223333 whose IAMRoleSelector now names a role in 444455556666",
   requires: RESOLUTION,
   on: ["DELETE"],
@@ -83,8 +83,8 @@ export const ACK_33: QuickCheck<ResourceChange> = {
   id: "ACK-33",
   severity: "warn",
   waivable: false,
-  reason: "With any policy except delete, the resource stays in AWS and no controller manages it.",
-  fix: "set the policy to delete first if the AWS resource is to be deleted too",
+  reason: "If the deletion policy is not delete, the resource stays in AWS and no controller manages it.",
+  fix: "to delete the AWS resource too, first set the deletion policy to delete",
   example: `kubectl delete of a Bucket with ${DELETION_POLICY_ANNOTATION}: retain`,
   on: ["DELETE"],
   *find({ inventory, resource }): Iterable<Fault> {

@@ -14,9 +14,9 @@ export const ACK_07: QuickCheck<ResourceChange> = {
   severity: "deny",
   waivable: false,
   reason: "Controllers never reconcile a resource whose role is in a different account from the resource. "
-    + "They set no condition on it.",
-  fix: "keep the labels that select a role in the resource's account. "
-    + "To move the resource to another account, delete it and create it again there",
+    + "No condition on the resource reports the cause.",
+  fix: "keep the labels that match a selector whose role is in the resource's account. "
+    + "To move the resource to another account, delete it and create it again",
   example: "a label on a Bucket in account 111122223333 that makes an "
     + "IAMRoleSelector for account 444455556666 select it",
   requires: RESOLUTION,
@@ -30,9 +30,9 @@ export const ACK_08: QuickCheck<ResourceChange> = {
   id: "ACK-08",
   severity: "deny",
   waivable: false,
-  reason: "Controllers do not stop at a resource of another account that no selector selects. "
-    + "They use their own role, and create the resource again in their own account or abandon it.",
-  fix: "keep the labels that let a selector with a role in the resource's account select it",
+  reason: "If no selector selects a resource of another account, controllers use their own role. "
+    + "Controllers then create the resource again in their own account, or abandon it.",
+  fix: "keep the labels that match a selector whose role is in the resource's account",
   example: "a Bucket in account 111122223333 without the label that its IAMRoleSelector matches",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["UPDATE"],
@@ -70,7 +70,7 @@ export function* accountDriftFaults(change: ResourceChange, consequence: string)
 
 /**
  * Yields a fault if the controller's own role resolves and is in a different account from the resource. `action`
- * describes what the controller would do.
+ * returns what the controller would do, as a verb phrase.
  */
 export function* controllerRoleFaults(change: ResourceChange, action: (account: string) => string): Iterable<Fault> {
   const drift = accountDriftOf(change, "default");
@@ -87,7 +87,7 @@ interface AccountDrift {
   readonly resolved: string;
 }
 
-/** Returns the accounts if they differ for a resource with this outcome; null if they are equal or unknown. */
+/** Returns both accounts if the resource has the expected outcome and the accounts differ; otherwise null. */
 function accountDriftOf({ resource, resolution }: ResourceChange, expected: Outcome): AccountDrift | null {
   const { ownerAccountID } = resource.status;
   const { outcome, accountID } = resolution;
@@ -101,9 +101,9 @@ export const ACK_10B: QuickCheck<ResourceChange> = {
   severity: "deny",
   waivable: false,
   reason: "Controllers never reconcile a resource whose desired region differs from the region in which it exists. "
-    + "They set no condition on it.",
+    + "No condition on the resource reports the cause.",
   fix: "keep the region in which the resource exists. "
-    + "To move the resource to another region, delete it and create it again there",
+    + "To move the resource to another region, delete it and create it again",
   example: `metadata: {annotations: {${REGION_ANNOTATION}: eu-west-1}} # on a Bucket that exists in us-east-1`,
   on: ["UPDATE"],
   find: regionDriftFaults,

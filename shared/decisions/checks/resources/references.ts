@@ -6,7 +6,7 @@ import { paced } from "../../paced.ts";
 import type { Fault, ScanningCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 
-/** How many values a scan visits between two pauses: about a millisecond of work. */
+/** The number of values that a scan visits between two pauses, which takes about 1 ms. */
 const VALUES_BETWEEN_PAUSES = 5_000;
 
 export const ACK_16: ScanningCheck<ResourceChange> = {
@@ -55,7 +55,7 @@ function foreignRegion(place: Place, text: string, role: ARN): string | null {
   return `region ${quote(text)} is in partition ${partition}, but the role is in partition ${quote(role.partition)}`;
 }
 
-/** A place in the spec, linked to its parents. The path is built only for a fault. */
+/** A field or list element of the spec. The parents are the path, which is built only for a fault. */
 interface Place {
   readonly step: string | number;
   readonly parent: Place | null;
@@ -74,7 +74,7 @@ function fieldOf(place: Place): string {
   return String(at?.step);
 }
 
-/** Yields every string of the spec with its place. Avoids recursion, because users choose how deep a spec is nested. */
+/** Yields every string of the spec and its place. Avoids recursion, because a user can nest a spec very deeply. */
 function* stringsOf(spec: unknown): Iterable<readonly [place: Place, text: string]> {
   const open: (readonly [place: Place, value: unknown])[] = [[{ step: "spec", parent: null }, spec]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

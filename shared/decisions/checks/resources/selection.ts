@@ -12,9 +12,9 @@ export const ACK_03: QuickCheck<ResourceChange> = {
   id: "ACK-03",
   severity: "warn",
   waivable: true,
-  reason: "Controllers do not reconcile a new resource that has no unique role: two selectors select it, "
-    + "or the CARM maps contain no role for it. In a conflict, no condition on the resource reports this.",
-  fix: "narrow or delete all selectors but one, or change the labels of the resource",
+  reason: "Controllers do not reconcile a new resource if several selectors select the resource, "
+    + "or if the CARM maps contain no role for it. No condition on the resource reports a conflict of selectors.",
+  fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
   example: "a Bucket in a namespace that two IAMRoleSelectors name",
   requires: RESOLUTION,
   on: ["CREATE"],
@@ -25,9 +25,9 @@ export const ACK_04: QuickCheck<ResourceChange> = {
   id: "ACK-04",
   severity: "warn",
   waivable: true,
-  reason: "Controllers do not reconcile a changed resource that has no unique role. "
-    + "The check only warns, because the change may be the one that resolves the conflict.",
-  fix: "narrow or delete all selectors but one, or change the labels of the resource",
+  reason: "Controllers do not reconcile a resource if several selectors select it or if it has no role. "
+    + "For an update, the check only warns, because the update may resolve the conflict.",
+  fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
   example: "a new label on a Bucket that makes a second IAMRoleSelector select it",
   requires: RESOLUTION,
   on: ["UPDATE"],
@@ -50,9 +50,9 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",
   severity: "warn",
   waivable: false,
-  reason: "Controllers create a resource that no selector selects in their own account, with their own role.",
-  fix: "label the resource or its namespace so that a selector selects it, "
-    + "unless it belongs in the controller's own account",
+  reason: "If no selector selects a resource, controllers create it in their own account with their own role.",
+  fix: "label the resource or its namespace so that a selector selects the resource, "
+    + "unless the resource belongs in the controller's own account",
   example: "a Bucket in a namespace that no IAMRoleSelector selects",
   requires: RESOLUTION,
   *find(change): Iterable<Fault> {
@@ -67,7 +67,7 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
   waivable: false,
   reason: `The namespace annotation \`${SELECTOR_REQUIRED_ANNOTATION}: "true"\` `
     + "requires a selector for every resource. No resource of the namespace may use the controller's own account.",
-  fix: "label the resource so that a selector selects it, or create a selector that selects it",
+  fix: "label the resource to match a selector, or create a selector that selects the resource",
   example: `metadata: {name: team-a, annotations: {${SELECTOR_REQUIRED_ANNOTATION}: "true"}} `
     + "# the Namespace of a Bucket that no IAMRoleSelector selects",
   requires: RESOLUTION,
@@ -87,9 +87,9 @@ export const ACK_06: QuickCheck<ResourceChange> = {
   id: "ACK-06",
   severity: "deny",
   waivable: false,
-  reason: "Otherwise anyone who can label a resource could choose the role that manages it.",
+  reason: "Without this check, anyone who can label a resource could choose the role that manages the resource.",
   fix: "keep the labels that selectors match, or ask the owner of the selectors to move the resource",
-  example: "tier: gold instead of tier: silver on a Bucket, with an IAMRoleSelector for each label",
+  example: "a Bucket whose label changes from tier: silver to tier: gold, with an IAMRoleSelector for each label",
   requires: RESOLUTION,
   on: ["UPDATE"],
   ofChange: true,
@@ -108,14 +108,15 @@ export const ACK_06: QuickCheck<ResourceChange> = {
   },
 };
 
-/** Returns the only role; "" for the controller's own role if its ARN is unknown, null if there is no unique role. */
+/** Returns the ARN of the resolved role. "" is a controller role whose ARN is unknown; null means no unique role. */
 function roleOf({ outcome, roleARN }: Resolution): string | null {
   return outcome === "selected" || outcome === "default" ? (roleARN ?? "") : null;
 }
 
 /**
- * Returns the roles that may have managed the stored resource. A change into a conflict only warns (ACK-04). For a
- * resource that exists in AWS, the change out of it therefore counts. Otherwise both changes could move it to any role.
+ * Returns the roles that may have managed the stored resource. In a conflict, these are the roles of all its selectors
+ * if the resource exists in AWS. ACK-04 only warns about a new conflict, so a user could otherwise change the role in
+ * two steps.
  */
 function rolesBefore({ resource, resolution }: ResolvedResource): readonly string[] {
   const { outcome, roleARN, selectors } = resolution;
@@ -133,9 +134,9 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   severity: "off",
   waivable: false,
   reason: "Anyone who can write a resource can make the controller act with the role of its selector. "
-    + "With this check the requester needs the verb `use` on the selector.",
-  fix: "grant the requester the verb use on the selector: a ClusterRole with resources iamroleselectors, "
-    + "resourceNames and verbs use",
+    + "If this check is on, the requester needs the verb `use` on the selector.",
+  fix: "grant the requester the verb use on the selector, in a ClusterRole rule with "
+    + "apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [NAME], verbs: [use]",
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
   requires: [...RESOLUTION, "access reviews"],
   *find({ resolution, access }): Iterable<Fault> {
@@ -173,8 +174,8 @@ export const ACK_19B: QuickCheck<ResourceChange> = {
   id: "ACK-19b",
   severity: "warn",
   waivable: false,
-  reason: "Controllers ignore resources without the labels that they watch.",
-  fix: "add the labels that the controllers watch, or let the controllers watch these labels",
+  reason: "Controllers ignore resources that do not have the labels that --watch-selectors requires.",
+  fix: "add the labels that the controllers watch, or change --watch-selectors of the controllers",
   example: "a Bucket without the label managed, with --watch-selectors managed",
   requires: ["--watch-selectors"],
   *find({ resource, settings: { watchSelector } }): Iterable<Fault> {

@@ -13,7 +13,7 @@ export const IRS_04: QuickCheck<SelectorChange> = {
   id: "IRS-04",
   severity: "deny",
   waivable: false,
-  reason: "STS cannot assume a role across partitions. A role outside the allowed accounts is not permitted.",
+  reason: "A selector may only use a role in an allowed account. STS cannot assume a role in another partition.",
   fix: "use a role in one of the accounts that --allowed-accounts lists",
   example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
   requires: ["--allowed-accounts or --controller-role"],
@@ -38,7 +38,7 @@ export const IRS_05: QuickCheck<SelectorChange> = {
   severity: "warn",
   waivable: false,
   reason: "A role in the controller's own account does not isolate a team. "
-    + "The controller's own role may not be allowed to assume itself.",
+    + "Often, the controller's own role is not allowed to assume itself.",
   fix: "use a role in the team's account, or delete the selector if the controller's own role is intended",
   example: "# with --controller-account 111122223333\nspec: {arn: 'arn:aws:iam::111122223333:role/team-a'}",
   requires: ["--controller-account or --controller-role"],
@@ -46,7 +46,7 @@ export const IRS_05: QuickCheck<SelectorChange> = {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
     if (spec.arn === settings.controllerRole) {
-      yield { path: PATH, message: "the role is the controller's own role, which it uses without a selector" };
+      yield { path: PATH, message: "the controller uses this role, its own role, without a selector" };
     } else if (role.accountID === controllerAccountOf(settings)) {
       yield { path: PATH, message: `account ${role.accountID} is the controller's own account` };
     }
@@ -57,9 +57,9 @@ export const IRS_23: QuickCheck<SelectorChange> = {
   id: "IRS-23",
   severity: "warn",
   waivable: false,
-  reason: "Two selectors with one role are often one selector split in two. "
-    + "If both select a resource, they conflict although their roles are equal.",
-  fix: "merge the selectors if one can express both, and make sure that no resource is selected by two",
+  reason: "If two selectors have the same role, one selector is often enough. "
+    + "If the two selectors select the same resource, they conflict although their roles are equal.",
+  fix: "merge the selectors into one if possible, and make sure that only one selector selects each resource",
   example: "# while IAMRoleSelector team-b has the same role\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/shared', namespaceSelector: {names: [team-a]}}",
   *find({ inventory, spec, after }): Iterable<Fault> {
@@ -80,7 +80,7 @@ export const IRS_40: QuickCheck<SelectorChange> = {
   reason: "An AssumeRole request to the sidecar contains only the role. If the selectors of a role differ in "
     + "external ID, tags or another session setting, the sidecar cannot choose between them and denies the role.",
   fix: "set the same annotations on every selector of the role, or merge the selectors. To change the annotations "
-    + "of several selectors, set --check IRS-40=warn meanwhile; the sidecar denies the role until they match",
+    + "of several selectors, first set --check IRS-40=warn; the sidecar denies the role until the annotations match",
   example: "# while IAMRoleSelector team-b has the same role without this annotation\n"
     + "metadata: {annotations: {ack-role-resolver.io/external-id: of-team-a}}\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/shared'}",

@@ -2,11 +2,11 @@ import type { FieldPath } from "../../kubernetes/field-path.ts";
 import type { LabelSelectorSpec, SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
-/** One of the three fields that restrict a selector. */
+/** One of the three fields that can restrict a selector. */
 interface Restriction {
   readonly path: FieldPath;
   readonly isSet: boolean;
-  /** Whether it matches everything. */
+  /** Whether the field is empty, so that it matches everything. */
   readonly isEmpty: boolean;
 }
 
@@ -33,7 +33,7 @@ function restrictionsOf(
   ];
 }
 
-/** Counts expressions even where controllers drop them: IRS-35 reports those. */
+/** Counts `matchExpressions` even if controllers drop them, because IRS-35 reports `matchExpressions`. */
 function isEmptyLabelSelector(selector: LabelSelectorSpec | null): boolean {
   return selector === null || (selector.matchLabels.size === 0 && selector.matchExpressions.length === 0);
 }
@@ -42,8 +42,8 @@ export const IRS_15: SelectorCheck = {
   id: "IRS-15",
   severity: "deny",
   waivable: true,
-  reason: "A selector without restrictions moves every resource of every namespace into one account. "
-    + "Usually the API server pruned a restriction.",
+  reason: "A selector that has no restriction moves every resource of every namespace into one account. "
+    + "Often the API server pruned the field that restricted the selector.",
   fix: "restrict the selector with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
   *find({ spec }): Iterable<Fault> {
@@ -58,7 +58,7 @@ export const IRS_15B: SelectorCheck = {
   severity: "warn",
   waivable: false,
   reason: "An empty field matches everything, which is rarely intended.",
-  fix: "set the field or remove it",
+  fix: "set or remove the field",
   example: "spec: {namespaceSelector: {names: []}, resourceTypeSelector: [{group: s3.services.k8s.aws}]}",
   *find({ spec }): Iterable<Fault> {
     const restrictions = restrictionsOf(spec);

@@ -6,9 +6,9 @@ import type { SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 import { SelectorEffects } from "./effects.ts";
 
-/** A change of an IAMRoleSelector, from the stored selector to the new one. */
+/** A change of an IAMRoleSelector: the subject of the selector change checks. */
 export interface SelectorChange extends CheckContext {
-  /** The selector after the change; at DELETE the deleted one. */
+  /** The selector after the change; at DELETE the deleted selector. */
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
   /** The spec of the stored selector; null at CREATE. */
@@ -17,9 +17,9 @@ export interface SelectorChange extends CheckContext {
   readonly before: EffectiveSelector | null;
   /** The effective selector after the change; null at DELETE or if it is malformed. */
   readonly after: EffectiveSelector | null;
-  /** What the change does to the resources in the inventory. */
+  /** The effects of the change on the resources in the inventory. */
   readonly effects: SelectorEffects;
-  /** Selectors with a pending deletion, which count as deleted. */
+  /** The selectors whose deletion is pending. The checks treat these selectors as deleted. */
   readonly pendingDeletions: NameSet;
 }
 
@@ -27,7 +27,7 @@ const NO_DELETIONS: NameSet = new Set();
 
 interface DecodedChange {
   readonly decoded: DecodedSelector;
-  /** Null at CREATE and DELETE. */
+  /** The stored selector; null at CREATE and DELETE. */
   readonly stored: DecodedSelector | null;
 }
 

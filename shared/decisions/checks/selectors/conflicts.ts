@@ -15,11 +15,11 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
   id: "IRS-17",
   severity: "deny",
   waivable: true,
-  reason: "Controllers stop reconciling a resource that two selectors select, even if both have the same role. "
-    + "They log an error and set no condition on the resource.",
+  reason: "Controllers do not reconcile a resource that two selectors select, even if their roles are equal. "
+    + "Controllers log an error and set no condition on the resource.",
   fix: "restrict the selectors so that only one of them selects each resource. To rename a selector or rotate its "
-    + `role, create the new selector with the annotation ${REPLACES_ANNOTATION}: OLD-NAME, which makes this overlap `
-    + "a warning. Then delete the old selector",
+    + `role, create the new selector with the annotation ${REPLACES_ANNOTATION}: OLD-NAME, so that this overlap is `
+    + "only a warning. Then delete the old selector",
   example: "# while IAMRoleSelector team-a selects the same namespace, and Bucket team-a/b1 exists\n"
     + "metadata: {name: new}\nspec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}}",
   requires: ["resources"],
@@ -44,16 +44,16 @@ function conflictFault(hits: Hits, selector: EffectiveSelector): Fault {
   const list = listOf(names);
   const { name } = selector;
   const effect = "would be selected by more than one IAMRoleSelector, "
-    + "and controllers stop at such a conflict without a condition";
+    + "and controllers do not reconcile such a resource";
   return {
     path: ["spec"],
     message: listConflicts(hits, effect, selector),
     fix: `restrict ${name} or ${list} so that only one of them selects each resource. To replace ${list} (new name or `
-      + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${names.join(",")}, apply it, then delete ${list}`,
+      + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${names.join(",")}, apply ${name}, then delete ${list}`,
   };
 }
 
-/** A warning for an intended overlap: controllers stop at the resources until one selector is deleted. */
+/** Returns a warning for an intended overlap, which stops reconciliation until one selector is deleted. */
 function replacementFault(hits: Hits, selector: EffectiveSelector): Fault {
   const others = otherSelectorsOf(hits, selector);
   const account = String(accountOfARN(selector.roleARN));
@@ -62,11 +62,11 @@ function replacementFault(hits: Hits, selector: EffectiveSelector): Fault {
   const replaced = named.length === 0 ? selector.name : listOf(named);
   return {
     path: ["metadata", "annotations", { key: REPLACES_ANNOTATION }],
-    message: listConflicts(hits, `would be in conflict, and not reconciled, until ${replaced} is deleted`, selector),
+    message: listConflicts(hits, `would be in conflict, and not be reconciled, until ${replaced} is deleted`, selector),
     fix:
       elsewhere.length === 0
-        ? `apply this change, then delete ${replaced}: the deletion is allowed once all resources resolve to the `
-          + "replacement in the same account"
+        ? `apply this change, then delete ${replaced}: the deletion is allowed once every resource resolves to `
+          + "the replacement in the same account"
         : `use a role for ${selector.name} in the same account as ${listOf(elsewhere)}: existing resources cannot `
           + `move to account ${account}`,
     severity: "warn",
@@ -90,22 +90,22 @@ function listConflicts(hits: Hits, effect: string, { name }: EffectiveSelector):
   return listHits(hits, { noun: "resource", effect, itemOf });
 }
 
-/** A pair takes well under 10 us if the selectors have few type entries. */
+/** Selector pairs compared between two pauses. A pair takes less than 10 us if the selectors have few type entries. */
 const PAIRS_BETWEEN_PAUSES = 50;
 
 export const IRS_18: ScanningCheck<SelectorChange> = {
   id: "IRS-18",
   severity: "warn",
   waivable: false,
-  reason: "If two selectors can overlap, the first resource that both select is in conflict. "
-    + "Its author may know of neither selector.",
+  reason: "If two selectors can overlap, a later resource can match both selectors and is then in conflict. "
+    + "The author of the resource may know neither selector.",
   fix: "separate the selectors by namespace, type or label",
   example: "# while another selector selects every Bucket\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/b', resourceLabelSelector: {matchLabels: {tier: gold}}}",
   ofChange: true,
   *scan({ after, effects, inventory }) {
     if (after === null) return [];
-    // IRS-17 reports the selectors that conflict now. Complete scans find all of them.
+    // IRS-17 reports the selectors that conflict now. A complete scan finds all of these selectors.
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) {
       yield* effects.of(effect, Infinity);
     }
@@ -113,7 +113,7 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
     if (names.length === 0) return [];
     const count = countOf(names.length, "other selector", SCAN_LIMIT);
     const list = listOf(names, names.length, SCAN_LIMIT);
-    const message = `the selector could select the same resource as ${count}, but no such resource exists now: ${list}`;
+    const message = `the selector could share a resource with ${count} (${list}), but no such resource exists now`;
     return [{ path: ["spec"], message }];
   },
 };
@@ -125,7 +125,7 @@ function* overlappingSelectors(
   const names: string[] = [];
   yield* paced(Array.from(inventory.selectors.values()), PAIRS_BETWEEN_PAUSES, (other) => {
     if (other.name === selector.name || excluded.has(other.name) || isReplacing(selector, other)) return true;
-    // The namespaces separate most pairs, at a tenth of the cost.
+    // Compares the namespaces first: this excludes most pairs and costs a tenth of `canOverlap`.
     if (shareNamespace(inventory, selector, other) && canOverlap(selector, other)) names.push(other.name);
     return names.length < SCAN_LIMIT;
   });
@@ -133,8 +133,9 @@ function* overlappingSelectors(
 }
 
 /**
- * Whether both can select resources of one namespace. If one of them lists namespaces by name, only those count, with
- * their current labels: NS-01 reports the effects of a later label change. A new namespace may have any labels.
+ * Whether the selectors can select resources of the same namespace. If a selector lists namespaces by name, compares
+ * only the current labels of these namespaces, because NS-01 checks later label changes. Assumes that a namespace that
+ * does not exist yet can have any labels.
  */
 function shareNamespace(inventory: Inventory, a: EffectiveSelector, b: EffectiveSelector): boolean {
   const named = a.namespaces ?? b.namespaces;

@@ -9,19 +9,19 @@ import type { EffectiveSelector } from "../../selectors/effective.ts";
 import { type Hits, SCAN_LIMIT } from "../message-lists.ts";
 import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../resources/deletion.ts";
 
-/** What a change of a selector does to one resource. */
+/** An effect of a selector change on one resource. */
 export type Effect =
   /** The selector did not select the resource before, and now selects it together with another selector. */
   | "joins conflict"
-  /** The same, but the selector replaces each of the others or is replaced by it. */
+  /** A new conflict with other selectors, each of which the selector replaces or is replaced by. */
   | "joins replaced"
   /** The selector and another selector select the resource, as before. */
   | "stays in conflict"
-  /** No selector selects the resource any more. */
+  /** No selector selects the resource after the change. */
   | "loses selector"
-  /** The same, and the controller could delete or orphan the resource with credentials for a different account. */
+  /** As `loses selector`, and the controller could delete or orphan the resource: its own account is different. */
   | "loses account"
-  /** The resource exists in one account and would be managed in another. */
+  /** The resource exists in one account, and a role of another account would manage it. */
   | "changes account"
   /** The resource exists, and a different role of the same account would manage it. */
   | "changes role"
@@ -41,14 +41,14 @@ export interface EffectsInput {
 
 /**
  * The effects of a change of a selector on the resources in the inventory. All checks of the change share one scan,
- * which goes only as far as the checks need.
+ * which stops when the checks have enough results.
  */
 export class SelectorEffects {
   /** Null if the settings do not name the controller's own account. */
   readonly controllerAccount: string | null;
-  /** How many resources leave a conflict to each selector, as far as the scan has gone. */
+  /** By selector, the resources scanned so far that leave a conflict and that only this selector still selects. */
   readonly remainingSelectors = new Map<EffectiveSelector, number>();
-  /** The names of the other selectors in the conflicts of this selector, as far as the scan has gone. */
+  /** The names of the selectors that conflict with the changed selector on a resource scanned so far. */
   readonly conflictingSelectors = new Set<string>();
   readonly #input: EffectsInput;
   readonly #hits = new Map<Effect, MutableHits>();
@@ -57,7 +57,7 @@ export class SelectorEffects {
   constructor(input: EffectsInput) {
     this.#input = input;
     this.controllerAccount = controllerAccountOf(input.settings);
-    // In mode carm, selectors select nothing.
+    // In mode carm, selectors have no effect.
     const step = input.settings.mode === "carm" ? { ...input.step, before: null, after: null } : input.step;
     this.#scan = transitionsOfSelector(input.inventory, step, (transition) => {
       this.#add(transition);
@@ -65,7 +65,7 @@ export class SelectorEffects {
     });
   }
 
-  /** Returns the resources with the effect. Stops the scan once `limit` of them are found. */
+  /** Returns the resources that have the effect. Stops the scan once it has found `limit` such resources. */
   *of(effect: Effect, limit = SCAN_LIMIT): Paced<Hits> {
     const hits = this.#hitsOf(effect);
     while (hits.found < limit) {
@@ -97,7 +97,7 @@ export class SelectorEffects {
     if (after.length === 0) yield* this.#losses(transition);
     const [only, another] = after;
     if (only === undefined || another !== undefined) return;
-    // A resource that does not exist in AWS yet has no account to leave.
+    // A resource that does not exist in AWS yet cannot change its account.
     if (transition.resource.created) yield* this.#moves(transition, only);
     if (was !== null && is === null) yield this.#leaveTo(only);
   }
@@ -122,7 +122,7 @@ export class SelectorEffects {
     if (resource.deleting || isDeletable) yield "loses account";
   }
 
-  /** Yields what happens to an existing resource that only `selector` selects after the change. */
+  /** Yields the effects on an existing resource that only `selector` selects after the change. */
   *#moves(transition: Transition, selector: EffectiveSelector): Iterable<Effect> {
     const { before } = transition;
     const [from, to] = [accountOfResource(transition, this.controllerAccount), accountOfSelectors([selector])];
@@ -145,7 +145,7 @@ function selectorIn(selecting: readonly EffectiveSelector[], name: string): Effe
   return selecting.find((selector) => selector.name === name) ?? null;
 }
 
-/** Whether one of the two selectors replaces the other, by its annotation. */
+/** Whether the annotation of one selector names the other selector as replaced. */
 export function isReplacing(a: EffectiveSelector, b: EffectiveSelector): boolean {
   return a.replaces.has(b.name) || b.replaces.has(a.name);
 }

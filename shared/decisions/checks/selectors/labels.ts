@@ -7,7 +7,7 @@ import type { Fault, SelectorCheck, SelectorSubject } from "../check.ts";
 
 type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
 
-/** Returns the label selectors of an IAMRoleSelector: of namespaces and of resources. */
+/** Returns the namespace label selector and the resource label selector of an IAMRoleSelector. */
 function labelSelectors({ spec }: SelectorSubject): Located[] {
   const ofNamespace = spec.namespaceSelector?.labelSelector ?? null;
   const ofResource = spec.resourceLabelSelector;
@@ -21,8 +21,8 @@ export const IRS_11: SelectorCheck = {
   id: "IRS-11",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector with an empty label key. "
-    + "No object can have any other malformed label, so the selector selects nothing.",
+  reason: "Controllers drop a selector that has an empty label key. "
+    + "A selector that has any other malformed label selects nothing, because no object can have such a label.",
   fix: "use the Kubernetes label syntax: [prefix/]name: value",
   example: "spec: {resourceLabelSelector: {matchLabels: {tier: 'very gold'}}}",
   *find(subject): Iterable<Fault> {
@@ -72,8 +72,9 @@ export const IRS_35: SelectorCheck = {
   severity: "deny",
   waivable: false,
   reason: "Shipped ACK controllers do not support matchExpressions. "
-    + "They drop the expressions, and the selector selects more than intended.",
-  fix: "use matchLabels instead, or run with --runtime extended if no shipped controller reads this selector",
+    + "Controllers drop the expressions, so the selector selects more than intended.",
+  fix: "replace matchExpressions with matchLabels, "
+    + "or set --runtime extended if no shipped controller reads this selector",
   example: "spec: {namespaceSelector: {labelSelector: {matchExpressions: [{key: team, operator: Exists}]}}}",
   *find(subject): Iterable<Fault> {
     if (subject.runtime === "extended") return;

@@ -4,18 +4,18 @@ import type { ScanningCheck } from "../check.ts";
 import { listHits } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
 
-/** What happens to resources that no selector selects any more. */
+/** The effect on resources that no selector selects after the change. */
 export const FALLS_BACK =
-  "would fall back to the controller's own role and account, because no other selector selects them";
+  "would fall back to the controller's own role and account, because no other selector matches";
 
 export const IRS_19: ScanningCheck<SelectorChange> = {
   id: "IRS-19",
   severity: "deny",
   waivable: true,
   reason: "Controllers never reconcile a resource that exists in a different account from its role. "
-    + "They set no condition, and the finalizer blocks deletion.",
+    + "Controllers set no condition, and the finalizer blocks the deletion of the resource.",
   fix: "restrict the selector or use a role in the account of the existing resources. "
-    + "To move a resource, delete it first and create it again afterwards",
+    + "To move a resource, delete it and create it again",
   example: "# while Bucket team-a/b1 exists in account 111122223333\n"
     + "spec: {arn: 'arn:aws:iam::444455556666:role/b', namespaceSelector: {names: [team-a]}}",
   requires: ["resources"],
@@ -29,7 +29,7 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
       const to = String(accountOfSelectors(transition.after));
       return `${resourceName(transition.resource)} from account ${from} to account ${to}`;
     };
-    const effect = "would change accounts, which controllers reject";
+    const effect = "would move to a different account, which controllers reject";
     return [{ path: ["spec"], message: listHits(hits, { noun: "existing resource", effect, itemOf }) }];
   },
 };
@@ -39,9 +39,9 @@ export const IRS_20: ScanningCheck<SelectorChange> = {
   severity: "deny",
   waivable: true,
   reason: "Controllers use their own role for a resource that no selector selects. "
-    + "They create it again, or delete it, in the controller's own account.",
-  fix: "keep selecting the resources, or first create a selector that replaces this one, "
-    + `with the annotation ${REPLACES_ANNOTATION}: NAME of this selector`,
+    + "Controllers then create or delete the resource in their own account.",
+  fix: "keep selecting the resources, or first create a replacement selector "
+    + `that has the annotation ${REPLACES_ANNOTATION}: NAME of this selector`,
   example:
     "# before: names: [team-a, team-b], and Bucket team-a/b1 exists\nspec: {namespaceSelector: {names: [team-b]}}",
   requires: ["resources", "the stored object"],
@@ -52,8 +52,9 @@ export const IRS_20: ScanningCheck<SelectorChange> = {
     return [{
       path: ["spec"],
       message: listHits(hits, { noun: "resource", effect: FALLS_BACK }),
-      fix: `keep selecting the resources with ${spec.name}, or first create a selector for them, with a role in `
-        + `the same account and the annotation ${REPLACES_ANNOTATION}: ${spec.name}, then apply this change again`,
+      fix: `keep selecting the resources with ${spec.name}, or first create a replacement: a selector for the `
+        + `resources, with a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${spec.name}. `
+        + "Then apply this change again",
     }];
   },
 };
@@ -63,7 +64,7 @@ export const IRS_21: ScanningCheck<SelectorChange> = {
   severity: "warn",
   waivable: false,
   reason: "A different role may have different permissions. "
-    + "Controllers use it only when they next reconcile a resource, up to 10 hours later.",
+    + "Controllers use the new role only when they next reconcile a resource, up to 10 hours later.",
   fix: "make sure that the role has all permissions that these resources need",
   example: "# while Bucket team-a/b1 exists in account 111122223333\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}}",
@@ -72,7 +73,7 @@ export const IRS_21: ScanningCheck<SelectorChange> = {
   *scan({ effects }) {
     const hits = yield* effects.of("changes role", Infinity);
     if (hits.found === 0) return [];
-    const effect = "would switch to a different role of the same account at the next resync";
+    const effect = "would switch to a different role in the same account at the next resync";
     const message = listHits(hits, { noun: "existing resource", effect, itemOf: itemWithRole, limit: Infinity });
     return [{ path: ["spec"], message }];
   },

@@ -10,7 +10,7 @@ export const IRS_08: SelectorCheck = {
   severity: "deny",
   waivable: false,
   reason: "Controllers drop a selector that lists an empty namespace name, or the same name twice.",
-  fix: "list each namespace once, or remove names to select every namespace",
+  fix: "list each namespace once, or remove the field names to select every namespace",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
   *find({ spec }): Iterable<Fault> {
     const seen = new Set<string>();
@@ -28,7 +28,7 @@ export const IRS_09: SelectorCheck = {
   severity: "deny",
   waivable: false,
   reason: "No namespace can have such a name: names are literal, and * is not a wildcard. "
-    + "The selector does not select the intended resources, and they fall back to the controller's own account.",
+    + "The selector does not select the intended resources, which fall back to the controller's own account.",
   fix: "use the exact name of a namespace, or select namespaces by label with labelSelector",
   example: "spec: {namespaceSelector: {names: ['team-*']}}",
   *find({ spec }): Iterable<Fault> {

@@ -16,7 +16,7 @@ export const IRS_10: QuickCheck<SelectorChange> = {
   id: "IRS-10",
   severity: "warn",
   waivable: false,
-  reason: "A misspelled namespace selects nothing. "
+  reason: "A selector selects nothing in a namespace that does not exist, for example a misspelled one. "
     + "Resources of the intended namespace fall back to the controller's own account.",
   fix: "correct the name, or create the namespace",
   example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
@@ -33,7 +33,7 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   id: "IRS-22",
   severity: "warn",
   waivable: false,
-  reason: "A selector that selects nothing is often misspelled. "
+  reason: "A selector that selects nothing often contains a typo. "
     + "The intended resources fall back to the controller's own account.",
   fix: "compare the selector with the output of kubectl get namespaces --show-labels. "
     + "Ignore this warning if the namespaces are created later",
@@ -45,7 +45,7 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   },
 };
 
-/** How many namespaces a scan visits between two pauses: about a millisecond of work. */
+/** The number of namespaces that a scan visits between two pauses, which takes about 1 ms. */
 const NAMESPACES_BETWEEN_PAUSES = 1000;
 
 /** Whether the selector selects any namespace or any resource of the inventory. */
@@ -59,7 +59,7 @@ function* selectsAnything(inventory: Inventory, selector: EffectiveSelector): Pa
   return !(yield* transitionsOfSelector(inventory, step, () => false));
 }
 
-/** One, because an entry may be compared with every installed kind. */
+/** The limit is one entry, because each entry may be compared with every installed kind. */
 const ENTRIES_BETWEEN_PAUSES = 1;
 
 export const IRS_13: ScanningCheck<SelectorChange> = {
@@ -88,7 +88,7 @@ interface Mismatch {
   readonly message: string;
 }
 
-/** Returns the first part that no installed kind matches: group, then kind, then version. Null if all match. */
+/** Returns the first of group, kind and version that no installed kind matches; null if a kind matches all. */
 function mismatch({ group, version, kind }: TypeEntry, installed: readonly TypeEntry[]): Mismatch | null {
   const ofGroup = installed.filter((type) => group === "" || type.group === group);
   if (ofGroup.length === 0) {
@@ -102,7 +102,7 @@ function mismatch({ group, version, kind }: TypeEntry, installed: readonly TypeE
   }
   if (version === "" || ofKind.some((type) => type.version === version)) return null;
   const storage = sortedListOf(new Set(ofKind.map((type) => type.version)));
-  const message = `${quote(version)} is not the storage version, which controllers compare with: expected ${storage}`;
+  const message = `${quote(version)} is not the storage version, so no controller matches it: expected ${storage}`;
   return { part: "version", message };
 }
 
@@ -113,7 +113,7 @@ function suggestion(text: string, known: readonly string[]): string {
 
 const PATH = ["spec"] as const;
 
-/** A controller with both enabled exits at startup (aws-controllers-k8s/runtime pkg/config/config.go). */
+/** A controller that enables CARM and selectors exits at startup (aws-controllers-k8s/runtime pkg/config/config.go). */
 export const IRS_26: QuickCheck<SelectorChange> = {
   id: "IRS-26",
   severity: "warn",

@@ -17,9 +17,9 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   severity: "deny",
   waivable: true,
   reason: "Controllers silently use their own role for a resource that loses its selector. "
-    + "They create it a second time in the controller's own account, or orphan it when it is deleted.",
+    + "Controllers then create a second AWS resource in their own account, or orphan the first at deletion.",
   fix: "delete the resources first, or create a replacement: a selector with the same spec, a role in the same account "
-    + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. Then delete this selector again`,
+    + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. Then retry this deletion`,
   example: "kubectl delete iamroleselector team-a # while only team-a selects Bucket team-a/b1",
   requires: ["resources"],
   on: ["DELETE"],
@@ -32,19 +32,19 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
         message: listHits(hits, { noun: "resource", effect: FALLS_BACK }),
         fix: "delete the resources first, or create a replacement: a selector with another name, "
           + `the spec of ${name}, a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. `
-          + `Then delete ${name} again`,
+          + `Then retry the deletion of ${name}`,
       }];
     }
     const unlisted = unlistedKinds(inventory, before);
     if (unlisted.length === 0) return [];
     const kinds = listOf(unlisted);
-    const message = `objects of ${kinds} could not be listed, so it is unknown whether the selector selects any`;
+    const message = `objects of ${kinds} could not be listed, so the selector may select some of them`;
     return [{ path: PATH, message, fix: LIST_FIX }];
   },
 };
 
-const LIST_FIX = "grant the webhook permission to list them (manifests rbac --extra-groups GROUP), "
-  + "or verify that the selector selects none of them and waive this check";
+const LIST_FIX = "grant the webhook permission to list these objects (manifests rbac --extra-groups GROUP), "
+  + "or verify that the selector selects none of these objects and waive this check";
 
 /** Returns the kinds that the selector could select but that the inventory could not list, sorted. */
 function unlistedKinds(inventory: Inventory, selector: EffectiveSelector | null): string[] {
@@ -60,11 +60,11 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
   severity: "deny",
   waivable: false,
   reason: "The controller would delete these resources with its own credentials, which belong to a different account. "
-    + "It finds nothing there and orphans the resource, or deletes another resource of the same name.",
+    + "The controller would orphan the AWS resource, or delete a resource of the same name in its own account.",
   fix: "create a replacement selector with a role in the same account "
     + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. `
     + "Otherwise, wait until the resources that are being deleted no longer exist, "
-    + "and annotate the others with services.k8s.aws/deletion-policy: retain",
+    + "and annotate all other resources with services.k8s.aws/deletion-policy: retain",
   example: "kubectl delete iamroleselector team-a # while Bucket team-a/b1 is being deleted in the account of team-a",
   requires: ["resources", "--controller-account or --controller-role"],
   on: ["DELETE"],
@@ -87,8 +87,8 @@ export const IRS_32: ScanningCheck<SelectorChange> = {
   id: "IRS-32",
   severity: "warn",
   waivable: false,
-  reason: "When one selector of a conflict is deleted, controllers continue with the other. "
-    + "They reconcile new resources within minutes and the others at the next resync.",
+  reason: "When one of two conflicting selectors is deleted, controllers use the role of the other selector. "
+    + "Controllers reconcile new resources within minutes, and existing resources at the next resync.",
   fix: "make sure that this is the selector to delete",
   example: "kubectl delete iamroleselector team-a # while team-a-new selects the same resources",
   requires: ["resources"],
@@ -111,9 +111,9 @@ export const IRS_33: ScanningCheck<SelectorChange> = {
   id: "IRS-33",
   severity: "warn",
   waivable: false,
-  reason: "This is the safe way to rename a selector or rotate its role: another selector selects all of its "
-    + "resources, in the same account.",
-  fix: "continue: no resource changes its account",
+  reason: "The deletion is safe: another selector, whose role is in the same account, selects every resource of "
+    + "the deleted selector. This is how to rename a selector or rotate its role.",
+  fix: "continue with the deletion: no resource changes its account",
   example:
     "kubectl delete iamroleselector team-a # while team-a-new selects the same resources in the same account",
   requires: ["resources"],
@@ -127,6 +127,7 @@ export const IRS_33: ScanningCheck<SelectorChange> = {
     const account = accountOfARN(before.roleARN);
     if (account !== accountOfARN(only.roleARN)) return [];
     const resources = `every resource of this selector (${countOf(found, "resource")})`;
-    return [{ path: PATH, message: `${only.name} selects ${resources}, in the same account ${String(account)}` }];
+    const message = `${only.name} selects ${resources}, and its role is in the same account ${String(account)}`;
+    return [{ path: PATH, message }];
   },
 };

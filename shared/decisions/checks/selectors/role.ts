@@ -9,8 +9,8 @@ export const IRS_01: SelectorCheck = {
   id: "IRS-01",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector without a role and log one line. "
-    + "Its resources fall back to the controller's own account.",
+  reason: "Controllers drop a selector that has no role, and only log this. "
+    + "The resources of the selector fall back to the controller's own account.",
   fix: FIX,
   example: "spec: {}",
   *find({ spec }): Iterable<Fault> {
@@ -24,7 +24,7 @@ export const IRS_02: SelectorCheck = {
   severity: "deny",
   waivable: false,
   reason: "Controllers drop a selector whose ARN they cannot parse. "
-    + "Its resources fall back to the controller's own account.",
+    + "The resources of the selector fall back to the controller's own account.",
   fix: FIX,
   example: "spec: {arn: not-an-arn}",
   *find({ spec: { arn } }): Iterable<Fault> {
@@ -40,7 +40,7 @@ export const IRS_03: SelectorCheck = {
   id: "IRS-03",
   severity: "deny",
   waivable: false,
-  reason: "Controllers accept any ARN. Later, STS rejects the role, or the controllers work with an empty account.",
+  reason: "Controllers accept any ARN. Later, STS rejects the role, or controllers use an empty account ID.",
   fix: FIX,
   example: "spec: {arn: 'arn:aws:iam::111122223333:user/jane'}",
   *find({ spec: { arn } }): Iterable<Fault> {
@@ -53,7 +53,7 @@ export const IRS_03: SelectorCheck = {
 };
 
 /**
- * The role paths that AWS reserves, with what such a role is.
+ * The role paths that AWS reserves, and the type of role under each path.
  * Sources: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html and, for IAM
  * Identity Center, https://docs.aws.amazon.com/singlesignon/latest/userguide/referencingpermissionsets.html.
  */
@@ -67,7 +67,7 @@ export const IRS_06: SelectorCheck = {
   severity: "warn",
   waivable: false,
   reason: "Only AWS can assume service-linked and reserved roles, so every resource of the selector would fail.",
-  fix: "create your own role, with a trust policy that names the controller's role",
+  fix: "create your own role whose trust policy names the controller's role",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3'}",
   *find({ spec }): Iterable<Fault> {
     const arn = spec.arn ?? "";

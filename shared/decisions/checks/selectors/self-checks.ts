@@ -9,8 +9,8 @@ import { IRS_00 } from "./shape.ts";
 import { IRS_12, IRS_13B, IRS_14 } from "./types.ts";
 
 /**
- * The checks that need only the IAMRoleSelector itself. They are separate from the change checks because decoding a
- * selector runs them, and the change checks import the inventory, which decodes selectors.
+ * The checks that need only the IAMRoleSelector itself. `decodeSelector` runs these checks. A separate list avoids an
+ * import cycle: the change checks import the inventory, and the inventory imports `decodeSelector`.
  */
 export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [
   IRS_00,

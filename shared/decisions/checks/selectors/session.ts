@@ -20,8 +20,8 @@ export const IRS_41: SelectorCheck = {
   id: "IRS-41",
   severity: "deny",
   waivable: false,
-  reason: "If a session tag has an empty or wrong value, a policy that grants access by tag can grant it to the "
-    + "wrong sessions.",
+  reason: "If a session tag has an empty or wrong value, an IAM policy that grants access by tag can grant access to "
+    + "the wrong sessions.",
   fix: "use {selector}, {account} or {group}; {namespace} if names has exactly one entry; "
     + "{kind} if resourceTypeSelector names exactly one kind",
   example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team={namespace}'}} # with two namespaces in names`,
@@ -125,7 +125,7 @@ export const IRS_46B: SelectorCheck = {
   severity: "warn",
   waivable: false,
   reason: "A chained session, which is created from another session, lasts at most 1 hour. "
-    + "The sidecar's own identity is nearly always a session, and the sidecar then requests 1 hour.",
+    + "The sidecar's own identity is nearly always a session, so the sidecar requests only 1 hour.",
   fix: `use at most ${MAX_CHAINED_SECONDS}, unless the sidecar runs with a long-lived access key`,
   example: `metadata: {annotations: {${DURATION_SECONDS_ANNOTATION}: '7200'}}`,
   *find({ object }): Iterable<Fault> {
@@ -150,7 +150,7 @@ export const IRS_47: SelectorCheck = {
       const meant = closest(shortName(key), Array.from(SELECTOR_ANNOTATIONS, shortName));
       const fix =
         meant === null ? {} : { fix: `use ${RESOLVER_PREFIX}${meant} if that was meant, or remove the annotation` };
-      yield { path: annotationPath(key), message: "IAMRoleSelectors have no such annotation", ...fix };
+      yield { path: annotationPath(key), message: "IAMRoleSelectors do not support this annotation", ...fix };
     }
   },
 };

@@ -13,7 +13,7 @@ export const IRS_00: SelectorCheck = {
   id: "IRS-00",
   severity: "deny",
   waivable: false,
-  reason: "The API server rejects an object that does not match the schema, or prunes unknown fields.",
+  reason: "The API server rejects an object that does not match the schema, and prunes unknown fields.",
   fix: "write the field as the schema defines it (kubectl explain iamroleselector.spec)",
   example: "spec: {namespaceSelector: {names: team-a}}",
   *find({ object }): Iterable<Fault> {
@@ -37,7 +37,7 @@ function* nameFaults(object: JsonObject): Iterable<Fault> {
   }
 }
 
-/** Yields the faults of the selector's own labels and annotations. Annotation keys are label keys, but in any case. */
+/** Yields the faults of the selector's own labels and annotations. Annotation keys may have upper case. */
 function* metadataFaults(object: JsonObject): Iterable<Fault> {
   const { labels, annotations } = objectMeta(object);
   for (const [key, value] of labels) {

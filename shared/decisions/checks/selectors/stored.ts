@@ -14,10 +14,10 @@ export const IRS_07: QuickCheck<SelectorChange> = {
   id: "IRS-07",
   severity: "deny",
   waivable: false,
-  reason: "Existing resources would stay behind in the account of the old role. "
-    + "The CRD's own rule does not prevent a change in two steps, which removes spec first.",
-  fix: `create a selector with another name and the new role, with the annotation ${REPLACES_ANNOTATION}: NAME, `
-    + "and delete this selector once no resource needs it",
+  reason: "If a selector changes its role, existing resources stay behind in the account of the old role. "
+    + "The CRD has a rule against this, but does not prevent a change in two steps, which first removes spec.",
+  fix: `create a selector that has another name, the new role and the annotation ${REPLACES_ANNOTATION}: NAME of `
+    + "this selector. Delete this selector once no resource needs it",
   example: "# an update from\nspec: {arn: 'arn:aws:iam::111122223333:role/old'}\n"
     + "# to\nspec: {arn: 'arn:aws:iam::111122223333:role/new'}",
   requires: ["the stored object"],
@@ -31,7 +31,7 @@ export const IRS_07: QuickCheck<SelectorChange> = {
   },
 };
 
-/** The fields of this project's CRD, used if the CRD of the cluster is unknown. */
+/** The fields of this project's CRD, which are used if the CRD of the cluster is unknown. */
 const OWN_FIELDS = objectFields({
   properties: { spec: SELECTOR_SPEC_SCHEMA, status: { "x-kubernetes-preserve-unknown-fields": true } },
 });
@@ -40,10 +40,10 @@ export const IRS_16: QuickCheck<SelectorChange> = {
   id: "IRS-16",
   severity: "deny",
   waivable: true,
-  reason: "The API server prunes fields that the CRD does not define before it calls any webhook. "
+  reason: "Before the API server calls a webhook, it prunes every field that the CRD does not define. "
     + "The selector then selects more than intended.",
   fix: "use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
-    + "or install the CRD from ack-role-resolver manifests crds",
+    + "or install the CRD that ack-role-resolver manifests crds prints",
   example: "# kubectl apply, with a CRD that does not define matchExpressions\n"
     + "spec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, "
     + "matchExpressions: [{key: team, operator: Exists}]}}}",
@@ -53,7 +53,7 @@ export const IRS_16: QuickCheck<SelectorChange> = {
     const rewritten = rewrittenFields(readSelectorSpec(applied), spec);
     for (const path of droppedFields(inventory.kinds.selectorFields ?? OWN_FIELDS, applied, object)) {
       if (rewritten.has(formatFieldPath(path))) continue;
-      yield { path, message: "the field was applied, but the CRD does not define it and the API server pruned it" };
+      yield { path, message: "the API server pruned this field of the applied manifest: the CRD does not define it" };
     }
   },
 };
@@ -64,7 +64,7 @@ function lastApplied(object: JsonObject): JsonObject | null {
   return isJsonObject(applied) ? applied : null;
 }
 
-/** Returns the paths of `apiVersion` in the applied entries that the object contains as admission rewrote them. */
+/** Returns the paths of each applied `apiVersion` that the webhook rewrote to `group` and `version`. */
 function rewrittenFields(applied: SelectorSpec, { resourceTypeSelector }: SelectorSpec): ReadonlySet<string> {
   const paths = (applied.resourceTypeSelector ?? []).flatMap((entry, i) => {
     const expected = rewrittenEntry(entry);

@@ -10,8 +10,8 @@ export const IRS_24: QuickCheck<SelectorChange> = {
   severity: "deny",
   waivable: false,
   reason: "ACK's charts let controllers write IAMRoleSelectors. "
-    + "An attacker who compromises a controller could give it any role.",
-  fix: "write selectors as a person or a deployment tool, and remove this permission from the controllers' ClusterRole",
+    + "An attacker who compromises a controller could then use any role.",
+  fix: "write selectors as a user or with a deployment tool. Remove this permission from the controllers' ClusterRole",
   example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
   requires: ["the requester", "--controller-service-accounts"],
   on: ["CREATE", "UPDATE", "DELETE"],
@@ -19,7 +19,7 @@ export const IRS_24: QuickCheck<SelectorChange> = {
   *find({ requester, settings }): Iterable<Fault> {
     if (requester === null || !isACKController(requester, settings)) return;
     const name = quote(requester.username);
-    const message = `the requester ${name} is an ACK controller, and ACK controllers only read selectors`;
+    const message = `the requester ${name} is an ACK controller, and ACK controllers must not write selectors`;
     yield { path: ["spec"], message };
   },
 };

@@ -12,8 +12,8 @@ export const IRS_12: SelectorCheck = {
   id: "IRS-12",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector with an empty or repeated entry. They do not support the apiVersion form.",
-  fix: "list each entry once, with a group such as s3.services.k8s.aws, a version, a kind, or several of them. "
+  reason: "Controllers drop a selector that has an empty or repeated entry. Controllers do not read apiVersion.",
+  fix: "list each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind. "
     + "To select every kind, remove resourceTypeSelector",
   example: "spec: {resourceTypeSelector: [{group: '', version: '', kind: ''}]}",
   *find(subject): Iterable<Fault> {
@@ -40,21 +40,22 @@ export const IRS_12: SelectorCheck = {
 function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolean): Fault | null {
   if (entry.apiVersion === null) return null;
   if (entry.group !== "" || entry.version !== "") {
-    const message = "apiVersion is set together with group or version, which have the same meaning";
+    const message = "the entry sets apiVersion and also group or version, which have the same meaning";
     return { path, message, fix: "remove apiVersion, and set group and version" };
   }
   const rewritten = rewrittenEntry(entry);
   if (rewritten === null) {
-    const fix = "use both, such as s3.services.k8s.aws/v1alpha1, or set only group to select any version";
+    const fix = "set apiVersion to GROUP/VERSION, such as s3.services.k8s.aws/v1alpha1, "
+      + "or set only group to select every version";
     return { path, message: `${quote(entry.apiVersion)} is not GROUP/VERSION`, fix };
   }
   if (isRead) return null;
-  const fix = `set group: ${rewritten.group} and version: ${rewritten.version} instead, `
+  const fix = `replace apiVersion with group: ${rewritten.group} and version: ${rewritten.version}, `
     + "or let the webhook rewrite the entry (/mutate/iamroleselectors)";
-  return { path, message: "apiVersion was not rewritten to group and version, and controllers do not read it", fix };
+  return { path, message: "controllers do not read apiVersion, and the webhook did not replace it", fix };
 }
 
-/** Returns the entry for a message. */
+/** Returns the entry as text for a message. */
 function formatEntry({ group, version, kind }: TypeEntry): string {
   return `{group: ${quote(group)}, version: ${quote(version)}, kind: ${quote(kind)}}`;
 }
@@ -71,7 +72,7 @@ interface Context {
   readonly runtime: Runtime;
 }
 
-/** Yields the entries that IRS-12 accepts, and repeated entries. */
+/** Yields each entry that is not empty and that controllers read. */
 export function* typeEntries({ spec, ...context }: Context): Iterable<readonly [path: FieldPath, entry: TypeEntry]> {
   for (const [i, entry] of (spec.resourceTypeSelector ?? []).entries()) {
     const effective = effectiveEntry(entry, context);
@@ -100,8 +101,8 @@ export const IRS_14: SelectorCheck = {
   id: "IRS-14",
   severity: "warn",
   waivable: false,
-  reason: "An entry that a broader entry covers has no effect: narrowing or removing it changes nothing.",
-  fix: "remove the entry, or narrow the broader one",
+  reason: "An entry has no effect if a broader entry covers it: a change of the narrower entry has no effect.",
+  fix: "remove the entry, or restrict the broader entry",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws}, {group: s3.services.k8s.aws, kind: Bucket}]}",
   *find(subject): Iterable<Fault> {
     const entries = [...typeEntries(subject)];
@@ -114,7 +115,7 @@ export const IRS_14: SelectorCheck = {
   },
 };
 
-/** Returns every entry that matches what this entry matches, and more: this entry with any of its parts left empty. */
+/** Returns every broader entry: a copy of the entry in which one or more parts are empty. */
 function broaderThan({ group, version, kind }: TypeEntry): TypeEntry[] {
   const all = orEmpty(group).flatMap((g) => (
     orEmpty(version).flatMap((v) => orEmpty(kind).map((k) => ({ group: g, version: v, kind: k })))

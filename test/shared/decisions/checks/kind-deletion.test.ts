@@ -45,8 +45,8 @@ test("IRS-34: denies the deletion of the IAMRoleSelector CRD while a selector se
 });
 
 test("IRS-34: only warns if no selector selects a resource, and ignores other CRDs", (t) => {
-  const warning = "warn IRS-34 1 IAMRoleSelector would be deleted with the CustomResourceDefinition, "
-    + "but no resource is selected now";
+  const warning = "warn IRS-34 1 IAMRoleSelector would be deleted with the CustomResourceDefinition, but no selector "
+    + "selects a resource now";
   t.same(deletionFindings(SELECTORS, [TEAM_A]), [warning]);
   t.same(deletionFindings(SELECTORS, [TEAM_A, newBucket("b1")], { mode: "carm" }), [warning]);
   t.same(deletionFindings(SELECTORS, [newBucket("b1")]), []);

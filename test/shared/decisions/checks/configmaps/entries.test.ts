@@ -35,7 +35,8 @@ test("CM-01 denies a new fault, and only warns about a fault that the stored map
 
 test("CM-02 denies a key whose value is empty", (t) => {
   t.same(dataLines("CM-02", { [ONE]: "" }, { settings }), [
-    `deny CM-02 data[${ONE}]: the key has no role. Set the role's ARN, or remove the key once no namespace names it.`,
+    `deny CM-02 data[${ONE}]: the key has no role. Set the value of the key to the role's ARN, or remove the key `
+      + `once no namespace names the key.`,
   ]);
   t.same(dataLines("CM-02", { [ONE]: ROLE }, { settings }), []);
   t.end();
@@ -43,7 +44,7 @@ test("CM-02 denies a key whose value is empty", (t) => {
 
 test("CM-03 warns about a key that is an account ID if its role is in another account", (t) => {
   const line = (key: string): string => (
-    `warn CM-03 data[${key}]: the key is account ${ONE}, but its role is in account "${TWO}". `
+    `warn CM-03 data[${key}]: the key names account ${ONE}, but its role is in account "${TWO}". `
     + "Set a role in the account of the key, or rename the key."
   );
   t.same(dataLines("CM-03", { [ONE]: roleIn(TWO) }, { settings }), [line(ONE)]);
@@ -59,13 +60,13 @@ test("CM-03 warns about a key that is an account ID if its role is in another ac
 });
 
 test("CM-04 warns about a key whose service prefix is unknown", (t) => {
-  const fix = "Write ID or SERVICE.ID with an ACK service, such as s3.111122223333.";
+  const fix = "Write ID, or SERVICE.ID where SERVICE is an ACK service, such as s3.111122223333.";
   t.same(dataLines("CM-04", { [`frobnicator.${ONE}`]: ROLE }), [
     `warn CM-04 data[frobnicator.${ONE}]: "frobnicator" is not an ACK service. ${fix}`,
   ]);
   t.same(dataLines("CM-04", { [`dynamodbs.${ONE}`]: ROLE }), [
     `warn CM-04 data[dynamodbs.${ONE}]: "dynamodbs" is not an ACK service. `
-    + `Write dynamodb.${ONE} if you meant that service.`,
+    + `Write dynamodb.${ONE} if you meant the service dynamodb.`,
   ]);
   t.same(dataLines("CM-04", { "s3.": ROLE }), [`warn CM-04 data[s3.]: the key has no id after the dot. ${fix}`]);
   t.same(dataLines("CM-04", { [ONE]: ROLE, alias: ROLE, [`s3.${ONE}`]: ROLE, "s3.team.a": ROLE }), []);
@@ -75,8 +76,9 @@ test("CM-04 warns about a key whose service prefix is unknown", (t) => {
 });
 
 test("CM-05 denies a value that is a YAML document or is not a string", (t) => {
-  const fix = "Write one key for each role, with the service in front if there are several: s3.111122223333.";
-  const line = `deny CM-05 data[s3]: the value is a YAML or JSON document, but controllers parse the value as one ARN. ${fix}`;
+  const fix = "Write one key for each role. If services use different roles, start each key with the service: "
+    + "s3.111122223333.";
+  const line = `deny CM-05 data[s3]: the value is a document, but controllers parse the value as one ARN. ${fix}`;
   const documents = [`${ONE}: ${ROLE}`, `${ROLE}\n${roleIn(TWO)}\n`, `- ${ROLE}`, '{"a": 1}', `team-a:\n  ${ROLE}`];
   for (const value of documents) {
     t.same(dataLines("CM-05", { s3: value }, { settings }), [line], value);
@@ -94,7 +96,8 @@ test("CM-05 denies a value that is a YAML document or is not a string", (t) => {
 
 test("CM-06 warns about entries of binaryData", (t) => {
   t.same(linesOf("CM-06", { ...mapObject(ACCOUNT_MAP, {}), binaryData: { [ONE]: "YQ==" } }), [
-    `warn CM-06 binaryData[${ONE}]: controllers ignore the entries of binaryData. Move the entry to data.`,
+    `warn CM-06 binaryData[${ONE}]: controllers ignore the entries of binaryData. Move the entry from binaryData to `
+      + `data.`,
   ]);
   t.same(linesOf("CM-06", mapObject(ACCOUNT_MAP, { [ONE]: ROLE })), []);
   t.end();

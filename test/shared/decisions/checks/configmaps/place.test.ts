@@ -22,8 +22,8 @@ test("CM-07b warns about a map if a copy in another namespace has different entr
   const map = mapObject(ACCOUNT_MAP, { [ONE]: ROLE });
   const copy = (data: JsonObject, name = ACCOUNT_MAP): JsonObject => mapObject(name, data, "ack-s3");
   const differing = [
-    'warn CM-07b data: the entries differ from those of the copy in namespace "ack-s3". '
-    + 'Write the same entries to every copy.',
+    'warn CM-07b data: the entries differ from the entries of the map in namespace "ack-s3". '
+    + 'Write the same entries to the map in every namespace where controllers run.',
   ];
   t.same(linesOf("CM-07b", map, { known: [map, copy({})] }), differing);
   t.same(linesOf("CM-07b", map, { known: [map, copy({ [ONE]: roleIn(ONE, "b") })] }), differing);
@@ -34,7 +34,7 @@ test("CM-07b warns about a map if a copy in another namespace has different entr
 
 test("CM-09 warns about a change to a map in mode selectors", (t) => {
   const line = "warn CM-09 data: the map has no effect, because IAMRoleSelectors set the role. "
-    + "Write an IAMRoleSelector instead; ack-role-resolver migrate carm generates one for each entry.";
+    + "Replace each entry with an IAMRoleSelector; ack-role-resolver migrate carm generates these selectors.";
   t.same(dataLines("CM-09", { a: ROLE }), [line]);
   t.same(dataLines("CM-09", { a: ROLE }, { old: mapObject(ACCOUNT_MAP, {}) }), [line]);
   t.same(dataLines("CM-09", { a: ROLE }, { old: mapObject(ACCOUNT_MAP, { a: ROLE }) }), [], "the data is unchanged");

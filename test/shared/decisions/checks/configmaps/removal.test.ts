@@ -7,8 +7,8 @@ import { ACCOUNT_MAP, CARM, existingBucket, linesOf, mapObject, ONE, roleIn, TEA
 const owned = (name: string, id: string, key = "owner-account-id"): JsonObject => (
   namespaceObject(name, {}, { [`services.k8s.aws/${key}`]: id })
 );
-const FIX = "Keep the account of the key until the resources are deleted, "
-  + "or first change the namespaces to another key whose role is in the same account.";
+const FIX = "Do not remove the key or change its account until the resources are deleted. Otherwise, first annotate "
+  + "the namespaces with another key whose role is in the same account.";
 const KNOWN = [
   owned("team-a", ONE), bucketObject(), existingBucket("b2", ONE), namespaceObject("team-b"),
   existingBucket("b3", TWO, { namespace: "team-b" }),
@@ -50,7 +50,7 @@ test("CM-08 denies the removal of a used key in mode carm, and only warns in mod
 
 test("CM-08 denies a change of a used key to a role in another account, and allows the same account", (t) => {
   t.same(lines({ [ONE]: roleIn(ONE) }, { [ONE]: roleIn(TWO) }), [
-    line(ONE, `moves from account ${ONE} to account ${TWO}`, USERS),
+    line(ONE, `changes from account ${ONE} to account ${TWO}`, USERS),
   ]);
   t.same(lines({ [ONE]: roleIn(ONE) }, { [ONE]: roleIn(ONE, "b"), [TWO]: roleIn(TWO) }), []);
   t.end();
@@ -86,7 +86,7 @@ test("CM-08 uses the plain key if the service key is missing", (t) => {
   t.same(lines({ [ONE]: roleIn(TWO), [`s3.${ONE}`]: roleIn(ONE) }, { [ONE]: roleIn(TWO) }, { settings }), [
     line(
       `s3.${ONE}`,
-      `moves from account ${ONE} to account ${TWO}`,
+      `changes from account ${ONE} to account ${TWO}`,
       "2 resources: Bucket team-a/b1 and Bucket team-a/b2",
     ),
   ]);
@@ -120,7 +120,7 @@ test("CM-10 warns if a used key changes to another role in the same account", (t
   const [role, other] = [{ [ONE]: roleIn(ONE) }, { [ONE]: roleIn(ONE, "b") }];
   t.same(linesFor(role, other), [
     `warn CM-10 data[${ONE}]: controllers may use the old role until their next resync or restart. `
-    + "Keep the old role until then, or restart the controllers.",
+    + "Do not delete the old role in IAM for the next 10 hours, or restart the controllers.",
   ]);
   t.same(linesFor(role, { ...role, [TWO]: roleIn(TWO) }), []);
   t.same(linesFor(role, { [ONE]: roleIn(TWO) }), [], "CM-08 reports another account");
@@ -138,7 +138,7 @@ test("CM-11 denies the deletion of a used map in mode carm, and only warns in mo
   };
   const used = "CM-11 metadata.name: the map is used by 1 namespace: team-a; 3 resources: "
     + "Bucket team-a/b1, Bucket team-a/b2 and Bucket team-b/b3. "
-    + "Keep the map until no namespace names an account or a team and the resources are deleted.";
+    + "Keep the map until its resources are deleted and no namespace names an account or a team.";
   const data = { [ONE]: roleIn(ONE), [TWO]: roleIn(TWO) };
   t.same(linesFor(data), [`deny ${used}`]);
   t.same(linesFor(data, KNOWN, {}), [`warn ${used}`]);

@@ -8,7 +8,7 @@ const owner = (value: string): JsonObject => ({ "services.k8s.aws/owner-account-
 const team = (value: string): JsonObject => ({ "services.k8s.aws/team-id": value });
 const OWNER_PATH = "metadata.annotations[services.k8s.aws/owner-account-id]";
 const TEAM_PATH = "metadata.annotations[services.k8s.aws/team-id]";
-const FIX = "Add the key with the role's ARN to the ConfigMap first, or correct the annotation.";
+const FIX = "First add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace.";
 const ACCOUNTS = mapObject(ACCOUNT_MAP, { [ONE]: roleIn(ONE), empty: "", "s3.only": roleIn(ONE) });
 const TEAMS = mapObject(TEAM_MAP, { payments: roleIn(ONE) });
 const carm = (more: object = {}): Circumstances => ({ known: [ACCOUNTS, TEAMS], settings: { ...CARM, ...more } });
@@ -66,7 +66,7 @@ test("NS-03b warns about a mistyped account ID", (t) => {
 });
 
 test("NS-05 warns in mode carm about an annotation that controllers ignore", (t) => {
-  const fix = "Keep only the annotation that the controllers are to read.";
+  const fix = "Keep only the annotation that controllers should use.";
   t.same(annotationLines("NS-05", team("payments"), carm()), [
     `warn NS-05 ${TEAM_PATH}: controllers ignore the team, because --team-level-carm is off. ${fix}`,
   ]);

@@ -8,7 +8,7 @@ test("NS-09 denies an unknown deletion policy in the annotation of a service", (
   );
   t.same(lines("Delete"), [
     'deny NS-09 metadata.annotations[s3.services.k8s.aws/deletion-policy]: "Delete" is not a deletion policy, '
-    + "so controllers treat it as retain. Set delete or retain.",
+    + "so controllers treat it as retain. Set the deletion policy to delete or retain.",
   ]);
   for (const value of ["delete", "retain", ""]) t.same(lines(value), [], value);
   t.same(lines("Delete", "services.k8s.aws/deletion-policy"), [], "controllers ignore the annotation on a namespace");
@@ -27,7 +27,7 @@ test("NS-09b warns about a deletion policy annotation whose service is missing o
   ]);
   t.same(lines("DynamoDB.services.k8s.aws/deletion-policy"), [
     'warn NS-09b metadata.annotations[DynamoDB.services.k8s.aws/deletion-policy]: "DynamoDB" is not an ACK service, '
-    + "so controllers ignore the annotation. Use dynamodb.services.k8s.aws/deletion-policy if you meant that service.",
+    + "so controllers ignore the annotation. Use dynamodb.services.k8s.aws/deletion-policy if you meant dynamodb.",
   ]);
   t.same(lines("frobnicator.services.k8s.aws/deletion-policy"), [
     'warn NS-09b metadata.annotations[frobnicator.services.k8s.aws/deletion-policy]: '
@@ -43,9 +43,10 @@ test("NS-09b warns about a deletion policy annotation whose service is missing o
 test("NS-10 warns about an annotation that controllers read only on resources", (t) => {
   const message = "controllers ignore this annotation on a namespace";
   t.same(annotationLines("NS-10", { "services.k8s.aws/region": "eu-west-1", "services.k8s.aws/read-only": "true" }), [
-    `warn NS-10 metadata.annotations[services.k8s.aws/read-only]: ${message}. Annotate the resources instead.`,
+    `warn NS-10 metadata.annotations[services.k8s.aws/read-only]: ${message}. Move the annotation from the namespace `
+      + `to its resources.`,
     `warn NS-10 metadata.annotations[services.k8s.aws/region]: ${message}. `
-    + "Set services.k8s.aws/default-region on the namespace, or annotate the resources instead.",
+    + "Set services.k8s.aws/default-region on the namespace, or annotate its resources.",
   ]);
   t.same(annotationLines("NS-10", {
     "services.k8s.aws/default-region": "eu-west-1", "services.k8s.aws/deletion-policy": "retain",
@@ -63,6 +64,6 @@ test("NS-13 warns if the deletion of a namespace also deletes ACK resources", (t
     + "until the namespace is deleted.",
   ]);
   t.same(linesOf("NS-13", namespaceObject("team-c"), { operation: "DELETE", known }), []);
-  t.same(linesOf("NS-13", namespaceObject("team-a"), { known }), [], "runs at DELETE only");
+  t.same(linesOf("NS-13", namespaceObject("team-a"), { known }), [], "the check runs only at DELETE");
   t.end();
 });

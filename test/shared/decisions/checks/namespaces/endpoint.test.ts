@@ -13,7 +13,7 @@ function denied(...messages: readonly string[]): string[] {
 }
 
 test("NS-08 denies an endpoint URL that does not use https or has an invalid host", (t) => {
-  const plaintext = "the endpoint uses http, not https, so its requests can be read on the network";
+  const plaintext = "the endpoint uses http, not https, so others on the network can read the requests";
   t.same(lines("http://minio.team-a.svc:9000"), denied(plaintext));
   t.same(lines("HTTP://minio"), denied(plaintext));
   t.same(lines("minio.team-a.svc"), denied("the endpoint is not a URL"));
@@ -29,7 +29,7 @@ test("NS-08 denies an endpoint URL that does not use https or has an invalid hos
 });
 
 test("NS-08 denies credentials, a query or a fragment in the endpoint URL, and never quotes their values", (t) => {
-  const credentials = "the endpoint contains credentials, which every user who can read the namespace sees";
+  const credentials = "the endpoint contains credentials, which every reader of the namespace can see";
   const query = "the endpoint has a query or a fragment, which AWS endpoints do not have";
   t.same(lines("https://root:hunter2@minio"), denied(credentials));
   t.same(lines("https://minio@evil.example.net"), denied(credentials));

@@ -26,7 +26,7 @@ function lines(
   return linesOf("NS-01", namespaceObject("team-a", to), { old, known: [...SELECTORS, old, ...resources], ...more });
 }
 
-const FIX = "Keep the labels that select these resources, "
+const FIX = "Keep the labels that the selectors of these resources match, "
   + "or first change the selectors so that each resource stays in its account.";
 const B1 = existingBucket("b1", ONE);
 const line = (severity: "deny" | "warn", message: string, names = "Bucket team-a/b1"): string => (
@@ -138,8 +138,8 @@ function useLines(
 test("NS-02 requires permission to use a selector if the change makes the selector select the namespace", (t) => {
   const denied = [
     "deny NS-02 metadata.labels: the requester may not use IAMRoleSelector prod, which newly selects the namespace. "
-    + "Grant the requester the verb use on the selector: "
-    + "a ClusterRole with resources iamroleselectors, resourceNames and verbs use.",
+    + "Grant the requester the verb use on the selector, in a ClusterRole rule with apiGroups: [services.k8s.aws], "
+    + "resources: [iamroleselectors], resourceNames: [NAME], verbs: [use].",
   ];
   t.same(useLines({ env: "prod" }, { prod: "denied" }), denied);
   t.same(useLines({ env: "prod" }, { prod: "denied" }, { isNew: true }), denied, "at CREATE");

@@ -11,7 +11,8 @@ const MAPS = [
   mapObject(ACCOUNT_MAP, { [ONE]: roleIn(ONE), [TWO]: roleIn(TWO), alias: roleIn(ONE, "b") }),
   mapObject(TEAM_MAP, { blue: roleIn(ONE), red: roleIn(TWO) }),
 ];
-const FIX = "Keep the annotation until these resources are deleted, or name a key whose role is in their account.";
+const FIX = "Keep the annotation until these resources are deleted, or set the annotation to a key whose role is in "
+  + "the account of these resources.";
 const PATH = "NS-04 metadata.annotations[services.k8s.aws/owner-account-id]";
 const MOVE = `the change moves 1 resource from account ${ONE} to account ${TWO}: Bucket team-a/b1`;
 
@@ -39,7 +40,7 @@ test("NS-04 denies another account for existing resources in mode carm, and only
 
 test("NS-04 denies a change that leaves existing resources without a role", (t) => {
   t.same(lines(owner(ONE), owner("none")), [
-    `deny ${PATH}: the change leaves 1 resource in account ${ONE} without a role: Bucket team-a/b1. ${FIX}`,
+    `deny ${PATH}: the change removes the role of 1 resource in account ${ONE}: Bucket team-a/b1. ${FIX}`,
   ]);
   t.same(lines(owner(ONE), {}), [], "without the annotation controllers look up the account of the resource");
   t.same(lines(owner("none"), owner(ONE)), [], "the resource had no role before");

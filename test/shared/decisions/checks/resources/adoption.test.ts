@@ -22,7 +22,7 @@ test("ACK-12 denies an unknown adoption policy and suggests a similar policy", (
   t.same(findingLines("ACK-12", adopting("adopt-or-crate")), [
     line("adopt-or-crate", `Set adopt-or-create if you meant that; ${policies}`),
   ]);
-  t.same(findingLines("ACK-12", adopting("yes")), [line("yes", "Set adopt or adopt-or-create")]);
+  t.same(findingLines("ACK-12", adopting("yes")), [line("yes", "Set the adoption policy to adopt or adopt-or-create")]);
   t.same(findingLines("ACK-12", adopting("adopt", '{"name": "b1"}')), []);
   t.same(findingLines("ACK-12", adopting("adopt-or-create")), [], "adopt-or-create needs no fields");
   t.same(findingLines("ACK-12", tiered("gold")), []);
@@ -51,9 +51,8 @@ test("ACK-17 denies an adoption if the role is not in the account of the AWS res
     + `but the role is in account "${account}"`
   );
   const line = lineFor("111122223333");
-  const fix = "Move the resource to a namespace, or label it, "
-    + "so that a selector with a role in the AWS resource's account "
-    + "selects it.";
+  const fix = "Change the namespace or the labels of the resource, so that its selector has a role in the account of "
+    + "the AWS resource.";
   t.same(findingLines("ACK-17", adopting("adopt", arn)), [`deny ${line}. ${fix}`]);
   const waived = { "ack-role-resolver.io/allow": "ACK-17" };
   t.same(findingLines("ACK-17", adopting("adopt", arn, waived), { requester: ADMIN }), [

@@ -59,7 +59,7 @@ test("ACK-11 denies an unknown deletion policy", (t) => {
   for (const policy of ["Delete", "keep", ""]) {
     t.same(findingLines("ACK-11", annotated({ [key]: policy })), [
       `deny ACK-11 ${at(key)}: "${policy}" is neither delete nor retain, so controllers treat it as retain. `
-      + "Set delete or retain, in lower case.",
+      + "Set the deletion policy to delete or retain, in lower case.",
     ]);
   }
   for (const policy of ["delete", "retain"]) t.same(findingLines("ACK-11", annotated({ [key]: policy })), []);
@@ -107,7 +107,7 @@ test("ACK-20 warns about an annotation value that is not the path of a spec fiel
   const key = `${ACK}ignore-field-drift`;
   const line = (path: string): string => (
     `warn ACK-20 ${at(key)}: "${path}" is not the path of a spec field. `
-    + "List paths of spec fields as in the YAML, separated by commas: spec.tags, spec.scaling.size."
+    + "Write the paths of spec fields, separated by commas: spec.tags, spec.scaling.size."
   );
   t.same(findingLines("ACK-20", annotated({ [key]: "spec.tags[0], spec.a,, tags,spec..a" })), [
     line("spec.tags[0]"), line("tags"), line("spec..a"),

@@ -15,8 +15,8 @@ test("ACK-30 denies a deletion that uses the controller's own role if the resour
   const line = 'ACK-30 metadata.labels: the resource is in account "111122223333", '
     + 'but the controller would look for it in '
     + 'account "777788889999" and leave it behind. '
-    + 'First let a selector with a role in the resource\'s account select it. '
-    + "To leave the resource in AWS instead, annotate it with services.k8s.aws/deletion-policy: retain.";
+    + "First create a selector that selects the resource and has a role in the resource's account. "
+    + "To leave the resource in AWS, annotate the resource with services.k8s.aws/deletion-policy: retain.";
   const foreign = owned("111122223333", tiered());
   t.same(deletionLines("ACK-30", foreign), [`deny ${line}`]);
   t.same(deletionLines("ACK-30", owned("111122223333")), [], "a selector selects the resource");
@@ -43,10 +43,10 @@ test("ACK-30 denies a deletion that uses the controller's own role if the resour
 test("ACK-31 warns about a deletion that the controller cannot complete", (t) => {
   t.same(deletionLines("ACK-31", tiered("gold", "silver")), [
     "warn ACK-31 metadata: the deletion will hang until only one of these IAMRoleSelectors selects the resource: "
-    + "gold and silver. Narrow or delete all selectors but one.",
+    + "gold and silver. Restrict or delete selectors until only one selects the resource.",
   ]);
   t.same(deletionLines("ACK-31", tiered("gold")), []);
-  const fix = "Fix this first; the deletion hangs until then.";
+  const fix = "Correct the role or the region of the resource before you delete the resource.";
   t.same(deletionLines("ACK-31", owned("111122223333"), { settings: { region: "us-east-1" } }), [
     'warn ACK-31 metadata.annotations[services.k8s.aws/region]: the resource exists in region "eu-west-1", '
     + `but its desired region is "us-east-1" (set by the controller). ${fix}`,
@@ -63,7 +63,8 @@ test("ACK-31 warns about a deletion that the controller cannot complete", (t) =>
 test("ACK-32 denies a deletion if the role is not in the account of the resource, and can be waived", (t) => {
   const line = 'ACK-32 metadata.labels: the resource is in account "444455556666" but its role is in account '
     + '"111122223333", '
-    + "so the deletion would never finish. First let a selector with a role in the resource's account select it.";
+    + "so the deletion would never finish. First create a selector that selects the resource and has a role in the "
+    + "resource's account.";
   t.same(deletionLines("ACK-32", owned("444455556666")), [`deny ${line}`]);
   t.same(deletionLines("ACK-32", owned("111122223333")), []);
   const waived = annotated({ "ack-role-resolver.io/allow": "ACK-32" }, owned("444455556666"));
@@ -74,7 +75,7 @@ test("ACK-32 denies a deletion if the role is not in the account of the resource
 test("ACK-33 warns if the deletion does not delete the resource in AWS", (t) => {
   const line = (path: string, policy: string): string => (
     `warn ACK-33 ${path}: the deletion policy ${policy}, so the resource stays in AWS. `
-    + "Set the policy to delete first if the AWS resource is to be deleted too."
+    + "To delete the AWS resource too, first set the deletion policy to delete."
   );
   const path = `metadata.annotations[${POLICY}]`;
   t.same(deletionLines("ACK-33", annotated({ [POLICY]: "retain" })), [line(path, "is retain")]);

@@ -5,8 +5,8 @@ import {
 } from "../resource-lines.ts";
 
 const SILVER_DRIFT = 'the resource is in account "111122223333" but its role is in account "444455556666"';
-const MOVE_FIX = "Keep the labels that select a role in the resource's account. "
-  + "To move the resource to another account, delete it and create it again there.";
+const MOVE_FIX = "Keep the labels that match a selector whose role is in the resource's account. To move the "
+  + "resource to another account, delete it and create it again.";
 
 test("ACK-07 denies a change that moves a resource to a role in another account", (t) => {
   const old = owned("111122223333");
@@ -56,7 +56,7 @@ test("ACK-08 denies a change that makes a resource of another account use the co
   const line = 'ACK-08 metadata.labels: the resource is in account "111122223333", '
     + 'but the controller would create it again in '
     + 'account "777788889999" with its own role. '
-    + "Keep the labels that let a selector with a role in the resource's account select it.";
+    + "Keep the labels that match a selector whose role is in the resource's account.";
   t.same(findingLines("ACK-08", tiered(), { old }), [`deny ${line}`]);
   t.same(findingLines("ACK-08", tiered("gold"), { old }), []);
   t.same(
@@ -86,7 +86,7 @@ test("ACK-10b denies a change of the region of an existing resource", (t) => {
     `deny ACK-10b metadata.annotations[${key}]: the resource exists in region "eu-west-1", `
     + `but its desired region is "${region}" `
     + `(set by the ${source}). Keep the region in which the resource exists. `
-    + "To move the resource to another region, delete it and create it again there."
+    + "To move the resource to another region, delete it and create it again."
   );
   t.same(findingLines("ACK-10b", annotated({ [key]: "us-east-1" }), { old }), [drift("us-east-1", "resource")]);
   t.same(findingLines("ACK-10b", annotated({ [key]: "eu-west-1" }), { old }), []);

@@ -42,7 +42,8 @@ test("ACK-03 and ACK-04 warn if the CARM maps contain no role for the resource",
 });
 
 test("ACK-05 warns if the resource uses the controller's own role", (t) => {
-  const fix = "Label the resource or its namespace so that a selector selects the resource, unless the resource belongs in the controller's own account.";
+  const fix = "Label the resource or its namespace so that a selector selects the resource, unless the resource "
+    + "belongs in the controller's own account.";
   t.same(findingLines("ACK-05", unselected), [
     `warn ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used. ${fix}`,
   ]);
@@ -146,7 +147,8 @@ test("ACK-09 requires permission to use the selector if ACK-09 is enabled", (t) 
   const denied = new Map([["gold", "denied"]] as const);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: denied }), [
     "deny ACK-09 metadata: the requester may not use IAMRoleSelector gold, which selects the resource. "
-    + "Grant the requester the verb use on the selector, in a ClusterRole rule with apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [NAME], verbs: [use].",
+    + "Grant the requester the verb use on the selector, in a ClusterRole rule with apiGroups: [services.k8s.aws], "
+    + "resources: [iamroleselectors], resourceNames: [NAME], verbs: [use].",
   ]);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map([["gold", "allowed"]]) }), []);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map() }), [

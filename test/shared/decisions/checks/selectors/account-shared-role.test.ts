@@ -7,8 +7,8 @@ import { put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts
 import { type Circumstances, findingsOf } from "../selector-changes.ts";
 
 const FIX = "Set the same annotations on every selector of the role, or merge the selectors. "
-  + "To change the annotations of several selectors, set --check IRS-40=warn meanwhile; "
-  + "the sidecar denies the role until they match.";
+  + "To change the annotations of several selectors, first set --check IRS-40=warn; the sidecar denies the role "
+  + "until the annotations match.";
 
 /** Returns a selector for the namespace with the same name. */
 function selector(name: string, extras: Readonly<Record<string, string>> = {}, arn = ROLE): JsonObject {

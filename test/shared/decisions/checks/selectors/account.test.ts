@@ -53,7 +53,7 @@ test("IRS-04: cannot be waived, only warns about an unchanged role, and is skipp
 });
 
 test("IRS-05: warns about the controller's own role, and about other roles in the controller's account", (t) => {
-  const own = `IRS-05 spec.arn: the role is the controller's own role, which it uses without a selector. ${FIX_05}`;
+  const own = `IRS-05 spec.arn: the controller uses this role, its own role, without a selector. ${FIX_05}`;
   const account = `IRS-05 spec.arn: account 111122223333 is the controller's own account. ${FIX_05}`;
   t.same(linesOf("IRS-05", ROLE, { controllerRole: ROLE }), [own]);
   t.same(linesOf("IRS-05", ROLE, { controllerRole: ROLE, controllerAccount: "111122223333" }), [own]);
@@ -70,8 +70,8 @@ test("IRS-23: counts the other selectors that have the same role, and names the 
     selectorObject(name, { arn: ROLE, namespaceSelector: { names: [name] } }),
   );
   const line = (what: string): string[] => [
-    `IRS-23 spec.arn: the selector shares its role with ${what}. Merge the selectors if one can express both, and `
-      + "make sure that no resource is selected by two.",
+    `IRS-23 spec.arn: the selector shares its role with ${what}. Merge the selectors into one if possible, `
+      + "and make sure that only one selector selects each resource.",
   ];
   t.same(linesOf("IRS-23", ROLE, {}, { known: others }), line("4 other selectors: a, b, c and 1 more"));
   t.same(linesOf("IRS-23", ROLE, {}, { known: others.slice(2, 3) }), line("1 other selector: b"));

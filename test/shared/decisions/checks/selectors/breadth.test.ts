@@ -7,7 +7,7 @@ const EVERYTHING = [
     + "namespaceSelector, resourceTypeSelector or resourceLabelSelector.",
 ];
 const empty = (fieldName: string): string =>
-  `IRS-15b spec.${fieldName}: the field is empty, so it matches everything. Set the field or remove it.`;
+  `IRS-15b spec.${fieldName}: the field is empty, so it matches everything. Set or remove the field.`;
 const linesOf = (rest: object): string[] =>
   ["IRS-15", "IRS-15b"].flatMap((id) => specLines(id, { arn: ROLE, ...rest }));
 

@@ -10,9 +10,9 @@ const GOLD = selectorFor("gold", FIRST, ["team-a"]);
 const SILVER = selectorFor("silver", FIRST, ["team-a", "team-b"]);
 
 const STOPS = "would be selected by more than one IAMRoleSelector, "
-  + "and controllers stop at such a conflict without a condition";
+  + "and controllers do not reconcile such a resource";
 const FIX = "Restrict new or gold so that only one of them selects each resource. To replace gold (new name or role), "
-  + "annotate new with ack-role-resolver.io/replaces: gold, apply it, then delete gold.";
+  + "annotate new with ack-role-resolver.io/replaces: gold, apply new, then delete gold.";
 
 test("IRS-17: denies a new selector that selects resources of another selector, and suggests a replacement", (t) => {
   const known = [GOLD, existingBucket("b1", FIRST), newBucket("b2"), newBucket("b3", { namespace: "team-b" })];
@@ -54,7 +54,8 @@ test("IRS-17: denies an update that causes new conflicts, and only warns about e
     "warn IRS-17 spec: 1 resource would stay in conflict: Bucket team-a/b1 (also selected by gold and silver). "
       + "Restrict the selectors so that only one of them selects each resource. "
       + "To rename a selector or rotate its role, create the new selector with the annotation "
-      + "ack-role-resolver.io/replaces: OLD-NAME, which makes this overlap a warning. Then delete the old selector.",
+      + "ack-role-resolver.io/replaces: OLD-NAME, so that this overlap is only a warning. Then delete the old "
+      + "selector.",
   ]);
   t.same(
     findingLines("IRS-17", selectorFor("new", FIRST, ["team-c"]), { known, old }),
@@ -67,11 +68,12 @@ test("IRS-17: denies an update that causes new conflicts, and only warns about e
 test("IRS-17: only warns about a conflict if the new selector replaces all conflicting selectors", (t) => {
   const known = [GOLD, existingBucket("b1", FIRST)];
   const path = "metadata.annotations[ack-role-resolver.io/replaces]";
-  const waits = `warn IRS-17 ${path}: 1 resource would be in conflict, and not reconciled, until gold is deleted: `
+  const waits = `warn IRS-17 ${path}: 1 resource would be in conflict, and not be reconciled, until gold is `
+    + `deleted: `
     + `Bucket team-a/b1 in account ${FIRST} (also selected by gold).`;
   const then =
-    "Apply this change, then delete gold: the deletion is allowed once all resources resolve to the replacement "
-    + "in the same account.";
+    "Apply this change, then delete gold: the deletion is allowed once every resource resolves to the replacement in "
+      + "the same account.";
   t.same(findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"], replacesMetadata("gold")), { known }), [
     `${waits} ${then}`,
   ]);
@@ -123,19 +125,18 @@ test("IRS-17: reports nothing in mode carm or for a malformed selector", (t) => 
 });
 
 const overlapLine = (selectors: string): string => (
-  `warn IRS-18 spec: the selector could select the same resource as ${selectors}. `
+  `warn IRS-18 spec: the selector could share a resource with ${selectors}, but no such resource exists now. `
     + "Separate the selectors by namespace, type or label."
 );
-const NOT_NOW = "but no such resource exists now";
 const buckets = selectorObject("buckets", { arn: roleIn(FIRST), resourceTypeSelector: [{ kind: "Bucket" }] });
 
 test("IRS-18: warns about a possible overlap, unless IRS-17 reports it or one selector replaces the other", (t) => {
-  t.same(findingLines("IRS-18", buckets, { known: [GOLD] }), [overlapLine(`1 other selector, ${NOT_NOW}: gold`)]);
+  t.same(findingLines("IRS-18", buckets, { known: [GOLD] }), [overlapLine("1 other selector (gold)")]);
   t.same(
     findingLines("IRS-18", buckets, {
       known: [GOLD, SILVER, selectorFor("bronze", FIRST, ["x"]), selectorFor("copper", FIRST, ["y"])],
     }),
-    [overlapLine(`4 other selectors, ${NOT_NOW}: bronze, copper, gold and 1 more`)],
+    [overlapLine("4 other selectors (bronze, copper, gold and 1 more)")],
   );
   t.same(findingLines("IRS-18", buckets, { known: [GOLD, newBucket("b1")] }), [], "IRS-17 reports the conflict");
   t.same(
@@ -178,7 +179,7 @@ test("IRS-18: compares the current labels of the namespaces that a selector list
     namespaceSelector: { labelSelector: { matchLabels: { team: "blue" } } },
   });
   const byName = selectorFor("by-name", FIRST, ["a", "b"]);
-  const expected = [overlapLine(`1 other selector, ${NOT_NOW}: blue`)];
+  const expected = [overlapLine("1 other selector (blue)")];
   t.same(
     findingLines("IRS-18", byName, { known: [blue, namespaceObject("a"), namespaceObject("b", { team: "red" })] }),
     [],
@@ -204,7 +205,7 @@ test("IRS-18: compares the current labels of the namespaces that a selector list
     "neither selector lists namespaces",
   );
   t.same(findingLines("IRS-18", byName, { known: [selectorFor("too", FIRST, ["b", "c"]), namespaceObject("b")] }), [
-    overlapLine(`1 other selector, ${NOT_NOW}: too`),
+    overlapLine("1 other selector (too)"),
   ]);
   const labelled = selectorObject("too", {
     arn: roleIn(FIRST),
@@ -221,10 +222,10 @@ test("IRS-18: compares the current labels of the namespaces that a selector list
 test("IRS-18: stops the scan after 20 overlapping selectors", (t) => {
   const others = (count: number): JsonObject[] => repeat(count, (name) => selectorFor(name, FIRST, [name]));
   t.same(findingLines("IRS-18", buckets, { known: others(19) }), [
-    overlapLine(`19 other selectors, ${NOT_NOW}: b00, b01, b02 and 16 more`),
+    overlapLine("19 other selectors (b00, b01, b02 and 16 more)"),
   ]);
   t.same(findingLines("IRS-18", buckets, { known: others(200) }), [
-    overlapLine(`at least 20 other selectors, ${NOT_NOW}: b00, b01, b02 and others`),
+    overlapLine("at least 20 other selectors (b00, b01, b02 and others)"),
   ]);
   t.end();
 });

@@ -5,9 +5,9 @@ import {
   existingBucket, findingLines, FIRST, newBucket, OWN, repeat, roleIn, SECOND, selectorFor,
 } from "../account-fixtures.ts";
 
-const MOVE = "would change accounts, which controllers reject";
+const MOVE = "would move to a different account, which controllers reject";
 const MOVE_FIX = "Restrict the selector or use a role in the account of the existing resources. "
-  + "To move a resource, delete it first and create it again afterwards.";
+  + "To move a resource, delete it and create it again.";
 
 test("IRS-19: denies a selector that moves existing resources to another account", (t) => {
   const linesOf = (...known: readonly JsonObject[]): string[] =>
@@ -69,10 +69,11 @@ test("IRS-19: denies an update or deletion that moves resources to another accou
   t.end();
 });
 
-const FALL = "would fall back to the controller's own role and account, because no other selector selects them";
+const FALL = "would fall back to the controller's own role and account, because no other selector matches";
 const FALL_FIX =
-  "Keep selecting the resources with team-a, or first create a selector for them, with a role in the same account "
-  + "and the annotation ack-role-resolver.io/replaces: team-a, then apply this change again.";
+  "Keep selecting the resources with team-a, or first create a replacement: a selector for the resources, with a "
+    + "role in the same account and the annotation ack-role-resolver.io/replaces: team-a. Then apply this change "
+    + "again.";
 
 test("IRS-20: denies an update that leaves resources without a selector", (t) => {
   const old = selectorFor("team-a", FIRST, ["team-a", "team-b"]);
@@ -101,7 +102,7 @@ test("IRS-21: warns about a different role in the same account, and counts the a
   const other = (name: string): JsonObject => selectorFor(name, FIRST, ["team-a"]);
   const linesOf = (...known: readonly JsonObject[]): string[] => findingLines("IRS-21", other("new"), { known });
   const line = (count: string, list: string): string =>
-    `warn IRS-21 spec: ${count} would switch to a different role of the same account at the next resync: ${list}. `
+    `warn IRS-21 spec: ${count} would switch to a different role in the same account at the next resync: ${list}. `
       + "Make sure that the role has all permissions that these resources need.";
   const to = (name: string): string => `Bucket team-a/${name} to ${roleIn(FIRST, "new")}`;
   t.same(linesOf(existingBucket("b1", FIRST), newBucket("b2"), existingBucket("b3", SECOND)), [

@@ -5,7 +5,7 @@ import { specLines } from "../findings.ts";
 const linesOf = (id: string, names: unknown): string[] => specLines(id, { arn: ROLE, namespaceSelector: { names } });
 
 test("IRS-08: denies an empty namespace name and each repeated namespace name", (t) => {
-  const fix = "List each namespace once, or remove names to select every namespace.";
+  const fix = "List each namespace once, or remove the field names to select every namespace.";
   t.same(linesOf("IRS-08", ["a", ""]), [`IRS-08 spec.namespaceSelector.names[1]: the namespace name is empty. ${fix}`]);
   t.same(linesOf("IRS-08", ["a", "b", "a", "a"]), [
     `IRS-08 spec.namespaceSelector.names[2]: "a" is already listed. ${fix}`,

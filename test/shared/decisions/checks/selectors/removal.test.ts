@@ -17,10 +17,11 @@ function deletionLines(id: string, known: readonly JsonObject[], settings: objec
   return findingLines(id, TEAM_A, { known: [TEAM_A, ...known], operation: "DELETE", settings });
 }
 
-const FALL = "would fall back to the controller's own role and account, because no other selector selects them";
+const FALL = "would fall back to the controller's own role and account, because no other selector matches";
 const REPLACE =
   "Delete the resources first, or create a replacement: a selector with another name, the spec of team-a, "
-  + "a role in the same account and the annotation ack-role-resolver.io/replaces: team-a. Then delete team-a again.";
+  + "a role in the same account and the annotation ack-role-resolver.io/replaces: team-a. Then retry the deletion of "
+  + "team-a.";
 
 test("IRS-30: denies the deletion of the only selector that selects a resource, and suggests a replacement", (t) => {
   t.same(
@@ -69,7 +70,7 @@ test("IRS-30: denies the deletion if the replacement selects only some of the re
 
 test("IRS-30: denies the deletion if the inventory lacks the resources of a kind that the selector matches", (t) => {
   const message = "objects of Bucket.s3.services.k8s.aws and Queue.sqs.services.k8s.aws could not be listed, "
-    + "so it is unknown whether the selector selects any";
+    + "so the selector may select some of them";
   t.match(withUnlisted(TEAM_A), [{ code: "IRS-30", severity: "deny", waivable: true, message }]);
   const ofGroup = (group: string): JsonObject =>
     selectorObject("team-a", {
@@ -81,7 +82,7 @@ test("IRS-30: denies the deletion if the inventory lacks the resources of a kind
     {
       severity: "deny",
       message: "objects of Bucket.s3.services.k8s.aws could not be listed, "
-        + "so it is unknown whether the selector selects any",
+        + "so the selector may select some of them",
     },
   ]);
   t.match(withUnlisted(ofGroup("")), [{ message }]);
@@ -118,7 +119,7 @@ test("IRS-31: denies a deletion that puts resources of another account at risk, 
       + "Create a replacement selector with a role in the same account and the annotation "
         + "ack-role-resolver.io/replaces: NAME of this selector. "
       + "Otherwise, wait until the resources that are being deleted no longer exist, "
-      + "and annotate the others with services.k8s.aws/deletion-policy: retain.",
+      + "and annotate all other resources with services.k8s.aws/deletion-policy: retain.",
   ]);
   const waived = selectorFor("team-a", FIRST, ["team-a"], {
     annotations: { "ack-role-resolver.io/allow": "IRS-30,IRS-31" },
@@ -191,8 +192,8 @@ test("IRS-32: warns about a deletion that ends a conflict, and names the remaini
 });
 
 test("IRS-33: warns if the resources of the deleted selector get another role in the same account", (t) => {
-  const line = "warn IRS-33 metadata.name: new selects every resource of this selector (2 resources), "
-    + "in the same account 111122223333. Continue: no resource changes its account.";
+  const line = "warn IRS-33 metadata.name: new selects every resource of this selector (2 resources), and its role "
+    + "is in the same account 111122223333. Continue with the deletion: no resource changes its account.";
   const replacer = selectorFor("new", FIRST, ["team-a"], replacesMetadata("team-a"));
   const there = [existingBucket("b1", FIRST), newBucket("b2")];
   t.same(deletionLines("IRS-33", [replacer, ...there]), [line]);

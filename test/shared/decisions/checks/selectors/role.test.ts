@@ -85,7 +85,7 @@ test("IRS-03: allows a path, a name and an ARN of the maximum length, and denies
 
 test("IRS-06: warns about a role that only AWS can assume", (t) => {
   const of = (resource: string): string[] => specLines("IRS-06", { arn: `arn:aws:iam::111122223333:role/${resource}` });
-  const fix = "Create your own role, with a trust policy that names the controller's role.";
+  const fix = "Create your own role whose trust policy names the controller's role.";
   t.same(of("aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3"), [
     `IRS-06 spec.arn: "arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3" is a `
       + `service-linked role, which only AWS can assume. ${fix}`,

@@ -6,7 +6,7 @@ type Context = Parameters<typeof specLines>[2];
 const linesOf = (resourceTypeSelector: unknown, context?: Context): string[] =>
   specLines("IRS-12", { arn: ROLE, resourceTypeSelector }, context);
 const PATH = "IRS-12 spec.resourceTypeSelector";
-const FIX = "List each entry once, with a group such as s3.services.k8s.aws, a version, a kind, or several of them. "
+const FIX = "List each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind. "
   + "To select every kind, remove resourceTypeSelector.";
 
 test("IRS-12: denies a type entry that has no group, version or kind", (t) => {
@@ -33,7 +33,8 @@ test("IRS-12: denies a repeated type entry, even if one of the entries uses apiV
 });
 
 test("IRS-12: denies an apiVersion that is not GROUP/VERSION", (t) => {
-  const fix = "Use both, such as s3.services.k8s.aws/v1alpha1, or set only group to select any version.";
+  const fix = "Set apiVersion to GROUP/VERSION, such as s3.services.k8s.aws/v1alpha1, or set only group to select "
+    + "every version.";
   for (const apiVersion of ["s3.services.k8s.aws", "", "/v1", "g/", "g/v1/x"]) {
     t.same(linesOf([{ apiVersion, kind: "Bucket" }]), [
       `${PATH}[0].apiVersion: "${apiVersion}" is not GROUP/VERSION. ${fix}`,
@@ -45,7 +46,7 @@ test("IRS-12: denies an apiVersion that is not GROUP/VERSION", (t) => {
 
 test("IRS-12: denies an apiVersion in a type entry that also has a non-empty group or version", (t) => {
   const both = [
-    `${PATH}[0].apiVersion: apiVersion is set together with group or version, which have the same meaning. `
+    `${PATH}[0].apiVersion: the entry sets apiVersion and also group or version, which have the same meaning. `
       + "Remove apiVersion, and set group and version.",
   ];
   t.same(linesOf([{ apiVersion: "g/v1", group: "g" }]), both);
@@ -56,8 +57,9 @@ test("IRS-12: denies an apiVersion in a type entry that also has a non-empty gro
 
 test("IRS-12: denies a stored apiVersion that the webhook did not rewrite, except with --runtime extended", (t) => {
   const stored = [
-    `${PATH}[0].apiVersion: apiVersion was not rewritten to group and version, and controllers do not read it. `
-      + "Set group: g and version: v1 instead, or let the webhook rewrite the entry (/mutate/iamroleselectors).",
+    `${PATH}[0].apiVersion: controllers do not read apiVersion, and the webhook did not replace it. `
+      + "Replace apiVersion with group: g and version: v1, or let the webhook rewrite the entry "
+      + "(/mutate/iamroleselectors).",
   ];
   t.same(linesOf([{ apiVersion: "g/v1", kind: "K" }], { origin: "cluster" }), stored);
   t.same(linesOf([{ apiVersion: "g/v1", kind: "K" }], { origin: "cluster", runtime: "extended" }), []);

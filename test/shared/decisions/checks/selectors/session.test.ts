@@ -195,7 +195,7 @@ test("IRS-46 denies a duration outside the limits of STS; IRS-46b warns above th
 
 test("IRS-47: warns about an unknown ack-role-resolver.io annotation and suggests a similar annotation", (t) => {
   const line = (key: string, fix: string): string[] => [
-    `IRS-47 metadata.annotations[${PREFIX}${key}]: IAMRoleSelectors have no such annotation. ${fix}.`,
+    `IRS-47 metadata.annotations[${PREFIX}${key}]: IAMRoleSelectors do not support this annotation. ${fix}.`,
   ];
   const meant = (name: string): string => `Use ${PREFIX}${name} if that was meant, or remove the annotation`;
   t.same(linesOf("IRS-47", "externalid", "x"), line("externalid", meant("external-id")));

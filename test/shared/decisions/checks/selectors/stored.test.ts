@@ -5,8 +5,8 @@ import { kindObject, ROLE, selectorObject } from "../../objects.ts";
 import { changeLines, findingsOf, needsOf } from "../selector-changes.ts";
 
 const FIX_07 =
-  "Create a selector with another name and the new role, with the annotation ack-role-resolver.io/replaces: NAME, "
-  + "and delete this selector once no resource needs it.";
+  "Create a selector that has another name, the new role and the annotation ack-role-resolver.io/replaces: NAME of "
+    + "this selector. Delete this selector once no resource needs it.";
 
 test("IRS-07: denies an update that changes or removes the role", (t) => {
   const old = selectorObject("team-a", { arn: ROLE });
@@ -81,9 +81,9 @@ function prunedLines(applied: JsonObject, stored: JsonObject, openAPIV3Schema?: 
   }).map(findingLine);
 }
 const lineOf = (path: string): string =>
-  `IRS-16 ${path}: the field was applied, but the CRD does not define it and the API server pruned it. `
+  `IRS-16 ${path}: the API server pruned this field of the applied manifest: the CRD does not define it. `
     + "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
-    + "or install the CRD from ack-role-resolver manifests crds.";
+    + "or install the CRD that ack-role-resolver manifests crds prints.";
 
 test("IRS-16: denies a selector if the API server pruned a field of the applied manifest", (t) => {
   const applied = {

@@ -37,11 +37,11 @@ test("IRS-13: warns about a group, version or kind that is not installed, and su
   );
   t.same(
     linesOf({ group, kind: "Bucket", version: "v1beta1" }),
-    line("version", '"v1beta1" is not the storage version, which controllers compare with: expected v1alpha1'),
+    line("version", '"v1beta1" is not the storage version, so no controller matches it: expected v1alpha1'),
   );
   t.same(
     linesOf({ version: "v1" }),
-    line("version", '"v1" is not the storage version, which controllers compare with: expected v1alpha1'),
+    line("version", '"v1" is not the storage version, so no controller matches it: expected v1alpha1'),
   );
   t.same(
     linesOf({ apiVersion: `${group}/v1`, kind: "Bucket" }, { origin: "file" }).length,
@@ -99,7 +99,7 @@ test("IRS-14: warns about a type entry that a broader entry covers, before or af
   const bucket = { group: "s3.services.k8s.aws", version: "v1", kind: "Bucket" };
   const covered = (at: number, by: string): string =>
     `IRS-14 ${PATH}[${at}]: the entry {group: "s3.services.k8s.aws", version: "v1", kind: "Bucket"} is covered by `
-      + `${by}. Remove the entry, or narrow the broader one.`;
+      + `${by}. Remove the entry, or restrict the broader entry.`;
   t.same(of(bucket, { kind: "Bucket" }), [covered(0, '{group: "", version: "", kind: "Bucket"}')]);
   t.same(of({ group: bucket.group, version: "v1" }, bucket), [
     covered(1, '{group: "s3.services.k8s.aws", version: "v1", kind: ""}'),
