@@ -1,8 +1,11 @@
 import { hash, randomUUID, timingSafeEqual } from "node:crypto";
-import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { chmod, type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
+import { MIN_TOKEN_LENGTH } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
@@ -119,23 +122,56 @@ export class TokenFile {
 
 /**
  * Returns the token of the file without its trailing newline, or null if the file is missing or empty. Rejects with
- * ERR_CONFIG_INVALID if the file cannot be read or its token is not valid.
+ * ERR_CONFIG_INVALID if the file cannot be read, if group or others can write it, or if its token is not valid.
  */
 export async function readToken(path: string): Promise<string | null> {
-  let text: string;
+  const content = await readContent(path);
+  const token = content?.text.replace(/\r?\n$/, "") ?? "";
+  if (content === null || token === "") return null;
+  if ((content.mode & WRITABLE_BY_OTHERS) !== 0) {
+    const mode = (content.mode & 0o777).toString(8).padStart(4, "0");
+    const problem = `group or others can write the file (mode ${mode}), and so could choose the token`;
+    throw invalidFile(path, `${problem}. Replace the token, and run chmod go-w on the file.`);
+  }
+  const fix = "Empty the file, so that the sidecar creates a new token.";
+  if (content.text.length > MAX_LENGTH) {
+    throw invalidFile(path, `the file is longer than ${MAX_LENGTH} characters. ${fix}`);
+  }
+  if (!TOKEN.test(token)) {
+    throw invalidFile(path, `the token is not one line of printable ASCII without spaces. ${fix}`);
+  }
+  if (token.length < MIN_TOKEN_LENGTH) {
+    const problem = `the token has ${token.length} characters (minimum: ${MIN_TOKEN_LENGTH})`;
+    throw invalidFile(path, `${problem}. ${fix}`);
+  }
+  return token;
+}
+
+/** The permission bits S_IWGRP and S_IWOTH. */
+const WRITABLE_BY_OTHERS = 0o022;
+const MAX_LENGTH = LIMITS.tokenCharacters.value;
+
+interface TokenFileContent {
+  readonly text: string;
+  readonly mode: number;
+}
+
+/** Reads at most one byte more than the limit. Returns null if the file is missing. */
+async function readContent(path: string): Promise<TokenFileContent | null> {
+  let file: FileHandle | null = null;
   try {
-    text = await readFile(path, "utf8");
+    // Opens the file once, so that the mode and the text belong to the same file.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { mode } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_LENGTH + 1), 0, MAX_LENGTH + 1, 0);
+    return { text: buffer.toString("latin1", 0, bytesRead), mode };
   } catch (cause) {
     if (stringAt(cause, "code") === "ENOENT") return null;
     const fix = "Allow the user of the sidecar to read the file.";
     throw invalidFile(path, `the file cannot be read (${reasonOf(cause)}). ${fix}`, { cause });
+  } finally {
+    await file?.close();
   }
-  const token = text.replace(/\r?\n$/, "");
-  if (token === "") return null;
-  if (TOKEN.test(token)) return token;
-  const message = "the token is not one line of printable ASCII without spaces. " +
-    "Empty the file, so that the sidecar creates a new token.";
-  throw invalidFile(path, message);
 }
 
 /** Creates the token file by renaming a temporary file, so that clients never read a partial token. */

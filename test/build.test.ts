@@ -21,6 +21,7 @@ kind: IAMRoleSelector
 metadata: {name: team-a}
 spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: [team-a]}}
 `;
+const TOKEN = "planted-token-0123456789";
 const BASE = {
   accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionToken: "base-session",
   arn: "arn:aws:sts::999988887777:assumed-role/ack/base",
@@ -40,7 +41,7 @@ test("the built sidecar reads its AWS identity from the environment and issues r
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
   const sidecar = spawn(process.execPath, [
-    COMMAND, "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token", "t",
+    COMMAND, "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token", TOKEN,
     "--sts-endpoint", sts.url, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0",
   ], {
     env: {
@@ -121,6 +122,6 @@ async function addressOf(log: Readable): Promise<string> {
 
 /** Requests credentials. Retries 503 like an SDK: the first response can arrive before STS responds. */
 async function credentials(url: string, tries = 5): Promise<unknown> {
-  const { status, body } = await get(url, { authorization: "t" });
+  const { status, body } = await get(url, { authorization: TOKEN });
   return status === 503 && tries > 1 ? await credentials(url, tries - 1) : JSON.parse(body);
 }

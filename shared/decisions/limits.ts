@@ -1,12 +1,16 @@
 /** A limit for the size of a request, an object or a file. docs/limits.md is generated from the limits. */
 export interface Limit {
   readonly value: number;
-  readonly unit: "bytes" | "levels" | "values" | "entries" | "characters" | "faults";
+  readonly unit: "bytes" | "levels" | "values" | "entries" | "characters" | "faults" | "connections" | "ms";
   /** The thing whose size is limited. */
   readonly bounds: string;
   /** The effect if the limit is exceeded. */
   readonly beyond: string;
 }
+
+const SERVED_BEYOND = "the connection that was idle for longest is closed; if all are busy, HTTP 503";
+const ACCEPTED_BEYOND = "the new connection is reset";
+const LATE = "the connection is closed";
 
 /** All limits of the project. A limit is checked before the limited data is read. */
 export const LIMITS = {
@@ -49,6 +53,39 @@ export const LIMITS = {
     "faults",
     "faults that all checks report for an object",
     "one fault reports the number of other faults",
+  ),
+  manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
+  manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),
+  aliasedValues: limit(
+    100_000,
+    "values",
+    "values that the aliases of a manifest file expand to",
+    "the file is rejected",
+  ),
+  faultsPerFile: limit(100, "faults", "faults of a manifest file", "one fault reports the number of other faults"),
+  tokenCharacters: limit(4_096, "characters", "content of `--token-file`", "the file is rejected"),
+  formParameters: limit(250, "entries", "parameters of a form at `/sts`", "HTTP 400"),
+  queryParameters: limit(100, "entries", "parameters of a query at `/v1/credentials`", "HTTP 400"),
+  reviewsInFlightBytes: limit(
+    64 * 1024 * 1024,
+    "bytes",
+    "bodies of all AdmissionReviews in flight",
+    "HTTP 503 before the body is read",
+  ),
+  webhookConnections: limit(512, "connections", "connections that the webhook serves", SERVED_BEYOND),
+  webhookAccepted: limit(1_024, "connections", "connections that the webhook accepts", ACCEPTED_BEYOND),
+  webhookResponse: limit(40_000, "ms", "time from the headers of a review until the client has the response", LATE),
+  sidecarConnections: limit(256, "connections", "connections that the sidecar serves", SERVED_BEYOND),
+  sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
+  sidecarResponse: limit(10_000, "ms", "time from the headers of a request until the client has the response", LATE),
+  healthConnections: limit(64, "connections", "connections that each health listener serves", SERVED_BEYOND),
+  healthAccepted: limit(128, "connections", "connections that each health listener accepts", ACCEPTED_BEYOND),
+  healthResponse: limit(5_000, "ms", "time from the headers of a probe or scrape until the client has the response", LATE),
+  pendingWrites: limit(
+    256,
+    "entries",
+    "admitted changes of IAMRoleSelectors of the last 5 s that the watch has not delivered",
+    "the oldest change is no longer compared with later requests",
   ),
 } as const satisfies Record<string, Limit>;
 

@@ -66,6 +66,12 @@ const ROLE = {
   regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$",
   meaning: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/ack",
 };
+/** The minimum length of the token that clients of the sidecar send. */
+export const MIN_TOKEN_LENGTH = 16;
+const TOKEN = {
+  regexp: `^[!-~]{${MIN_TOKEN_LENGTH},}$`,
+  meaning: `at least ${MIN_TOKEN_LENGTH} characters of printable ASCII without spaces`,
+};
 const SERVICE_ACCOUNT = { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" };
 const LABEL_SELECTOR = {
   regexp: LABEL_SELECTOR_TEXT, meaning: "a label selector, such as team=a,tier in (gold,silver)",
@@ -173,7 +179,7 @@ export const SETTINGS = {
     flag: "--scope-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
     commands: ["sidecar"],
   },
-  token: { flag: "--token", type: "string", value: "TOKEN", default: null, commands: ["sidecar"] },
+  token: { flag: "--token", type: "string", value: "TOKEN", pattern: TOKEN, default: null, commands: ["sidecar"] },
   tokenFile: {
     flag: "--token-file", type: "string", value: "FILE", default: null,
     commands: ["sidecar", "local", "credential-process"],

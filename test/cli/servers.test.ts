@@ -17,7 +17,7 @@ const SIDECAR = [
   "--group",
   "s3.services.k8s.aws",
   "--token",
-  "t",
+  "planted-token-0123456789",
   "--region",
   "eu-west-1",
   "--log-level",

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { type Test, test } from "tap";
@@ -53,11 +53,11 @@ test("creates a missing or empty token file: 32 bytes in base64url, readable by 
 test("reads an existing token file and ignores its trailing newline", async (t) => {
   for (const newline of ["", "\n", "\r\n"]) {
     const { path, ports } = subject(t);
-    await writeFile(path, `given-token${newline}`);
+    await writeFile(path, `given-token-0123456789${newline}`);
     const file = await TokenFile.open(path, ports);
     t.teardown(() => file.close());
-    t.ok(file.check.accepts("given-token"));
-    t.equal(await readFile(path, "utf8"), `given-token${newline}`, "the file does not change");
+    t.ok(file.check.accepts("given-token-0123456789"));
+    t.equal(await readFile(path, "utf8"), `given-token-0123456789${newline}`, "the file does not change");
   }
 });
 
@@ -83,20 +83,20 @@ test("rejects an invalid or inaccessible token file with a fix, and does not pri
 
 test("after a reload, accepts the new token, and the previous token for 60 s", async (t) => {
   const { path, ports, clock, lines } = subject(t);
-  await writeFile(path, "planted-first");
+  await writeFile(path, "planted-first-0123456789");
   const file = await TokenFile.open(path, ports);
   t.teardown(() => file.close());
-  await writeFile(path, "planted-second");
-  t.notOk(file.check.accepts("planted-second"));
+  await writeFile(path, "planted-second-0123456789");
+  t.notOk(file.check.accepts("planted-second-0123456789"));
   await file.reload();
-  t.ok(file.check.accepts("planted-second"));
+  t.ok(file.check.accepts("planted-second-0123456789"));
   clock.jump(600_000);
-  t.ok(file.check.accepts("planted-first"), "the wall clock does not affect the 60 s");
+  t.ok(file.check.accepts("planted-first-0123456789"), "the wall clock does not affect the 60 s");
   await clock.advance(59_999);
-  t.ok(file.check.accepts("planted-first"), "the previous token is valid for 60 s");
+  t.ok(file.check.accepts("planted-first-0123456789"), "the previous token is valid for 60 s");
   await clock.advance(1);
-  t.notOk(file.check.accepts("planted-first"), "the previous token is invalid after 60 s");
-  t.ok(file.check.accepts("planted-second"));
+  t.notOk(file.check.accepts("planted-first-0123456789"), "the previous token is invalid after 60 s");
+  t.ok(file.check.accepts("planted-second-0123456789"));
   t.equal(lines.length, 1);
   t.match(JSON.parse(lines[0] ?? ""), { level: "info", file: path });
   t.notMatch(lines.join(""), /planted/);
@@ -104,35 +104,35 @@ test("after a reload, accepts the new token, and the previous token for 60 s", a
 
 test("reloads the token file every second", async (t) => {
   const { path, ports, clock } = subject(t);
-  await writeFile(path, "first");
+  await writeFile(path, "first-token-0123456789");
   const file = await TokenFile.open(path, ports);
   t.teardown(() => file.close());
   t.equal(clock.scheduled, 1);
-  await writeFile(path, "second");
+  await writeFile(path, "second-token-0123456789");
   // Reading the file takes real time, so the fake clock advances until a reload has completed.
-  for (let i = 0; i < 1_000 && !file.check.accepts("second"); i++) {
+  for (let i = 0; i < 1_000 && !file.check.accepts("second-token-0123456789"); i++) {
     await clock.advance(1_000);
   }
-  t.ok(file.check.accepts("second"));
+  t.ok(file.check.accepts("second-token-0123456789"));
 });
 
 test("accepts the last valid token if the token file becomes invalid, and logs the failure once", async (t) => {
   const { path, ports, lines, reloads } = subject(t);
-  await writeFile(path, "first");
+  await writeFile(path, "first-token-0123456789");
   const file = await TokenFile.open(path, ports);
   t.teardown(() => file.close());
   await rm(path);
   await file.reload();
   await file.reload();
-  t.ok(file.check.accepts("first"));
+  t.ok(file.check.accepts("first-token-0123456789"));
   t.equal(lines.length, 1);
   t.match(JSON.parse(lines[0] ?? ""), { level: "warn", reason: "the file is missing or empty" });
-  await writeFile(path, "first");
+  await writeFile(path, "first-token-0123456789");
   await file.reload();
   await writeFile(path, "a b");
   await file.reload();
   t.equal(lines.length, 2, "a new failure is logged again");
-  await writeFile(path, "second");
+  await writeFile(path, "second-token-0123456789");
   await file.reload();
   t.same(await reloads(), { ok: 1, failed: 2 });
 });
@@ -155,12 +155,49 @@ test("creates a token file that all users can read under a restrictive umask", a
 
 test("logs why the new content of the token file is invalid, but does not log the content", async (t) => {
   const { path, ports, lines } = subject(t);
-  await writeFile(path, "given-token");
+  await writeFile(path, "given-token-0123456789");
   const file = await TokenFile.open(path, ports);
   t.teardown(() => file.close());
   await writeFile(path, "planted secret");
   await file.reload();
   const reason = `--token-file ${path}: ${INVALID_TOKEN}`;
   t.match(lines.map((line): unknown => JSON.parse(line)), [{ level: "warn", reason }]);
-  t.ok(file.check.accepts("given-token"));
+  t.ok(file.check.accepts("given-token-0123456789"));
+});
+
+test("rejects a token of fewer than 16 characters, and a file that group or others can write", async (t) => {
+  const fix = "Empty the file, so that the sidecar creates a new token.";
+  const cases: readonly (readonly [token: string, mode: number, fault: string])[] = [
+    ["a", 0o600, `the token has 1 characters (minimum: 16). ${fix}`],
+    ["0123456789abcde\n", 0o600, `the token has 15 characters (minimum: 16). ${fix}`],
+    ["x".repeat(4097), 0o600, `the file is longer than 4096 characters. ${fix}`],
+    ...[0o620, 0o602, 0o666].map((mode) => [
+      "0123456789abcdef", mode,
+      `group or others can write the file (mode 0${mode.toString(8)}), and so could choose the token. ` +
+        "Replace the token, and run chmod go-w on the file.",
+    ] as const),
+  ];
+  const { path, ports, lines, reloads } = subject(t);
+  const replace = async (token: string, mode: number): Promise<void> => {
+    await writeFile(path, token);
+    await chmod(path, mode);
+  };
+  await replace("given-token-0123456789", 0o644);
+  const file = await TokenFile.open(path, ports);
+  t.teardown(() => file.close());
+  for (const [token, mode, fault] of cases) {
+    const message = `--token-file ${path}: ${fault}`;
+    await replace(token, mode);
+    await t.rejects(TokenFile.open(path, ports), { code: "ERR_CONFIG_INVALID", message });
+    await file.reload();
+    t.match(JSON.parse(lines.at(-1) ?? ""), { level: "warn", reason: message });
+    t.ok(file.check.accepts("given-token-0123456789"), "the last valid token stays valid");
+    t.notOk(file.check.accepts(token.trimEnd()), "the rejected token is not valid");
+    await replace("given-token-0123456789", 0o444);
+    await file.reload();
+  }
+  t.same(await reloads(), { ok: 0, failed: cases.length });
+  await replace("0123456789abcdef", 0o444);
+  await file.reload();
+  t.ok(file.check.accepts("0123456789abcdef"), "16 characters are enough");
 });

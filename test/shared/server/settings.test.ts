@@ -3,7 +3,8 @@ import { CHECK_IDS } from "../../../shared/decisions/checks/catalogue.ts";
 import type { Command } from "../../../shared/decisions/settings.ts";
 import { type Environment, environmentName, type Flags, readSettings } from "../../../shared/server/settings.ts";
 
-const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], token: "t" };
+const TOKEN = "0123456789abcdef";
+const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], token: TOKEN };
 
 function faultsOf(command: Command, flags: Flags, environment: Environment = {}): readonly string[] {
   try {
@@ -33,7 +34,7 @@ test("flags override environment variables, and environment variables override d
     "the command has a default value",
   );
   t.notOk(
-    "token" in readSettings("webhook", { from: ["m"], tlsDir: "d", token: "t" }, {}),
+    "token" in readSettings("webhook", { from: ["m"], tlsDir: "d", token: TOKEN }, {}),
     "a setting of another command",
   );
   t.equal(environmentName("--health-listen"), "ACK_ROLE_RESOLVER_HEALTH_LISTEN");
@@ -194,6 +195,12 @@ test("accepts only the choices that a command has for a setting", (t) => {
   t.end();
 });
 
+test("rejects a token of fewer than 16 characters, or with a space", (t) => {
+  const fault = "--token: expected at least 16 characters of printable ASCII without spaces";
+  for (const token of ["t", TOKEN.slice(1), `${TOKEN} 0`]) t.same(faultsOf("sidecar", { ...SIDECAR, token }), [fault]);
+  t.end();
+});
+
 test("does not quote a token in any fault", (t) => {
   const faults = faultsOf("sidecar", { ...SIDECAR, token: "hush-hush", tokenFile: "f", region: "?" }).join("\n");
   t.match(faults, /--region/);
@@ -207,7 +214,7 @@ test("names the environment variable of an invalid setting, or the flag that ove
     ACK_ROLE_RESOLVER_GROUP: "s3.services.k8s.aws,S3",
     ACK_ROLE_RESOLVER_REGION: "eu",
   };
-  const flags: Flags = { from: ["m"], token: "t", region: "us" };
+  const flags: Flags = { from: ["m"], token: TOKEN, region: "us" };
   t.same(faultsOf("sidecar", flags, environment).toSorted(), [
     "--region: expected an AWS region, such as eu-west-1",
     "ACK_ROLE_RESOLVER_GROUP (value 2): expected an API group, such as s3.services.k8s.aws",
