@@ -83,7 +83,7 @@ function reportLines(migration: ProvedMigration, denials: readonly Denial[], pai
   const compared = `${countOf(resources, "resource")} and ${countOf(pairs, "namespace and kind pair")}`;
   const verdict = differences.length === 0
     ? paint("green", `Proved: ${compared} resolve to the same role before and after.`)
-    : paint("red", `Not proved: of ${compared}, these resolve to a different role after the migration:`);
+    : paint("red", `The proof failed: of ${compared}, the following resolve to a different role after the migration:`);
   const itemLines = (text: string, fix: string): string[] => [
     printable(`  ${text}`), paint("dim", printable(`    fix: ${fix}`)),
   ];

@@ -88,7 +88,7 @@ test("the sidecar guide shows in-memory volumes, and probes that use the health 
   }
 });
 
-test("the sidecar guide binds its service account to the role of the manifests", async (t) => {
+test("the RoleBinding in the sidecar guide names the Role that `manifests rbac` prints", async (t) => {
   const binding = objectOf("ClusterRoleBinding");
   t.equal(at(binding, "roleRef", "name"), READER_ROLE);
   t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));

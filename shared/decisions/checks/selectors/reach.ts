@@ -59,7 +59,7 @@ function* selectsAnything(inventory: Inventory, selector: EffectiveSelector): Pa
   return !(yield* transitionsOfSelector(inventory, step, () => false));
 }
 
-/** The limit is one entry, because each entry may be compared with every installed kind. */
+/** The scan pauses after every entry, because it compares the entry with every installed kind. */
 const ENTRIES_BETWEEN_PAUSES = 1;
 
 export const IRS_13: ScanningCheck<SelectorChange> = {
