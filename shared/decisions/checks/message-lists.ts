@@ -65,6 +65,8 @@ function countText(number: number, noun: string, isPartial: boolean): string {
 export interface Effect {
   /** Returns the message for a count such as `2 resources`. Effects that have equal messages are the same effect. */
   readonly messageFor: (count: string) => string;
+  /** Returns the fix for the resources. Default: the fix of the check. */
+  readonly fixFor?: (resources: readonly ACKResource[]) => string;
   /** Whether the effect is only a warning. */
   readonly isHarmless?: true;
 }
@@ -89,10 +91,12 @@ export class AffectedResources {
 
   /** Returns one fault for each effect. */
   faults(path: FieldPath): Fault[] {
-    return Array.from(this.#groups.values(), ({ effect: { messageFor, isHarmless }, resources }) => {
+    return Array.from(this.#groups.values(), ({ effect, resources }) => {
+      const { messageFor, fixFor, isHarmless } = effect;
       // Escapes control characters: the account id in a status or an ARN can be any text.
       const message = printable(listResources(resources, messageFor, this.isFull));
-      return { path, message, ...(isHarmless === true && { severity: "warn" as const }) };
+      const fix = fixFor === undefined ? {} : { fix: printable(fixFor(resources)) };
+      return { path, message, ...fix, ...(isHarmless === true && { severity: "warn" as const }) };
     });
   }
 }

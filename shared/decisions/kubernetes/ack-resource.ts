@@ -44,10 +44,22 @@ export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQ
 
 /** A resource of the inventory. */
 export interface ACKResource extends ResourceQuery {
-  /** Whether the resource was created in AWS: its status has an ARN, or its condition ACK.ResourceSynced is True. */
+  /**
+   * Whether the status proves that the resource exists in AWS: it has an ARN, or its condition ACK.ResourceSynced is
+   * True. A resource can exist in AWS without this proof, for example after a reconcile error.
+   */
   readonly created: boolean;
   /** Whether the resource has a deletion timestamp. Only finalizers delay the removal of such a resource. */
   readonly deleting: boolean;
+}
+
+/**
+ * Whether the resource is pinned to an account: its status has an ARN or an owner account. From then on, controllers
+ * reject a role of another account. Controllers record the account at the first attempt, even if nothing is created.
+ * Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getOwnerAccountID.
+ */
+export function isPinned({ created, status }: Pick<ACKResource, "created" | "status">): boolean {
+  return created || status.ownerAccountID !== null;
 }
 
 /** Reads a stored ACK resource. A resource without a namespace is in namespace `default`, as with kubectl. */

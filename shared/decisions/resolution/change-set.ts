@@ -1,8 +1,9 @@
 import type { Inventory } from "../inventory/inventory.ts";
-import type { ACKResource } from "../kubernetes/ack-resource.ts";
+import { type ACKResource, isPinned } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { type Labels, satisfies } from "../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../kubernetes/names.ts";
+import { sortedListOf } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
 import { type EffectiveSelector, selectsNamespace, selectsWithinNamespace } from "../selectors/effective.ts";
 import { selectingSelectors } from "./resolve.ts";
@@ -169,6 +170,42 @@ export function accountOfResource(
   { resource, before }: Pick<Transition, "resource" | "before">, controllerAccount: string | null = null,
 ): string | null {
   return resource.status.ownerAccountID ?? accountOfSelectors(before, controllerAccount);
+}
+
+/** A move of a pinned resource from its account to the account of another role. Controllers reject such a role. */
+export interface AccountMove {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Returns the account move that a transition causes; null if the resource is not pinned, stays in its account, or
+ * already had a role in the new account.
+ */
+export function accountMoveOf(
+  { resource, before, after }: Transition, controllerAccount: string | null,
+): AccountMove | null {
+  const to = accountOfSelectors(after);
+  if (!isPinned(resource) || to === null || to === accountOfSelectors(before, controllerAccount)) return null;
+  const from = accountOfResource({ resource, before }, controllerAccount) ?? otherAccount(before, to);
+  return from === null || from === to ? null : { from, to };
+}
+
+/** Returns an account of the selectors that differs from `account`: one of these selectors pinned the resource. */
+function otherAccount(selecting: readonly EffectiveSelector[], account: string): string | null {
+  const accounts = selecting.map(({ roleARN }) => accountOfARN(roleARN));
+  return accounts.find((other) => other !== account) ?? null;
+}
+
+/**
+ * Returns a sentence for the fix of an account move if the status of a resource does not prove that the resource
+ * exists in AWS; otherwise "".
+ */
+export function recreationHint(resources: readonly ACKResource[]): string {
+  const names = resources.filter(({ created }) => !created).map(resourceName);
+  if (names.length === 0) return "";
+  return `. The status of ${sortedListOf(names)} has no ARN: if the creation failed, delete the resource now, `
+    + "while its old role is in use, and create it again after the change";
 }
 
 /** Returns the name of a resource for messages, such as `Bucket team-a/b1`. */

@@ -90,15 +90,16 @@ function messagesOf({ body, headers }: ApiResponse): string[] {
 }
 
 const DENIAL = `The IAMRoleSelector "team-a" is invalid: 
-* metadata.name: IRS-30 1 resource would fall back to the controller's own role and account, because no other selector \
-selects them: Bucket team-a/b1 in account ${FIRST}. Delete the resources first, or create a replacement: a selector \
+* metadata.name: IRS-30 1 resource would fall back to the controller's own role and account, because no other \
+selector matches: Bucket team-a/b1 in account ${FIRST}. Delete the resources first, or create a replacement: a \
+selector \
 with another name, the spec of team-a, a role in the same account and the annotation \
 ack-role-resolver.io/replaces: team-a. \
 Then retry the deletion of team-a.
 * metadata.name: IRS-31 1 resource would be deleted or orphaned with the controller's own credentials for account \
 ${OWN}: Bucket team-a/b1 in account ${FIRST} (deletion policy delete). Create a replacement selector with a role in \
 the same account and the annotation ack-role-resolver.io/replaces: NAME of this selector. Otherwise, wait until the \
-resources that are being deleted no longer exist, and annotate the others with \
+resources that are being deleted no longer exist, and annotate all other resources with \
 services.k8s.aws/deletion-policy: retain.
 `;
 
@@ -139,7 +140,7 @@ async function deniesOverlapAndMove(t: Test, cluster: Cluster): Promise<void> {
   t.equal(move.status, 422);
   t.match(
     messagesOf(move)[0],
-    `IRS-19 1 existing resource would move to a different account, which controllers reject: Bucket team-b/b2 from `
+    `IRS-19 1 resource would move to a different account, which controllers reject: Bucket team-b/b2 from `
       + `account ` +
       `${OWN} to account ${SECOND}. `,
   );

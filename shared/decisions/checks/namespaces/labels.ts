@@ -1,6 +1,6 @@
 import { compareText } from "../../kubernetes/text.ts";
 import {
-  accountOfResource, accountOfSelectors, type Transition, transitionsOfNamespace,
+  accountMoveOf, accountOfResource, recreationHint, type Transition, transitionsOfNamespace,
 } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
@@ -60,16 +60,17 @@ function unselectedEffect(transition: Transition, controllerAccount: string | nu
 }
 
 function selectedEffect(transition: Transition, controllerAccount: string | null): Effect | null {
-  const { after, before, resource } = transition;
-  const from = accountOfResource(transition, controllerAccount);
-  const to = accountOfSelectors(after, controllerAccount);
-  // The conflict ends safely: the resource is in the account of the remaining selector, or does not exist in AWS.
-  if (before.length > 1 && (from === null || from === to)) return null;
-  // A resource that does not exist in AWS yet is created in the account of the new selector.
-  if (from === null || from === to || !resource.created) {
-    return before[0]?.roleARN === after[0]?.roleARN ? null : ROLE_CHANGE;
+  const { after, before } = transition;
+  const move = accountMoveOf(transition, controllerAccount);
+  if (move !== null) {
+    return {
+      messageFor: (count) => `the new labels move ${count} from account ${move.from} to account ${move.to}`,
+      fixFor: (resources) => NS_01.fix + recreationHint(resources),
+    };
   }
-  return { messageFor: (count) => `the new labels move ${count} from account ${from} to account ${to}` };
+  // The conflict ends safely: the resource is in the account of the remaining selector, or is not pinned.
+  if (before.length > 1) return null;
+  return before[0]?.roleARN === after[0]?.roleARN ? null : ROLE_CHANGE;
 }
 
 const ROLE_CHANGE: Effect = { messageFor: (count) => `the new labels change the role of ${count}`, isHarmless: true };

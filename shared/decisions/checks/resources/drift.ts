@@ -9,11 +9,15 @@ import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, type ResourceChange } fr
 const LABELS = ["metadata", "labels"] as const;
 const REGION = annotationPath(REGION_ANNOTATION);
 
+/** The fix of a drift if the status does not prove that the resource exists in AWS. */
+const RECREATE = "keep the labels that match a selector whose role is in the account of the status. If the creation of "
+  + "the resource failed, delete the resource now, while its old role is in use, and create it again";
+
 export const ACK_07: QuickCheck<ResourceChange> = {
   id: "ACK-07",
   severity: "deny",
   waivable: false,
-  reason: "Controllers never reconcile a resource whose role is in a different account from the resource. "
+  reason: "Controllers never reconcile a resource whose status records a different account from its role. "
     + "No condition on the resource reports the cause.",
   fix: "keep the labels that match a selector whose role is in the resource's account. "
     + "To move the resource to another account, delete it and create it again",
@@ -21,9 +25,7 @@ export const ACK_07: QuickCheck<ResourceChange> = {
     + "IAMRoleSelector for account 444455556666 select it",
   requires: RESOLUTION,
   on: ["UPDATE"],
-  *find(change): Iterable<Fault> {
-    if (change.resource.created) yield* accountDriftFaults(change, "so controllers never reconcile it");
-  },
+  find: (change) => accountDriftFaults(change, "so controllers never reconcile it", RECREATE),
 };
 
 export const ACK_08: QuickCheck<ResourceChange> = {
@@ -47,9 +49,12 @@ export const ACK_18: QuickCheck<ResourceChange> = {
   waivable: false,
   reason: "The status records the account of the first attempt, even if the attempt created nothing. "
     + "Controllers then reject a role in any other account.",
-  fix: "delete the object and create it again, or clear status.ackResourceMetadata",
+  fix: "clear status.ackResourceMetadata, or delete the resource while a role in the account of the status is in use, "
+    + "and create it again",
   example: "status: {ackResourceMetadata: {ownerAccountID: '111122223333'}} # no arn, and a role in 444455556666",
   requires: RESOLUTION,
+  // At UPDATE, ACK-07 reports the drift.
+  on: ["CREATE"],
   *find(change): Iterable<Fault> {
     const drift = change.resource.created ? null : accountDriftOf(change, "selected");
     if (drift === null) return;
@@ -59,13 +64,20 @@ export const ACK_18: QuickCheck<ResourceChange> = {
   },
 };
 
-/** Yields a fault if the selected role is in a different account from the resource. */
-export function* accountDriftFaults(change: ResourceChange, consequence: string): Iterable<Fault> {
+/**
+ * Yields a fault if the selected role is in a different account from the resource. `unprovenFix` replaces the fix of
+ * the check if the status does not prove that the resource exists in AWS.
+ */
+export function* accountDriftFaults(
+  change: ResourceChange, consequence: string, unprovenFix: string | null = null,
+): Iterable<Fault> {
   const drift = accountDriftOf(change, "selected");
   if (drift === null) return;
   const { recorded, resolved } = drift;
-  const message = `the resource is in account ${recorded} but its role is in account ${resolved}, ${consequence}`;
-  yield { path: LABELS, message };
+  const { created } = change.resource;
+  const place = created ? "the resource is in account" : "the status of the resource records account";
+  const message = `${place} ${recorded} but its role is in account ${resolved}, ${consequence}`;
+  yield { path: LABELS, message, ...(!created && unprovenFix !== null && { fix: unprovenFix }) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { SELECTOR_REQUIRED_ANNOTATION } from "../../annotation-keys.ts";
+import { isPinned } from "../../kubernetes/ack-resource.ts";
 import { satisfies } from "../../kubernetes/label-selector.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
@@ -115,13 +116,13 @@ function roleOf({ outcome, roleARN }: Resolution): string | null {
 
 /**
  * Returns the roles that may have managed the stored resource. In a conflict, these are the roles of all its selectors
- * if the resource exists in AWS. ACK-04 only warns about a new conflict, so a user could otherwise change the role in
- * two steps.
+ * if the resource is pinned to an account. ACK-04 only warns about a new conflict, so a user could otherwise change
+ * the role in two steps.
  */
 function rolesBefore({ resource, resolution }: ResolvedResource): readonly string[] {
   const { outcome, roleARN, selectors } = resolution;
   if (outcome !== "conflict") return [roleARN ?? ""];
-  return resource.created ? selectors.map((selector) => selector.roleARN) : [];
+  return isPinned(resource) ? selectors.map((selector) => selector.roleARN) : [];
 }
 
 function roleText({ outcome, selectors }: Resolution, role: string): string {

@@ -1,8 +1,10 @@
 import type { DecisionSettings } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
+import { isPinned } from "../../kubernetes/ack-resource.ts";
 import type { Paced } from "../../paced.ts";
 import {
-  accountOfResource, accountOfSelectors, type SelectorTransition, type Transition, transitionsOfSelector,
+  accountMoveOf, accountOfResource, accountOfSelectors, type SelectorTransition, type Transition,
+  transitionsOfSelector,
 } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
@@ -21,9 +23,12 @@ export type Effect =
   | "loses selector"
   /** As `loses selector`, and the controller could delete or orphan the resource: its own account is different. */
   | "loses account"
-  /** The resource exists in one account, and a role of another account would manage it. */
+  /**
+   * The resource is pinned to an account, and only a role of another account would manage it, at the latest after the
+   * deletion of the selectors that the annotation `replaces` names.
+   */
   | "changes account"
-  /** The resource exists, and a different role of the same account would manage it. */
+  /** The resource is pinned to an account, and a different role of the same account would manage it. */
   | "changes role"
   /** The resource was in a conflict with this selector, and only one other selector still selects it. */
   | "leaves conflict";
@@ -83,52 +88,53 @@ export class SelectorEffects {
   }
 
   #add(transition: Transition): void {
-    for (const effect of this.#effectsOf(transition)) {
-      const hits = this.#hitsOf(effect);
-      if (++hits.found <= SCAN_LIMIT) hits.first.push(transition);
-    }
+    for (const effect of this.#effectsOf(transition)) this.#count(effect, transition);
+  }
+
+  #count(effect: Effect, transition: Transition): void {
+    const hits = this.#hitsOf(effect);
+    if (++hits.found <= SCAN_LIMIT) hits.first.push(transition);
   }
 
   *#effectsOf(transition: Transition): Iterable<Effect> {
     const { name } = this.#input.step;
     const { before, after } = transition;
     const [was, is] = [selectorIn(before, name), selectorIn(after, name)];
-    if (is !== null && after.length > 1) yield this.#conflict(after, is, was);
+    if (is !== null && after.length > 1) yield this.#conflict(transition, is, was);
     if (after.length === 0) yield* this.#losses(transition);
     const [only, another] = after;
     if (only === undefined || another !== undefined) return;
-    // A resource that does not exist in AWS yet cannot change its account.
-    if (transition.resource.created) yield* this.#moves(transition, only);
+    yield* this.#moves(transition, only);
     if (was !== null && is === null) yield this.#leaveTo(only);
   }
 
-  #conflict(
-    selecting: readonly EffectiveSelector[],
-    selector: EffectiveSelector,
-    was: EffectiveSelector | null,
-  ): Effect {
-    const others = selecting.filter((one) => one !== selector);
+  #conflict(transition: Transition, selector: EffectiveSelector, was: EffectiveSelector | null): Effect {
+    const others = transition.after.filter((one) => one !== selector);
     for (const other of others) this.conflictingSelectors.add(other.name);
     if (was !== null) return "stays in conflict";
-    return others.every((other) => isReplacing(selector, other)) ? "joins replaced" : "joins conflict";
+    if (!others.every((other) => isReplacing(selector, other))) return "joins conflict";
+    // The change and the later deletion of the replaced selectors are one move.
+    const replacement = { ...transition, after: remainingAfterReplacement(selector, others) };
+    if (accountMoveOf(replacement, this.controllerAccount) !== null) this.#count("changes account", replacement);
+    return "joins replaced";
   }
 
   *#losses(transition: Transition): Iterable<Effect> {
     yield "loses selector";
     const { resource } = transition;
     if (accountOfResource(transition) === this.controllerAccount) return;
-    const exists = resource.created || resource.status.ownerAccountID !== null;
-    const isDeletable = exists && deletionPolicyOf(this.#input.inventory, resource) === DELETION_POLICY_DELETE;
+    const isDeletable = isPinned(resource)
+      && deletionPolicyOf(this.#input.inventory, resource) === DELETION_POLICY_DELETE;
     if (resource.deleting || isDeletable) yield "loses account";
   }
 
-  /** Yields the effects on an existing resource that only `selector` selects after the change. */
+  /** Yields the effects on a resource that only `selector` selects after the change. */
   *#moves(transition: Transition, selector: EffectiveSelector): Iterable<Effect> {
-    const { before } = transition;
-    const [from, to] = [accountOfResource(transition, this.controllerAccount), accountOfSelectors([selector])];
-    if (from === to) {
-      if (before.length < 2 && this.#roleBy(before) !== selector.roleARN) yield "changes role";
-    } else if (from !== null && to !== accountOfSelectors(before, this.controllerAccount)) yield "changes account";
+    const { before, resource } = transition;
+    if (accountMoveOf(transition, this.controllerAccount) !== null) yield "changes account";
+    const from = accountOfResource(transition, this.controllerAccount);
+    const staysInAccount = isPinned(resource) && from === accountOfSelectors([selector]);
+    if (staysInAccount && before.length < 2 && this.#roleBy(before) !== selector.roleARN) yield "changes role";
   }
 
   #leaveTo(selector: EffectiveSelector): Effect {
@@ -139,6 +145,14 @@ export class SelectorEffects {
   #roleBy([first]: readonly EffectiveSelector[]): string | null {
     return first === undefined ? this.#input.settings.controllerRole : first.roleARN;
   }
+}
+
+/** Returns the selectors that remain after the deletion of each selector that another of them replaces. */
+function remainingAfterReplacement(
+  selector: EffectiveSelector, others: readonly EffectiveSelector[],
+): readonly EffectiveSelector[] {
+  const remaining = others.filter(({ name }) => !selector.replaces.has(name));
+  return others.some(({ replaces }) => replaces.has(selector.name)) ? remaining : [...remaining, selector];
 }
 
 function selectorIn(selecting: readonly EffectiveSelector[], name: string): EffectiveSelector | null {

@@ -1,5 +1,5 @@
 import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
-import { accountOfResource, accountOfSelectors, resourceName, type Transition } from "../../resolution/change-set.ts";
+import { accountMoveOf, recreationHint, resourceName, type Transition } from "../../resolution/change-set.ts";
 import type { ScanningCheck } from "../check.ts";
 import { listHits } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
@@ -12,9 +12,10 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
   id: "IRS-19",
   severity: "deny",
   waivable: true,
-  reason: "Controllers never reconcile a resource that exists in a different account from its role. "
-    + "Controllers set no condition, and the finalizer blocks the deletion of the resource.",
-  fix: "restrict the selector or use a role in the account of the existing resources. "
+  reason: "Controllers never reconcile a resource whose status records a different account from its role. "
+    + "Controllers set no condition, and the finalizer blocks the deletion of the resource. "
+    + `A selector that has the annotation ${REPLACES_ANNOTATION} is compared with the account of each resource too.`,
+  fix: "restrict the selector or use a role in the account of the resources. "
     + "To move a resource, delete it and create it again",
   example: "# while Bucket team-a/b1 exists in account 111122223333\n"
     + "spec: {arn: 'arn:aws:iam::444455556666:role/b', namespaceSelector: {names: [team-a]}}",
@@ -25,12 +26,15 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
     const hits = yield* effects.of("changes account");
     if (hits.found === 0) return [];
     const itemOf = (transition: Transition): string => {
-      const from = String(accountOfResource(transition, effects.controllerAccount));
-      const to = String(accountOfSelectors(transition.after));
-      return `${resourceName(transition.resource)} from account ${from} to account ${to}`;
+      const move = accountMoveOf(transition, effects.controllerAccount);
+      return `${resourceName(transition.resource)} from account ${move?.from} to account ${move?.to}`;
     };
     const effect = "would move to a different account, which controllers reject";
-    return [{ path: ["spec"], message: listHits(hits, { noun: "existing resource", effect, itemOf }) }];
+    return [{
+      path: ["spec"],
+      message: listHits(hits, { noun: "resource", effect, itemOf }),
+      fix: IRS_19.fix + recreationHint(hits.first.map(({ resource }) => resource)),
+    }];
   },
 };
 

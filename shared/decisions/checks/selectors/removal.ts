@@ -2,7 +2,7 @@ import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
-import { accountOfResource, type Transition } from "../../resolution/change-set.ts";
+import { accountOfResource, recreationHint, type Transition } from "../../resolution/change-set.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import type { ScanningCheck } from "../check.ts";
 import { listHits, resourceInAccount } from "../message-lists.ts";
@@ -79,7 +79,8 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
     };
     const effect = "would be deleted or orphaned with the controller's own credentials "
       + `for account ${String(effects.controllerAccount)}`;
-    return [{ path: PATH, message: listHits(hits, { noun: "resource", effect, itemOf }) }];
+    const fix = IRS_31.fix + recreationHint(hits.first.map(({ resource }) => resource));
+    return [{ path: PATH, message: listHits(hits, { noun: "resource", effect, itemOf }), fix }];
   },
 };
 

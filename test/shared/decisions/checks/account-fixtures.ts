@@ -35,6 +35,13 @@ export function existingBucket(name: string, account: string, metadata: JsonObje
   return bucketObject({ name, ...metadata }, { status: { ackResourceMetadata } });
 }
 
+/** Returns a Bucket, by default in team-a, for which ACK recorded the account of a failed first attempt. */
+export function attemptedBucket(name: string, account: string, metadata: JsonObject = {}): JsonObject {
+  const conditions = [{ type: "ACK.ResourceSynced", status: "False" }];
+  const status = { ackResourceMetadata: { ownerAccountID: account, region: "eu-west-1" }, conditions };
+  return bucketObject({ name, ...metadata }, { status });
+}
+
 /** Returns `count` objects with the names b00, b01, ... */
 export function repeat(count: number, create: (name: string) => JsonObject): JsonObject[] {
   return Array.from({ length: count }, (_, i) => create(`b${String(i).padStart(2, "0")}`));

@@ -45,6 +45,18 @@ test("NS-01 denies a label change that moves resources to another account", (t) 
   t.end();
 });
 
+test("NS-01 denies a move of a resource without an ARN, and its fix explains how to recreate the resource", (t) => {
+  const attempted = bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: ONE } } });
+  const move = line("deny", `move 1 resource from account ${ONE} to account ${TWO}`);
+  t.same(lines({ env: "prod" }, { env: "dev" }, [attempted]), [
+    `${move.slice(0, -1)}. The status of Bucket team-a/b1 has no ARN: if the creation failed, delete the resource now, `
+      + "while its old role is in use, and create it again after the change.",
+  ]);
+  t.same(lines({ env: "prod" }, { env: "audit" }, [attempted]), [line("warn", "change the role of 1 resource")]);
+  t.same(lines({ env: "prod", tier: "gold" }, { env: "dev" }, [attempted]).length, 1, "a conflict ends");
+  t.end();
+});
+
 test("NS-01 denies a label change that leaves resources without a selector", (t) => {
   const leave = line("deny", `leave 1 resource of account ${ONE} with the controllers' own role`);
   t.same(lines({ env: "prod" }, {}, [B1]), [leave]);

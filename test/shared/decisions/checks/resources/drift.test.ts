@@ -37,17 +37,30 @@ test("ACK-07 reads the account from the stored status, and cannot be waived", (t
   t.end();
 });
 
-test("ACK-18 warns if the account that a failed attempt recorded is not the account of the role", (t) => {
-  const line = "warn ACK-18 metadata.labels: the status records account \"111122223333\" from a failed attempt, "
-    + "but the role is "
-    + 'in account "444455556666". Delete the object and create it again, or clear status.ackResourceMetadata.';
+test("ACK-07 denies a change that moves a resource without an ARN, and its fix recreates the resource", (t) => {
   const old = attempted("111122223333");
-  t.same(findingLines("ACK-18", tiered("silver"), { old }), [line]);
-  t.same(findingLines("ACK-07", tiered("silver"), { old }), [], "ACK-07 does not deny");
-  t.same(findingLines("ACK-18", tiered("gold"), { old }), []);
-  t.same(findingLines("ACK-18", tiered("silver"), { old: owned("111122223333") }), []);
-  const manifest = attempted("111122223333", tiered("silver"));
-  t.same(findingLines("ACK-18", manifest, { origin: "file" }), [line], "the check reads the status of a manifest");
+  t.same(findingLines("ACK-07", tiered("silver"), { old }), [
+    'deny ACK-07 metadata.labels: the status of the resource records account "111122223333" '
+      + 'but its role is in account "444455556666", so controllers never reconcile it. '
+      + "Keep the labels that match a selector whose role is in the account of the status. If the creation of the "
+      + "resource failed, delete the resource now, while its old role is in use, and create it again.",
+  ]);
+  t.same(findingLines("ACK-07", tiered("gold"), { old }), []);
+  const drifted = attempted("111122223333", tiered("silver"));
+  t.match(findingLines("ACK-07", tiered("silver"), { old: drifted }), [/^warn ACK-07/], "the drift is old");
+  t.end();
+});
+
+test("ACK-18 warns if the account in the status of a manifest without an ARN is not the account of the role", (t) => {
+  const line = "warn ACK-18 metadata.labels: the status records account \"111122223333\" from a failed attempt, "
+    + 'but the role is in account "444455556666". Clear status.ackResourceMetadata, or delete the resource while '
+    + "a role in the account of the status is in use, and create it again.";
+  const origin = "file";
+  t.same(findingLines("ACK-18", attempted("111122223333", tiered("silver")), { origin }), [line]);
+  t.same(findingLines("ACK-18", attempted("111122223333"), { origin }), [], "the role is in the same account");
+  t.same(findingLines("ACK-18", owned("111122223333", tiered("silver")), { origin }), [], "the resource has an ARN");
+  const old = attempted("111122223333");
+  t.same(findingLines("ACK-18", tiered("silver"), { old }), [], "at UPDATE, ACK-07 reports the move");
   t.end();
 });
 

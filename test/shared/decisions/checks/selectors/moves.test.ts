@@ -2,18 +2,19 @@ import { test } from "tap";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { selectorObject } from "../../objects.ts";
 import {
-  existingBucket, findingLines, FIRST, newBucket, OWN, repeat, roleIn, SECOND, selectorFor,
+  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, SECOND,
+  selectorFor,
 } from "../account-fixtures.ts";
 
 const MOVE = "would move to a different account, which controllers reject";
-const MOVE_FIX = "Restrict the selector or use a role in the account of the existing resources. "
+const MOVE_FIX = "Restrict the selector or use a role in the account of the resources. "
   + "To move a resource, delete it and create it again.";
 
 test("IRS-19: denies a selector that moves existing resources to another account", (t) => {
   const linesOf = (...known: readonly JsonObject[]): string[] =>
     findingLines("IRS-19", selectorFor("new", SECOND, ["team-a"]), { known });
   t.same(linesOf(existingBucket("b1", FIRST), existingBucket("b2", OWN), existingBucket("b3", SECOND)), [
-    `deny IRS-19 spec: 2 existing resources ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND} and `
+    `deny IRS-19 spec: 2 resources ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND} and `
       + `Bucket team-a/b2 from account ${OWN} to account ${SECOND}. ${MOVE_FIX}`,
   ]);
   t.same(
@@ -21,14 +22,60 @@ test("IRS-19: denies a selector that moves existing resources to another account
     [],
     "the resource is already in the account, does not exist in AWS, or is not selected",
   );
-  const started = { ...newBucket("b1"), status: { ackResourceMetadata: { ownerAccountID: FIRST } } };
-  t.same(linesOf(started), [], "ACK recorded the account but created nothing");
   t.match(
     linesOf(...repeat(30, (name) => existingBucket(name, FIRST)))[0],
-    /^deny IRS-19 spec: at least 20 existing resources .* and others\. /,
+    /^deny IRS-19 spec: at least 20 resources .* and others\. /,
   );
   t.end();
 });
+
+test("IRS-19: denies a move of a resource without an ARN, and its fix explains how to recreate the resource", (t) => {
+  const hint = (names: string): string => `The status of ${names} has no ARN: if the creation failed, `
+    + "delete the resource now, while its old role is in use, and create it again after the change.";
+  const linesOf = (...known: readonly JsonObject[]): string[] =>
+    findingLines("IRS-19", selectorFor("new", SECOND, ["team-a"]), { known });
+  t.same(linesOf(attemptedBucket("b1", FIRST), existingBucket("b2", FIRST)), [
+    `deny IRS-19 spec: 2 resources ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND} and `
+      + `Bucket team-a/b2 from account ${FIRST} to account ${SECOND}. ${MOVE_FIX} ${hint("Bucket team-a/b1")}`,
+  ]);
+  t.same(linesOf(attemptedBucket("b1", SECOND)), [], "the status records the account of the new role");
+  t.end();
+});
+
+test("IRS-19: denies a replacement in another account, at its creation and at the deletion of the replaced", (t) => {
+  const gold = selectorFor("gold", FIRST, ["team-a"]);
+  const replacer = selectorFor("new", SECOND, ["team-a"], replacesMetadata("gold"));
+  const line = `deny IRS-19 spec: 1 resource ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND}.`;
+  for (const bucket of [attemptedBucket("b1", FIRST), existingBucket("b1", FIRST), bucketWithARN("b1")]) {
+    const known = [gold, bucket];
+    const isMove = (lines: readonly string[]): boolean => lines.length === 1 && lines[0]?.startsWith(line) === true;
+    t.ok(isMove(findingLines("IRS-19", replacer, { known })), "CREATE");
+    const narrow = selectorFor("new", SECOND, ["team-b"], replacesMetadata("gold"));
+    t.ok(isMove(findingLines("IRS-19", replacer, { known: [...known, narrow], old: narrow })), "UPDATE");
+    const conflict = { known: [...known, replacer], operation: "DELETE" } as const;
+    t.ok(isMove(findingLines("IRS-19", gold, conflict)), "DELETE of the replaced selector");
+    t.same(findingLines("IRS-19", gold, { known: [gold, newBucket("b1"), replacer], operation: "DELETE" }), []);
+  }
+  t.end();
+});
+
+test("IRS-19: allows a replacement in the same account, and an update that overlaps with a replacement", (t) => {
+  const gold = selectorFor("gold", FIRST, ["team-a"]);
+  const bucket = existingBucket("b1", FIRST);
+  const replacer = selectorFor("new", FIRST, ["team-a"], replacesMetadata("gold"));
+  t.same(findingLines("IRS-19", replacer, { known: [gold, bucket] }), []);
+  t.same(findingLines("IRS-19", gold, { known: [gold, bucket, replacer], operation: "DELETE" }), []);
+  const old = selectorFor("other", SECOND, ["team-b"]);
+  const replacing = selectorFor("gold", FIRST, ["team-a"], replacesMetadata("other"));
+  const widened = selectorFor("other", SECOND, ["team-a"]);
+  t.same(findingLines("IRS-19", widened, { known: [replacing, old, bucket], old }), [], "gold remains");
+  t.end();
+});
+
+/** Returns a Bucket that has an ARN, but no account. */
+function bucketWithARN(name: string): JsonObject {
+  return { ...newBucket(name), status: { ackResourceMetadata: { arn: `arn:aws:s3:::${name}` } } };
+}
 
 test("IRS-19: uses the controller's account for a synced resource whose status has no account", (t) => {
   const synced = { ...newBucket("b1"), status: { conditions: [{ type: "ACK.ResourceSynced", status: "True" }] } };
@@ -49,7 +96,7 @@ test("IRS-19: denies an update or deletion that moves resources to another accou
   const second = selectorFor("second", SECOND, ["team-a"]);
   const known = [first, second, existingBucket("b1", FIRST)];
   t.same(findingLines("IRS-19", first, { known, operation: "DELETE" }), [
-    `deny IRS-19 spec: 1 existing resource ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND}. `
+    `deny IRS-19 spec: 1 resource ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND}. `
       + MOVE_FIX,
   ]);
   t.equal(findingLines("IRS-19", selectorFor("first", FIRST, ["team-b"]), { known, old: first }).length, 1);

@@ -4,7 +4,7 @@ import { Inventory, type InventoryChange } from "../../../../../shared/decisions
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
-  existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, SECOND, selectorFor,
+  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, SECOND, selectorFor,
 } from "../account-fixtures.ts";
 import { checkChange } from "../selector-changes.ts";
 
@@ -121,6 +121,11 @@ test("IRS-31: denies a deletion that puts resources of another account at risk, 
       + "Otherwise, wait until the resources that are being deleted no longer exist, "
       + "and annotate all other resources with services.k8s.aws/deletion-policy: retain.",
   ]);
+  t.match(
+    deletionLines("IRS-31", [attemptedBucket("b1", FIRST)]),
+    [/1 resource .*deletion-policy: retain\. The status of Bucket team-a\/b1 has no ARN: if the creation failed, /],
+    "ACK recorded the account of a failed attempt",
+  );
   const waived = selectorFor("team-a", FIRST, ["team-a"], {
     annotations: { "ack-role-resolver.io/allow": "IRS-30,IRS-31" },
   });
