@@ -3,11 +3,12 @@ import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Grant } from "../shared/decisions/grants/grant.ts";
+import { LIMITS as ALL_LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
+import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { STSRoutePorts } from "./http/assume-role.ts";
-import { limitConnections } from "./http/connection-limit.ts";
 import { addCredentialRoutes, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
 import { checkRequest, isSTSPath } from "./http/request-check.ts";
@@ -27,7 +28,11 @@ interface SidecarPorts extends STSRoutePorts {
 }
 
 const LIMITS = { headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000 } as const;
-const CONNECTIONS = { served: 256, accepted: 1_024 } as const;
+const CONNECTIONS = {
+  served: ALL_LIMITS.sidecarConnections.value,
+  accepted: ALL_LIMITS.sidecarAccepted.value,
+  responseMs: ALL_LIMITS.sidecarResponse.value,
+} as const;
 const SERVER_OPTIONS = {
   exposeHeadRoutes: false,
   return503OnClosing: false,
@@ -59,7 +64,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
       observe(ports.metrics, reply);
     },
   });
-  const isExcess = limitConnections(app.server, CONNECTIONS);
+  const isExcess = limitConnections(app.server, CONNECTIONS, ports.clock);
   decorateRequests(app);
   app.addHook("onRequest", async (request, reply) => {
     check(request, reply);

@@ -68,7 +68,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
       inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now(),
     });
     const started = (): boolean => source.status.loaded;
-    const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started });
+    const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started, clock });
     closers.push(() => health.close());
     // Requests the base identity now, so that the first client does not wait for the verification.
     ready();

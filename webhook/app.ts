@@ -14,7 +14,7 @@ import type { Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { type NamespaceContext, validateNamespaces } from "./namespaces.ts";
-import { PendingDeletions } from "./pending-deletions.ts";
+import { PendingDeletions } from "./pending-writes.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
 import { addReviewRoute, asResolverError, sendError } from "./route.ts";
 

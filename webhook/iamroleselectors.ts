@@ -9,7 +9,7 @@ import { rewriteTypeEntries } from "../shared/decisions/selectors/type-entry.ts"
 import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
-import type { PendingDeletions } from "./pending-deletions.ts";
+import type { PendingDeletions } from "./pending-writes.ts";
 
 export interface SelectorContext extends ReviewContext {
   readonly pendingDeletions: PendingDeletions;

@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
+import { LIMITS } from "../decisions/limits.ts";
+import { type SteadyClock, systemClock } from "../inventory/clock.ts";
+import { limitConnections } from "./connection-limit.ts";
 import { boundAddress, formatListenAddress, parseListenAddress, startListening } from "./listen-address.ts";
 
 /** Whether a server is ready. If the server is unready, `reasons` has one entry for each reason. */
@@ -16,6 +19,8 @@ interface HealthServerOptions {
   /** Returns whether startup is complete. Not called again after the first true. */
   readonly started: () => boolean;
   readonly registry: Registry;
+  /** Default: the system clock. */
+  readonly clock?: SteadyClock;
 }
 
 export interface HealthServer {
@@ -27,22 +32,46 @@ export interface HealthServer {
 interface Page {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  readonly body: Buffer;
 }
+
+interface Probes extends Pick<HealthServerOptions, "ready" | "started"> {
+  /** Returns the page of the metrics. */
+  readonly metrics: () => Promise<Page>;
+}
+
+const CONNECTIONS = {
+  served: LIMITS.healthConnections.value,
+  accepted: LIMITS.healthAccepted.value,
+  responseMs: LIMITS.healthResponse.value,
+  replacesUnused: true,
+} as const;
+const SERVER_OPTIONS = {
+  maxHeaderSize: 8 * 1024, headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000,
+} as const;
+/** How long the metrics are cached, in ms. So frequent scrapes of many clients do not take CPU time. */
+const METRICS_LIFETIME_MS = 1_000;
 
 const FLAG = "--health-listen";
 
 /**
  * Starts the server of health probes and metrics, over plain HTTP on a separate port. The paths are `/healthz` (200),
  * `/startupz` (503 until startup is complete, then 200), `/readyz` (200, or 503 with one reason per line) and
- * `/metrics` (Prometheus text). Rejects with ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
+ * `/metrics` (Prometheus text, at most 1 s old). Rejects with ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
+ *
+ * Every client that reaches the port can send requests. The server limits the connections, answers one request per
+ * connection, and closes a connection whose client does not read the response.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  const { ready, registry, clock = systemClock } = options;
   const address = parseListenAddress(options.listen, FLAG);
-  const probes = { ...options, started: latched(options.started) };
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 15_000 }, (request, response) => {
-    void respond(request, response, probes);
+  const metrics = cached(clock, METRICS_LIFETIME_MS, () => metricsPage(registry));
+  const probes = { ready, started: latched(options.started), metrics };
+  const server = createServer(SERVER_OPTIONS, ({ method, url, socket }, response) => {
+    if (socket.destroyed) return;
+    void (isExcess(socket) ? send(response, TOO_MANY) : respond({ method, url }, response, probes));
   });
+  const isExcess = limitConnections(server, CONNECTIONS, clock);
   await startListening(FLAG, address, async () => {
     server.listen(address.port, address.host);
     await once(server, "listening");
@@ -50,39 +79,59 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   return { address: formatListenAddress(boundAddress(server)), close: () => closeServer(server) };
 }
 
-async function respond(
-  request: IncomingMessage, response: ServerResponse, options: HealthServerOptions,
-): Promise<void> {
-  const page = await pageFor(request, options);
-  const body = Buffer.from(page.body);
-  response.writeHead(page.status, {
-    "content-type": page.type, "content-length": body.length, "cache-control": "no-store",
+type ProbeRequest = Pick<IncomingMessage, "method" | "url">;
+
+async function respond(request: ProbeRequest, response: ServerResponse, probes: Probes): Promise<void> {
+  send(response, await pageFor(request, probes), request.method === "HEAD");
+}
+
+function send(response: ServerResponse, { status, type, body }: Page, isHead = false): void {
+  response.writeHead(status, {
+    "content-type": type, "content-length": body.length, "cache-control": "no-store", "connection": "close",
+    ...(status === 503 && { "retry-after": "1" }),
   });
-  response.end(request.method === "HEAD" ? undefined : body);
+  response.end(isHead ? undefined : body);
 }
 
-async function pageFor(request: IncomingMessage, options: HealthServerOptions): Promise<Page> {
-  if (request.method !== "GET" && request.method !== "HEAD") return text(405, "only GET and HEAD are supported");
+async function pageFor({ method, url = "" }: ProbeRequest, probes: Probes): Promise<Page> {
+  if (method !== "GET" && method !== "HEAD") return text(405, "only GET and HEAD are supported");
   // Ignores the query of the URL, which a probe can send (`/readyz?verbose`).
-  const [path = ""] = (request.url ?? "").split("?", 1);
-  return await (PAGES[path] ?? notFound)(options);
+  const [path = ""] = url.split("?", 1);
+  return await (PAGES[path] ?? notFound)(probes);
 }
 
-const PAGES: Readonly<Record<string, (options: HealthServerOptions) => Page | Promise<Page>>> = {
+const PAGES: Readonly<Record<string, (probes: Probes) => Page | Promise<Page>>> = {
   "/healthz": () => text(200, "ok"),
   "/startupz": ({ started }) => (started() ? text(200, "ok") : text(503, "not started yet")),
-  "/readyz": (options) => {
-    const { ready, reasons } = options.ready();
+  "/readyz": (probes) => {
+    const { ready, reasons } = probes.ready();
     return ready ? text(200, "ok") : text(503, reasons.join("\n"));
   },
-  "/metrics": async ({ registry }) => {
-    try {
-      return { status: 200, type: registry.contentType, body: await registry.metrics() };
-    } catch {
-      return text(500, "metrics collection failed");
-    }
-  },
+  "/metrics": ({ metrics }) => metrics(),
 };
+
+const TOO_MANY = text(503, `the server serves ${CONNECTIONS.served} connections, which is the limit`);
+
+async function metricsPage(registry: Registry): Promise<Page> {
+  try {
+    return { status: 200, type: registry.contentType, body: Buffer.from(await registry.metrics()) };
+  } catch {
+    return text(500, "metrics collection failed");
+  }
+}
+
+/** Returns a function that returns the result of `read`, which is called again if the result has expired. */
+function cached<T>(clock: SteadyClock, lifetimeMs: number, read: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | null = null;
+  let expiresMs = 0;
+  return () => {
+    if (result === null || clock.steady() >= expiresMs) {
+      result = read();
+      expiresMs = clock.steady() + lifetimeMs;
+    }
+    return result;
+  };
+}
 
 function notFound(): Page {
   return text(404, `not found; the valid paths are ${Object.keys(PAGES).join(", ")}`);
@@ -95,7 +144,7 @@ function latched(check: () => boolean): () => boolean {
 }
 
 function text(status: number, body: string): Page {
-  return { status, type: "text/plain; charset=utf-8", body: `${body}\n` };
+  return { status, type: "text/plain; charset=utf-8", body: Buffer.from(`${body}\n`) };
 }
 
 async function closeServer(server: Server): Promise<void> {

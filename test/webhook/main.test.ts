@@ -77,10 +77,11 @@ async function health(webhook: RunningWebhook, path: string): Promise<readonly [
   return [response.status, await response.text()];
 }
 
-/** Scrapes the metrics until they contain the line. */
-async function untilMetric(webhook: RunningWebhook, line: string): Promise<void> {
+/** Scrapes the metrics until they contain the line, and returns the metrics. */
+async function untilMetric(webhook: RunningWebhook, line: string): Promise<string> {
   let text = "";
   while (!text.includes(line)) [, text] = await health(webhook, "/metrics");
+  return text;
 }
 
 test("serves reviews over TLS, and metrics and readiness over HTTP", async (t) => {
@@ -104,7 +105,7 @@ test("serves reviews over TLS, and metrics and readiness over HTTP", async (t) =
     "the inventory is not loaded yet: the API server cannot be reached\n",
   ]);
   t.same(await health(webhook, "/healthz"), [200, "ok\n"]);
-  const [, unloaded] = await health(webhook, "/metrics");
+  const unloaded = await untilMetric(webhook, "ack_role_resolver_inventory_loaded 0");
   t.notMatch(unloaded, /^ack_role_resolver_inventory_age_seconds/m, "an unloaded inventory has no age");
 });
 

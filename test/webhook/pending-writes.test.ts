@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { PendingDeletions } from "../../webhook/pending-deletions.ts";
+import { PendingDeletions } from "../../webhook/pending-writes.ts";
 
 test("removes a pending deletion after 5 s, or when remove() is called", (t) => {
   let nowMs = 0;

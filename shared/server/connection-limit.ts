@@ -1,0 +1,100 @@
+import type { Server } from "node:http";
+import type { Server as SecureServer } from "node:https";
+import type { Socket } from "node:net";
+import { Server as TLSServer } from "node:tls";
+import type { Clock } from "../inventory/clock.ts";
+
+export interface ConnectionLimits {
+  /** The maximum number of served connections. Requests on additional connections get a 503. */
+  readonly served: number;
+  /**
+   * The maximum number of accepted connections. Additional connections are reset, so that the process does not run out
+   * of file descriptors.
+   */
+  readonly accepted: number;
+  /** The maximum time from the headers of a request until the client has received the response, in ms. */
+  readonly responseMs: number;
+  /** Whether a new connection can replace a connection that has not sent a request yet. Default: false. */
+  readonly replacesUnused?: boolean;
+}
+
+/**
+ * Limits the connections and the requests in flight of `server`. Must be called before the server listens.
+ *
+ * - At the limit, a new connection replaces the connection that has been idle for longest. A controller has two
+ *   connections for each kind, region and role, and uses them every 15 minutes (aws-controllers-k8s/runtime,
+ *   pkg/runtime/config.go).
+ * - A connection has at most one request in flight. A connection that sends a second request early (pipelining) is
+ *   closed. So the number of requests in flight is at most `served`.
+ * - A connection is closed if the client does not receive a response within `responseMs`.
+ *
+ * Returns a function that returns true for a connection whose requests must not be processed: the connection arrived
+ * while all served connections were busy, or it is pipelined. The caller responds with a 503, which SDKs retry; a reset
+ * would be a network failure for SDKs.
+ */
+export function limitConnections(
+  server: Server | SecureServer, limits: ConnectionLimits, clock: Pick<Clock, "schedule">,
+): (socket: Socket) => boolean {
+  const { served, accepted, responseMs, replacesUnused = false } = limits;
+  const excess = new WeakSet<Socket>();
+  const open = new Set<Socket>();
+  /** The connections that have no request in flight, longest idle first. */
+  const idle = new Set<Socket>();
+  const busy = new Set<Socket>();
+  const remove = (socket: Socket): void => void (open.delete(socket), idle.delete(socket), busy.delete(socket));
+  server.maxConnections = accepted;
+  if (server instanceof TLSServer) limitHandshakes(server, accepted - served);
+  // An HTTPS server can serve a connection only after the TLS handshake.
+  server.on(server instanceof TLSServer ? "secureConnection" : "connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => remove(socket));
+    const [longestIdle] = idle;
+    if (replacesUnused) idle.add(socket);
+    if (open.size <= served) return;
+    if (longestIdle === undefined) {
+      idle.delete(socket);
+      excess.add(socket);
+      return;
+    }
+    longestIdle.destroy();
+    remove(longestIdle);
+  });
+  server.prependListener("request", ({ socket }, response) => {
+    idle.delete(socket);
+    if (busy.has(socket)) {
+      excess.add(socket);
+      socket.destroy();
+      return;
+    }
+    busy.add(socket);
+    const cancel = clock.schedule(responseMs, () => socket.destroy());
+    response.once("close", () => {
+      cancel();
+      busy.delete(socket);
+      if (open.has(socket)) idle.add(socket);
+    });
+  });
+  return (socket) => excess.has(socket);
+}
+
+/** Limits the connections whose TLS handshake is not complete. A new connection replaces the oldest of them. */
+function limitHandshakes(server: SecureServer, limit: number): void {
+  const handshakes = new Map<string, Socket>();
+  server.on("connection", (socket: Socket) => {
+    const key = keyOf(socket);
+    handshakes.set(key, socket);
+    socket.once("close", () => {
+      if (handshakes.get(key) === socket) handshakes.delete(key);
+    });
+    const [oldest] = handshakes;
+    if (handshakes.size <= limit || oldest === undefined) return;
+    handshakes.delete(oldest[0]);
+    oldest[1].destroy();
+  });
+  server.on("secureConnection", (socket: Socket) => void handshakes.delete(keyOf(socket)));
+}
+
+/** Returns a key that is equal for the TCP socket and the TLS socket of a connection, which are different objects. */
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

@@ -1,0 +1,144 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer as createSecureServer, get } from "node:https";
+import { connect, type Socket } from "node:net";
+import { type Test, test } from "tap";
+import { type ConnectionLimits, limitConnections } from "../../../shared/server/connection-limit.ts";
+import { boundAddress } from "../../../shared/server/listen-address.ts";
+import { makePairs } from "../../certs/pairs.ts";
+import { FakeClock } from "../../sidecar/fake-clock.ts";
+
+interface Subject {
+  readonly open: () => Promise<Socket>;
+  readonly request: (socket: Socket) => Promise<string>;
+  /** Returns the response and leaves the connection open. */
+  readonly requestKeepAlive: (socket: Socket) => Promise<string>;
+}
+
+async function subject(t: Test, limits: Partial<ConnectionLimits> = {}, clock = new FakeClock()): Promise<Subject> {
+  const server = createServer(({ socket }, response) => void response.end(isExcess(socket) ? "excess" : "served"));
+  const isExcess = limitConnections(server, { served: 1, accepted: 2, responseMs: 1_000, ...limits }, clock);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const { port } = boundAddress(server);
+  return {
+    async open() {
+      const accepted = once(server, "connection");
+      const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+      t.teardown(() => socket.destroy());
+      await Promise.race([accepted, once(server, "drop")]);
+      return socket;
+    },
+    async request(socket) {
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      return (await socket.toArray()).join("").split("\r\n\r\n")[1] ?? "";
+    },
+    async requestKeepAlive(socket) {
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      return String(await once(socket, "data"));
+    },
+  };
+}
+
+test("marks connections over the served limit as excess, and resets connections over the accepted limit", async (t) => {
+  const { open, request } = await subject(t);
+  const [first, second, third] = [await open(), await open(), await open()];
+  t.equal(await request(third).catch(() => ""), "", "the third connection is reset");
+  t.match(await request(second), "excess");
+  t.match(await request(first), "served");
+  t.match(await request(await open()), "served");
+});
+
+test("closes the connection that was idle longest if a new connection exceeds the limit", async (t) => {
+  const { open, request, requestKeepAlive } = await subject(t);
+  const idle = await open();
+  t.match(await requestKeepAlive(idle), "served");
+  const closed = once(idle, "close");
+  t.match(await request(await open()), "served");
+  await closed;
+});
+
+test("a new connection replaces a connection that has not sent a request, if the limits allow it", async (t) => {
+  const { open, request } = await subject(t, { replacesUnused: true });
+  const unused = await open();
+  const closed = once(unused, "close");
+  t.match(await request(await open()), "served");
+  await closed;
+});
+
+test("closes a connection that sends a second request before the first response", async (t) => {
+  const { server, handled, open } = await silentServer(t);
+  const socket = await open();
+  socket.write("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
+  await once(socket, "close");
+  t.equal(handled.filter(({ excess }) => !excess).length, 1, "only the first request is processed");
+  t.equal(server.listening, true);
+});
+
+test("closes a connection whose client has no response within the time limit", async (t) => {
+  const clock = new FakeClock();
+  const { server, open } = await silentServer(t, clock);
+  const socket = await open();
+  const requested = once(server, "request");
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await requested;
+  await clock.advance(999);
+  t.equal(socket.closed, false);
+  const closed = once(socket, "close");
+  await clock.advance(1);
+  await closed;
+  t.equal(clock.scheduled, 0);
+});
+
+interface SilentServer {
+  readonly server: Server;
+  readonly handled: { readonly excess: boolean }[];
+  readonly open: () => Promise<Socket>;
+}
+
+/** Returns a server that never responds. */
+async function silentServer(t: Test, clock = new FakeClock()): Promise<SilentServer> {
+  const handled: { readonly excess: boolean }[] = [];
+  const server = createServer(({ socket }) => void handled.push({ excess: isExcess(socket) }));
+  const isExcess = limitConnections(server, { served: 2, accepted: 2, responseMs: 1_000 }, clock);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const open = async (): Promise<Socket> => {
+    const socket = connect(boundAddress(server).port, "127.0.0.1").on("error", () => {});
+    t.teardown(() => socket.destroy());
+    await once(server, "connection");
+    return socket;
+  };
+  return { server, handled, open };
+}
+
+test("a TLS connection without a handshake is replaced, and does not count as a served connection", async (t) => {
+  const [{ cert, key }] = await makePairs();
+  const server = createSecureServer({ cert, key }, ({ socket }, response) => (
+    void response.end(isExcess(socket) ? "excess" : "served")
+  ));
+  const isExcess = limitConnections(server, { served: 1, accepted: 3, responseMs: 1_000 }, new FakeClock());
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close().closeAllConnections());
+  const { port } = boundAddress(server);
+  const open = async (): Promise<Socket> => {
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    t.teardown(() => socket.destroy());
+    await once(server, "connection");
+    return socket;
+  };
+  const oldest = await open();
+  const other = await open();
+  const closed = once(oldest, "close");
+  const answer = await fetchSecure(port);
+  t.equal(answer, "served", "two connections without a handshake take no place");
+  await closed;
+  t.equal(other.closed, false);
+});
+
+async function fetchSecure(port: number): Promise<string> {
+  const sent = get({ host: "127.0.0.1", port, rejectUnauthorized: false, agent: false });
+  const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+  const response = await (sent.once("response", resolve), promise);
+  return (await response.setEncoding("utf8").toArray()).join("");
+}
