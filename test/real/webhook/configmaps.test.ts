@@ -37,8 +37,8 @@ function map(name: string, data: object, metadata: object = {}): object {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ack-system", ...metadata }, data };
 }
 
-const FAULTS = `Warning: CM-04 data[s4.${ACCOUNT}]: "s4" is not an ACK service. Write s3.${ACCOUNT} if you meant that \
-service.
+const FAULTS = `Warning: CM-04 data[s4.${ACCOUNT}]: "s4" is not an ACK service. Write s3.${ACCOUNT} if you meant the \
+service s3.
 The ConfigMap "ack-role-account-map" is invalid: 
 * data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: its resource is "root", not \
 role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
@@ -69,8 +69,8 @@ async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
 }
 
 const UNKNOWN = `The Namespace "team-a" is invalid: metadata.annotations[services.k8s.aws/owner-account-id]: NS-03 \
-ConfigMap ack-system/ack-role-account-map has no role for key "777788889999". Add the key with the role's ARN to the \
-ConfigMap first, or correct the annotation.
+ConfigMap ack-system/ack-role-account-map has no role for key "777788889999". First add the key and the role's ARN to \
+the ConfigMap, or correct the annotation of the namespace.
 `;
 
 async function deniesUnknownKey(t: Test, cluster: Cluster): Promise<void> {

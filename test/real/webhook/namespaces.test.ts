@@ -75,8 +75,8 @@ IAMRoleSelectors set the ro…
 The Namespace "sandbox" is invalid: 
 * metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the \
 controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.
-* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so its requests can be \
-read on the network. Set https://HOST or https://HOST:PORT, without credentials or a query.
+* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so others on the \
+network can read the requests. Set https://HOST or https://HOST:PORT, without credentials or a query.
 * metadata.annotations[s3.services.k8s.aws/deletion-policy]: NS-09 "Delete" is not a deletion policy, so controllers \
 treat it as retain. Set the deletion policy to delete or retain.
 `;
@@ -104,8 +104,8 @@ async function printsFaults(t: Test, cluster: Cluster): Promise<void> {
 }
 
 const MOVED = `The Namespace "payments" is invalid: metadata.labels: NS-01 the new labels move 2 resources from \
-account 111122223333 to account 444455556666: Bucket payments/archive and Bucket payments/ledger. Keep the labels that \
-select these resources, or first change the selectors so that each resource stays in its account.
+account 111122223333 to account 444455556666: Bucket payments/archive and Bucket payments/ledger. Keep the labels \
+that the selectors of these resources match, or first change the selectors so that each resource stays in its account.
 `;
 
 async function deniesMoves(t: Test, cluster: Cluster): Promise<void> {

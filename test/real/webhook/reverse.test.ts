@@ -92,10 +92,8 @@ function messagesOf({ body, headers }: ApiResponse): string[] {
 const DENIAL = `The IAMRoleSelector "team-a" is invalid: 
 * metadata.name: IRS-30 1 resource would fall back to the controller's own role and account, because no other \
 selector matches: Bucket team-a/b1 in account ${FIRST}. Delete the resources first, or create a replacement: a \
-selector \
-with another name, the spec of team-a, a role in the same account and the annotation \
-ack-role-resolver.io/replaces: team-a. \
-Then retry the deletion of team-a.
+selector with another name, the spec of team-a, a role in the same account and the annotation \
+ack-role-resolver.io/replaces: team-a. Then retry the deletion of team-a.
 * metadata.name: IRS-31 1 resource would be deleted or orphaned with the controller's own credentials for account \
 ${OWN}: Bucket team-a/b1 in account ${FIRST} (deletion policy delete). Create a replacement selector with a role in \
 the same account and the annotation ack-role-resolver.io/replaces: NAME of this selector. Otherwise, wait until the \
