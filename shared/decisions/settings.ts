@@ -256,7 +256,7 @@ type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boole
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | NullDefault<D, C>
   : string | NullDefault<D, C>;
 
-/** `null` if the default of the setting for the command is null, otherwise `never`. */
+/** `null` if the command has the default null for the setting, otherwise `never`. */
 type NullDefault<D extends Definition, C extends Command> = C extends keyof D["defaults"]
   ? Extract<D["defaults"][C], null>
   : Extract<D["default"], null>;

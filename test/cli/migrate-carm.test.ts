@@ -75,8 +75,8 @@ test("exits 1 if a namespace that CARM blocks would use the controller's own rol
   t.equal(status, 1);
   t.equal(
     stderr.split("\n").slice(0, 3).join("\n"),
-    `0 IAMRoleSelectors. The proof failed: of 0 resources and ${pairs(2)} namespace and kind pairs, the following resolve to a \
-different role after the migration:
+    `0 IAMRoleSelectors. The proof failed: of 0 resources and ${pairs(2)} namespace and kind pairs, the following \
+resolve to a different role after the migration:
   every resource in namespace "one": refused before, the controller's own role after: CARM stops these resources \
 (ConfigMap ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the \
 controller's own role

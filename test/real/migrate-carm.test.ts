@@ -27,7 +27,8 @@ onCluster("migrating a real cluster from CARM", async (t, cluster) => {
   const rolesBefore = roles(await json(t, ["resolve", "--mode", "carm", ...access, ...GATES]));
   t.equal(new Set(rolesBefore.values()).size, 5, "the cluster uses four roles and the controller's own role");
   const migrated = await runCommand(["migrate", "carm", ...access, ...GATES]);
-  t.match(migrated, { status: 0, stderr: /^4 IAMRoleSelectors\. Proved: 6 resources and \d+ namespace and kind pairs/ });
+  const proof = /^4 IAMRoleSelectors\. Proved: 6 resources and \d+ namespace and kind pairs/;
+  t.match(migrated, { status: 0, stderr: proof });
   t.equal(
     migrated.stdout,
     (await runCommand(["migrate", "carm", EXAMPLES, ...GATES])).stdout,

@@ -25,7 +25,7 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
   id: "IRS-34",
   severity: "deny",
   waivable: true,
-  reason: "With the CustomResourceDefinition, the API server deletes every IAMRoleSelector and calls no webhook. "
+  reason: "The API server then deletes every IAMRoleSelector without a call of a webhook. "
     + "Controllers then use their own role for every resource that an IAMRoleSelector selected.",
   fix: "first delete each IAMRoleSelector; the webhook denies this deletion if a resource depends on the selector",
   example: "kubectl delete crd iamroleselectors.services.k8s.aws # while an IAMRoleSelector selects Bucket team-a/b1",
@@ -53,7 +53,7 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   id: "ACK-34",
   severity: "deny",
   waivable: true,
-  reason: "With the CustomResourceDefinition, the API server deletes every resource of the kind and calls no webhook. "
+  reason: "The API server then deletes every resource of the kind without a call of a webhook. "
     + "Controllers then delete or retain each AWS resource, as its deletion policy states.",
   fix: "delete the resources first. To keep them in AWS, annotate each with services.k8s.aws/deletion-policy: retain, "
     + "and ask a waiver user to allow the deletion",

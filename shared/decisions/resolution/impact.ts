@@ -93,7 +93,7 @@ function compareImpacts(a: Impact, b: Impact): number {
     || compareText(a.resource.group, b.resource.group);
 }
 
-/** Returns the number of resources for each change, including changes that no resource has. */
+/** Returns the number of resources for each type of change; 0 if no resource changes in this way. */
 export function countsOf(impacts: readonly Impact[]): Record<Change, number> {
   const counts = {
     conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, selector: 0, added: 0, removed: 0,

@@ -16,7 +16,7 @@ export const NS_03: QuickCheck<NamespaceChange> = {
   waivable: true,
   deniesInCARM: true,
   reason: "Controllers look up the owner account of the namespace in ack-role-account-map. "
-    + "If the map has no role for this key, controllers do not reconcile the resources of the namespace.",
+    + "If the map has no role for the account, controllers do not reconcile the resources of the namespace.",
   fix: ENTRY_FIX,
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
   requires: ["config maps"],
@@ -85,8 +85,8 @@ export const NS_05B: QuickCheck<NamespaceChange> = {
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers look up the team of the namespace in ack-role-team-map. If the map has no role for this key, "
-    + "controllers do not reconcile the resources of the namespace, even if its account has a role.",
+  reason: "Controllers look up the team of the namespace in ack-role-team-map. If the map has no role for the team, "
+    + "controllers do not reconcile the resources of the namespace, even if the owner account has a role.",
   fix: ENTRY_FIX,
   example: "metadata: {annotations: {services.k8s.aws/team-id: payments}} # the map has no such key",
   requires: ["config maps"],

@@ -46,7 +46,8 @@ export const IRS_05: QuickCheck<SelectorChange> = {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
     if (spec.arn === settings.controllerRole) {
-      yield { path: PATH, message: "the role is the controller's own role; the controller needs no selector to use it" };
+      const message = "the role is the controller's own role; the controller needs no selector to use it";
+      yield { path: PATH, message };
     } else if (role.accountID === controllerAccountOf(settings)) {
       yield { path: PATH, message: `account ${role.accountID} is the controller's own account` };
     }

@@ -43,7 +43,7 @@ export const IRS_15: SelectorCheck = {
   severity: "deny",
   waivable: true,
   reason: "A selector that has no restriction moves every resource of every namespace into one account. "
-    + "Often the API server pruned the field that restricted the selector.",
+    + "A common cause is that the API server pruned a field of the selector.",
   fix: "restrict the selector with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
   *find({ spec }): Iterable<Fault> {

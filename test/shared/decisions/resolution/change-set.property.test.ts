@@ -88,7 +88,7 @@ function assertAgrees(
 
 let changed = 0;
 
-test("the transitions of a selector agree with separate inventories before and after the change", (t) => {
+test("visits the resources whose selectors differ between the inventories before and after the change", (t) => {
   const update = fc.tuple(world, fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 4 }));
   fc.assert(fc.property(update, ([there, name, updated]) => {
     const { [name]: old, ...others } = there.selectors;

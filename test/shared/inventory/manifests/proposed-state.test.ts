@@ -37,7 +37,7 @@ test("apply preserves the stored status, and removes the stored resourceVersion"
   t.end();
 });
 
-test("apply replaces the labels of an object in a folder, and merges its labels in a cluster like kubectl", (t) => {
+test("replaces the labels of an applied object if the state is a folder, and merges labels if it is a cluster", (t) => {
   const last = JSON.stringify(namespaceObject("n", { dropped: "1", changed: "1" }));
   const stored = namespaceObject("n", { others: "1", dropped: "1", changed: "1" }, { [LAST]: last, note: "x" });
   const manifest = namespaceObject("n", { changed: "2" });

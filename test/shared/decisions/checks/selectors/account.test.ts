@@ -53,7 +53,8 @@ test("IRS-04: cannot be waived, only warns about an unchanged role, and is skipp
 });
 
 test("IRS-05: warns about the controller's own role, and about other roles in the controller's account", (t) => {
-  const own = `IRS-05 spec.arn: the role is the controller's own role; the controller needs no selector to use it. ${FIX_05}`;
+  const own = "IRS-05 spec.arn: the role is the controller's own role; the controller needs no selector to use it. "
+    + FIX_05;
   const account = `IRS-05 spec.arn: account 111122223333 is the controller's own account. ${FIX_05}`;
   t.same(linesOf("IRS-05", ROLE, { controllerRole: ROLE }), [own]);
   t.same(linesOf("IRS-05", ROLE, { controllerRole: ROLE, controllerAccount: "111122223333" }), [own]);
