@@ -1,9 +1,10 @@
-import { type BigIntStats, type FSWatcher, watch } from "node:fs";
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { type BigIntStats, createReadStream, type FSWatcher, watch } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { ResolverError } from "../../decisions/errors.ts";
 import { compareText } from "../../decisions/kubernetes/text.ts";
+import { LIMITS } from "../../decisions/limits.ts";
 import { duplicateFaults, generateNames } from "./identity.ts";
 import { formatInputFault, type InputFault, type ManifestResult, readManifests } from "./reader.ts";
 
@@ -29,7 +30,11 @@ export interface FileListing {
  * unreadable file causes a fault.
  */
 export async function readManifestPaths(paths: readonly string[], stdin = readStdin): Promise<ManifestResult> {
-  return readListing(await listManifestFiles(paths), { stdin, read: readManifests });
+  const listing = await listManifestFiles(paths);
+  const readings = await readFiles(listing, { stdin, read: readManifests });
+  const manifests = generateNames(readings.flatMap((one) => one.manifests));
+  const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicateFaults(manifests)];
+  return { manifests, faults };
 }
 
 /** Functions that read standard input and parse the text of a file. */
@@ -38,13 +43,26 @@ export interface ManifestInput {
   readonly read: (text: string, file: string) => ManifestResult;
 }
 
-/** Reads the files of a listing. Returns a fault for each unreadable file, invalid object and duplicate object. */
-export async function readListing(listing: FileListing, reading: ManifestInput): Promise<ManifestResult> {
-  const readings = await Promise.all(listing.files.map(({ path }) => readOne(path, reading)));
-  const manifests = generateNames(readings.flatMap((one) => one.manifests));
-  const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicateFaults(manifests)];
-  return { manifests, faults };
+/** The objects and faults of one file. */
+export interface FileReading extends ManifestResult {
+  readonly path: string;
+  /** Whether the operating system returned an error. The fingerprint may not change when the error disappears. */
+  readonly unreadable: boolean;
 }
+
+/** Reads the files of a listing. Never rejects: an unreadable file and an invalid object each cause a fault. */
+export async function readFiles({ files }: FileListing, reading: ManifestInput): Promise<readonly FileReading[]> {
+  const readings: FileReading[] = [];
+  for (let i = 0; i < files.length; i += OPEN_FILES) {
+    const batch = files.slice(i, i + OPEN_FILES).map(({ path }) => readOne(path, reading));
+    // Awaits each batch, because the number of open files is limited.
+    // oxlint-disable-next-line no-await-in-loop
+    for (const one of await Promise.all(batch)) readings.push(one);
+  }
+  return readings;
+}
+
+const OPEN_FILES = 64;
 
 /** Returns an error whose message has one line for each fault. */
 export function inputError(faults: readonly InputFault[]): ResolverError {
@@ -97,7 +115,11 @@ class Walk implements FileListing {
     const isManifest = /\.(?:yaml|yml|json)$/.test(path);
     const stats = await this.#attempt(path, () => stat(path, { bigint: true }));
     if (stats?.isDirectory() === true) await this.#descend(path, parents);
-    else if (stats !== null && isManifest) this.#file(path, stats);
+    else if (stats !== null && isManifest) {
+      // Reading a named pipe would wait for its writer.
+      if (stats.isFile()) this.#file(path, stats);
+      else this.#fault(path, "not a regular file; remove it");
+    }
   }
 
   async #entry(path: string): Promise<BigIntStats | null> {
@@ -124,16 +146,22 @@ class Walk implements FileListing {
   }
 }
 
-async function readOne(path: string, { stdin, read }: ManifestInput): Promise<ManifestResult> {
+async function readOne(path: string, { stdin, read }: ManifestInput): Promise<FileReading> {
+  let content: string;
   try {
-    return read(path === STDIN ? await stdin() : await readText(path), path);
+    content = path === STDIN ? await stdin() : await readText(path);
   } catch (error) {
-    return { manifests: [], faults: [{ file: path, line: null, message: unreadable(error) }] };
+    return { path, manifests: [], faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
   }
+  const { manifests, faults } = read(content, path);
+  return { path, manifests, faults, unreadable: false };
 }
 
+/** Reads at most one byte more than the limit. */
 async function readText(path: string): Promise<string> {
-  const bytes = await readFile(path);
+  const { value: limit } = LIMITS.manifestBytes;
+  const bytes = await buffer(createReadStream(path, { end: limit }));
+  if (bytes.length > limit) throw new Error(`larger than ${limit} bytes; use several files`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {

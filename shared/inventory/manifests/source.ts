@@ -1,13 +1,14 @@
-import { Inventory, type InventoryChange } from "../../decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../decisions/kubernetes/json.ts";
+import { Inventory } from "../../decisions/inventory/inventory.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import {
-  type FileListing, inputError, listManifestFiles, type ManifestInput, readListing, readStdin, STDIN, type WatchPath,
+  type FileListing, inputError, listManifestFiles, type ManifestInput, readFiles, readStdin, STDIN, type WatchPath,
   watchPath,
 } from "./files.ts";
-import { identityKey, identityOf, type ObjectIdentity } from "./identity.ts";
+import { duplicateFaults, generateNames } from "./identity.ts";
+import { LastValidFiles } from "./last-valid-files.ts";
 import { type InputFault, type Manifest, type ManifestResult, readManifests } from "./reader.ts";
+import { differences, EMPTY_SNAPSHOT, type Snapshot, snapshotOf } from "./snapshot.ts";
 
 interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
@@ -22,21 +23,10 @@ interface ManifestSourceOptions {
 const POLL_MS = 1_000;
 const DEBOUNCE_MS = 50;
 
-interface LoadedObject {
-  readonly object: JsonObject;
-  readonly identity: ObjectIdentity;
-  /** The object as JSON text, which is compared to detect changes. */
-  readonly text: string;
-}
-
-interface Snapshot {
-  readonly manifests: readonly Manifest[];
-  readonly objects: ReadonlyMap<string, LoadedObject>;
-}
-
 /**
- * Loads the inventory from files and folders, and reloads changed files. If a file is invalid, the last valid inventory
- * remains in use.
+ * Loads the inventory from files and folders, and reloads changed files. If a file becomes invalid, its last valid
+ * objects remain in use, and changes of all other files still apply. An object that manifests define differently is
+ * removed from the inventory, so that no role is granted from it.
  */
 export class ManifestSource implements InventorySource {
   readonly inventory: Inventory;
@@ -45,8 +35,10 @@ export class ManifestSource implements InventorySource {
   readonly #watch: WatchPath;
   readonly #listeners = new Listeners();
   #status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
-  #snapshot: Snapshot = { manifests: [], objects: new Map() };
+  #snapshot: Snapshot = EMPTY_SNAPSHOT;
+  readonly #files = new LastValidFiles();
   #faults: readonly InputFault[] = [];
+  /** The fingerprint of the listing that was last read. Null if a file could not be read, and must be read again. */
   #fingerprint: string | null = null;
   /** Whether a file event arrived since the last check. */
   #notified = false;
@@ -67,7 +59,7 @@ export class ManifestSource implements InventorySource {
     return this.#status;
   }
 
-  /** Returns every object of the last valid load in input order. Includes objects whose kind the inventory ignores. */
+  /** Returns the manifests of the inventory in input order. Includes objects whose kind the inventory ignores. */
   get manifests(): readonly Manifest[] {
     return this.#snapshot.manifests;
   }
@@ -124,34 +116,26 @@ export class ManifestSource implements InventorySource {
   }
 
   async #load(listing: FileListing, fingerprint: string): Promise<void> {
-    const { manifests, faults } = await readListing(listing, this.#input);
+    const readings = await readFiles(listing, this.#input);
     this.#input.evictExcept(new Set(listing.files.map(({ path }) => path)));
-    this.#fingerprint = fingerprint;
-    this.#faults = faults;
-    if (faults.length > 0) {
-      this.#setFault(inputError(faults).message);
-      return;
-    }
-    const changed = this.#apply(manifests);
-    const recovered = this.#status.fault !== null || !this.#status.loaded;
-    this.#status = { loaded: true, lastSyncMs: this.#clock.now(), fault: null };
-    if (changed || recovered) this.#listeners.notify();
-  }
-
-  /**
-   * Records the fault. Notifies listeners only if the fault is new, because events of unrelated files also cause a
-   * read.
-   */
-  #setFault(fault: string): void {
-    if (fault === this.#status.fault) return;
+    this.#fingerprint = readings.some(({ unreadable }) => unreadable) ? null : fingerprint;
+    const manifests = generateNames(this.#files.update(listing, readings));
+    const isFirst = !this.#status.loaded;
+    const fileFaults = [...listing.faults, ...readings.flatMap((one) => one.faults)];
+    this.#faults = [...fileFaults, ...duplicateFaults(manifests)];
+    const fault = this.#faults.length === 0 ? null : inputError(this.#faults).message;
+    if (fault === null) this.#status = { ...this.#status, loaded: true, lastSyncMs: this.#clock.now() };
+    // The first load is complete only without faults, because no earlier state of an invalid file exists.
+    const changed = this.#status.loaded && this.#apply(manifests);
+    const isNewFault = fault !== this.#status.fault;
     this.#status = { ...this.#status, fault };
-    this.#listeners.notify();
+    if (changed || isNewFault || isFirst) this.#listeners.notify();
   }
 
   #apply(manifests: readonly Manifest[]): boolean {
-    const before = this.#snapshot.objects;
+    const before = this.#snapshot;
     this.#snapshot = snapshotOf(manifests);
-    const changes = differences(before, this.#snapshot.objects);
+    const changes = differences(before, this.#snapshot);
     this.inventory.apply(changes);
     return changes.length > 0;
   }
@@ -174,22 +158,4 @@ class CachedInput implements ManifestInput {
   evictExcept(files: ReadonlySet<string>): void {
     this.#results = new Map([...this.#results].filter(([file]) => files.has(file)));
   }
-}
-
-function snapshotOf(manifests: readonly Manifest[]): Snapshot {
-  const objects = new Map<string, LoadedObject>();
-  for (const { object } of manifests) {
-    const identity = identityOf(object);
-    if (identity !== null) objects.set(identityKey(identity), { object, identity, text: JSON.stringify(object) });
-  }
-  return { manifests, objects };
-}
-
-/** Returns the changes between two snapshots. Removals come first. */
-function differences(before: Snapshot["objects"], after: Snapshot["objects"]): InventoryChange[] {
-  const changes: InventoryChange[] = [];
-  for (const [key, { identity }] of before) if (!after.has(key)) changes.push({ type: "remove", ...identity });
-  for (const [key, { object, text }] of after)
-    if (before.get(key)?.text !== text) changes.push({ type: "put", object });
-  return changes;
 }

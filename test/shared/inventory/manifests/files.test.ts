@@ -1,7 +1,9 @@
-import { symlink } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { symlink, truncate, writeFile } from "node:fs/promises";
 import { test } from "tap";
+import { LIMITS } from "../../../../shared/decisions/limits.ts";
 import {
-  inputError, listManifestFiles, readListing, readManifestPaths,
+  inputError, listManifestFiles, readFiles, readManifestPaths,
 } from "../../../../shared/inventory/manifests/files.ts";
 import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
 
@@ -86,8 +88,9 @@ test("reports a file that is not UTF-8", async (t) => {
 test("reports a file that is removed before it is read, and a path whose parent is a file", async (t) => {
   const folder = t.testdir({ "a.yaml": named("a") });
   const listing = { files: [{ path: `${folder}/gone.yaml`, fingerprint: "" }], faults: [] };
-  const { faults } = await readListing(listing, { stdin: () => Promise.resolve(""), read: readManifests });
-  t.same(faults, [{ file: `${folder}/gone.yaml`, line: null, message: "no such file or folder" }]);
+  const [reading] = await readFiles(listing, { stdin: () => Promise.resolve(""), read: readManifests });
+  const faults = [{ file: `${folder}/gone.yaml`, line: null, message: "no such file or folder" }];
+  t.same(reading, { path: `${folder}/gone.yaml`, manifests: [], faults, unreadable: true });
   t.match((await read(folder, "/a.yaml/b")).faults, [/^\/a\.yaml\/b: ENOTDIR/]);
 });
 
@@ -142,4 +145,16 @@ test("changes the fingerprint of a file when its content changes", async (t) => 
 test("returns one error that lists every fault", async (t) => {
   const error = inputError([{ file: "a", line: 1, message: "x" }, { file: "b", line: null, message: "y" }]);
   t.match(error, { code: "ERR_INPUT_UNREADABLE", message: "a:1: x\nb: y" });
+});
+
+test("reports a file over the size limit, and a named pipe in a folder", async (t) => {
+  const { value: limit } = LIMITS.manifestBytes;
+  const folder = t.testdir({ "a.yaml": named("a") });
+  await writeFile(`${folder}/large.yaml`, "");
+  await truncate(`${folder}/large.yaml`, limit + 1);
+  execFileSync("mkfifo", [`${folder}/pipe.yaml`]);
+  t.same(await read(folder, ""), {
+    files: ["/a.yaml"],
+    faults: ["/pipe.yaml: not a regular file; remove it", `/large.yaml: larger than ${limit} bytes; use several files`],
+  });
 });

@@ -1,17 +1,7 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { test } from "tap";
 import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
-import { FakeClock } from "../fake-clock.ts";
-
-const selector = (name: string, namespace = "team-a"): string =>
-  JSON.stringify({
-    apiVersion: "services.k8s.aws/v1alpha1",
-    kind: "IAMRoleSelector",
-    metadata: { name },
-    spec: { arn: `arn:aws:iam::111111111111:role/${name}`, namespaceSelector: { names: [namespace] } },
-  });
-
-const names = (source: ManifestSource): string[] => [...source.inventory.selectors.keys()].toSorted();
+import { fakeSource, names, selector } from "./fake-source.ts";
 
 /** Resolves at the next change after which `condition()` is true. */
 async function change(source: ManifestSource, condition: () => boolean): Promise<void> {
@@ -19,32 +9,6 @@ async function change(source: ManifestSource, condition: () => boolean): Promise
   const unsubscribe = source.onChange(() => (condition() ? resolve() : undefined));
   await promise;
   unsubscribe();
-}
-
-interface FakeSource {
-  readonly source: ManifestSource;
-  readonly clock: FakeClock;
-  /** Sends a file event for every watched path. */
-  readonly sendEvent: () => void;
-  readonly watched: readonly string[];
-  /** The number of watches that were stopped. */
-  readonly stopped: () => number;
-}
-
-/** A source with a fake clock and without file events from the operating system. */
-function fakeSource(paths: readonly string[]): FakeSource {
-  const clock = new FakeClock();
-  const watched: string[] = [];
-  const listeners: (() => void)[] = [];
-  let stopped = 0;
-  const watch = (path: string, onEvent: () => void): (() => void) => {
-    watched.push(path);
-    listeners.push(onEvent);
-    return () => void stopped++;
-  };
-  const sendEvent = (): void => listeners.forEach((listener) => listener());
-  const source = new ManifestSource(paths, { runtime: "ack", clock, watch });
-  return { source, clock, sendEvent, watched, stopped: () => stopped };
 }
 
 test("loads a folder, and applies its changes until the source is stopped", async (t) => {

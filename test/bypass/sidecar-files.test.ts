@@ -1,0 +1,66 @@
+// Attacks on a sidecar that reads manifests from a folder (--from). The attacker can break or copy a manifest file, and
+// tries to preserve a role that its owner revokes.
+import { rm, writeFile } from "node:fs/promises";
+import { type Test, test } from "tap";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { ManifestSource } from "../../shared/inventory/manifests/source.ts";
+import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
+import { get, start } from "../sidecar/running-sidecar.ts";
+import { ROLE_A, TEAM_A } from "../sidecar/sidecar-under-test.ts";
+
+const OTHER = selectorObject("other", { arn: `${ROLE_A}-other`, namespaceSelector: { names: ["other"] } });
+const text = (...objects: readonly JsonObject[]): string => objects.map((one) => JSON.stringify(one)).join("\n---\n");
+
+interface Watching {
+  readonly folder: string;
+  /** Resolves after the source has applied a change for which the condition is true. */
+  readonly change: (condition: () => boolean) => Promise<void>;
+  /** Returns the status of a request for the credentials of a selector. */
+  readonly statusOf: (selector: string) => Promise<number>;
+  readonly source: ManifestSource;
+}
+
+async function watching(t: Test): Promise<Watching> {
+  const folder = t.testdir({
+    "namespaces.yaml": text(namespaceObject("team-a"), namespaceObject("other")),
+    "team-a.yaml": text(TEAM_A), "other.yaml": text(OTHER),
+  });
+  const source = new ManifestSource([folder], { runtime: "ack" });
+  await source.start();
+  t.teardown(() => source.stop());
+  const { sidecar } = await start(t, {}, { source });
+  const change = async (condition: () => boolean): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (): void => (condition() ? resolve() : undefined);
+    const unsubscribe = source.onChange(check);
+    check();
+    await promise;
+    unsubscribe();
+  };
+  const statusOf = async (name: string): Promise<number> =>
+    (await get(sidecar.address, `/v1/credentials/selectors/${name}`)).status;
+  return { folder, source, change, statusOf };
+}
+
+test("ends the grant of a deleted selector while an unrelated file is broken", async (t) => {
+  const { folder, source, change, statusOf } = await watching(t);
+  t.same([await statusOf("team-a"), await statusOf("other")], [200, 200]);
+  for (const [file, broken] of [["other.yaml", "{"], ["attack.yaml", "[".repeat(100_000)]] as const) {
+    await writeFile(`${folder}/${file}`, broken);
+    await change(() => source.status.fault?.includes(file) === true);
+  }
+  t.same([await statusOf("team-a"), await statusOf("other")], [200, 200]);
+  await rm(`${folder}/team-a.yaml`);
+  await change(() => !source.inventory.selectors.has("team-a"));
+  t.same([await statusOf("team-a"), await statusOf("other")], [404, 200]);
+});
+
+test("does not grant a role of a selector that two files define differently", async (t) => {
+  const { folder, source, change, statusOf } = await watching(t);
+  await writeFile(`${folder}/attack.yaml`, text(selectorObject("team-a", { arn: `${ROLE_A}-admin` })));
+  await change(() => source.status.fault !== null);
+  t.same([await statusOf("team-a"), await statusOf("other")], [404, 200]);
+  await writeFile(`${folder}/attack.yaml`, text(TEAM_A));
+  await change(() => source.inventory.selectors.has("team-a"));
+  t.same([await statusOf("team-a"), await statusOf("other")], [200, 200], "equal definitions are not ambiguous");
+});
