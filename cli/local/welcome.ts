@@ -37,7 +37,7 @@ export function servedGroups(input: Input): readonly string[] {
 /** Returns the ACK API groups of the resources and selectors in the manifests, sorted. */
 function namedGroups({ manifests, inventory }: Input): readonly string[] {
   const ofResources = manifests.map(({ object }) => objectMeta(object).group);
-  const ofSelectors = [...inventory.selectors.values()].flatMap(({ types }) => (types ?? []).map(({ group }) => group));
+  const ofSelectors = [...inventory.selectors.values()].flatMap(({ types }) => [...(types?.groups ?? [])]);
   return [...new Set([...ofResources, ...ofSelectors].filter(isACKGroup))].toSorted(compareText);
 }
 

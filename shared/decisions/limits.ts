@@ -42,6 +42,10 @@ export const LIMITS = {
     "a comma-separated list in an annotation",
     "the other entries are ignored, and one fault reports their number",
   ),
+  grantedTypes: limit(
+    10_000, "entries", "kinds and versions that the selectors of a namespace name, for a request without a kind",
+    "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
+  ),
   faultsPerCheck: limit(
     20,
     "faults",

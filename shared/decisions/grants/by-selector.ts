@@ -2,27 +2,84 @@ import type { Inventory } from "../inventory/inventory.ts";
 import { formatFieldPath } from "../kubernetes/field-path.ts";
 import { type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
 import { compareText, listOf, quote } from "../kubernetes/text.ts";
+import { LIMITS } from "../limits.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
-import type { EffectiveSelector } from "../selectors/effective.ts";
+import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
 import { differingExtras, fillInGroups, shortName, tagsTooLong } from "../selectors/session-annotations.ts";
-import { entryMatches, type TypeEntry } from "../selectors/type-entry.ts";
+import type { TypeEntry } from "../selectors/type-entry.ts";
 import {
   type Candidate, commonGrant, deny, describeKinds, type Grant, type GrantScope, type NamespaceQuery, type RoleQuery,
   scopeSuffix, unknownNamespace,
 } from "./grant.ts";
+import { candidateTypes, describeType, selectedTypes, SelectorsByKind } from "./types.ts";
 
 /**
  * Grants the role of a namespace. If the request omits the kind or version, every kind and version must resolve to the
  * same role, even those that no selector names. If the request omits the labels, the role must not depend on labels.
  */
 export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  return commonGrant(query.namespace, candidatesOf(inventory, query));
+  const selectors = new NamespaceSelectors(inventory, query);
+  const types: TypeEntry[] = [];
+  for (const type of candidateTypes(inventory, query, (group) => selectors.ofGroup(group).all)) {
+    types.push(type);
+    if (types.length > LIMITS.grantedTypes.value) return tooManyTypes(query);
+  }
+  return commonGrant(query.namespace, candidatesOf(inventory, types, selectors));
 }
 
-function* candidatesOf(inventory: Inventory, query: NamespaceQuery): Iterable<Candidate> {
-  const types = candidateTypes(inventory, query, (group) => selectorsFor(inventory, query.namespace, group));
+function* candidatesOf(
+  inventory: Inventory, types: readonly TypeEntry[], selectors: NamespaceSelectors,
+): Iterable<Candidate> {
   const versioned = new Set(types.flatMap(({ group, kind, version }) => (version === "" ? [] : [`${kind}.${group}`])));
-  for (const type of types) yield { name: describeType(type, versioned), grant: grantForType(inventory, type, query) };
+  for (const type of types) {
+    yield { name: describeType(type, versioned), grant: grantForType(inventory, type, selectors) };
+  }
+}
+
+function tooManyTypes({ namespace }: NamespaceQuery): Grant {
+  return deny(
+    "ERR_SELECTOR_AMBIGUOUS",
+    `The IAMRoleSelectors of namespace ${namespace} name more than ${LIMITS.grantedTypes.value} kinds and versions. `
+      + `Request one kind with kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/${namespace}, `
+      + "or set --kind of the sidecar.",
+  );
+}
+
+/** The selectors of one group that select resources of a namespace and match the labels of the request. */
+interface GroupSelectors {
+  readonly all: readonly EffectiveSelector[];
+  readonly selecting: SelectorsByKind;
+  /** The selectors that read labels, if the labels of the request are unknown. */
+  readonly undecided: SelectorsByKind;
+}
+
+/** The selectors of a namespace, which a request reads only once for each group. */
+class NamespaceSelectors {
+  readonly query: NamespaceQuery;
+  readonly #inventory: Inventory;
+  readonly #groups = new Map<string, GroupSelectors>();
+
+  constructor(inventory: Inventory, query: NamespaceQuery) {
+    this.#inventory = inventory;
+    this.query = query;
+  }
+
+  ofGroup(group: string): GroupSelectors {
+    const found = this.#groups.get(group) ?? this.#read(group);
+    this.#groups.set(group, found);
+    return found;
+  }
+
+  #read(group: string): GroupSelectors {
+    const { labels, namespace } = this.query;
+    const all = [...selectorsFor(this.#inventory, namespace, group)];
+    const undecided = labels === null ? all.filter(({ resourceLabels }) => resourceLabels !== null) : [];
+    return {
+      all,
+      selecting: new SelectorsByKind(group, all.filter((selector) => matchesLabels(selector, labels))),
+      undecided: new SelectorsByKind(group, undecided),
+    };
+  }
 }
 
 /**
@@ -39,8 +96,7 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
       `IAMRoleSelector ${quote(name)} does not exist. Correct the name, or create it.`,
     );
   }
-  const types = selectedTypes(inventory, selector, query);
-  if (types.length === 0) {
+  if (!selectsAnyType(inventory, selector, query)) {
     const message = `This sidecar serves ${describeKinds(query)}, `
       + `but IAMRoleSelector ${name} selects none of these kinds.`;
     return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
@@ -49,7 +105,7 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
   if (scope === null) return role(inventory, selector, query);
   const unknown = unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
-  if (types.some((type) => isOnlySelector(inventory, selector, type, scope))) return role(inventory, selector, query);
+  if (resolvesInScope(inventory, selector, query, scope)) return role(inventory, selector, query);
   const message = `No resource in namespace ${scope}, the scope of this sidecar, resolves to IAMRoleSelector ${name}.`;
   return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
 }
@@ -68,23 +124,22 @@ export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query
   return faulty === null ? notGranted(roleARN, withRole, query) : malformed(faulty);
 }
 
-/**
- * Returns the matching item whose name sorts first. Tests an item only if its name sorts before the best match so far.
- */
+/** Returns the matching item whose name sorts first. */
 function firstByName<Named extends { readonly name: string }>(
   items: Iterable<Named>, matches: (item: Named) => boolean,
 ): Named | null {
-  let first: Named | null = null;
-  for (const item of items) {
-    if ((first === null || compareText(item.name, first.name) < 0) && matches(item)) first = item;
-  }
-  return first;
+  return [...items].toSorted((a, b) => compareText(a.name, b.name)).find(matches) ?? null;
 }
 
 function grants(inventory: Inventory, selector: EffectiveSelector, query: RoleQuery): boolean {
   const { scope } = query;
-  return selectedTypes(inventory, selector, query)
-    .some((type) => scope === null || isOnlySelector(inventory, selector, type, scope));
+  if (scope !== null) return resolvesInScope(inventory, selector, query, scope);
+  return selectsAnyType(inventory, selector, query);
+}
+
+function selectsAnyType(inventory: Inventory, selector: EffectiveSelector, scope: GrantScope): boolean {
+  for (const _ of selectedTypes(inventory, selector, scope)) return true;
+  return false;
 }
 
 function notGranted(roleARN: string, withRole: ReadonlySet<EffectiveSelector>, query: RoleQuery): Grant {
@@ -102,69 +157,21 @@ function namesOf(selectors: Iterable<EffectiveSelector>): string[] {
   return Array.from(selectors, ({ name }) => name).toSorted(compareText);
 }
 
-/**
- * Returns the requested types that can resolve to different roles. "" stands for a kind or version that no selector
- * names.
- */
-function candidateTypes(
-  inventory: Inventory, { groups, kinds }: GrantScope, selectorsOf: (group: string) => readonly EffectiveSelector[],
-): TypeEntry[] {
-  return groups.flatMap((group) => {
-    const selectors = selectorsOf(group);
-    if (kinds.length === 0) return typesOf(inventory, group, selectors);
-    const requested = kinds.filter((kind) => kind.group === null || kind.group === group);
-    return requested.flatMap(({ kind, version }) => withVersions(inventory, { group, kind, version }, selectors));
-  });
-}
-
-function selectedTypes(inventory: Inventory, selector: EffectiveSelector, scope: GrantScope): TypeEntry[] {
-  return candidateTypes(inventory, scope, () => [selector]).filter((type) => matchesType(selector, type));
-}
-
-function typesOf(inventory: Inventory, group: string, selectors: readonly EffectiveSelector[]): TypeEntry[] {
-  const kinds = new Set(["", ...entriesFor(group, selectors).map((entry) => entry.kind)]);
-  return [...kinds].flatMap((kind) => withVersions(inventory, { group, kind, version: null }, selectors));
-}
-
-/**
- * Returns the kind in its storage version, which controllers compare. If no version is known, returns the kind in each
- * candidate version.
- */
-function withVersions(
-  inventory: Inventory,
-  { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string | null },
-  selectors: readonly EffectiveSelector[],
-): TypeEntry[] {
-  const known = inventory.kinds.versions(group, kind)?.storage ?? version;
-  const versions = known === null ? ["", ...entriesFor(group, selectors).map((entry) => entry.version)] : [known];
-  return Array.from(new Set(versions), (candidate) => ({ group, kind, version: candidate }));
-}
-
-function entriesFor(group: string, selectors: readonly EffectiveSelector[]): TypeEntry[] {
-  return selectors.flatMap(({ types }) => types ?? []).filter((entry) => entry.group === "" || entry.group === group);
-}
-
-function selectorsFor(inventory: Inventory, namespace: string, group: string): EffectiveSelector[] {
-  const selectors = [...inventory.selectors.inNamespace(namespace)];
-  for (const clusterWide of inventory.selectors.clusterWide(group)) selectors.push(...clusterWide);
-  return selectors;
-}
-
-function matchesType(selector: EffectiveSelector, type: TypeEntry): boolean {
-  return selector.types === null || selector.types.some((entry) => entryMatches(entry, type));
+function* selectorsFor(inventory: Inventory, namespace: string, group: string): Iterable<EffectiveSelector> {
+  yield* inventory.selectors.inNamespace(namespace);
+  for (const clusterWide of inventory.selectors.clusterWide(group)) yield* clusterWide;
 }
 
 function matchesLabels({ resourceLabels }: EffectiveSelector, labels: Labels | null): boolean {
   return resourceLabels === null || (labels !== null && satisfies(labels, resourceLabels));
 }
 
-function grantForType(inventory: Inventory, type: TypeEntry, query: NamespaceQuery): Grant {
-  const { namespace, labels } = query;
-  const candidates = selectorsFor(inventory, namespace, type.group).filter((selector) => matchesType(selector, type));
-  const selecting = candidates.filter((selector) => matchesLabels(selector, labels));
-  const undecided = labels === null ? candidates.filter(({ resourceLabels }) => resourceLabels !== null) : [];
+function grantForType(inventory: Inventory, type: TypeEntry, selectors: NamespaceSelectors): Grant {
+  const { query } = selectors;
+  const selecting = selectors.ofGroup(type.group).selecting.matching(type);
+  const undecided = selectors.ofGroup(type.group).undecided.matching(type);
   // If two selectors match regardless of labels, they conflict, and further selectors make no difference.
-  if (undecided.length > 0 && selecting.length < 2) return labelsRequired(namespace, undecided);
+  if (undecided.length > 0 && selecting.length < 2) return labelsRequired(query.namespace, undecided);
   if (selecting.length > 1) return conflict(selecting);
   const [only] = selecting;
   if (only === undefined) return unmatched(query);
@@ -182,16 +189,21 @@ function unmatched(query: NamespaceQuery): Grant {
 }
 
 /**
- * Whether the selector is the only one that selects a resource of the type in the namespace. The resource has only the
- * labels that the selector requires.
+ * Whether the selector is the only one that selects a resource of some requested type in the namespace. The resource
+ * has only the labels that the selector requires.
  */
-function isOnlySelector(
-  inventory: Inventory, selector: EffectiveSelector, type: TypeEntry, namespace: string,
+function resolvesInScope(
+  inventory: Inventory, selector: EffectiveSelector, query: GrantScope, namespace: string,
 ): boolean {
   const labels = selector.resourceLabels === null ? NO_LABELS : minimalLabels(selector.resourceLabels);
-  const selecting = selectorsFor(inventory, namespace, type.group)
-    .filter((other) => matchesType(other, type) && matchesLabels(other, labels));
-  return selecting.length === 1 && selecting[0] === selector;
+  const canSelect = selectsNamespace(selector, namespace, inventory.namespaces.labelsOf(namespace))
+    && matchesLabels(selector, labels);
+  if (!canSelect) return false;
+  const selectors = new NamespaceSelectors(inventory, { ...query, namespace, labels, unmatched: "deny" });
+  for (const type of selectedTypes(inventory, selector, query)) {
+    if (selectors.ofGroup(type.group).selecting.matching(type).length === 1) return true;
+  }
+  return false;
 }
 
 const NO_LABELS: Labels = new Map();
@@ -211,12 +223,12 @@ function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels
  */
 function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope): Grant {
   const { name, roleARN } = selector;
-  const withRole = inventory.selectors.ofRole(roleARN);
   const differing = new Set<string>();
-  for (const other of withRole) {
+  // The selectors of a set have equal session settings.
+  for (const [other = selector] of inventory.selectors.sessionsOfRole(roleARN)) {
     for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
   }
-  if (differing.size > 0) return sessionsDiffer(roleARN, withRole, differing);
+  if (differing.size > 0) return sessionsDiffer(roleARN, inventory.selectors.ofRole(roleARN), differing);
   const extras = fillInGroups(selector.extras, groups.filter((group) => coversGroup(selector, group)));
   const [tooLong] = tagsTooLong(extras);
   if (tooLong === undefined) return { verdict: "role", roleARN, selectors: [name], extras, grantedBy: selector };
@@ -226,7 +238,7 @@ function role(inventory: Inventory, selector: EffectiveSelector, { groups }: Gra
 }
 
 function coversGroup({ types }: EffectiveSelector, group: string): boolean {
-  return types === null || types.some((entry) => entry.group === "" || entry.group === group);
+  return types === null || types.coversGroup(group);
 }
 
 function sessionsDiffer(
@@ -265,15 +277,4 @@ function labelsRequired(namespace: string, undecided: readonly EffectiveSelector
       + `Request /v1/credentials/namespaces/${namespace} with label=KEY=VALUE for each label of the resource.`,
     names,
   );
-}
-
-/**
- * Describes a type in a message. Describes a kind without a version as `any other version` if `versioned` contains
- * `KIND.GROUP`.
- */
-function describeType({ group, version, kind }: TypeEntry, versioned: ReadonlySet<string>): string {
-  const qualified = version === "" ? group : `${version}.${group}`;
-  if (kind === "") return `any other kind of ${qualified}`;
-  const prefix = version === "" && versioned.has(`${kind}.${group}`) ? "any other version of " : "";
-  return `${prefix}${kind}.${qualified}`;
 }

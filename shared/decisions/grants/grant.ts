@@ -127,7 +127,7 @@ interface DistinctGrant {
 
 function ambiguous(namespace: string, distinct: readonly DistinctGrant[]): Grant {
   const parts = distinct.map(
-    ({ grant, names }) => `${names.toSorted(compareText).join(", ")}: ${describeGrant(grant)}`,
+    ({ grant, names }) => `${listed(names.toSorted(compareText))}: ${describeGrant(grant)}`,
   );
   const selectors = distinct.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
   return deny(
@@ -137,6 +137,14 @@ function ambiguous(namespace: string, distinct: readonly DistinctGrant[]): Grant
       + "or set --kind of the sidecar.",
     [...new Set(selectors)].toSorted(compareText),
   );
+}
+
+/** The maximum number of kinds or selectors that a message lists. */
+const MAX_LISTED = 20;
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MAX_LISTED;
+  return more > 0 ? `${names.slice(0, MAX_LISTED).join(", ")} and ${more} more` : names.join(", ");
 }
 
 /** Compares session tags too: two sessions of the same role can differ in a tag that contains the group. */

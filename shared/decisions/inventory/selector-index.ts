@@ -88,7 +88,7 @@ export class SelectorIndex {
       return { by: "label", label: rarest };
     }
     if (namespaceLabels !== null) return { by: "expression" };
-    const groups = new Set(types?.map((entry) => entry.group) ?? [ANY_GROUP]);
+    const groups: ReadonlySet<string> = types?.groups ?? new Set([ANY_GROUP]);
     // A selector that selects any group has only one entry, so that no lookup returns the selector twice.
     return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] };
   }

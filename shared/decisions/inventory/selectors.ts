@@ -24,6 +24,8 @@ export class SelectorStore {
   readonly #malformed = new Map<string, DecodedSelector>();
   readonly #faulty = new Map<string, DecodedSelector>();
   readonly #byRole = new SetIndex<EffectiveSelector>();
+  /** By role, the selectors by their session settings. */
+  readonly #bySession = new Map<string, SetIndex<EffectiveSelector>>();
   readonly #faultyByRole = new SetIndex<DecodedSelector>();
   #withNamespaceLabels = 0;
 
@@ -47,6 +49,7 @@ export class SelectorStore {
     this.#effective.set(name, decoded.effective);
     this.#index.add(decoded.effective);
     this.#byRole.add(decoded.effective.roleARN, decoded.effective);
+    this.#addSession(decoded.effective);
     if (decoded.effective.namespaceLabels !== null) this.#withNamespaceLabels++;
   }
 
@@ -60,7 +63,19 @@ export class SelectorStore {
     this.#effective.delete(name);
     this.#index.delete(selector);
     this.#byRole.delete(selector.roleARN, selector);
+    this.#deleteSession(selector);
     if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
+  }
+
+  #addSession(selector: EffectiveSelector): void {
+    const sessions = this.#bySession.get(selector.roleARN) ?? new SetIndex<EffectiveSelector>();
+    this.#bySession.set(selector.roleARN, sessions);
+    sessions.add(JSON.stringify(selector.extras), selector);
+  }
+
+  #deleteSession(selector: EffectiveSelector): void {
+    this.#bySession.get(selector.roleARN)?.delete(JSON.stringify(selector.extras), selector);
+    if (this.#byRole.get(selector.roleARN).size === 0) this.#bySession.delete(selector.roleARN);
   }
 
   /** Evicts the cached result for a namespace. Must be called when the namespace is stored or removed. */
@@ -109,6 +124,11 @@ export class SelectorStore {
   /** Returns the effective selectors whose ARN is `roleARN`. */
   ofRole(roleARN: string): ReadonlySet<EffectiveSelector> {
     return this.#byRole.get(roleARN);
+  }
+
+  /** Yields the effective selectors whose ARN is `roleARN`, one set for each distinct session settings. */
+  sessionsOfRole(roleARN: string): Iterable<ReadonlySet<EffectiveSelector>> {
+    return this.#bySession.get(roleARN)?.sets() ?? [];
   }
 
   /** Returns the faulty selectors whose ARN is `roleARN`, including malformed selectors. */

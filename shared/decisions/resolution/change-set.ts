@@ -111,7 +111,7 @@ type ResourceSets = readonly ReadonlySet<ACKResource>[];
  */
 function candidateSets(inventory: Inventory, selector: EffectiveSelector): ResourceSets {
   const { resources } = inventory;
-  const groups = new Set(selector.types?.map(({ group }) => group) ?? [""]);
+  const groups = selector.types?.groups ?? ANY_GROUP;
   const namespaces = candidateNamespaces(inventory, selector);
   const byGroup = groups.has("") ? resources.groups() : Array.from(groups, (group) => resources.ofGroup(group));
   const others: ResourceSets[] = (selector.resourceLabels?.matchLabels ?? []).map((label) => [
@@ -120,6 +120,8 @@ function candidateSets(inventory: Inventory, selector: EffectiveSelector): Resou
   if (namespaces !== null) others.push(Array.from(namespaces, (namespace) => resources.inNamespace(namespace)));
   return smallest(byGroup, others, totalSize);
 }
+
+const ANY_GROUP: ReadonlySet<string> = new Set([""]);
 
 function smallest<Item>(first: Item, others: readonly Item[], sizeOf: (item: Item) => number): Item {
   return others.reduce((best, item) => (sizeOf(item) < sizeOf(best) ? item : best), first);

@@ -5,7 +5,7 @@ import { type LabelRequirement, type Labels, type LabelSelector, satisfies } fro
 import { compareText, printable } from "../kubernetes/text.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
-import { entryMatches, type TypeEntry } from "../selectors/type-entry.ts";
+import type { TypeEntry } from "../selectors/type-entry.ts";
 
 /** A condition of a selector, and the actual value of the resource or its namespace. */
 interface PartExplanation {
@@ -91,9 +91,9 @@ function partsOf(selector: EffectiveSelector, { inventory, query, type }: Explai
   }
   if (types !== null) {
     parts.push(partOf(["spec", "resourceTypeSelector"], {
-      wants: anyOf(types.map(entryText)),
+      wants: anyOf(types.entries.map(entryText)),
       carries: typeText(type),
-      holds: types.some((entry) => entryMatches(entry, type)),
+      holds: types.matches(type),
     }));
   }
   if (resourceLabels !== null) {

@@ -4,7 +4,8 @@ import {
 } from "../kubernetes/label-selector.ts";
 import type { LabelRequirementSpec, LabelSelectorSpec, SelectorSpec } from "./iamroleselector.ts";
 import type { SessionExtras } from "./session.ts";
-import { effectiveEntry, entryMatches, type TypeEntry } from "./type-entry.ts";
+import { effectiveEntry, type TypeEntry } from "./type-entry.ts";
+import { TypeSet } from "./type-set.ts";
 
 /** An IAMRoleSelector as controllers apply it, ready for matching. A condition that is null matches everything. */
 export interface EffectiveSelector {
@@ -13,7 +14,7 @@ export interface EffectiveSelector {
   readonly roleARN: string;
   readonly namespaces: ReadonlySet<string> | null;
   readonly namespaceLabels: LabelSelector | null;
-  readonly types: readonly TypeEntry[] | null;
+  readonly types: TypeSet | null;
   readonly resourceLabels: LabelSelector | null;
   /**
    * The names of the selectors that this selector replaces. An overlap with a replaced selector is intended until the
@@ -43,7 +44,7 @@ export function compileSpec(spec: SelectorSpec & { readonly arn: string }, conte
     roleARN: spec.arn,
     namespaces: names.length === 0 ? null : new Set(names),
     namespaceLabels: compileLabels(spec.namespaceSelector?.labelSelector ?? null, context.runtime),
-    types: types.length === 0 ? null : types.map((entry) => effectiveEntry(entry, context)),
+    types: types.length === 0 ? null : new TypeSet(types.map((entry) => effectiveEntry(entry, context))),
     resourceLabels: compileLabels(spec.resourceLabelSelector, context.runtime),
   };
 }
@@ -75,6 +76,6 @@ export function selectsNamespace(selector: EffectiveSelector, namespace: string,
  * namespace.
  */
 export function selectsWithinNamespace(selector: EffectiveSelector, type: TypeEntry, labels: Labels): boolean {
-  return (selector.types === null || selector.types.some((entry) => entryMatches(entry, type)))
+  return (selector.types === null || selector.types.matches(type))
     && (selector.resourceLabels === null || satisfies(labels, selector.resourceLabels));
 }

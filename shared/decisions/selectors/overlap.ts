@@ -14,7 +14,7 @@ export function canOverlap(a: EffectiveSelector, b: EffectiveSelector): boolean 
   return namesOverlap(a.namespaces, b.namespaces)
     && isSatisfiable([...namespaceRequirements(a), ...namespaceRequirements(b)])
     && isSatisfiable([...requirementsOf(a.resourceLabels), ...requirementsOf(b.resourceLabels)])
-    && typesOverlap(a.types, b.types);
+    && typesOverlap(a.types?.entries ?? null, b.types?.entries ?? null);
 }
 
 /** Whether the name lists overlap. This comparison runs first because most selectors list namespaces by name. */

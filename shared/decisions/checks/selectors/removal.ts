@@ -50,7 +50,7 @@ const LIST_FIX = "grant the webhook permission to list these objects (manifests 
 function unlistedKinds(inventory: Inventory, selector: EffectiveSelector | null): string[] {
   if (selector === null) return [];
   const couldSelect = (kind: string): boolean => (
-    selector.types === null || selector.types.some(({ group }) => group === "" || kind.endsWith(`.${group}`))
+    selector.types === null || selector.types.coversGroup(kind.slice(kind.indexOf(".") + 1))
   );
   return [...inventory.unlisted("resources")].filter(couldSelect).toSorted(compareText);
 }

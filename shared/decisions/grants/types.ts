@@ -1,0 +1,103 @@
+import type { Inventory } from "../inventory/inventory.ts";
+import { SetIndex } from "../inventory/set-index.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
+import type { TypeEntry } from "../selectors/type-entry.ts";
+import type { GrantScope } from "./grant.ts";
+
+/**
+ * Yields the requested types that can resolve to different roles. "" stands for a kind or version that no selector
+ * names.
+ */
+export function* candidateTypes(
+  inventory: Inventory, scope: GrantScope, selectorsOf: (group: string) => Iterable<EffectiveSelector>,
+): Iterable<TypeEntry> {
+  for (const group of scope.groups) {
+    const named = namedVersions(group, selectorsOf(group));
+    for (const kind of requestedKinds(inventory, group, scope, new Set(["", ...named.keys()]))) {
+      yield* typesOf(kind, new Set(["", ...named.get(kind.kind) ?? [], ...named.get("") ?? []]));
+    }
+  }
+}
+
+/** Returns the versions that the type entries of the selectors name for each kind. "" is an entry for any kind. */
+function namedVersions(group: string, selectors: Iterable<EffectiveSelector>): Map<string, Set<string>> {
+  const named = new Map<string, Set<string>>();
+  for (const { types } of selectors) {
+    for (const { group: entryGroup, kind, version } of types?.entries ?? []) {
+      if (entryGroup !== "" && entryGroup !== group) continue;
+      named.set(kind, (named.get(kind) ?? new Set<string>()).add(version));
+    }
+  }
+  return named;
+}
+
+/**
+ * Yields types that the selector selects. A request for a type with other fields is never granted if these types are
+ * not: each other selector that selects one of these types also selects the more specific type.
+ */
+export function* selectedTypes(
+  inventory: Inventory, { types }: EffectiveSelector, scope: GrantScope,
+): Iterable<TypeEntry> {
+  for (const group of scope.groups) {
+    for (const kind of requestedKinds(inventory, group, scope, types?.kindsOf(group) ?? ANY)) {
+      const ofKind = typesOf(kind, types?.versionsOf(group, kind.kind) ?? ANY);
+      yield* types === null ? ofKind : ofKind.filter((type) => types.matches(type));
+    }
+  }
+}
+
+const ANY: ReadonlySet<string> = new Set([""]);
+
+interface RequestedKind {
+  readonly group: string;
+  readonly kind: string;
+  /** The version that controllers compare: the storage version, else the requested version. Null if unknown. */
+  readonly version: string | null;
+}
+
+/** Returns the requested kinds of a group, or `all` if no kind is requested. */
+function requestedKinds(
+  inventory: Inventory, group: string, { kinds }: GrantScope, all: ReadonlySet<string>,
+): RequestedKind[] {
+  const requested = kinds.length === 0
+    ? Array.from(all, (kind) => ({ kind, version: null }))
+    : kinds.filter((kind) => kind.group === null || kind.group === group);
+  return requested.map(({ kind, version }) => (
+    { group, kind, version: inventory.kinds.versions(group, kind)?.storage ?? version }
+  ));
+}
+
+/** Returns the kind in its version, or in each of `versions` if its version is unknown. */
+function typesOf({ group, kind, version }: RequestedKind, versions: ReadonlySet<string>): TypeEntry[] {
+  return version === null
+    ? Array.from(versions, (candidate) => ({ group, kind, version: candidate }))
+    : [{ group, kind, version }];
+}
+
+/** Selectors of one group, indexed by kind, so that a lookup does not compare every selector with the type. */
+export class SelectorsByKind {
+  readonly #index = new SetIndex<EffectiveSelector>();
+
+  constructor(group: string, selectors: Iterable<EffectiveSelector>) {
+    for (const selector of selectors) {
+      for (const kind of selector.types?.kindsOf(group) ?? [""]) this.#index.add(kind, selector);
+    }
+  }
+
+  /** Returns the selectors that match the type. */
+  matching(type: TypeEntry): EffectiveSelector[] {
+    const candidates = new Set([...this.#index.get(type.kind), ...this.#index.get("")]);
+    return [...candidates].filter(({ types }) => types === null || types.matches(type));
+  }
+}
+
+/**
+ * Describes a type in a message. Describes a kind without a version as `any other version` if `versioned` contains
+ * `KIND.GROUP`.
+ */
+export function describeType({ group, version, kind }: TypeEntry, versioned: ReadonlySet<string>): string {
+  const qualified = version === "" ? group : `${version}.${group}`;
+  if (kind === "") return `any other kind of ${qualified}`;
+  const prefix = version === "" && versioned.has(`${kind}.${group}`) ? "any other version of " : "";
+  return `${prefix}${kind}.${qualified}`;
+}
