@@ -3,6 +3,7 @@ import { type KindArgument, parseKindArgument } from "../../shared/decisions/kub
 import { type Labels, parseLabels } from "../../shared/decisions/kubernetes/label-selector.ts";
 import { namespaceNameFaults } from "../../shared/decisions/kubernetes/names.ts";
 import { quote } from "../../shared/decisions/kubernetes/text.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
 
 /** The resource that the query of a request describes. */
 export interface ResourceDescription {
@@ -44,7 +45,10 @@ export function checkNamespaceName(name: string): string {
 
 function searchOf(path: string): URLSearchParams {
   const mark = path.indexOf("?");
-  return new URLSearchParams(mark < 0 ? "" : path.slice(mark + 1));
+  const search = new URLSearchParams(mark < 0 ? "" : path.slice(mark + 1));
+  const { value: limit } = LIMITS.queryParameters;
+  if (search.size > limit) rejectIfAny([`the query has ${search.size} parameters (limit: ${limit})`]);
+  return search;
 }
 
 function unknownParameters(search: URLSearchParams, known: readonly string[]): string[] {
@@ -61,5 +65,8 @@ function readLabels(texts: readonly string[], faults: string[]): Labels | null {
 }
 
 function rejectIfAny(faults: readonly string[]): void {
-  if (faults.length > 0) throw new ResolverError("ERR_REQUEST_MALFORMED", `Invalid request: ${faults.join("; ")}.`);
+  if (faults.length === 0) return;
+  const { value: limit } = LIMITS.faultsPerCheck;
+  const more = faults.length > limit ? `; and ${faults.length - limit} more` : "";
+  throw new ResolverError("ERR_REQUEST_MALFORMED", `Invalid request: ${faults.slice(0, limit).join("; ")}${more}.`);
 }

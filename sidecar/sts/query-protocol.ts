@@ -1,4 +1,5 @@
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
 
 /** The XML namespace of the STS query protocol: https://docs.aws.amazon.com/STS/latest/APIReference/welcome.html */
 const NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/";
@@ -57,11 +58,13 @@ export function isFormType(contentType: string): boolean {
 }
 
 /**
- * Returns the parameters of a form body. Throws ValidationError if the body is not UTF-8 or repeats a parameter. Some
- * parsers use the first value of a repeated parameter, and others use the last value.
+ * Returns the parameters of a form body. Throws ValidationError if the body is not UTF-8, has too many parameters or
+ * repeats a parameter. Some parsers use the first value of a repeated parameter, and others use the last value.
  */
 export function readForm(body: Buffer): URLSearchParams {
   const form = new URLSearchParams(decode(body));
+  const { value: limit } = LIMITS.formParameters;
+  if (form.size > limit) throw validationError(`The form has ${form.size} parameters (limit: ${limit}).`);
   const [seen, repeated] = [new Set<string>(), new Set<string>()];
   for (const name of form.keys()) (seen.has(name) ? repeated : seen).add(name);
   if (repeated.size > 0) throw validationError(`Repeated parameters: ${joinFaults([...repeated].map(sanitize))}`);

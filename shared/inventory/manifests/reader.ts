@@ -1,8 +1,9 @@
-import { type Document, LineCounter, parseAllDocuments } from "yaml";
+import { Composer, type Document, Lexer, LineCounter, Parser } from "yaml";
 import { type FieldPath, plainKeys } from "../../decisions/kubernetes/field-path.ts";
 import { field, isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.ts";
 import { printable } from "../../decisions/kubernetes/text.ts";
-import { type Positions, YamlValues } from "./yaml-values.ts";
+import { LIMITS } from "../../decisions/limits.ts";
+import { AliasBudget, MAX_DEPTH, type Positions, TOO_DEEP, YamlValues } from "./yaml-values.ts";
 
 /** One Kubernetes object and its position in the input. */
 export interface Manifest {
@@ -40,11 +41,21 @@ export function readManifests(text: string, file: string): ManifestResult {
   try {
     reader.read(text);
   } catch (error) {
-    // Deeply nested text overflows the call stack of the recursive parser or reader.
-    if (!(error instanceof RangeError)) throw error;
-    reader.fault(0, TOO_DEEP);
+    if (error instanceof LimitExceeded) reader.fault(error.offset, error.message);
+    // The yaml package passes lists as arguments of a call. Too many arguments overflow the call stack.
+    else if (error instanceof RangeError) reader.fault(0, "too complex to parse; use several files");
+    else throw error;
   }
-  return reader;
+  return reader.result();
+}
+
+/** A limit that applies to the file. The rest of the file is not parsed. */
+class LimitExceeded extends Error {
+  readonly offset: number;
+  constructor(offset: number, message: string) {
+    super(message);
+    this.offset = offset;
+  }
 }
 
 /** Returns `FILE:LINE: MESSAGE` as one line that contains no control characters. */
@@ -52,44 +63,78 @@ export function formatInputFault({ file, line, message }: InputFault): string {
   return printable(line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`);
 }
 
-const TOO_DEEP = "nested too deeply to parse";
-
-class TextReader implements ManifestResult {
-  readonly manifests: Manifest[] = [];
-  readonly faults: InputFault[] = [];
+class TextReader {
+  readonly #manifests: Manifest[] = [];
+  readonly #faults: InputFault[] = [];
+  /** The number of faults that exceed the limit. */
+  #moreFaults = 0;
   readonly #file: string;
   readonly #lines = new LineCounter();
   readonly #positions: Positions = new WeakMap();
+  readonly #aliases = new AliasBudget();
 
   constructor(file: string) {
     this.#file = file;
   }
 
+  result(): ManifestResult {
+    const last = { file: this.#file, line: null, message: `and ${this.#moreFaults} more faults` };
+    return { manifests: this.#manifests, faults: this.#moreFaults === 0 ? this.#faults : [...this.#faults, last] };
+  }
+
   read(text: string): void {
+    const { value: limit } = LIMITS.manifestBytes;
+    if (text.length > limit) throw new LimitExceeded(0, `larger than ${limit} bytes; use several files`);
     // YamlValues parses the scalars, because no schema of the yaml package matches kubectl.
     const options = {
       version: "1.1", schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: this.#lines,
     } as const;
-    for (const [index, document] of [...parseAllDocuments(text, options)].entries()) {
-      this.#document(document, index + 1);
+    let number = 0;
+    for (const document of new Composer(options).compose(this.#tokens(text))) {
+      number += 1;
+      if (number > LIMITS.manifestDocuments.value) {
+        const message = `more than ${LIMITS.manifestDocuments.value} YAML documents; use several files`;
+        throw new LimitExceeded(document.range[0], message);
+      }
+      this.#document(document, number);
     }
   }
 
+  /**
+   * Yields the tokens of the text, as `parseAllDocuments` of the yaml package does. Checks the depth before the
+   * Composer of the package, which is recursive, reads a token.
+   */
+  *#tokens(text: string): ReturnType<Parser["parse"]> {
+    const parser = new Parser(this.#lines.addNewLine);
+    this.#lines.addNewLine(0);
+    for (const lexeme of new Lexer().lex(text)) {
+      yield* parser.next(lexeme);
+      // The stack contains the document, its open lists and objects, and at most one scalar.
+      if (parser.stack.length > MAX_DEPTH + 2) throw new LimitExceeded(parser.offset, TOO_DEEP);
+    }
+    yield* parser.end();
+  }
+
   fault(offset: number, message: string): void {
-    this.faults.push({ file: this.#file, line: this.#line(offset), message });
+    if (this.#faults.length >= LIMITS.faultsPerFile.value) this.#moreFaults += 1;
+    else this.#faults.push({ file: this.#file, line: this.#line(offset), message });
   }
 
   #document(document: Document.Parsed, number: number): void {
     const [error] = document.errors;
     if (error !== undefined) {
       // Reports only the first syntax error of a document, because the first error usually causes the other errors.
-      this.fault(error.pos[0], error.message.includes("call stack") ? TOO_DEEP : `invalid YAML: ${error.message}`);
+      this.fault(error.pos[0], `invalid YAML: ${error.message}`);
       return;
     }
-    const before = this.faults.length;
-    const fault = (offset: number, message: string): void => this.fault(offset, message);
-    const value = new YamlValues({ positions: this.#positions, fault }).read(document.contents);
-    if (this.faults.length > before || value === null) return;
+    let isFaulty = false;
+    const fault = (offset: number, message: string): void => {
+      isFaulty = true;
+      this.fault(offset, message);
+    };
+    const context = { positions: this.#positions, aliases: this.#aliases, fault };
+    const value = new YamlValues(context).read(document.contents);
+    if (isFaulty || value === null) return;
     this.#object(value, { document: number, offset: document.contents?.range[0] ?? 0 });
   }
 
@@ -104,7 +149,7 @@ class TextReader implements ManifestResult {
       return;
     }
     const items = listItems(value);
-    if (items === null) this.manifests.push(this.#manifest(value, place));
+    if (items === null) this.#manifests.push(this.#manifest(value, place));
     else this.#list(value, items, place);
   }
 

@@ -1,5 +1,6 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar as ScalarNode, type YAMLMap } from "yaml";
 import { isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.ts";
+import { LIMITS } from "../../decisions/limits.ts";
 import { plainScalar, type Scalar, scalarKey } from "./yaml-scalars.ts";
 
 /** The offset of each field or element of each object and list, in characters from the start of the text. */
@@ -7,15 +8,28 @@ export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;
 
 interface YamlContext {
   readonly positions: Positions;
+  readonly aliases: AliasBudget;
   /** Records a fault at a character offset. */
   fault(offset: number, message: string): void;
 }
 
 /**
- * The maximum number of values that aliases expand to, so that a small file cannot expand to a large object. The limit
- * of the yaml package applies only to `toJS`.
+ * Counts the values that the aliases of one file expand to, so that a small file cannot expand to large objects. The
+ * limit of the yaml package applies only to `toJS`.
  */
-const MAX_ALIASED_VALUES = 100_000;
+export class AliasBudget {
+  #values = 0;
+
+  /** Counts one value. Returns false if the limit is exceeded. */
+  take(): boolean {
+    this.#values += 1;
+    return this.#values <= LIMITS.aliasedValues.value;
+  }
+}
+
+export const MAX_DEPTH = LIMITS.objectDepth.value;
+export const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`;
+const TOO_MANY_ALIASED = `aliases expand to more than ${LIMITS.aliasedValues.value} values; use several files`;
 const CORE_TAG = "tag:yaml.org,2002:";
 
 interface Entry {
@@ -30,9 +44,9 @@ export class YamlValues {
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
-  #aliasedValues = 0;
   /** The offset of the outermost alias in the current expansion. */
   #aliasOffset = 0;
+  readonly #reported = new Set<string>();
 
   constructor(context: YamlContext) {
     this.#context = context;
@@ -40,10 +54,13 @@ export class YamlValues {
 
   /** Returns the value of a node. If the node has a fault, reports the fault to the context and returns null. */
   read(node: unknown): unknown {
-    if (this.#aliasDepth > 0 && ++this.#aliasedValues > MAX_ALIASED_VALUES) return this.#tooManyAliased();
+    if (this.#aliasDepth > 0 && !this.#context.aliases.take()) return this.#excess(this.#aliasOffset, TOO_MANY_ALIASED);
     if (isAlias(node)) return this.#alias(node.source, node);
     if (isScalar(node)) return this.#scalarValue(node);
     if (!isMap(node) && !isSeq(node)) return null;
+    const start = startOf(node);
+    // The set contains each open list and object. The recursion ends here, because aliases increase the depth.
+    if (this.#open.size >= MAX_DEPTH) return this.#excess(this.#aliasDepth > 0 ? this.#aliasOffset : start, TOO_DEEP);
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     this.#open.add(node);
     const value = isMap(node) ? this.#map(node) : this.#list(node.items);
@@ -128,13 +145,10 @@ export class YamlValues {
     return value;
   }
 
-  #tooManyAliased(): null {
-    if (this.#aliasedValues === MAX_ALIASED_VALUES + 1) {
-      this.#context.fault(
-        this.#aliasOffset,
-        `aliases expand to more than ${MAX_ALIASED_VALUES} values; use several files`,
-      );
-    }
+  /** Reports a limit once for each document, because all later values exceed the limit too. */
+  #excess(offset: number, message: string): null {
+    if (!this.#reported.has(message)) this.#context.fault(offset, message);
+    this.#reported.add(message);
     return null;
   }
 

@@ -94,6 +94,20 @@ test("returns every error of a malformed query", async (t) => {
   t.match(answer.json(), { message: /label "-= ": / });
 });
 
+test("limits the parameters of a query, and the errors in its response", async (t) => {
+  const sidecar = new SidecarUnderTest();
+  const messageFor = async (parameters: readonly string[]): Promise<string> => {
+    const answer = await sidecar.get(`/v1/credentials/namespaces/team-a?${parameters.join("&")}`);
+    t.equal(answer.statusCode, 400);
+    return answer.json<{ message: string }>().message;
+  };
+  const unknown = Array.from({ length: 100 }, (_, i) => `x${i}=1`);
+  const message = await messageFor(unknown);
+  t.match(message, /^Invalid request: parameter "x0" is unknown .*; and 80 more\.$/);
+  t.equal(message.split("; ").length, 21);
+  t.equal(await messageFor([...unknown, "y=1"]), "Invalid request: the query has 101 parameters (limit: 100).");
+});
+
 test("resolves a query by its labels, and rejects a query without labels if the result is ambiguous", async (t) => {
   const gold = selectorObject("gold", {
     arn: "arn:aws:iam::222222222222:role/gold",

@@ -1,0 +1,80 @@
+import { test } from "tap";
+import { LIMITS } from "../../../../shared/decisions/limits.ts";
+import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
+
+const HEAD = "apiVersion: v1\nkind: ConfigMap\n";
+const { value: DEPTH } = LIMITS.objectDepth;
+const TOO_DEEP = `nested deeper than ${DEPTH} levels`;
+
+const faultsOf = (text: string): string[] => readManifests(text, "a.yaml").faults.map(formatInputFault);
+
+test("accepts 100 levels, and reports the line of level 101", (t) => {
+  // The object is level 1.
+  const flow = (levels: number): string => `${HEAD}a:\n ${"[".repeat(levels - 1)}1${"]".repeat(levels - 1)}\n`;
+  const block = (levels: number): string =>
+    HEAD + Array.from({ length: levels }, (_, i) => `${" ".repeat(i)}a:`).join("\n");
+  const json = (levels: number): string =>
+    `{"apiVersion": "v1", "kind": "ConfigMap", "a":\n${'{"a":'.repeat(levels - 1)}1${"}".repeat(levels)}`;
+  for (const [form, line] of [[flow, 4], [block, 2 + DEPTH + 1], [json, 2]] as const) {
+    t.same(faultsOf(form(DEPTH)), []);
+    t.same(faultsOf(form(DEPTH + 1)), [`a.yaml:${line}: ${TOO_DEEP}`]);
+  }
+  const empty = `${HEAD}a: ${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}`;
+  t.same(faultsOf(empty), [`a.yaml:3: ${TOO_DEEP}`]);
+  t.end();
+});
+
+test("reports deep nesting in every syntax", (t) => {
+  for (const nested of ["[", "{a: ", "- ", "? ", '{"a":', "[? ", "&a [", "!!seq ["]) {
+    t.same(faultsOf(`${HEAD}---\n\n${nested.repeat(100_000)}`), [`a.yaml:5: ${TOO_DEEP}`], nested);
+  }
+  t.end();
+});
+
+test("reports the alias through which an object exceeds the depth limit", (t) => {
+  const chain = (prefix: string, from: string): string =>
+    Array.from({ length: 60 }, (_, i) => `${prefix}${i}: &${prefix}${i} [*${i === 0 ? from : `${prefix}${i - 1}`}]`)
+      .join("\n");
+  t.same(faultsOf(`${HEAD}x: &x []\n${chain("a", "x")}\n`), []);
+  t.same(faultsOf(`${HEAD}x: &x []\n${chain("a", "x")}\n${chain("b", "a59")}\n`), [`a.yaml:102: ${TOO_DEEP}`]);
+  t.end();
+});
+
+test("limits the values that the aliases of all documents in a file expand to", (t) => {
+  const values = `x: &x [${"a,".repeat(9_999)}]`;
+  const document = `---\n${HEAD}${values}\ny: [*x, *x, *x, *x]\n`;
+  t.same(faultsOf(document.repeat(2)), []);
+  t.same(faultsOf(document.repeat(4)), [
+    `a.yaml:15: aliases expand to more than ${LIMITS.aliasedValues.value} values; use several files`,
+    `a.yaml:20: aliases expand to more than ${LIMITS.aliasedValues.value} values; use several files`,
+  ]);
+  t.end();
+});
+
+test("limits the number of documents and of faults of a file", (t) => {
+  const { value: documents } = LIMITS.manifestDocuments;
+  t.same(faultsOf("---\n".repeat(documents + 1)), [
+    `a.yaml:${documents + 1}: more than ${documents} YAML documents; use several files`,
+  ]);
+  const { value: limit } = LIMITS.faultsPerFile;
+  const faults = faultsOf("---\nx: 1\n".repeat(limit + 5));
+  t.equal(faults.length, limit + 1);
+  t.equal(faults.at(-1), "a.yaml: and 5 more faults");
+  t.end();
+});
+
+test("limits the size of a text from standard input", (t) => {
+  const { value: limit } = LIMITS.manifestBytes;
+  t.same(faultsOf(" ".repeat(limit + 1)), [`a.yaml:1: larger than ${limit} bytes; use several files`]);
+  t.end();
+});
+
+test("parses a long number in linear time", (t) => {
+  for (const prefix of ["", "0x", "0b", "0", "-"]) {
+    const digits = "1".repeat(5_000_000);
+    const { manifests, faults } = readManifests(`${HEAD}a: ${prefix}${digits}\n`, "a.yaml");
+    t.same(faults, []);
+    t.equal(manifests[0]?.object["a"], `${prefix}${digits}`, "kubectl parses a number out of range as a string");
+  }
+  t.end();
+});
