@@ -3,7 +3,6 @@ import { lookUpEntry, lookUpMaps, type MapEntry, serviceOf } from "../carm/maps.
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceStatus } from "../kubernetes/ack-resource.ts";
 import { parseRoleARN } from "../kubernetes/arn.ts";
-import { ACK_GROUPS } from "../kubernetes/kinds.ts";
 import { quote } from "../kubernetes/text.ts";
 import { NO_EXTRAS } from "../selectors/session.ts";
 import {
@@ -37,7 +36,28 @@ function grantForGroup(
   if (lookup === null) return unmatched(query);
   if (lookup.code !== null) return deny(lookup.code, lookup.message);
   const map = lookup.via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
-  return grantEntry(lookup.roleARN, { map, key: lookup.key, data: dataOf(inventory, map, query) }, query);
+  const entry = { map, key: lookup.key, data: dataOf(inventory, map, query) };
+  return readsOtherService(entry, group, settings) ? otherService(entry, group, settings) : (
+    grantEntry(lookup.roleARN, entry, query)
+  );
+}
+
+/**
+ * Whether a controller of the group reads a key of the form `SERVICE.ID` for an account or team that is itself named
+ * `SERVICE.ID`. With ServiceLevelCARM, such a key belongs to the controllers of SERVICE. ACK does not enforce this.
+ */
+function readsOtherService(
+  { key, data }: Entry, group: string, { serviceLevelCARM }: GrantScope["settings"],
+): boolean {
+  return serviceLevelCARM && key.includes(".") && (data.get(`${serviceOf(group)}.${key}`) ?? "") === "";
+}
+
+function otherService({ map, key }: Entry, group: string, { ackSystemNamespace }: GrantScope["settings"]): Grant {
+  return deny(
+    "ERR_SELECTOR_NOT_GRANTED",
+    `With --service-level-carm, key ${quote(key)} in ConfigMap ${ackSystemNamespace}/${map} grants its role only to `
+      + `the service before the dot. Add the key ${quote(`${serviceOf(group)}.${key}`)}, or use an id without a dot.`,
+  );
 }
 
 function dataOf(inventory: Inventory, map: string, { settings }: Pick<GrantScope, "settings">): Entry["data"] {
@@ -93,7 +113,7 @@ function grantAnywhere(inventory: Inventory, roleARN: string, query: RoleQuery):
   for (const entry of entriesOf(inventory, roleARN, query)) {
     const search = { roleARN, entry, settings: query.settings };
     // Reports a value that is not a role ARN, even if no controller of the requested groups reads the value.
-    const isReported = !isRole || candidateGroups(query).some((group) => isReachable(inventory, group, search));
+    const isReported = !isRole || candidateGroups(query).some((group) => isReachable(group, search));
     if (isReported) return grantEntry(roleARN, entry, query);
   }
   return notGranted(roleARN, query);
@@ -116,27 +136,23 @@ interface Search extends Pick<GrantScope, "settings"> {
  * Whether a controller of the group can read the entry: no other entry takes precedence, and the entry is not specific
  * to another service.
  */
-function isReachable(inventory: Inventory, group: string, { roleARN, entry, settings }: Search): boolean {
+function isReachable(group: string, { roleARN, entry, settings }: Search): boolean {
   const { map, key, data } = entry;
-  const owner = settings.serviceLevelCARM ? ownerOf(inventory, key, group) : key;
+  const owner = settings.serviceLevelCARM ? ownerOf(key, group) : key;
   if (owner === "") return false;
   const via: MapEntry["via"] = map === TEAM_MAP ? "team-map" : "account-map";
   return lookUpEntry(data, group, { via, map, key: owner }, settings).roleARN === roleARN;
 }
 
 /**
- * Returns the account or team for which a controller of `group` reads the key, or "" if the controller never reads the
- * key. A key may start with a service, such as `s3.team-a`.
+ * Returns the account or team for which a controller of `group` reads the key. Returns "" if the key starts with any
+ * other service, such as `rds.team-a`, even if the service is unknown: it may be newer than this release.
  */
-function ownerOf(inventory: Inventory, key: string, group: string): string {
+function ownerOf(key: string, group: string): string {
   const dot = key.indexOf(".");
   if (dot < 0) return key;
-  const service = key.slice(0, dot);
-  if (service === serviceOf(group)) return key.slice(dot + 1);
-  return SERVICES.has(service) || inventory.kinds.groups.has(`${service}.services.k8s.aws`) ? "" : key;
+  return key.slice(0, dot) === serviceOf(group) ? key.slice(dot + 1) : "";
 }
-
-const SERVICES: ReadonlySet<string> = new Set(ACK_GROUPS.map(serviceOf));
 
 function notGranted(roleARN: string, query: RoleQuery): Grant {
   const { ackSystemNamespace, teamLevelCARM } = query.settings;

@@ -1,5 +1,6 @@
 import { ACCOUNT_MAP } from "../../annotation-keys.ts";
 import { serviceOf } from "../../carm/maps.ts";
+import type { DecisionSettings } from "../../context.ts";
 import { parseARN, roleARNFaults } from "../../kubernetes/arn.ts";
 import { field, isJsonObject, type JsonObject } from "../../kubernetes/json.ts";
 import { ACK_GROUPS } from "../../kubernetes/kinds.ts";
@@ -65,26 +66,33 @@ export const CM_04: QuickCheck<ConfigMapChange> = {
   severity: "warn",
   waivable: false,
   reason: "A controller looks up SERVICE.ID, where SERVICE is its own service, and then ID. "
-    + "No controller finds a key whose prefix is not an ACK service, unless the whole key is an id.",
+    + "No controller finds a key whose prefix is not an ACK service, unless the whole key is an id. "
+    + "With --service-level-carm, the sidecar grants no role for such a key.",
   fix: "write ID, or SERVICE.ID where SERVICE is an ACK service, such as s3.111122223333",
   example: "data: {s4.111122223333: 'arn:aws:iam::111122223333:role/a'}",
-  *find({ data, inventory }): Iterable<Fault> {
+  *find({ data, inventory, settings }): Iterable<Fault> {
     const installed = new Set([...inventory.kinds.groups].map(serviceOf));
     for (const key of data.keys()) {
       const { id, service } = parseKey(key);
       if (service === null) continue;
       if (id === "") yield { path: dataPath(key), message: "the key has no id after the dot" };
-      else if (!SERVICES.has(service) && !installed.has(service)) yield unknownServiceFault(key, service, id);
+      else if (!SERVICES.has(service) && !installed.has(service)) {
+        yield unknownServiceFault(key, { service, id }, settings);
+      }
     }
   },
 };
 
 const SERVICES: ReadonlySet<string> = new Set(ACK_GROUPS.map(serviceOf));
 
-function unknownServiceFault(key: string, service: string, id: string): Fault {
+function unknownServiceFault(
+  key: string, { service, id }: { readonly service: string; readonly id: string }, settings: DecisionSettings,
+): Fault {
   const meant = closest(service, SERVICES);
   const fix = meant === null ? {} : { fix: `write ${meant}.${id} if you meant the service ${meant}` };
-  return { path: dataPath(key), message: `${quote(service)} is not an ACK service`, ...fix };
+  const isDenied = settings.mode === "carm" && settings.serviceLevelCARM;
+  const effect = isDenied ? ", so the sidecar grants no role for the key" : "";
+  return { path: dataPath(key), message: `${quote(service)} is not an ACK service${effect}`, ...fix };
 }
 
 /** Splits a key: `s3.111122223333` has the service s3 and the id 111122223333; 111122223333 has no service. */

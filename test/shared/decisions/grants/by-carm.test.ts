@@ -4,7 +4,7 @@ import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/d
 import type { Grant, NamespaceQuery, RoleQuery } from "../../../../shared/decisions/grants/grant.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const S3 = "s3.services.k8s.aws";
 const RDS = "rds.services.k8s.aws";
@@ -184,10 +184,24 @@ test("does not grant a role by ARN if its map key is for another service or a se
     t.equal(ofRole(roleARN, maps), roleARN, "without the gate the prefix has no meaning");
 });
 
-test("treats the prefix of a map key as a service only if the service is known", async (t) => {
-  t.equal(ofRole(A, [accounts({ "prod.eu": A })], { settings: SERVICES }), A);
-  const prod = kindObject("Widget", "prod.services.k8s.aws", [{ name: "v1", storage: true, served: true }]);
-  t.match(ofRole(A, [accounts({ "prod.eu": A }), prod], { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED");
+test("grants nothing for a map key of another service, even if the service is unknown", async (t) => {
+  const newService = [accounts({ "newsvc.111122223333": A })];
+  t.match(ofRole(A, newService, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED");
+  t.match(ofRole(A, newService, { settings: SERVICES, scope: "owned" }), "ERR_CARM_KEY_MISSING");
+  t.equal(ofRole(A, newService), A, "without the gate the prefix has no meaning");
+  const dotted = namespaceObject("dotted", {}, { "services.k8s.aws/owner-account-id": "newsvc.111122223333" });
+  const inDotted = (objects: readonly JsonObject[], settings: DecisionSettings): string => (
+    inNamespace("dotted", [dotted, ...objects], { settings })
+  );
+  t.equal(
+    inDotted(newService, SERVICES),
+    'ERR_SELECTOR_NOT_GRANTED With --service-level-carm, key "newsvc.111122223333" in ConfigMap '
+      + "ack-system/ack-role-account-map grants its role only to the service before the dot. "
+      + 'Add the key "s3.newsvc.111122223333", or use an id without a dot.',
+    "a namespace names the whole key",
+  );
+  t.equal(inDotted(newService, CARM), A);
+  t.equal(inDotted([accounts({ "newsvc.111122223333": A, "s3.newsvc.111122223333": B })], SERVICES), B);
   t.match(
     ofRole(A, [accounts({ "s3.": A })], { settings: SERVICES }),
     "ERR_SELECTOR_NOT_GRANTED",

@@ -193,6 +193,11 @@ function inventoryOfMaps(input: Maps): Inventory {
   return inventory;
 }
 
+function hasServiceKey({ accounts, teams }: Maps, via: string, key: string): boolean {
+  const data: Readonly<Record<string, string>> = (via === "team-map" ? teams : accounts) ?? {};
+  return (data[key] ?? "") !== "";
+}
+
 test("grants exactly the roles that the CARM maps have for the groups, by ARN and by namespace", (t) => {
   seen.clear();
   fc.assert(fc.property(maps, groups, (input, served) => {
@@ -200,9 +205,13 @@ test("grants exactly the roles that the CARM maps have for the groups, by ARN an
     const { settings } = input;
     const namespaces = ownersOf(input).map(({ name }) => name);
     const roleFor = (namespace: string, group: string): string | null => {
-      const roleARN =
-        lookUpMaps(inventory, { namespace, group, status: { ownerAccountID: null, region: null } }, settings)
-          ?.roleARN ?? null;
+      const lookup = lookUpMaps(
+        inventory, { namespace, group, status: { ownerAccountID: null, region: null } }, settings,
+      );
+      const roleARN = lookup?.roleARN ?? null;
+      // The key of another service grants nothing, even if a namespace names the whole key.
+      const isService = settings.serviceLevelCARM && lookup?.key.includes(".") === true;
+      if (isService && !hasServiceKey(input, lookup.via, `${group.split(".")[0]}.${lookup.key}`)) return null;
       return roleARN === null || parseRoleARN(roleARN) === null ? null : roleARN;
     };
     for (const namespace of namespaces) {

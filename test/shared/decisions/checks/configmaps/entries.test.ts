@@ -64,6 +64,9 @@ test("CM-04 warns about a key whose service prefix is unknown", (t) => {
   t.same(dataLines("CM-04", { [`frobnicator.${ONE}`]: ROLE }), [
     `warn CM-04 data[frobnicator.${ONE}]: "frobnicator" is not an ACK service. ${fix}`,
   ]);
+  t.same(dataLines("CM-04", { "newsvc.a": ROLE }, { settings: { mode: "carm", serviceLevelCARM: true } }), [
+    `warn CM-04 data[newsvc.a]: "newsvc" is not an ACK service, so the sidecar grants no role for the key. ${fix}`,
+  ]);
   t.same(dataLines("CM-04", { [`dynamodbs.${ONE}`]: ROLE }), [
     `warn CM-04 data[dynamodbs.${ONE}]: "dynamodbs" is not an ACK service. `
     + `Write dynamodb.${ONE} if you meant the service dynamodb.`,
