@@ -39,10 +39,10 @@ function integer(digits: string): bigint | null {
   const match = INTEGER.exec(digits);
   if (match === null) return null;
   const [, sign = "", hexadecimal, binary, octal, decimal = "0"] = match;
+  const text = literal({ hexadecimal, binary, octal, decimal });
   // Converting a long text takes quadratic time. A uint64 has at most 64 binary digits.
-  const significant = (hexadecimal ?? binary ?? octal ?? decimal).replace(/^0+/, "");
-  if (significant.length > 64) return null;
-  const magnitude = BigInt(literal({ hexadecimal, binary, octal, decimal }));
+  if (text.replace(/^0[xbo]?0*/, "").length > 64) return null;
+  const magnitude = BigInt(text);
   if (sign === "-") return magnitude <= MAX_INT64 + 1n ? -magnitude : null;
   return magnitude <= (sign === "+" ? MAX_INT64 : MAX_UINT64) ? magnitude : null;
 }

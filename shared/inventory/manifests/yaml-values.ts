@@ -1,4 +1,6 @@
-import { isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar as ScalarNode, type YAMLMap } from "yaml";
+import {
+  isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar as ScalarNode, type YAMLMap, type YAMLSeq,
+} from "yaml";
 import { isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.ts";
 import { LIMITS } from "../../decisions/limits.ts";
 import { plainScalar, type Scalar, scalarKey } from "./yaml-scalars.ts";
@@ -54,13 +56,15 @@ export class YamlValues {
 
   /** Returns the value of a node. If the node has a fault, reports the fault to the context and returns null. */
   read(node: unknown): unknown {
-    if (this.#aliasDepth > 0 && !this.#context.aliases.take()) return this.#excess(this.#aliasOffset, TOO_MANY_ALIASED);
+    if (this.#aliasDepth > 0 && !this.#context.aliases.take()) return this.#excess(node, TOO_MANY_ALIASED);
     if (isAlias(node)) return this.#alias(node.source, node);
     if (isScalar(node)) return this.#scalarValue(node);
-    if (!isMap(node) && !isSeq(node)) return null;
-    const start = startOf(node);
-    // The set contains each open list and object. The recursion ends here, because aliases increase the depth.
-    if (this.#open.size >= MAX_DEPTH) return this.#excess(this.#aliasDepth > 0 ? this.#aliasOffset : start, TOO_DEEP);
+    return isMap(node) || isSeq(node) ? this.#collection(node) : null;
+  }
+
+  #collection(node: YAMLMap | YAMLSeq): unknown {
+    // The set contains each open list and object. The depth is checked here too, because aliases increase it.
+    if (this.#open.size >= MAX_DEPTH) return this.#excess(node, TOO_DEEP);
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     this.#open.add(node);
     const value = isMap(node) ? this.#map(node) : this.#list(node.items);
@@ -146,7 +150,8 @@ export class YamlValues {
   }
 
   /** Reports a limit once for each document, because all later values exceed the limit too. */
-  #excess(offset: number, message: string): null {
+  #excess(node: unknown, message: string): null {
+    const offset = this.#aliasDepth > 0 ? this.#aliasOffset : startOf(node);
     if (!this.#reported.has(message)) this.#context.fault(offset, message);
     this.#reported.add(message);
     return null;

@@ -219,9 +219,9 @@ test("rejects a form that is not UTF-8 or has a parameter twice", (t) => {
 });
 
 test("limits the number of parameters", (t) => {
-  const form = (size: number): Buffer => Buffer.from(Array.from({ length: size }, (_, i) => `x${i}=`).join("&"));
-  t.equal(readForm(form(250)).size, 250);
-  t.throws(() => readForm(form(251)), {
+  const formOf = (size: number): Buffer => Buffer.from(Array.from({ length: size }, (_, i) => `x${i}=`).join("&"));
+  t.equal(readForm(formOf(250)).size, 250);
+  t.throws(() => readForm(formOf(251)), {
     code: "ValidationError", message: "The form has 251 parameters (limit: 250).",
   });
   t.end();
