@@ -38,6 +38,7 @@ const FLAG_HELP: Readonly<Record<SettingName, string | HelpByCommand>> = {
     },
   },
   waiverUsers: "user who may waive checks with an annotation",
+  onInternalError: "what to do with an object whose review fails with an internal error or exceeds the deadline",
   waiverGroups: "group whose members may waive checks with an annotation",
   output: {
     general: "output format: text for people, or stable JSON",

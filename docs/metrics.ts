@@ -9,8 +9,8 @@ import { createWebhookMetrics } from "../webhook/metrics.ts";
 interface MetricNote {
   /** The values of each label. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** A PromQL expression to alert on. */
-  readonly alert?: string;
+  /** PromQL expressions to alert on. */
+  readonly alert?: string | readonly string[];
 }
 
 const ERROR_CODE = "an [error code](errors.md)";
@@ -48,7 +48,11 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
     alert: p99Over("ack_role_resolver_webhook_request_duration_seconds", 1),
   },
   webhook_errors_total: {
-    labels: { path: ADMISSION_PATH, code: ERROR_CODE }, alert: "rate(ack_role_resolver_webhook_errors_total[5m]) > 0",
+    labels: { path: ADMISSION_PATH, code: ERROR_CODE },
+    alert: [
+      "rate(ack_role_resolver_webhook_errors_total[5m]) > 0",
+      'increase(ack_role_resolver_webhook_errors_total{code=~"ERR_INTERNAL|ERR_REQUEST_DEADLINE"}[5m]) > 0',
+    ],
   },
   webhook_findings_total: { labels: { code: "a [check](checks.md) ID", severity: "`deny`, `warn`" } },
   webhook_resolutions_total: { labels: { outcome: "`selected`, `default`, `conflict`, `refused`" } },
@@ -192,8 +196,8 @@ export function metricLines(): string[] {
     ...Object.entries(sections).flatMap(([title, metrics]) => ["", `## ${title}`, "", ...table(metrics)]),
     "", "## Recommended alerts", "", "| metric | expression |", "| --- | --- |",
     ...all.flatMap(({ name }) => {
-      const alert = noteOf(name).alert;
-      return alert === undefined ? [] : [`| ${shortName(name)} | \`${alert.replaceAll("|", "\\|")}\` |`];
+      const alerts = [noteOf(name).alert ?? []].flat();
+      return alerts.map((alert) => `| ${shortName(name)} | \`${alert.replaceAll("|", "\\|")}\` |`);
     }),
   ];
 }

@@ -57,13 +57,13 @@ const DEFINITIONS: V1RuleWithOperations = {
 };
 
 /**
- * Skips an object that is being deleted: the object waits only for its finalizers, and its deletion must not depend on
- * the webhook. The expression cannot fail: a CREATE has no old object, and a stored object has metadata. A failed
- * expression would skip a webhook whose failurePolicy is `Ignore`.
+ * Skips a repeated DELETE of an object that is being deleted: it changes nothing. The webhook receives each UPDATE of
+ * such an object, because controllers use the object until its last finalizer is removed. The expression cannot fail: a
+ * stored object has metadata. A failed expression would skip a webhook whose failurePolicy is `Ignore`.
  */
-const NOT_BEING_DELETED = {
-  name: "not-being-deleted",
-  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)",
+const NOT_DELETED_AGAIN = {
+  name: "not-deleted-again",
+  expression: 'request.operation != "DELETE" || oldObject == null || !has(oldObject.metadata.deletionTimestamp)',
 };
 
 /**
@@ -108,7 +108,7 @@ function webhook(
     timeoutSeconds: TIMEOUT_SECONDS,
     matchPolicy: "Equivalent",
     failurePolicy,
-    matchConditions: [NOT_BEING_DELETED],
+    matchConditions: [NOT_DELETED_AGAIN],
   };
 }
 
@@ -147,7 +147,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     ...webhook("/validate/iamroleselectors", "Fail", options),
     name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
     rules: [DEFINITIONS],
-    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS],
+    matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_SELECTORS],
   };
   const resources: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
@@ -158,12 +158,15 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     ...webhook("/validate/resources", "Ignore", options),
     name: `definition.resources.validate.${WEBHOOK.domain}`,
     rules: [DEFINITIONS],
-    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_RESOURCES],
+    matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES],
   };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
   const webhooks = [ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options)];
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }
+
+/** Namespaces, and their subresources through which a client can change labels and annotations. */
+const NAMESPACES = ["namespaces", "namespaces/status", "namespaces/finalize"];
 
 /**
  * Returns the webhook for namespaces. Exempts the system namespaces and the namespace of the webhook, so that a faulty
@@ -173,7 +176,7 @@ function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/namespaces", "Ignore", options),
     rules: [
-      { apiGroups: [""], apiVersions: ["v1"], resources: ["namespaces"], operations: EVERY_WRITE, scope: "Cluster" },
+      { apiGroups: [""], apiVersions: ["v1"], resources: NAMESPACES, operations: EVERY_WRITE, scope: "Cluster" },
     ],
     namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, options.namespace])]),
   };

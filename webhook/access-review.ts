@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import type { Access, AccessBySelector, Requester } from "../shared/decisions/context.ts";
 import { field, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -13,11 +15,18 @@ const LIFETIME_MS = 10_000;
 /** The maximum number of cached results, which take a few MB. */
 const MAX_ENTRIES = 10_000;
 
+/** A right that a RoleBinding in the namespace or a ClusterRoleBinding may grant. */
+export interface SelectorUse {
+  readonly selector: string;
+  /** The namespace of the resources that use the selector. */
+  readonly namespace: string;
+}
+
 /**
- * Returns whether the requester may `use` the IAMRoleSelector. Never rejects: resolves to "unknown" if the review
- * fails. The checks treat "unknown" as a denial.
+ * Returns whether the requester may `use` the IAMRoleSelector in the namespace. Never rejects: resolves to "unknown" if
+ * the review fails. The checks treat "unknown" as a denial.
  */
-export type AccessReviewer = (requester: Requester, selector: string) => Promise<Access>;
+export type AccessReviewer = (requester: Requester, use: SelectorUse) => Promise<Access>;
 
 export interface AccessReviewPorts {
   readonly api: KubernetesAPI;
@@ -30,16 +39,18 @@ interface CachedReview {
   readonly expiresMs: number;
 }
 
-/** Returns a reviewer that sends SubjectAccessReviews. Caches each result for 10 s by user, groups and selector. */
+/**
+ * Returns a reviewer that sends SubjectAccessReviews. Caches each result for 10 s by user, groups, selector and
+ * namespace.
+ */
 export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   const { clock } = ports;
   const cache = new Map<string, CachedReview>();
-  return (requester, selector) => {
-    // The cache key includes the groups, because an impersonated request can have fewer groups than the user.
-    const key = JSON.stringify([requester.username, requester.groups, selector]);
+  return (requester, use) => {
+    const key = cacheKey(requester, use);
     const cached = cache.get(key);
     if (cached !== undefined && clock.now() < cached.expiresMs) return cached.access;
-    const entry = { access: sendReview(ports, requester, selector), expiresMs: clock.now() + LIFETIME_MS };
+    const entry = { access: sendReview(ports, requester, use), expiresMs: clock.now() + LIFETIME_MS };
     cache.delete(key); // A Map iterates in insertion order: deleting first makes this entry the newest.
     cache.set(key, entry);
     const [oldest] = cache.keys();
@@ -48,14 +59,27 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   };
 }
 
-/** Returns the requester's access to each selector. Sends the reviews concurrently. */
+/**
+ * Returns the requester's access to each selector in the namespace. Sends the reviews concurrently. Beyond the limit of
+ * reviews, the result lacks the other selectors: the checks treat this access as unknown.
+ */
 export async function reviewAll(
   reviewAccess: AccessReviewer,
   requester: Requester,
-  selectors: readonly string[],
+  { selectors, namespace }: { readonly selectors: readonly string[]; readonly namespace: string },
 ): Promise<AccessBySelector> {
-  const reviews = selectors.map(async (name) => [name, await reviewAccess(requester, name)] as const);
+  const reviews = selectors.slice(0, LIMITS.accessReviews.value).map(async (selector) => (
+    [selector, await reviewAccess(requester, { selector, namespace })] as const
+  ));
   return new Map(await Promise.all(reviews));
+}
+
+/**
+ * Includes the groups, because an impersonated request can have fewer groups than the user. Returns a hash, because a
+ * client can send long groups.
+ */
+function cacheKey({ username, groups }: Requester, { selector, namespace }: SelectorUse): string {
+  return createHash("sha256").update(JSON.stringify([username, groups, selector, namespace])).digest("base64");
 }
 
 /** Evicts the cached result if the review failed, so that the next request sends a new review. */
@@ -68,10 +92,13 @@ async function evictUnknown(cache: Map<string, CachedReview>, key: string, entry
 async function sendReview(
   ports: AccessReviewPorts,
   { username, groups }: Requester,
-  selector: string,
+  { selector, namespace }: SelectorUse,
 ): Promise<Access> {
   const { api, clock, log } = ports;
-  const resourceAttributes = { group: SELECTOR_GROUP, resource: "iamroleselectors", name: selector, verb: "use" };
+  const resourceAttributes = {
+    // Also applies to a cluster-scoped resource: a RoleBinding in this namespace can grant the verb.
+    namespace, group: SELECTOR_GROUP, resource: "iamroleselectors", name: selector, verb: "use",
+  };
   const body = JSON.stringify({
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",

@@ -16,7 +16,7 @@ import type { WebhookMetrics } from "./metrics.ts";
 import { type NamespaceContext, validateNamespaces } from "./namespaces.ts";
 import { PendingDeletions } from "./pending-writes.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
-import { addReviewRoute, asResolverError, sendError } from "./route.ts";
+import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 
 /**
  * The API server closes an idle webhook connection after 90 s (measured). If the webhook closes the connection first, a
@@ -30,6 +30,8 @@ const TIMEOUT_CHECK_MS = 1_000;
 
 export interface WebhookOptions {
   readonly decisions: DecisionSettings;
+  /** Default: `deny`. */
+  readonly onInternalError?: OnInternalError;
   /**
    * The initial serving certificate and key as PEM. `app.server.setSecureContext` replaces the certificate and key
    * later.
@@ -83,7 +85,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
     ports.metrics.handshakeErrors.inc();
     ports.log.debug({ err }, "TLS handshake failed");
   });
-  addRoutes(app, options.decisions, ports);
+  addRoutes(app, options, ports);
   return app;
 }
 
@@ -99,13 +101,16 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   "/validate/configmaps": validateConfigMaps,
 };
 
-function addRoutes(app: WebhookApp, settings: DecisionSettings, ports: WebhookPorts): void {
+function addRoutes(
+  app: WebhookApp, { decisions: settings, onInternalError = "deny" }: WebhookOptions, ports: WebhookPorts,
+): void {
   const { source, clock, monotonicMs, reviewAccess = null } = ports;
   const pendingDeletions = new PendingDeletions(monotonicMs);
   const context = { source, clock, settings, monotonicMs, pendingDeletions, reviewAccess };
+  const route = { ...ports, onInternalError };
   for (const [path, handler] of Object.entries(HANDLERS)) {
     app.register((scope, _options, done) => {
-      addReviewRoute(scope, path, (request, remainingMs) => handler(request, { ...context, remainingMs }), ports);
+      addReviewRoute(scope, path, (request, remainingMs) => handler(request, { ...context, remainingMs }), route);
       done();
     });
   }

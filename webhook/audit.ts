@@ -47,13 +47,21 @@ export function recordVerdict({ log, metrics }: Recorder, audited: AuditedReques
   }, "admission review answered");
 }
 
+interface AuditedError {
+  readonly error: ResolverError;
+  /** `error` if the webhook responds with an HTTP error. */
+  readonly answer: "denied" | "allowed" | "error";
+}
+
 /** Logs one audit line for a failed request, and increments the metrics. */
-export function recordError({ log, metrics }: Recorder, audited: AuditedRequest, error: ResolverError): void {
+export function recordError(
+  { log, metrics }: Recorder, audited: AuditedRequest, { error, answer }: AuditedError,
+): void {
   countRequest(metrics, audited, "error");
   metrics.errors.inc({ path: audited.path, code: error.code });
   log.warn({
     ...requestFields(audited),
-    answer: "error",
+    answer,
     outcome: "error",
     codes: [error.code],
     fault: error.message,

@@ -1,4 +1,4 @@
-import { isClusterCleanup } from "../shared/decisions/exemptions.ts";
+import { isNamespaceCleanup } from "../shared/decisions/exemptions.ts";
 import { isCARMMap } from "../shared/decisions/kubernetes/kinds.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AdmissionRequest } from "./decode.ts";
@@ -14,7 +14,7 @@ export async function validateConfigMaps(request: AdmissionRequest, context: Rev
   return unlessExempt(request, isCARMMap, async (map) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
-    const warnOnly = isClusterCleanup(request, inventory);
+    const warnOnly = isNamespaceCleanup(request, inventory);
     const input = { ...checkInputOf(request, map, inventory), warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });

@@ -25,7 +25,8 @@ export interface Notice {
 export type SkipReason = Exemption | "not managed" | "no object";
 
 /**
- * The result of a review. If a review cannot determine the result, the handler throws, and the failurePolicy applies.
+ * The result of a review. If a review cannot determine the result, the handler throws, and `route.ts` denies the
+ * object or responds with an HTTP error.
  */
 export type Verdict =
   | { readonly outcome: "allowed" | "denied"; readonly findings: readonly Finding[] }

@@ -1,6 +1,6 @@
 import type { CheckInput } from "../shared/decisions/checks/change.ts";
 import { runChecks } from "../shared/decisions/checks/run.ts";
-import { isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
+import { mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import {
   definedKind, isKindDefinition, isSelector, SELECTOR_GROUP, SELECTOR_KIND,
@@ -57,9 +57,8 @@ async function validateInInventory(
   const { operation, name, dryRun } = request;
   const isDeletion = operation === "DELETE" && isSelector(object) && !dryRun;
   if (isDeletion) pendingDeletions.add(name);
-  const warnOnly = isClusterCleanup(request, inventory);
   const change = { ...selectorInputOf(request, object), ...(operation === "DELETE" && { operation }) };
-  const input = { ...change, inventory, warnOnly, pendingDeletions };
+  const input = { ...change, inventory, pendingDeletions };
   const result = await runChecksInSlices(input, settings, context);
   // After a denied deletion or an allowed write, the selector exists.
   if (result.denied === isDeletion && !dryRun) pendingDeletions.delete(name);

@@ -66,7 +66,8 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
   const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() };
-  const app = buildWebhook({ decisions: decisionSettings(settings), tls: pair }, ports);
+  const { onInternalError } = settings;
+  const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: pair }, ports);
   const certificate = new CertificateReload({ server: app.server, dir, pair, now, log, metrics });
   const closers = [async () => certificate.close(), () => app.close()];
   try {

@@ -34,7 +34,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       buckets: LATENCY_BUCKETS_SECONDS,
       registers,
     }),
-    errors: counter("errors", "Requests that failed with an error, so that the failurePolicy applied.", [
+    errors: counter("errors", "Failed reviews: denied, or admitted as --on-internal-error or failurePolicy states.", [
       "path",
       "code",
     ]),

@@ -2,7 +2,6 @@ import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import { isCheckEnabled, newSelectorsToReview } from "../shared/decisions/checks/access.ts";
 import { NS_02 } from "../shared/decisions/checks/namespaces/labels.ts";
 import type { AccessBySelector } from "../shared/decisions/context.ts";
-import { isClusterCleanup } from "../shared/decisions/exemptions.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isNamespace } from "../shared/decisions/kubernetes/kinds.ts";
 import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
@@ -28,7 +27,7 @@ export async function validateNamespaces(request: AdmissionRequest, context: Nam
     requireLoaded(status);
     const access = await accessToGained(namespace, request, context);
     // Checks only warn about system namespaces, because a denial could block the repair of a system namespace.
-    const warnOnly = IGNORED_NAMESPACES.has(objectMeta(namespace).name) || isClusterCleanup(request, inventory);
+    const warnOnly = IGNORED_NAMESPACES.has(objectMeta(namespace).name);
     const input = { ...checkInputOf(request, namespace, inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });
@@ -45,5 +44,5 @@ async function accessToGained(
   if (!isCheckEnabled(NS_02, settings) || operation === "DELETE") return null;
   if (reviewAccess === null) return new Map();
   const selectors = newSelectorsToReview(namespace, oldObject, source.inventory, settings);
-  return await reviewAll(reviewAccess, requester, selectors);
+  return await reviewAll(reviewAccess, requester, { selectors, namespace: objectMeta(namespace).name });
 }

@@ -59,7 +59,7 @@ export async function validateResources(request: AdmissionRequest, context: Reso
     // run.
     if (namespace !== "") await waitUntilKnown(() => inventory.namespaces.has(namespace), context);
     const object = namespace === "" ? submitted : inNamespace(submitted, namespace);
-    const access = await accessToSelector(object, request, context);
+    const access = await accessToSelectors(object, request, context);
     const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, inventory);
     const input = { ...checkInputOf(request, object, inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
@@ -131,13 +131,17 @@ function deletesKind({ operation }: AdmissionRequest, object: JsonObject): boole
   return operation === "DELETE" && isKindDefinition(object) && isACKGroup(definedKind(object).group);
 }
 
-/** Returns the requester's access to the selector of the resource. Returns null if ACK-09 does not run. */
-async function accessToSelector(
+/** Returns the requester's access to the selectors of the resource. Returns null if ACK-09 does not run. */
+async function accessToSelectors(
   object: JsonObject,
-  { operation, requester }: AdmissionRequest,
-  { source, settings, reviewAccess }: ResourceContext,
+  request: AdmissionRequest,
+  { source: { inventory }, settings, reviewAccess }: ResourceContext,
 ): Promise<AccessBySelector | null> {
-  if (!isCheckEnabled(ACK_09, settings) || operation === "DELETE") return null;
+  const { requester, namespace, operation, oldObject } = request;
+  const isExempt = isACKController(requester, settings) || isClusterCleanup(request, inventory);
+  if (!isCheckEnabled(ACK_09, settings) || isExempt) return null;
   if (reviewAccess === null) return new Map();
-  return await reviewAll(reviewAccess, requester, selectorsToReview(object, source.inventory, settings));
+  const stored = operation === "UPDATE" ? oldObject : null;
+  const selectors = selectorsToReview(object, stored, inventory, settings);
+  return await reviewAll(reviewAccess, requester, { selectors, namespace });
 }

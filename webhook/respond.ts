@@ -15,6 +15,8 @@ const WARNING_LENGTH = 120;
 const MAX_WARNINGS = 5;
 
 const UNPROCESSABLE = 422;
+const INTERNAL_SERVER_ERROR = 500;
+const GATEWAY_TIMEOUT = 504;
 /** The Kubernetes StatusReason of each HTTP status (k8s.io/apimachinery pkg/apis/meta/v1/types.go). */
 const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: "BadRequest",
@@ -22,6 +24,7 @@ const STATUS_REASONS: Readonly<Record<number, string>> = {
   405: "MethodNotAllowed",
   413: "RequestEntityTooLarge",
   415: "UnsupportedMediaType",
+  504: "Timeout",
 };
 
 const DENYING_CODES: ReadonlySet<string> = new Set(
@@ -43,9 +46,26 @@ export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
  * `status` is the HTTP status, at least 400: below 400, the API server decodes the body as an AdmissionReview.
  */
 export function respondError(error: ResolverError, status: number): Buffer {
-  const reason = STATUS_REASONS[status] ?? "InternalError";
   const message = `${error.code}: ${error.message}`;
-  return toJSON({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code: status });
+  const failure = { status: "Failure", message, reason: reasonOf(status), code: status };
+  return toJSON({ kind: "Status", apiVersion: "v1", metadata: {}, ...failure });
+}
+
+function reasonOf(status: number): string {
+  return STATUS_REASONS[status] ?? "InternalError";
+}
+
+/**
+ * Returns the response body of a review that failed: a denial, or an admission with a warning. The API server returns
+ * the status code and the reason of a denial to the client.
+ */
+export function respondFailed(request: AdmissionRequest, error: ResolverError, answer: "denied" | "allowed"): Buffer {
+  if (answer === "allowed") {
+    return allowed(request, [warningLine(`${error.code} admitted without checks (--on-internal-error admit)`)]);
+  }
+  const message = `${error.code}: ${error.message}`;
+  const code = error.code === "ERR_REQUEST_DEADLINE" ? GATEWAY_TIMEOUT : INTERNAL_SERVER_ERROR;
+  return review(request, { allowed: false, status: { status: "Failure", message, reason: reasonOf(code), code } });
 }
 
 /** Returns the five most severe findings of severity warn as warnings, and the number of further findings. */

@@ -4,7 +4,7 @@ import { LIMITS } from "../shared/decisions/limits.ts";
 import { type Recorder, recordError, recordVerdict } from "./audit.ts";
 import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
-import { respond, respondError } from "./respond.ts";
+import { respond, respondError, respondFailed } from "./respond.ts";
 
 /** The timeout of a webhook call if the parameter `timeout` is missing: the default of the API server. */
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -25,9 +25,13 @@ const REVIEW = "review";
 /** Returns the verdict, or throws. `remainingMs` returns the remaining time until the deadline, in ms. */
 export type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
 
+/** Whether the webhook denies or admits an object if its review fails. */
+export type OnInternalError = "deny" | "admit";
+
 export interface ReviewPorts extends Recorder {
   /** Returns the time of a monotonic clock, in ms. */
   readonly monotonicMs: () => number;
+  readonly onInternalError: OnInternalError;
 }
 
 /**
@@ -35,7 +39,7 @@ export interface ReviewPorts extends Recorder {
  * whole scope.
  */
 export function addReviewRoute(scope: FastifyInstance, path: string, handle: ReviewHandler, ports: ReviewPorts): void {
-  const { monotonicMs } = ports;
+  const { monotonicMs, onInternalError } = ports;
   scope.decorateRequest(STARTED_MS, 0);
   scope.decorateRequest(REVIEW, null);
   // The deadline includes the time to receive the body.
@@ -49,17 +53,32 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
     const startedMs = request.getDecorator<number>(STARTED_MS);
     const elapsedMs = (): number => monotonicMs() - startedMs;
     const budget = budgetMs(request.query);
-    const verdict = await handle(review, () => budget - elapsedMs());
-    const body = respond(review, verdict);
-    recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
-    return sendJSON(reply, body);
+    try {
+      const verdict = await handle(review, () => budget - elapsedMs());
+      const body = respond(review, verdict);
+      recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
+      return await sendJSON(reply, body);
+    } catch (cause) {
+      // An HTTP error would let the failurePolicy admit an object whose content makes its review fail.
+      const error = asResolverError(cause);
+      if (isOutage(error)) throw error;
+      const answer = onInternalError === "deny" ? "denied" : "allowed";
+      recordError(ports, { path, request: review, durationMs: elapsedMs() }, { error, answer });
+      return sendJSON(reply, respondFailed(review, error, answer));
+    }
   });
   scope.setErrorHandler((cause, request, reply) => {
     const error = asResolverError(cause);
     const durationMs = monotonicMs() - request.getDecorator<number>(STARTED_MS);
-    recordError(ports, { path, request: request.getDecorator<AdmissionRequest | null>(REVIEW), durationMs }, error);
+    const audited = { path, request: request.getDecorator<AdmissionRequest | null>(REVIEW), durationMs };
+    recordError(ports, audited, { error, answer: "error" });
     return sendError(reply, error);
   });
+}
+
+/** Returns whether the webhook cannot review any object, so that the failurePolicy of the webhook applies. */
+function isOutage({ code }: ResolverError): boolean {
+  return code === "ERR_NOT_READY";
 }
 
 /**

@@ -84,7 +84,8 @@ export const ERRORS = {
   ),
   ERR_REQUEST_DEADLINE: entry(
     503, true,
-    "The review did not finish within the API server's timeout. The webhook returns no partial result.",
+    "The review did not finish within the API server's timeout. The webhook returns no partial result. "
+      + "It denies the object with code 504, or admits it with --on-internal-error admit.",
   ),
   ERR_REQUEST_HOST: entry(
     403, false,
@@ -103,7 +104,8 @@ export const ERRORS = {
   ),
   ERR_INTERNAL: entry(
     500, true,
-    "An internal error occurred. The log entry that has the same request ID contains the details.",
+    "An internal error occurred. The log entry that has the same request ID contains the details. "
+      + "The webhook denies the object, or admits it with --on-internal-error admit.",
   ),
 } as const satisfies Record<string, ErrorEntry>;
 

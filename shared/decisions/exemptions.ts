@@ -9,12 +9,6 @@ import { field, isJsonObject, type JsonObject, stringAt } from "./kubernetes/jso
  */
 const BOOKKEEPING: ReadonlySet<string> = new Set(["finalizers", "managedFields", "resourceVersion", "generation"]);
 
-/**
- * The names of the service accounts in kube-system that delete the dependents of deleted namespaces and owners. Source:
- * kubernetes cmd/kube-controller-manager/app/core.go.
- */
-const CLEANUP_CONTROLLERS = ["namespace-controller", "generic-garbage-collector"] as const;
-
 /** The change that an admission request makes. */
 export interface AdmissionChange {
   readonly operation: string;
@@ -34,22 +28,35 @@ export type Exemption = "subresource" | "being deleted" | "bookkeeping only";
  * effect.
  */
 export function exemptionOf({ operation, subResource, object, oldObject }: AdmissionChange): Exemption | null {
+  if (operation === "UPDATE" && object !== null && oldObject !== null) {
+    return updateExemptionOf(subResource, object, oldObject);
+  }
   if (subResource !== "") return "subresource";
-  if (oldObject === null || operation === "CREATE") return null;
-  // Reads only the stored object: the API server overwrites the deletionTimestamp of a request with the stored
-  // deletionTimestamp (k8s.io/apiserver pkg/registry/rest/update.go, BeforeUpdate).
-  if (isBeingDeleted(oldObject)) return "being deleted";
-  if (operation !== "UPDATE" || object === null) return null;
-  return differsInBookkeepingOnly(object, oldObject) ? "bookkeeping only" : null;
+  return operation === "DELETE" && oldObject !== null && isBeingDeleted(oldObject) ? "being deleted" : null;
+}
+
+function updateExemptionOf(subResource: string, object: JsonObject, stored: JsonObject): Exemption | null {
+  // Some subresources store labels and annotations, such as `status` and `finalize` of a Namespace.
+  if (subResource !== "") return isSameLabelsAndAnnotations(object, stored) ? "subresource" : null;
+  // Controllers use the labels, annotations and spec of an object until its last finalizer is removed. Reads only the
+  // deletionTimestamp of the stored object: the API server ignores that of the request (k8s.io/apiserver
+  // pkg/registry/rest/update.go, BeforeUpdate).
+  if (isBeingDeleted(stored) && isSameContent(object, stored) && isSameLabelsAndAnnotations(object, stored)) {
+    return "being deleted";
+  }
+  return differsInBookkeepingOnly(object, stored) ? "bookkeeping only" : null;
 }
 
 /**
  * Returns the reason why the webhook does not mutate an object, or null if the webhook may mutate the object. The
- * webhook may mutate an object even if only its finalizers change.
+ * webhook may mutate an object even if only its finalizers change. It does not mutate an object that is being deleted,
+ * unless the update changes the spec, labels or annotations, including the annotations that record a resolution.
  */
-export function mutationExemptionOf({ subResource, oldObject }: AdmissionChange): Exemption | null {
+export function mutationExemptionOf({ subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";
-  return oldObject !== null && isBeingDeleted(oldObject) ? "being deleted" : null;
+  if (object === null || oldObject === null || !isBeingDeleted(oldObject)) return null;
+  const isUnchanged = isSameContent(object, oldObject) && isSameLabelsAndAnnotations(object, oldObject, []);
+  return isUnchanged ? "being deleted" : null;
 }
 
 /** Returns whether the requester is the service account of a configured ACK controller. */
@@ -71,16 +78,36 @@ interface RequestOrigin {
 }
 
 /**
- * Returns whether Kubernetes deletes the object because its namespace or owner is deleted. A denial would block the
- * deletion of the namespace or owner.
+ * Returns whether Kubernetes deletes a namespaced object because its namespace is deleted. A denial would block the
+ * deletion of the namespace.
  */
-export function isClusterCleanup(
+export function isNamespaceCleanup(
   { operation, namespace, requester }: RequestOrigin,
   inventory: Pick<Inventory, "namespaces">,
 ): boolean {
-  if (operation !== "DELETE") return false;
-  if (namespace !== "" && inventory.namespaces.isTerminating(namespace)) return true;
-  return CLEANUP_CONTROLLERS.some((name) => isServiceAccount(requester, "kube-system", name));
+  if (operation !== "DELETE" || namespace === "") return false;
+  return inventory.namespaces.isTerminating(namespace) || isCleanupController(requester, "namespace-controller");
+}
+
+/**
+ * Returns whether Kubernetes deletes a namespaced object because its namespace or owner is deleted. Does not apply to
+ * IAMRoleSelectors, CustomResourceDefinitions and CARM maps: a user who may only patch such an object could otherwise
+ * delete it by adding an owner that does not exist.
+ */
+export function isClusterCleanup(origin: RequestOrigin, inventory: Pick<Inventory, "namespaces">): boolean {
+  const { operation, namespace, requester } = origin;
+  if (isNamespaceCleanup(origin, inventory)) return true;
+  return operation === "DELETE" && namespace !== "" && isCleanupController(requester, "generic-garbage-collector");
+}
+
+/**
+ * Returns whether the requester is a service account in kube-system that deletes the dependents of deleted namespaces
+ * and owners. Source: kubernetes cmd/kube-controller-manager/app/core.go.
+ */
+function isCleanupController(
+  requester: Requester, name: "namespace-controller" | "generic-garbage-collector",
+): boolean {
+  return isServiceAccount(requester, "kube-system", name);
 }
 
 /** Source: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens */
@@ -94,27 +121,38 @@ function isBeingDeleted(stored: JsonObject): boolean {
 }
 
 function differsInBookkeepingOnly(object: JsonObject, stored: JsonObject): boolean {
-  const keys = new Set([...Object.keys(object), ...Object.keys(stored)]);
-  keys.delete("status");
-  keys.delete("metadata");
-  return isSameAt(keys, object, stored) && isSameMetadata(field(object, "metadata"), field(stored, "metadata"));
-}
-
-function isSameMetadata(a: unknown, b: unknown): boolean {
+  if (!isSameContent(object, stored)) return false;
+  const [a, b] = [field(object, "metadata"), field(stored, "metadata")];
   if (!isJsonObject(a) || !isJsonObject(b)) return isSame(a, b);
   const keys = new Set([...Object.keys(a), ...Object.keys(b)].filter((key) => !BOOKKEEPING.has(key)));
   keys.delete("annotations");
-  return isSameAt(keys, a, b) && isSame(otherAnnotations(a), otherAnnotations(b));
+  return isSameAt(keys, a, b) && isSameLabelsAndAnnotations(object, stored);
+}
+
+/** Returns whether all fields except `metadata` and `status` are equal. */
+function isSameContent(a: JsonObject, b: JsonObject): boolean {
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  keys.delete("status");
+  keys.delete("metadata");
+  return isSameAt(keys, a, b);
 }
 
 /**
- * Returns the annotations except those that record a resolution. The webhook corrects the resolution annotations in the
- * same request.
+ * Compares the labels and the annotations, except the annotations that record a resolution: the webhook corrects these
+ * in the same request.
  */
-function otherAnnotations(metadata: JsonObject): unknown {
+function isSameLabelsAndAnnotations(
+  a: JsonObject, b: JsonObject, exceptAnnotations: readonly string[] = RESOLUTION_KEYS,
+): boolean {
+  const [inA, inB] = [field(a, "metadata"), field(b, "metadata")];
+  return isSame(field(inA, "labels") ?? {}, field(inB, "labels") ?? {})
+    && isSame(annotationsExcept(inA, exceptAnnotations), annotationsExcept(inB, exceptAnnotations));
+}
+
+function annotationsExcept(metadata: unknown, except: readonly string[]): unknown {
   const annotations = field(metadata, "annotations") ?? {};
   if (!isJsonObject(annotations)) return annotations;
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !RESOLUTION_KEYS.includes(key)));
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !except.includes(key)));
 }
 
 function isSameAt(keys: ReadonlySet<string>, a: JsonObject, b: JsonObject): boolean {

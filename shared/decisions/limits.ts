@@ -46,6 +46,9 @@ export const LIMITS = {
     10_000, "entries", "kinds and versions that the selectors of a namespace name, for a request without a kind",
     "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
   ),
+  accessReviews: limit(
+    100, "entries", "IAMRoleSelectors whose use one request reviews", "ACK-09 and NS-02 deny the request",
+  ),
   faultsPerCheck: limit(
     20,
     "faults",

@@ -139,6 +139,10 @@ export const SETTINGS = {
     flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"],
     commands: ["webhook", "local"],
   },
+  onInternalError: {
+    flag: "--on-internal-error", type: "string", choices: ["deny", "admit"], default: "deny",
+    commands: ["webhook", "local"],
+  },
   output: {
     flag: "--output", short: "-o", type: "string", choices: ["text", "json"],
     choicesFor: { lint: ["text", "json", "sarif"] }, default: "text",

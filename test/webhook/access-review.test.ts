@@ -4,10 +4,14 @@ import type { Requester } from "../../shared/decisions/context.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { type AccessReviewer, cachedAccessReviewer, reviewAll } from "../../webhook/access-review.ts";
+import { type AccessReviewer, cachedAccessReviewer, reviewAll, type SelectorUse } from "../../webhook/access-review.ts";
 import { FakeClock } from "../shared/inventory/fake-clock.ts";
 
 const JANE: Requester = { username: "jane", groups: ["developers"] };
+
+function use(selector: string, namespace = "apps"): SelectorUse {
+  return { selector, namespace };
+}
 
 interface UnderTest {
   readonly reviewAccess: AccessReviewer;
@@ -39,9 +43,9 @@ const respondAllowed =
   (allowed: boolean): Respond =>
   () => ({ status: 201, text: JSON.stringify({ status: { allowed } }) });
 
-test("sends a SubjectAccessReview for the verb use on the selector", async (t) => {
+test("sends a SubjectAccessReview for the verb use on the selector in the namespace", async (t) => {
   const { reviewAccess, calls, clock } = underTest(respondAllowed(true));
-  t.equal(await reviewAccess(JANE, "team-a"), "allowed");
+  t.equal(await reviewAccess(JANE, use("team-a")), "allowed");
   t.same(calls, [{
     path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
     method: "POST",
@@ -51,29 +55,32 @@ test("sends a SubjectAccessReview for the verb use on the selector", async (t) =
       spec: {
         user: "jane",
         groups: ["developers"],
-        resourceAttributes: { group: "services.k8s.aws", resource: "iamroleselectors", name: "team-a", verb: "use" },
+        resourceAttributes: {
+          namespace: "apps", group: "services.k8s.aws", resource: "iamroleselectors", name: "team-a", verb: "use",
+        },
       },
     },
   }]);
   t.same(clock.delays, [], "the timeout is canceled");
-  t.equal(await underTest(respondAllowed(false)).reviewAccess(JANE, "team-a"), "denied");
+  t.equal(await underTest(respondAllowed(false)).reviewAccess(JANE, use("team-a")), "denied");
 });
 
-test("caches the result of an access review for 10 s per user, groups and selector", async (t) => {
+test("caches the result of an access review for 10 s per user, groups, selector and namespace", async (t) => {
   const { reviewAccess, calls, clock } = underTest(respondAllowed(true));
-  await Promise.all([reviewAccess(JANE, "team-a"), reviewAccess(JANE, "team-a")]);
-  await reviewAccess({ username: "jane", groups: ["developers"] }, "team-a");
+  await Promise.all([reviewAccess(JANE, use("team-a")), reviewAccess(JANE, use("team-a"))]);
+  await reviewAccess({ username: "jane", groups: ["developers"] }, use("team-a"));
   t.equal(calls.length, 1, "concurrent requests share one call");
-  await reviewAccess(JANE, "team-b");
-  await reviewAccess({ ...JANE, groups: [] }, "team-a");
-  await reviewAccess({ ...JANE, username: "joe" }, "team-a");
-  t.equal(calls.length, 4);
-  clock.advance(9_999);
-  await reviewAccess(JANE, "team-a");
-  t.equal(calls.length, 4);
-  clock.advance(1);
-  await reviewAccess(JANE, "team-a");
+  await reviewAccess(JANE, use("team-b"));
+  await reviewAccess({ ...JANE, groups: [] }, use("team-a"));
+  await reviewAccess({ ...JANE, username: "joe" }, use("team-a"));
+  await reviewAccess(JANE, use("team-a", "other"));
   t.equal(calls.length, 5);
+  clock.advance(9_999);
+  await reviewAccess(JANE, use("team-a"));
+  t.equal(calls.length, 5);
+  clock.advance(1);
+  await reviewAccess(JANE, use("team-a"));
+  t.equal(calls.length, 6);
 });
 
 test("logs a failed access review, returns unknown and does not cache the result", async (t) => {
@@ -86,11 +93,11 @@ test("logs a failed access review, returns unknown and does not cache the result
   ];
   for (const [name, respond] of responses) {
     const { reviewAccess, calls, log, clock } = underTest(respond);
-    const results = await Promise.all([reviewAccess(JANE, "team-a"), reviewAccess(JANE, "team-a")]);
+    const results = await Promise.all([reviewAccess(JANE, use("team-a")), reviewAccess(JANE, use("team-a"))]);
     t.same(results, ["unknown", "unknown"], name);
     t.equal(calls.length, 1, "the two requests wait for one call");
     t.match(log, [{ level: "warn", msg: "access review failed", selector: "team-a", user: "jane" }]);
-    await reviewAccess(JANE, "team-a");
+    await reviewAccess(JANE, use("team-a"));
     t.equal(calls.length, 2);
     t.same(clock.delays, []);
   }
@@ -100,17 +107,17 @@ test("cancels an access review after 1 s and returns unknown", async (t) => {
   const { reviewAccess, clock } = underTest(({ signal }) => new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error("aborted")));
   }));
-  const access = reviewAccess(JANE, "team-a");
+  const access = reviewAccess(JANE, use("team-a"));
   clock.advance(1_000);
   t.equal(await access, "unknown");
 });
 
 test("caches at most 10,000 access review results and evicts the oldest result first", async (t) => {
   const { reviewAccess, calls } = underTest(respondAllowed(true));
-  for (let i = 0; i <= 10_000; i++) void reviewAccess(JANE, `s${i}`);
-  await reviewAccess(JANE, "s1");
+  for (let i = 0; i <= 10_000; i++) void reviewAccess(JANE, use(`s${i}`));
+  await reviewAccess(JANE, use("s1"));
   t.equal(calls.length, 10_001);
-  await reviewAccess(JANE, "s0");
+  await reviewAccess(JANE, use("s0"));
   t.equal(calls.length, 10_002);
 });
 
@@ -119,5 +126,13 @@ test("runs the access reviews of several selectors concurrently", async (t) => {
     const name = stringAt(JSON.parse(request.body ?? ""), "spec", "resourceAttributes", "name");
     return respondAllowed(name === "a")(request);
   });
-  t.same(await reviewAll(reviewAccess, JANE, ["a", "b"]), new Map([["a", "allowed"], ["b", "denied"]]));
+  const access = await reviewAll(reviewAccess, JANE, { selectors: ["a", "b"], namespace: "apps" });
+  t.same(access, new Map([["a", "allowed"], ["b", "denied"]]));
+});
+
+test("reviews the access to at most 100 selectors", async (t) => {
+  const { reviewAccess, calls } = underTest(respondAllowed(true));
+  const selectors = Array.from({ length: 101 }, (_, i) => `s${i}`);
+  const access = await reviewAll(reviewAccess, JANE, { selectors, namespace: "apps" });
+  t.same([calls.length, access.size, access.get("s100")], [100, 100, undefined]);
 });

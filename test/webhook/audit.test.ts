@@ -87,21 +87,23 @@ test("counts requests, findings and resolutions in metrics whose label values ar
   t.notMatch(metrics, /team-a|alice|arn:/);
 });
 
-test("returns status 500 for an internal error and logs the cause", async (t) => {
+test("denies an object for an internal error and logs the cause", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = webhookUnderTest(source);
   source.inventory.selectors.inNamespace = () => {
     throw new Error("planted");
   };
   const response = await webhook.post("/mutate/resources", fixture("bucket-create-selected"));
-  t.equal(response.status, 500);
+  t.equal(response.status, 200);
   t.equal(response.type, "application/json");
-  t.match(response.json, {
-    kind: "Status",
-    reason: "InternalError",
-    message: "ERR_INTERNAL: The webhook failed with an internal error. See its log for the cause.",
-  });
+  const message = "ERR_INTERNAL: The webhook failed with an internal error. See its log for the cause.";
+  const status = { status: "Failure", message, reason: "InternalError", code: 500 };
+  t.match(response.json, { kind: "AdmissionReview", response: { allowed: false, status } });
   t.notMatch(response.text, "planted");
   const uid = "705ab4f5-6393-11e8-b7cc-42010a800020";
-  t.match(webhook.lines[0], { level: "warn", codes: ["ERR_INTERNAL"], err: { message: "planted" }, uid });
+  t.match(webhook.lines[0], {
+    level: "warn", answer: "denied", outcome: "error", codes: ["ERR_INTERNAL"], err: { message: "planted" }, uid,
+  });
+  const metrics = await webhook.registry.metrics();
+  t.match(metrics, 'ack_role_resolver_webhook_errors_total{path="/mutate/resources",code="ERR_INTERNAL"} 1');
 });

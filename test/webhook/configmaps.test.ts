@@ -45,19 +45,25 @@ test("allows the namespace controller to delete a CARM map in use", async (t) =>
   const byController = await webhook.post(PATH, deletionBy("system:serviceaccount:kube-system:namespace-controller"));
   const inUse = /^CM-11 metadata\.name: the map is used by 1 namespace: payments; 1 resource: /;
   t.match(objectAt(byController.json, "response"), { allowed: true, warnings: [inUse] });
-  t.equal(objectAt((await webhook.post(PATH, deletionBy("jane"))).json, "response")["allowed"], false);
+  for (const username of ["jane", "system:serviceaccount:kube-system:generic-garbage-collector"]) {
+    t.equal(objectAt((await webhook.post(PATH, deletionBy(username))).json, "response")["allowed"], false, username);
+  }
 });
 
-test("skips a review that has no object, and an update of an object that is being deleted", async (t) => {
+test("skips a review that has no object, and an update of the finalizers of a map being deleted", async (t) => {
   const map = objectAt(fixture("carm-map-create-faults"), "request", "object");
   const deleting = { ...map, metadata: { ...objectAt(map, "metadata"), deletionTimestamp: "2026-01-01T00:00:00Z" } };
   const reviews = [
     reviewOf(map, { operation: "DELETE", object: null }),
-    reviewOf(map, { operation: "UPDATE", oldObject: deleting }),
+    reviewOf({ ...map, metadata: { ...objectAt(map, "metadata"), finalizers: [] } }, {
+      operation: "UPDATE", oldObject: deleting,
+    }),
   ];
   for (const review of reviews) {
     t.same(objectAt((await webhook.post(PATH, review)).json, "response"), { uid: "u-1", allowed: true });
   }
+  const changed = reviewOf(map, { operation: "UPDATE", oldObject: { ...deleting, data: {} } });
+  t.equal(objectAt((await webhook.post(PATH, changed)).json, "response")["allowed"], false, "the data changes");
 });
 
 test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {

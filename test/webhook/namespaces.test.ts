@@ -53,16 +53,21 @@ test("returns warnings but no denial for faults of system namespaces", async (t)
   }
 });
 
-test("skips reviews of subresources and changes of only the finalizers", async (t) => {
+test("skips subresource updates that change no label or annotation, and changes of only the finalizers", async (t) => {
   const { request } = fixture("namespace-update-moved");
   const [object, oldObject] = [objectAt(request, "object"), objectAt(request, "oldObject")];
   const finalized = { ...oldObject, metadata: { ...objectAt(oldObject, "metadata"), finalizers: [] } };
+  const terminating = { ...oldObject, spec: { finalizers: [] }, status: { phase: "Terminating" } };
   const reviews: readonly JsonObject[] = [
-    reviewOf(object, { operation: "UPDATE", oldObject, subResource: "finalize" }),
-    reviewOf(object, { operation: "UPDATE", oldObject, subResource: "status" }),
+    reviewOf(terminating, { operation: "UPDATE", oldObject, subResource: "finalize" }),
+    reviewOf(terminating, { operation: "UPDATE", oldObject, subResource: "status" }),
     reviewOf(finalized, { operation: "UPDATE", oldObject }),
   ];
   for (const review of reviews) t.same(await post(webhook, review), { uid: "u-1", allowed: true });
+  for (const subResource of ["status", "finalize"]) {
+    const relabeled = await post(webhook, reviewOf(object, { operation: "UPDATE", oldObject, subResource }));
+    t.match(relabeled, { allowed: false, status: { message: /^NS-01 / } }, subResource);
+  }
 });
 
 test("skips a review that has no object", async (t) => {
@@ -84,8 +89,8 @@ test("with NS-02 on, denies a requester whose access to a selector is denied or 
   t.match(objectAt(unknown, "status"), {
     message: /^NS-02 metadata\.labels: it is unknown whether the requester may use IAMRoleSelector shared, /,
   });
-  const aliceMayUseShared: AccessReviewer = async ({ username }, selector) => (
-    username === "alice@example.com" && selector === "shared" ? "allowed" : "denied"
+  const aliceMayUseShared: AccessReviewer = async ({ username }, { selector, namespace }) => (
+    username === "alice@example.com" && selector === "shared" && namespace === "payments" ? "allowed" : "denied"
   );
   const reviewing = webhookUnderTest(payments(), on, aliceMayUseShared);
   t.equal((await post(reviewing, fixtureText("namespace-create")))["allowed"], true, "access is allowed");

@@ -1,5 +1,11 @@
+import fastify from "fastify";
+import { Registry } from "prom-client";
 import { test } from "tap";
-import { budgetMs } from "../../webhook/route.ts";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { createWebhookMetrics } from "../../webhook/metrics.ts";
+import { addReviewRoute, budgetMs, type OnInternalError } from "../../webhook/route.ts";
+import { fixture } from "./reviews.ts";
 
 test("returns the timeout of the API server minus a margin of 100 ms", (t) => {
   t.equal(budgetMs({ timeout: "10s" }), 9_900);
@@ -15,4 +21,55 @@ test("returns the default timeout of the API server if the request has no valid 
   const queries = [null, {}, { timeout: "" }, { timeout: "soon" }, { timeout: ["1s", "2s"] }, { timeout: "-1s" }];
   for (const query of queries) t.equal(budgetMs(query), 9_900);
   t.end();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly json: unknown;
+  readonly metrics: string;
+}
+
+/** Returns the answer to a review whose handler throws `cause`. */
+async function answerOf(cause: unknown, onInternalError: OnInternalError): Promise<Answer> {
+  const [app, registry] = [fastify(), new Registry()];
+  const ports = {
+    log: createLogger({ name: "webhook", level: "silent" }), metrics: createWebhookMetrics(registry),
+    monotonicMs: () => 0, onInternalError,
+  };
+  const fail = (): never => {
+    throw cause;
+  };
+  addReviewRoute(app, "/validate", fail, ports);
+  const response = await app.inject({ method: "POST", url: "/validate", payload: fixture("selector-create") });
+  return { status: response.statusCode, json: response.json(), metrics: await registry.metrics() };
+}
+
+const COUNTED = (code: string): string => (
+  `ack_role_resolver_webhook_errors_total{path="/validate",code="${code}"} 1`
+);
+
+test("denies an object whose review fails, and counts the error", async (t) => {
+  const range = await answerOf(new RangeError("Maximum call stack size exceeded"), "deny");
+  const message = "ERR_INTERNAL: The webhook failed with an internal error. See its log for the cause.";
+  const failed = { status: "Failure", message, reason: "InternalError", code: 500 };
+  t.match([range.status, range.json], [200, { response: { allowed: false, status: failed } }]);
+  t.match(range.metrics, COUNTED("ERR_INTERNAL"));
+  const late = await answerOf(new ResolverError("ERR_REQUEST_DEADLINE", "Late."), "deny");
+  const timeout = { status: "Failure", message: "ERR_REQUEST_DEADLINE: Late.", reason: "Timeout", code: 504 };
+  t.match([late.status, late.json], [200, { response: { allowed: false, status: timeout } }]);
+  t.match(late.metrics, COUNTED("ERR_REQUEST_DEADLINE"));
+});
+
+test("with --on-internal-error admit, admits an object whose review fails with a warning", async (t) => {
+  const { status, json, metrics } = await answerOf(new Error("planted"), "admit");
+  const warnings = ["ERR_INTERNAL admitted without checks (--on-internal-error admit)"];
+  t.match([status, json], [200, { response: { allowed: true, warnings } }]);
+  t.match(metrics, COUNTED("ERR_INTERNAL"));
+});
+
+test("leaves a review to the failurePolicy while the inventory is not loaded", async (t) => {
+  for (const onInternalError of ["deny", "admit"] as const) {
+    const { status, json } = await answerOf(new ResolverError("ERR_NOT_READY", "Not loaded."), onInternalError);
+    t.match([status, json], [500, { kind: "Status", message: "ERR_NOT_READY: Not loaded." }]);
+  }
 });

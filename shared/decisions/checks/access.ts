@@ -25,13 +25,14 @@ export function isCheckEnabled(
   return (checkSeverities.get(id) ?? severity) !== "off";
 }
 
-/** Returns the name of the resource's selector; empty unless exactly one selector selects the resource. */
+/** Returns the names of all selectors that select the resource before or after the change. */
 export function selectorsToReview(
-  object: JsonObject, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
+  object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
 ): readonly string[] {
   if (mode !== "selectors" || !isACKGroup(objectMeta(object).group)) return [];
-  const selecting = selectingSelectors(inventory, queryOf(object, "default"));
-  return selecting.length === 1 ? selecting.map(({ name }) => name) : [];
+  const states = old === null ? [object] : [object, old];
+  const selecting = states.flatMap((state) => selectingSelectors(inventory, queryOf(state, "default")));
+  return [...new Set(selecting.map(({ name }) => name))];
 }
 
 /** Returns the names of the selectors that select the namespace only after the change. */

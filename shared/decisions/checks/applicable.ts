@@ -18,6 +18,7 @@ import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { selectorChange } from "./selectors/change.ts";
 import { IRS_48 } from "./selectors/limits.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
+import { WAIVER_01 } from "./waiver.ts";
 
 /** Returns whether any check applies to objects of this kind. */
 export function isChecked(object: JsonObject): boolean {
@@ -41,21 +42,30 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   if (isSelector(object)) return selectorChecks(input, settings);
   if (isKindDefinition(object)) return kindDeletionChecks(input, settings);
   if (isNamespace(object)) {
-    return withinLimits(NS_14, input, () => changeChecks(NAMESPACE_CHECKS, namespaceChange, input, settings));
+    return withinLimits(NS_14, input, settings, () => (
+      changeChecks(NAMESPACE_CHECKS, namespaceChange, input, settings)
+    ));
   }
   if (isCARMMap(object)) {
-    return withinLimits(CM_14, input, () => changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings));
+    return withinLimits(CM_14, input, settings, () => (
+      changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings)
+    ));
   }
-  return isResource(object) ? withinLimits(ACK_35, input, () => resourceChecks(input, settings)) : [];
+  return isResource(object) ? withinLimits(ACK_35, input, settings, () => resourceChecks(input, settings)) : [];
 }
 
 /** Returns the checks of an object, or only the limit check if the object exceeds a limit. */
 function withinLimits(
-  limitCheck: QuickCheck<JsonObject>, input: CheckInput, checks: () => BoundCheck[],
+  limitCheck: QuickCheck<JsonObject>, input: CheckInput, settings: DecisionSettings, checks: () => BoundCheck[],
 ): BoundCheck[] {
   // A deletion reads only metadata and status, and must be possible for an object that was stored without this check.
   const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
-  return excess === undefined ? checks() : bindChecks([limitCheck], input.object, null);
+  if (excess !== undefined) return bindChecks([limitCheck], input.object, null);
+  return [...checks(), ...waiverChecks(input, settings)];
+}
+
+function waiverChecks({ object, old, requester }: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  return bindChecks([WAIVER_01], { object, old, requester, settings }, null);
 }
 
 function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
@@ -71,7 +81,9 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const change = selectorChange(changeContext, input, { decoded, stored });
   // Finds the faults that the old selector already has.
   const before = old === null ? null : selectorChange(changeContext, input, { decoded: old, stored: old });
-  return [...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before)];
+  return [
+    ...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before), ...waiverChecks(input, settings),
+  ];
 }
 
 /** The self checks. Each returns its faults from `decodeSelector`, so that it runs only once per object. */

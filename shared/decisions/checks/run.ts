@@ -1,7 +1,4 @@
-import { WAIVER_ANNOTATION } from "../annotation-keys.ts";
-import type { DecisionSettings, Requester, Severity } from "../context.ts";
-import type { JsonObject } from "../kubernetes/json.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import type { DecisionSettings, Severity } from "../context.ts";
 import { compareText } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
 import { drain, type Paced } from "../paced.ts";
@@ -9,6 +6,7 @@ import { applicableChecks } from "./applicable.ts";
 import type { CheckInput } from "./change.ts";
 import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Finding } from "./check.ts";
 import { unmetRequirements } from "./requirements.ts";
+import { mayWaive, waivedChecks } from "./waiver.ts";
 
 /** A check that did not run or was incomplete, and its unmet requirements. */
 export interface SkippedCheck {
@@ -139,13 +137,4 @@ function waiverState(
 ): WaiverState {
   if (!waivedChecks(object).includes(id)) return "none";
   return requester === null || mayWaive(requester, settings) ? "valid" : "ignored";
-}
-
-function waivedChecks(object: JsonObject): string[] {
-  const text = objectMeta(object).annotations.get(WAIVER_ANNOTATION) ?? "";
-  return text.split(",").map((id) => id.trim());
-}
-
-function mayWaive({ username, groups }: Requester, { waiverUsers, waiverGroups }: DecisionSettings): boolean {
-  return waiverUsers.includes(username) || groups.some((group) => waiverGroups.includes(group));
 }

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { Requester } from "../../../shared/decisions/context.ts";
 import {
-  exemptionOf, isACKController, isClusterCleanup, mutationExemptionOf,
+  exemptionOf, isACKController, isClusterCleanup, isNamespaceCleanup, mutationExemptionOf,
 } from "../../../shared/decisions/exemptions.ts";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
@@ -92,18 +92,26 @@ test("compares keys such as __proto__ like other keys", (t) => {
   t.end();
 });
 
-test("exempts an update if the stored object has a deletionTimestamp", (t) => {
-  const changed = { ...STORED, spec: { arn: "y" } };
-  const deleting = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
-  t.equal(update(changed, deleting), "being deleted");
-  const submitted = { ...changed, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
-  t.equal(update(submitted), null, "a deletionTimestamp submitted with an update");
-  t.equal(
-    exemptionOf({ operation: "CREATE", subResource: "", object: submitted, oldObject: null }),
-    null,
-    "a deletionTimestamp submitted with a create",
-  );
-  t.equal(update(changed, { ...STORED, metadata: { ...META, deletionTimestamp: null } }), null);
+const DELETING: JsonObject = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
+
+test("exempts an update of an object that is being deleted if its spec, labels and annotations stay", (t) => {
+  const metadata = (change: JsonObject): JsonObject => ({ ...STORED, metadata: { ...META, ...change } });
+  t.equal(update(metadata({ finalizers: [] }), DELETING), "being deleted");
+  t.equal(update(metadata({ ownerReferences: [{ uid: "u" }] }), DELETING), "being deleted");
+  t.equal(update(metadata({ annotations: { "ack-role-resolver.io/outcome": "x" } }), DELETING), "being deleted");
+  t.equal(update(metadata({ labels: { x: "2" } }), DELETING), null, "a label");
+  t.equal(update(metadata({ annotations: { "ack-role-resolver.io/allow": "x" } }), DELETING), null, "an annotation");
+  t.equal(update({ ...STORED, spec: { arn: "y" } }, DELETING), null, "the spec");
+  t.equal(update({ ...STORED, data: {} }, DELETING), null, "another field");
+  t.end();
+});
+
+test("does not exempt an update or create because the request contains a deletionTimestamp", (t) => {
+  const submitted = { ...DELETING, spec: { arn: "y" } };
+  t.equal(update(submitted), null);
+  t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: submitted, oldObject: null }), null);
+  const owned = { ...STORED, metadata: { ...META, ownerReferences: [] } };
+  t.equal(update(owned, { ...STORED, metadata: { ...META, deletionTimestamp: null } }), null);
   t.end();
 });
 
@@ -120,9 +128,14 @@ test("exempts a DELETE request for an object that is already being deleted, but 
   t.end();
 });
 
-test("exempts updates of a subresource, but not the creation of an object", (t) => {
-  const ofStatus = { operation: "UPDATE", subResource: "status", object: { spec: 1 }, oldObject: STORED };
+test("exempts updates of a subresource that change no labels and annotations", (t) => {
+  const ofStatus = { operation: "UPDATE", subResource: "status", object: { ...STORED, spec: 1 }, oldObject: STORED };
   t.equal(exemptionOf(ofStatus), "subresource");
+  const relabeled = { ...STORED, metadata: { ...META, labels: {} } };
+  t.equal(exemptionOf({ ...ofStatus, object: relabeled }), null, "a Namespace stores the labels");
+  const annotated = { ...STORED, metadata: { ...META, annotations: { x: "1" } } };
+  t.equal(exemptionOf({ ...ofStatus, object: annotated }), null, "a Namespace stores the annotations");
+  t.equal(exemptionOf({ ...ofStatus, operation: "CREATE", oldObject: null }), "subresource");
   t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: STORED, oldObject: null }), null);
   t.equal(
     exemptionOf({ operation: "UPDATE", subResource: "", object: STORED, oldObject: null }),
@@ -132,13 +145,16 @@ test("exempts updates of a subresource, but not the creation of an object", (t) 
   t.end();
 });
 
-test("does not mutate subresources or objects that are being deleted", (t) => {
-  const deleting = { metadata: { deletionTimestamp: "2026-03-01T12:00:00Z" } };
+test("mutates an object that is being deleted only if its spec, labels or annotations change", (t) => {
   const change = { operation: "UPDATE", subResource: "", object: STORED, oldObject: STORED };
   t.equal(mutationExemptionOf(change), null);
-  t.equal(mutationExemptionOf({ ...change, oldObject: deleting }), "being deleted");
+  t.equal(mutationExemptionOf({ ...change, oldObject: DELETING }), "being deleted");
+  const relabeled = { ...STORED, metadata: { ...META, labels: {} } };
+  t.equal(mutationExemptionOf({ ...change, object: relabeled, oldObject: DELETING }), null, "a label");
+  const forged = { ...STORED, metadata: { ...META, annotations: { "ack-role-resolver.io/outcome": "default" } } };
+  t.equal(mutationExemptionOf({ ...change, object: forged, oldObject: DELETING }), null, "a resolution annotation");
   t.equal(
-    mutationExemptionOf({ ...change, oldObject: null, object: deleting }),
+    mutationExemptionOf({ ...change, oldObject: null, object: DELETING }),
     null,
     "a deletionTimestamp submitted with a create",
   );
@@ -179,7 +195,9 @@ test("treats deletions in a terminating namespace or by a kube-system cleanup co
   t.notOk(isClusterCleanup({ ...deletion, namespace: "" }, inventory));
   for (const name of ["namespace-controller", "generic-garbage-collector"]) {
     const byController = { ...deletion, requester: requester(`system:serviceaccount:kube-system:${name}`) };
-    t.ok(isClusterCleanup({ ...byController, namespace: "" }, inventory), name);
+    t.ok(isClusterCleanup(byController, inventory), name);
+    t.equal(isNamespaceCleanup(byController, inventory), name === "namespace-controller", name);
+    t.notOk(isClusterCleanup({ ...byController, namespace: "" }, inventory), "a cluster-scoped object");
     t.notOk(isClusterCleanup({ ...byController, operation: "UPDATE" }, inventory), "an update");
     const byNamesake = { ...deletion, requester: requester(`system:serviceaccount:team-a:${name}`) };
     t.notOk(isClusterCleanup(byNamesake, inventory), "a service account of another namespace");

@@ -135,26 +135,43 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   severity: "off",
   waivable: false,
   reason: "Anyone who can write a resource can make the controller act with the role of its selector. "
-    + "If this check is on, the requester needs the verb `use` on the selector.",
-  fix: "grant the requester the verb use on the selector, in a ClusterRole rule with "
-    + "apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [NAME], verbs: [use]",
+    + "If this check is on, a requester who creates, changes or deletes a resource needs the verb `use` on each "
+    + "selector that selects the resource before or after the change. "
+    + "The service accounts in `--controller-service-accounts` do not need the verb.",
+  fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${useRule("NAME")}, `
+    + "and a RoleBinding in that namespace that grants it to the requester",
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
   requires: [...RESOLUTION, "access reviews"],
-  *find({ resolution, access }): Iterable<Fault> {
-    const [selector] = resolution.outcome === "selected" ? resolution.selectors : [];
-    if (selector === undefined) return;
-    const answer = access?.get(selector.name) ?? "unknown";
-    if (answer === "denied") {
-      const message = `the requester may not use IAMRoleSelector ${selector.name}, which selects the resource`;
-      yield { path: METADATA, message };
-    }
-    if (answer === "unknown") {
-      const selecting = `IAMRoleSelector ${selector.name}, which selects the resource`;
-      const message = `it is unknown whether the requester may use ${selecting}`;
-      yield { path: METADATA, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
+  on: ["CREATE", "UPDATE", "DELETE"],
+  ofChange: true, // the requester of the stored object is unknown
+  *find(change): Iterable<Fault> {
+    const { access, resource: { namespace } } = change;
+    for (const [name, verb] of usedSelectors(change)) {
+      const answer = access?.get(name) ?? "unknown";
+      const selector = `IAMRoleSelector ${name}, which ${verb} the resource`;
+      if (answer === "denied") {
+        const fix = `create a Role in namespace ${namespace} with the rule ${useRule(name)}, `
+          + "and a RoleBinding in that namespace that grants it to the requester";
+        yield { path: METADATA, message: `the requester may not use ${selector}`, fix };
+      }
+      if (answer === "unknown") {
+        const message = `it is unknown whether the requester may use ${selector}`;
+        yield { path: METADATA, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
+      }
     }
   },
 };
+
+function useRule(selector: string): string {
+  return `apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [${selector}], verbs: [use]`;
+}
+
+/** Returns the selectors that select the resource after or before the change, by name. */
+function usedSelectors({ resolution, stored }: ResourceChange): ReadonlyMap<string, "selects" | "selected"> {
+  const after = resolution.selectors.map(({ name }) => [name, "selects"] as const);
+  const before = (stored?.resolution.selectors ?? []).map(({ name }) => [name, "selected"] as const);
+  return new Map([...before, ...after]);
+}
 
 export const ACK_19: QuickCheck<ResourceChange> = {
   id: "ACK-19",

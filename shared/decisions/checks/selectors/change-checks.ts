@@ -6,7 +6,7 @@ import { IRS_19, IRS_20, IRS_21 } from "./moves.ts";
 import { IRS_10, IRS_13, IRS_22, IRS_26 } from "./reach.ts";
 import { IRS_30, IRS_31, IRS_32, IRS_33 } from "./removal.ts";
 import { IRS_07, IRS_16 } from "./stored.ts";
-import { IRS_24, IRS_25, IRS_27 } from "./trust.ts";
+import { IRS_24, IRS_25, IRS_27, IRS_49 } from "./trust.ts";
 
 /** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
 export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
@@ -32,4 +32,5 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_32,
   IRS_33,
   IRS_40,
+  IRS_49,
 ];

@@ -11,6 +11,8 @@ export interface SelectorChange extends CheckContext {
   /** The selector after the change; at DELETE the deleted selector. */
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
+  /** The stored selector; null at CREATE and DELETE. */
+  readonly oldObject: JsonObject | null;
   /** The spec of the stored selector; null at CREATE. */
   readonly old: SelectorSpec | null;
   /** The effective selector before the change; null if none exists or it is malformed. */
@@ -41,7 +43,8 @@ export function selectorChange(
   const step = { name: decoded.name, before, after, pendingDeletions };
   return {
     ...context,
-    object: decoded.object, spec: decoded.spec, old: old?.spec ?? null, before, after, pendingDeletions,
+    object: decoded.object, oldObject: stored?.object ?? null,
+    spec: decoded.spec, old: old?.spec ?? null, before, after, pendingDeletions,
     effects: new SelectorEffects({ inventory: context.inventory, settings: context.settings, step }),
   };
 }

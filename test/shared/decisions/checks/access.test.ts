@@ -17,14 +17,15 @@ test("requires access reviews if ACK-09 or NS-02 is enabled", (t) => {
   t.end();
 });
 
-test("reviews access to a selector if no other selector selects the resource", (t) => {
+test("reviews access to each selector that selects the resource before or after the change", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(CLUSTER_OBJECTS.map(put));
-  t.same(selectorsToReview(tiered("gold"), inventory, SELECTORS), ["gold"]);
-  t.same(selectorsToReview(tiered(), inventory, SELECTORS), []);
-  t.same(selectorsToReview(tiered("gold", "silver"), inventory, SELECTORS), [], "a conflict sets no role");
-  t.same(selectorsToReview(tiered("gold"), inventory, CARM), [], "in mode carm selectors set no role");
-  t.same(selectorsToReview(namespaceObject("team-a"), inventory, SELECTORS), [], "a Namespace is not an ACK resource");
+  t.same(selectorsToReview(tiered("gold"), null, inventory, SELECTORS), ["gold"]);
+  t.same(selectorsToReview(tiered(), null, inventory, SELECTORS), []);
+  t.same(selectorsToReview(tiered("gold", "silver"), tiered("gold"), inventory, SELECTORS), ["gold", "silver"]);
+  t.same(selectorsToReview(tiered(), tiered("gold"), inventory, SELECTORS), ["gold"], "the stored resource");
+  t.same(selectorsToReview(tiered("gold"), null, inventory, CARM), [], "in mode carm selectors set no role");
+  t.same(selectorsToReview(namespaceObject("team-a"), null, inventory, SELECTORS), [], "not an ACK resource");
   t.end();
 });
 

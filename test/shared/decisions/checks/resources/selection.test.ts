@@ -147,8 +147,8 @@ test("ACK-09 requires permission to use the selector if ACK-09 is enabled", (t) 
   const denied = new Map([["gold", "denied"]] as const);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: denied }), [
     "deny ACK-09 metadata: the requester may not use IAMRoleSelector gold, which selects the resource. "
-    + "Grant the requester the verb use on the selector, in a ClusterRole rule with apiGroups: [services.k8s.aws], "
-    + "resources: [iamroleselectors], resourceNames: [NAME], verbs: [use].",
+    + "Create a Role in namespace team-a with the rule apiGroups: [services.k8s.aws], resources: [iamroleselectors], "
+    + "resourceNames: [gold], verbs: [use], and a RoleBinding in that namespace that grants it to the requester.",
   ]);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map([["gold", "allowed"]]) }), []);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map() }), [
@@ -158,8 +158,11 @@ test("ACK-09 requires permission to use the selector if ACK-09 is enabled", (t) 
   ]);
   t.same(findingLines("ACK-09", tiered("gold"), { access: denied }), [], "ACK-09 is off by default");
   t.same(findingLines("ACK-09", tiered(), { settings, access: denied }), [], "no selector selects the resource");
-  const unchanged = { settings, access: denied, old: tiered("gold") };
-  t.match(findingLines("ACK-09", tiered("gold"), unchanged), [/^warn/], "the resource had the role before");
+  const updated = { settings, access: denied, old: tiered("gold") };
+  t.match(findingLines("ACK-09", tiered("gold"), updated), [/^deny .*gold, which selects the resource/]);
+  t.match(findingLines("ACK-09", tiered(), updated), [/^deny .*gold, which selected the resource/], "before");
+  t.match(findingLines("ACK-09", tiered("gold"), { settings, access: denied, operation: "DELETE" }), [/^deny /]);
+  t.same(findingLines("ACK-09", tiered("gold", "silver"), { settings, access: new Map() }).length, 2, "a conflict");
   t.same(skippedChecks(tiered("gold"), { settings })["ACK-09"], "access reviews");
   t.end();
 });

@@ -1,0 +1,53 @@
+import { WAIVER_ANNOTATION } from "../annotation-keys.ts";
+import type { DecisionSettings, Requester } from "../context.ts";
+import { annotationPath } from "../kubernetes/field-path.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import { objectMeta } from "../kubernetes/object-meta.ts";
+import { listOf, MAX_NAMES, quote } from "../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+
+type WaiverSettings = Pick<DecisionSettings, "waiverUsers" | "waiverGroups">;
+
+/** A write of an object that may have the waiver annotation. */
+interface WaiverChange {
+  readonly object: JsonObject;
+  /** The stored object at UPDATE; otherwise null. */
+  readonly old: JsonObject | null;
+  /** Null offline. */
+  readonly requester: Requester | null;
+  readonly settings: WaiverSettings;
+}
+
+/** Applies to IAMRoleSelectors, ACK resources, Namespaces and CARM ConfigMaps. */
+export const WAIVER_01: QuickCheck<WaiverChange> = {
+  id: "WAIVER-01",
+  severity: "deny",
+  waivable: false,
+  reason: "A waiver that another user has planted would apply to the next write or deletion by a waiver user. "
+    + "Everyone may remove a waiver.",
+  fix: `remove the annotation ${WAIVER_ANNOTATION}, or ask a user in --waiver-users or in a group in --waiver-groups `
+    + "to set it",
+  example: `metadata: {annotations: {${WAIVER_ANNOTATION}: IRS-30}} # set by a user who is not a waiver user`,
+  requires: ["the requester"],
+  ofChange: true, // the requester of the stored object is unknown
+  *find({ object, old, requester, settings }): Iterable<Fault> {
+    if (requester === null || mayWaive(requester, settings)) return;
+    const stored = new Set(old === null ? [] : waivedChecks(old));
+    const added = waivedChecks(object).filter((id) => id !== "" && !stored.has(id));
+    if (added.length === 0) return;
+    const ids = listOf(added.slice(0, MAX_NAMES).map(quote), added.length);
+    const message = `the requester ${quote(requester.username)} is not a waiver user and may not waive ${ids}`;
+    yield { path: annotationPath(WAIVER_ANNOTATION), message };
+  },
+};
+
+/** Returns the ids in the waiver annotation of the object. */
+export function waivedChecks(object: JsonObject): readonly string[] {
+  const text = objectMeta(object).annotations.get(WAIVER_ANNOTATION) ?? "";
+  return text.split(",").map((id) => id.trim());
+}
+
+/** Returns whether the requester is a waiver user, whose waivers are valid. */
+export function mayWaive({ username, groups }: Requester, { waiverUsers, waiverGroups }: WaiverSettings): boolean {
+  return waiverUsers.includes(username) || groups.some((group) => waiverGroups.includes(group));
+}

@@ -1,0 +1,52 @@
+import { test } from "tap";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../objects.ts";
+import { ADMIN, annotated, JANE } from "./resource-lines.ts";
+import { checkChange, type Circumstances } from "./selector-changes.ts";
+import { ACCOUNT_MAP, linesOf, mapObject } from "./subjects.ts";
+
+const SPEC = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
+const OBJECTS = [selectorObject("team-a", SPEC), bucketObject(), namespaceObject("team-a"), mapObject(ACCOUNT_MAP, {})];
+
+function waiving(ids: string, object: JsonObject): JsonObject {
+  return annotated({ "ack-role-resolver.io/allow": ids }, object);
+}
+
+function waiverLines(object: JsonObject, circumstances: Circumstances): string[] {
+  return linesOf("WAIVER-01", object, { requester: JANE, ...circumstances });
+}
+
+test("WAIVER-01 denies a waiver by a requester who is not a waiver user", (t) => {
+  for (const object of OBJECTS) {
+    const kind = String(object["kind"]);
+    t.same(waiverLines(waiving("IRS-30", object), {}), [
+      "deny WAIVER-01 metadata.annotations[ack-role-resolver.io/allow]: "
+      + 'the requester "jane" is not a waiver user and may not waive "IRS-30". '
+      + "Remove the annotation ack-role-resolver.io/allow, or ask a user in --waiver-users or in a group in "
+      + "--waiver-groups to set it.",
+    ], kind);
+    t.equal(waiverLines(waiving("IRS-30", object), { old: object }).length, 1, `${kind}: an update`);
+    t.same(waiverLines(waiving("IRS-30", object), { requester: ADMIN }), [], `${kind}: a waiver user`);
+    t.same(waiverLines(object, {}), [], `${kind}: no waiver`);
+  }
+  t.end();
+});
+
+test("WAIVER-01 allows to keep, reorder and remove the ids of a waiver, but not to add an id", (t) => {
+  const [selector = {}] = OBJECTS;
+  const old = waiving("IRS-30,IRS-15", selector);
+  t.same(waiverLines(old, { old: structuredClone(old) }), []);
+  t.same(waiverLines(waiving(" IRS-15, IRS-30,", selector), { old }), []);
+  t.same(waiverLines(waiving("IRS-15", selector), { old }), []);
+  t.same(waiverLines(selector, { old }), []);
+  t.match(waiverLines(waiving("a,b,IRS-30,c,d,e", selector), { old }), [/may not waive "a", "b", "c" and 2 more\./]);
+  t.same(waiverLines(old, { operation: "DELETE" }), [], "a deletion sets no annotation");
+  t.end();
+});
+
+test("WAIVER-01 needs the requester, whom offline commands do not know", (t) => {
+  const { findings, skipped } = checkChange(waiving("IRS-30", bucketObject()));
+  t.notOk(findings.some(({ code }) => code === "WAIVER-01"));
+  t.ok(skipped.some(({ code, needs }) => code === "WAIVER-01" && needs === "the requester"));
+  t.end();
+});
