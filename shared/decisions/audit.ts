@@ -47,10 +47,6 @@ export interface AuditInput {
 
 const OBJECTS_BETWEEN_PAUSES = 200;
 
-/** An audit skips IRS-18 above this number of selectors, because IRS-18 compares every pair of selectors. */
-const MAX_COMPARED_SELECTORS = 2000;
-const COMPARING_CHECK = "IRS-18";
-
 /** Audits every stored object. Each pause yields the number of objects audited so far. */
 export function* auditObjects(input: AuditInput, settings: DecisionSettings): Paced<Audit> {
   const auditor = new Auditor(input, settings);
@@ -81,10 +77,8 @@ class Auditor {
 
   constructor(input: AuditInput, settings: DecisionSettings) {
     const { inventory, origin } = input;
-    const comparesSelectors = inventory.selectors.size <= MAX_COMPARED_SELECTORS;
     this.#input = input;
-    this.#settings = comparesSelectors ? settings : withoutCheck(settings, COMPARING_CHECK);
-    if (!comparesSelectors) this.#skipped.set(COMPARING_CHECK, `at most ${MAX_COMPARED_SELECTORS} selectors`);
+    this.#settings = settings;
     const anyObject = { object: {}, old: null, requester: null, origin, inventory };
     this.#enabled = AUDIT_CHECKS.filter((check) => {
       const needs = unmetRequirements(check, anyObject, settings);
@@ -175,8 +169,4 @@ class Auditor {
       selectingNothing: count("selectingNothing"), staleAnnotations: count("staleAnnotations"), checks: count("checks"),
     };
   }
-}
-
-function withoutCheck(settings: DecisionSettings, id: string): DecisionSettings {
-  return { ...settings, checkSeverities: new Map([...settings.checkSeverities, [id, "off"]]) };
 }

@@ -4,6 +4,7 @@ import type { Labels } from "../kubernetes/label-selector.ts";
 import { type DecodedSelector, decodeSelector, isGrantable } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { NamespaceStore } from "./namespaces.ts";
+import { OverlapIndex } from "./overlap-index.ts";
 import { SelectorIndex } from "./selector-index.ts";
 import { SetIndex } from "./set-index.ts";
 
@@ -27,6 +28,8 @@ export class SelectorStore {
   /** By role, the selectors by their session settings. */
   readonly #bySession = new Map<string, SetIndex<EffectiveSelector>>();
   readonly #faultyByRole = new SetIndex<DecodedSelector>();
+  /** Null until the first lookup, because sidecars never compare selectors. */
+  #overlaps: OverlapIndex | null = null;
   #withNamespaceLabels = 0;
 
   constructor(context: SelectorContext, namespaces: NamespaceStore) {
@@ -48,6 +51,7 @@ export class SelectorStore {
     }
     this.#effective.set(name, decoded.effective);
     this.#index.add(decoded.effective);
+    this.#overlaps?.add(decoded.effective);
     this.#byRole.add(decoded.effective.roleARN, decoded.effective);
     this.#addSession(decoded.effective);
     if (decoded.effective.namespaceLabels !== null) this.#withNamespaceLabels++;
@@ -62,6 +66,7 @@ export class SelectorStore {
     if (selector === undefined) return;
     this.#effective.delete(name);
     this.#index.delete(selector);
+    this.#overlaps?.delete(selector);
     this.#byRole.delete(selector.roleARN, selector);
     this.#deleteSession(selector);
     if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
@@ -81,6 +86,7 @@ export class SelectorStore {
   /** Evicts the cached result for a namespace. Must be called when the namespace is stored or removed. */
   evictNamespace(name: string): void {
     this.#index.evict(name);
+    this.#overlaps?.updateNamespace(name);
   }
 
   get size(): number {
@@ -143,6 +149,12 @@ export class SelectorStore {
   inNamespace(name: string, labels?: Labels): readonly EffectiveSelector[] {
     const isStored = labels === undefined && this.#namespaces.has(name);
     return this.#index.inNamespace(name, labels ?? this.#namespaces.labelsOf(name), isStored);
+  }
+
+  /** Yields a superset of the selectors that can overlap with the selector, each once. */
+  overlapCandidates(selector: EffectiveSelector): Iterable<EffectiveSelector> {
+    this.#overlaps ??= new OverlapIndex(this.#namespaces, this.#effective.values());
+    return this.#overlaps.candidates(selector);
   }
 
   /** Returns the selectors that have no namespace restriction and may select a kind in `group`. */

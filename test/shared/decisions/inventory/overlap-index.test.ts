@@ -1,0 +1,116 @@
+import { strict as assert } from "node:assert";
+import * as fc from "fast-check";
+import { test } from "tap";
+import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { type EffectiveSelector, selectsNamespace } from "../../../../shared/decisions/selectors/effective.ts";
+import { canOverlap } from "../../../../shared/decisions/selectors/overlap.ts";
+import { labels, NAMESPACES, SELECTOR_NAMES, spec } from "../arbitraries.ts";
+import { namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
+import { parameters } from "../property.ts";
+
+const VALUES = fc.constantFrom("a", "b", "c", "d");
+const byLabel = (key: string): fc.Arbitrary<JsonObject> => VALUES.map((value) => ({ matchLabels: { [key]: value } }));
+/** Selectors that often exclude each other. */
+const narrow: fc.Arbitrary<JsonObject> = fc.record({
+  namespaceSelector: fc.oneof(
+    fc.constantFrom(...NAMESPACES).map((name) => ({ names: [name] })),
+    byLabel("team").map((labelSelector) => ({ labelSelector })),
+  ),
+  resourceTypeSelector: fc.constantFrom("Bucket", "Queue", "Topic").map((kind) => [{ kind }]),
+  resourceLabelSelector: byLabel("tier"),
+}, { requiredKeys: [] });
+
+const change: fc.Arbitrary<InventoryChange> = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...SELECTOR_NAMES), fc.oneof(spec, narrow)).map(([name, parts]) => (
+    put(selectorObject(name, { ...parts, arn: ROLE }))
+  )) },
+  { weight: 1, arbitrary: fc.constantFrom(...SELECTOR_NAMES)
+    .map((name) => removal("services.k8s.aws", "IAMRoleSelector", name)) },
+  { weight: 3, arbitrary: fc.tuple(fc.constantFrom(...NAMESPACES), labels)
+    .map(([name, own]) => put(namespaceObject(name, own))) },
+  { weight: 1, arbitrary: fc.constantFrom(...NAMESPACES).map((name) => removal("", "Namespace", name)) },
+);
+
+/** Whether both selectors can select a namespace. A namespace that does not exist can get any labels. */
+function shareNamespace(inventory: Inventory, a: EffectiveSelector, b: EffectiveSelector): boolean {
+  const listed = a.namespaces ?? b.namespaces;
+  if (listed === null) return true;
+  return [...listed].some((name) => {
+    const ofName = inventory.namespaces.labelsOf(name);
+    if (!inventory.namespaces.has(name) && (b.namespaces ?? listed).has(name)) return true;
+    return selectsNamespace(a, name, ofName) && selectsNamespace(b, name, ofName);
+  });
+}
+
+test("yields every selector that overlaps, each once, after any changes of selectors and namespaces", (t) => {
+  let [overlapping, skipped] = [0, 0];
+  const input = fc.record({
+    runtime: fc.constantFrom("ack" as const, "extended" as const),
+    changes: fc.array(change, { minLength: 2, maxLength: 20, size: "max" }),
+  });
+  fc.assert(fc.property(input, ({ runtime, changes }) => {
+    const inventory = new Inventory({ runtime, origin: "file" });
+    for (const one of changes) {
+      inventory.apply([one]);
+      const all = [...inventory.selectors.values()];
+      for (const selector of all) {
+        const candidates = [...inventory.selectors.overlapCandidates(selector)];
+        assert.equal(new Set(candidates).size, candidates.length);
+        assert.ok(candidates.every((other) => all.includes(other)));
+        const sharing = all.filter((other) => shareNamespace(inventory, selector, other));
+        const matching = sharing.filter((other) => canOverlap(selector, other));
+        assert.deepEqual(matching.filter((other) => !candidates.includes(other)), [], selector.name);
+        overlapping += matching.length;
+        skipped += all.length - candidates.length;
+      }
+    }
+  }), parameters(t, 1_500));
+  t.ok(overlapping > 10_000 && skipped > 10_000, `${overlapping} pairs overlap, ${skipped} pairs are not compared`);
+  t.end();
+});
+
+const COUNT = 10_000;
+
+/** Returns the number of pairs that an audit of the selectors compares. */
+function comparedPairs(specOf: (i: number) => JsonObject, namespaces: readonly JsonObject[] = []): number {
+  const inventory = new Inventory({ runtime: "extended", origin: "file" });
+  inventory.apply(namespaces.map(put));
+  const create = (i: number): InventoryChange => put(selectorObject(`s${i}`, { arn: ROLE, ...specOf(i) }));
+  inventory.apply(Array.from({ length: COUNT }, (_, i) => create(i)));
+  let pairs = 0;
+  for (const selector of inventory.selectors.values()) {
+    for (const other of inventory.selectors.overlapCandidates(selector)) if (other !== selector) pairs++;
+  }
+  return pairs;
+}
+
+test("compares no pair of 10,000 selectors that differ in one value of a criterion", (t) => {
+  const byTeam = (i: number): JsonObject => ({
+    namespaceSelector: { labelSelector: { matchLabels: { env: "prod", team: `t${i}` } } },
+  });
+  const team = (i: number): JsonObject[] => [{ key: "team", operator: "In", values: [`t${i}`, `u${i}`] }];
+  const byExpression = (i: number): JsonObject => ({
+    namespaceSelector: { labelSelector: { matchExpressions: team(i) } },
+  });
+  const byName = (i: number): JsonObject => ({ namespaceSelector: { names: [`n${i}`, `m${i}`] } });
+  const byResourceLabel = (i: number): JsonObject => ({
+    namespaceSelector: { names: ["n"] }, resourceLabelSelector: { matchLabels: { tier: `t${i}` } },
+  });
+  const byKind = (i: number): JsonObject => ({ resourceTypeSelector: [{ kind: `K${i}` }] });
+  for (const specOf of [byTeam, byExpression, byName, byResourceLabel, byKind]) {
+    t.equal(comparedPairs(specOf), 0, specOf.name);
+  }
+  t.equal(comparedPairs((i) => (i % 2 === 0 ? byKind(i) : { ...byTeam(i), ...byKind(i) })), 0, "two families");
+  t.end();
+});
+
+test("compares selectors by name only with selectors by label that select the same namespaces", (t) => {
+  const namespaces = Array.from({ length: COUNT / 2 }, (_, i) => namespaceObject(`n${i}`, { team: `t${i}` }));
+  const mixed = (i: number): JsonObject => ({
+    namespaceSelector: i % 2 === 0
+      ? { names: [`n${i / 2}`] } : { labelSelector: { matchLabels: { team: `t${(i - 1) / 2}` } } },
+  });
+  t.equal(comparedPairs(mixed, namespaces), COUNT, "each selector with one other selector");
+  t.end();
+});
