@@ -1,9 +1,13 @@
+import type { Inventory } from "../../inventory/inventory.ts";
 import { parseARN, parseRoleARN } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
-import { countOf, sortedListOf } from "../../kubernetes/text.ts";
+import { compareText, countOf, listOf, sortedListOf } from "../../kubernetes/text.ts";
+import type { NameSet } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
+import type { EffectiveSelector } from "../../selectors/effective.ts";
 import { differingExtras, shortName } from "../../selectors/session-annotations.ts";
 import type { Fault, QuickCheck } from "../check.ts";
+import { SCAN_LIMIT } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
 import { isReplacing } from "./effects.ts";
 
@@ -65,12 +69,14 @@ export const IRS_23: QuickCheck<SelectorChange> = {
     + "spec: {arn: 'arn:aws:iam::111122223333:role/shared', namespaceSelector: {names: [team-a]}}",
   *find({ inventory, spec, after }): Iterable<Fault> {
     if (after === null) return;
-    const others = [...inventory.selectors.ofRole(after.roleARN)]
-      .filter((other) => other.name !== spec.name && !isReplacing(after, other))
-      .map(({ name }) => name);
+    const others: string[] = [];
+    for (const other of inventory.selectors.ofRole(after.roleARN)) {
+      if (other.name !== spec.name && !isReplacing(after, other)) others.push(other.name);
+      if (others.length === SCAN_LIMIT) break;
+    }
     if (others.length === 0) return;
-    const count = countOf(others.length, "other selector");
-    yield { path: PATH, message: `the selector shares its role with ${count}: ${sortedListOf(others)}` };
+    const count = countOf(others.length, "other selector", SCAN_LIMIT);
+    yield { path: PATH, message: `the selector shares its role with ${count}: ${firstOf(others)}` };
   },
 };
 
@@ -88,17 +94,38 @@ export const IRS_40: QuickCheck<SelectorChange> = {
   *find({ after, inventory, pendingDeletions }): Iterable<Fault> {
     if (after === null) return;
     const differing = new Map<string, string[]>();
-    for (const other of inventory.selectors.ofRole(after.roleARN)) {
-      if (other.name === after.name || pendingDeletions.has(other.name)) continue;
+    let found = 0;
+    for (const other of selectorsWithOtherSession(after, inventory, pendingDeletions)) {
       for (const annotation of differingExtras(after.extras, other.extras)) {
-        differing.set(annotation, [...(differing.get(annotation) ?? []), other.name]);
+        const names = differing.get(annotation) ?? [];
+        names.push(other.name);
+        differing.set(annotation, names);
       }
+      if (++found === SCAN_LIMIT) break;
     }
     for (const [annotation, names] of differing) {
       // Names the annotation without its value: an external ID is confidential.
       const difference = `a different ${shortName(annotation)}`;
-      const message = `the selector has the same role as ${sortedListOf(names)}, but ${difference}`;
+      const message = `the selector has the same role as ${firstOf(names)}, but ${difference}`;
       yield { path: annotationPath(annotation), message };
     }
   },
 };
+
+/** Yields the selectors that have the role and other session settings, without those that are being deleted. */
+function* selectorsWithOtherSession(
+  { name, roleARN, extras }: EffectiveSelector, inventory: Inventory, pendingDeletions: NameSet,
+): Iterable<EffectiveSelector> {
+  const differs = (other: EffectiveSelector): boolean => differingExtras(extras, other.extras).length > 0;
+  for (const selectors of inventory.selectors.sessionsOfRole(roleARN)) {
+    for (const other of selectors) {
+      if (!differs(other)) break; // the selectors of a set have equal session settings
+      if (other.name !== name && !pendingDeletions.has(other.name)) yield other;
+    }
+  }
+}
+
+/** Returns the names, sorted. The scan has found at most `SCAN_LIMIT` of them. */
+function firstOf(names: readonly string[]): string {
+  return listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
+}

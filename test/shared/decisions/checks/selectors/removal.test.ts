@@ -4,7 +4,8 @@ import { Inventory, type InventoryChange } from "../../../../../shared/decisions
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
-  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, SECOND, selectorFor,
+  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, SECOND,
+  selectorFor,
 } from "../account-fixtures.ts";
 import { checkChange } from "../selector-changes.ts";
 
