@@ -99,10 +99,10 @@ class Search {
   readonly #namespaces: KnownNamespaces;
   readonly #unknownNames: Values;
   readonly #criteria: Criteria;
-  /** The listed namespaces that the selector can select; null if it lists no namespaces. */
+  /** Whether the selector lists only namespaces whose labels it does not match. */
+  readonly selectsNothing: boolean;
+  /** The listed namespaces that the selector can select, if all of them exist; otherwise null. */
   readonly #names: Values | null;
-  /** Whether every namespace of `#names` exists, so that its labels are known. */
-  readonly #areNamesKnown: boolean;
   /** The existing namespaces that the selector can select; null if it lists namespaces or restricts no label. */
   readonly #withLabels: Values | null;
 
@@ -110,14 +110,10 @@ class Search {
     this.#namespaces = namespaces;
     this.#unknownNames = unknownNames;
     this.#criteria = criteriaOf(selector);
-    this.#names = selectableNames(selector, namespaces);
-    this.#areNamesKnown = this.#names !== null && [...this.#names].every((name) => namespaces.has(name));
+    const names = selectableNames(selector, namespaces);
+    this.selectsNothing = names?.size === 0;
+    this.#names = names !== null && [...names].every((name) => namespaces.has(name)) ? names : null;
     this.#withLabels = selector.namespaces === null ? namespacesWithLabels(selector, namespaces) : null;
-  }
-
-  /** Whether the selector lists only namespaces whose labels it does not match. */
-  get selectsNothing(): boolean {
-    return this.#names?.size === 0;
   }
 
   /** Yields the members that have an allowed value, for the criterion with the fewest such members. */
@@ -142,9 +138,9 @@ class Search {
     if (values !== null) return values;
     // The search does not restrict the criterion, but existing namespaces have only some of its values.
     if (criterion === NAME && isListing) return this.#sharedNames(size);
-    if (!criterion.startsWith(NAMESPACE_LABEL) || isListing || !this.#areNamesKnown) return null;
+    if (!criterion.startsWith(NAMESPACE_LABEL) || isListing || this.#names === null) return null;
     const key = criterion.slice(NAMESPACE_LABEL.length, -1);
-    const found = Array.from(this.#names ?? NO_VALUES, (name) => this.#namespaces.labelsOf(name).get(key));
+    const found = Array.from(this.#names, (name) => this.#namespaces.labelsOf(name).get(key));
     return new Set(found.filter((value) => value !== undefined));
   }
 
