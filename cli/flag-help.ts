@@ -56,6 +56,9 @@ const FLAG_HELP: Readonly<Record<SettingName, string | HelpByCommand>> = {
   explain: "print for each selector why it selects or does not select the resource",
   delete: "show what changes if the objects in the manifests are deleted",
   tlsDir: "folder that contains tls.crt and tls.key; the webhook reloads the files when they change",
+  clientCaFile: "file that contains the CA certificates of the API server's client certificate; requires --client-name "
+    + "(default: any client may send reviews)",
+  clientName: "common name of the API server's client certificate; requires --client-ca-file",
   listen: {
     general: "address to listen on",
     commands: { sidecar: "loopback address to listen on" },

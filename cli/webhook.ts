@@ -6,18 +6,19 @@ import { systemClock } from "../shared/inventory/clock.ts";
 import { createLogger, type Logger, logInventory } from "../shared/server/logger.ts";
 import { type AccessReviewer, cachedAccessReviewer } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook } from "../webhook/main.ts";
+import { type SelectorFetcher, selectorFetcher } from "../webhook/selector-fetch.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
 /** Serves admission reviews until a signal ends the process. */
 export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
-  const access = await openAccessReviews(settings, log);
+  const api = await openAPI(settings, log);
   const source = await openSource("webhook", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
   logInventory(source, log);
   try {
-    const webhook = await runWebhook(settings, { source, log, ...access });
+    const webhook = await runWebhook(settings, { source, log, ...api });
     const close = async (): Promise<void> => void (await Promise.all([webhook.close(), source.stop()]));
     return await serveUntilStopped({ log, drain: webhook.drain, drainMs: DRAIN_MS, close });
   } catch (error) {
@@ -26,14 +27,19 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
   }
 }
 
-/** Returns the access reviewer if a check needs access reviews. Access reviews require --cluster. */
-async function openAccessReviews(
+/**
+ * Returns the requests to the API server that reviews make. Access reviews are needed only if a check needs them, and
+ * require --cluster.
+ */
+async function openAPI(
   settings: SettingsFor<"webhook">, log: Logger,
-): Promise<{ readonly reviewAccess?: AccessReviewer }> {
-  if (!needsAccessReviews(decisionSettings(settings))) return {};
-  if (!settings.cluster) {
+): Promise<{ readonly reviewAccess?: AccessReviewer; readonly fetchSelector?: SelectorFetcher }> {
+  const isReviewed = needsAccessReviews(decisionSettings(settings));
+  if (isReviewed && !settings.cluster) {
     throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09 and NS-02 require --cluster");
   }
+  if (!settings.cluster) return {};
   const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
-  return { reviewAccess: cachedAccessReviewer({ api: await connectKubernetes(settings), clock: systemClock, log }) };
+  const ports = { api: await connectKubernetes(settings), clock: systemClock, log };
+  return { fetchSelector: selectorFetcher(ports), ...(isReviewed && { reviewAccess: cachedAccessReviewer(ports) }) };
 }

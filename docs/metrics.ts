@@ -60,6 +60,12 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   webhook_tls_handshake_errors_total: {
     alert: "rate(ack_role_resolver_webhook_tls_handshake_errors_total[5m]) > 0",
   },
+  webhook_rejected_calls_total: {
+    labels: {
+      reason: "`client`: wrong client certificate, `connections`, `bytes`: see [limits](limits.md)",
+    },
+    alert: "rate(ack_role_resolver_webhook_rejected_calls_total[5m]) > 0",
+  },
   webhook_certificate_expiry_timestamp_seconds: {
     alert: "ack_role_resolver_webhook_certificate_expiry_timestamp_seconds - time() < 7 * 86400",
   },

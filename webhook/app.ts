@@ -8,21 +8,24 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
+import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import { validateConfigMaps } from "./configmaps.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { type NamespaceContext, validateNamespaces } from "./namespaces.ts";
-import { PendingDeletions } from "./pending-writes.ts";
+import { PendingWrites } from "./pending-writes.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
+import type { SelectorFetcher } from "./selector-fetch.ts";
 
 /**
  * The API server closes an idle webhook connection after 90 s (measured). If the webhook closes the connection first, a
  * request can be reset.
  */
 const KEEP_ALIVE_MS = 120_000;
+const HANDSHAKE_TIMEOUT_MS = 5_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 /** How often Node.js checks the header and request timeouts, in ms. The default of Node.js is 30 s. */
@@ -37,6 +40,8 @@ export interface WebhookOptions {
    * later.
    */
   readonly tls: { readonly cert: string; readonly key: string };
+  /** The only client that may send reviews. Default: null, any client. */
+  readonly client?: AllowedClient | null;
 }
 
 export interface WebhookPorts {
@@ -49,6 +54,8 @@ export interface WebhookPorts {
   readonly drain: Drain;
   /** Undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
+  /** Undefined if the inventory consists of manifests. */
+  readonly fetchSelector?: SelectorFetcher;
 }
 
 export type WebhookApp = FastifyInstance<Server>;
@@ -59,7 +66,13 @@ export type WebhookApp = FastifyInstance<Server>;
  */
 export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): WebhookApp {
   const app = fastify({
-    https: { ...options.tls, headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    https: {
+      ...options.tls,
+      ...clientOptions(options.client ?? null),
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
     bodyLimit: LIMITS.reviewBytes.value,
     // Accepts keys such as `__proto__`, because the checks validate every key. If the webhook returned 400, the
     // failurePolicy would apply.
@@ -81,6 +94,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
     if (ports.drain.active) reply.header("connection", "close");
     done();
   });
+  limitCallers(app, { client: options.client ?? null, clock: ports.clock, metrics: ports.metrics });
   app.server.on("tlsClientError", (err) => {
     ports.metrics.handshakeErrors.inc();
     ports.log.debug({ err }, "TLS handshake failed");
@@ -101,12 +115,14 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   "/validate/configmaps": validateConfigMaps,
 };
 
-function addRoutes(
-  app: WebhookApp, { decisions: settings, onInternalError = "deny" }: WebhookOptions, ports: WebhookPorts,
-): void {
-  const { source, clock, monotonicMs, reviewAccess = null } = ports;
-  const pendingDeletions = new PendingDeletions(monotonicMs);
-  const context = { source, clock, settings, monotonicMs, pendingDeletions, reviewAccess };
+function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
+  const { decisions: settings, onInternalError = "deny", client = null } = options;
+  const { source, clock, monotonicMs, reviewAccess = null, fetchSelector = null } = ports;
+  const { inventory } = source;
+  const { runtime } = settings;
+  const isVerified = client !== null;
+  const pendingWrites = new PendingWrites({ inventory, runtime, clock, monotonicMs, fetchSelector, isVerified });
+  const context = { source, clock, settings, monotonicMs, pendingWrites, reviewAccess };
   const route = { ...ports, onInternalError };
   for (const [path, handler] of Object.entries(HANDLERS)) {
     app.register((scope, _options, done) => {

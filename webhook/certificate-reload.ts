@@ -12,6 +12,8 @@ export interface CertificateReloadOptions {
   readonly dir: string;
   /** The certificate and key that `server` already serves. */
   readonly pair: ServingPair;
+  /** The CA that verifies client certificates. Null if clients need no certificate. */
+  readonly clientCA: string | null;
   readonly now: () => Date;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
@@ -25,7 +27,7 @@ export class CertificateReload {
   readonly #watch: CertificateWatch;
   #notAfter: Date;
 
-  constructor({ server, dir, pair, now, log, metrics }: CertificateReloadOptions) {
+  constructor({ server, dir, pair, clientCA, now, log, metrics }: CertificateReloadOptions) {
     this.#notAfter = pair.notAfter;
     metrics.certificateExpiry.set(pair.notAfter.getTime() / MS_PER_SECOND);
     this.#watch = new CertificateWatch({
@@ -35,7 +37,7 @@ export class CertificateReload {
       onPair: ({ cert, key, notAfter }) => {
         // Throws if OpenSSL rejects the new certificate or key. The server then continues to use the previous
         // certificate.
-        server.setSecureContext({ cert, key });
+        server.setSecureContext({ cert, key, ...(clientCA !== null && { ca: clientCA }) });
         this.#notAfter = notAfter;
         metrics.certificateExpiry.set(notAfter.getTime() / MS_PER_SECOND);
         metrics.certificateReloads.inc({ outcome: "ok" });

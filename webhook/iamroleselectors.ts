@@ -1,5 +1,5 @@
 import type { CheckInput } from "../shared/decisions/checks/change.ts";
-import { runChecks } from "../shared/decisions/checks/run.ts";
+import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";
 import { mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import {
@@ -9,10 +9,15 @@ import { rewriteTypeEntries } from "../shared/decisions/selectors/type-entry.ts"
 import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
-import type { PendingDeletions } from "./pending-writes.ts";
+import {
+  type ConfirmedWrites, NO_WRITES, type PendingWrites, reviewedSelector, type ReviewedSelector,
+} from "./pending-writes.ts";
+
+/** The maximum number of times that a review is compared with changes that were admitted during the review. */
+const MAX_ROUNDS = 5;
 
 export interface SelectorContext extends ReviewContext {
-  readonly pendingDeletions: PendingDeletions;
+  readonly pendingWrites: PendingWrites;
 }
 
 /** Rewrites `{apiVersion, kind}` entries to `{group, version, kind}`. Controllers read only the second form. */
@@ -53,16 +58,57 @@ async function validateInInventory(
   object: JsonObject,
   context: SelectorContext,
 ): Promise<Verdict> {
-  const { source: { inventory }, settings, pendingDeletions } = context;
-  const { operation, name, dryRun } = request;
-  const isDeletion = operation === "DELETE" && isSelector(object) && !dryRun;
-  if (isDeletion) pendingDeletions.add(name);
-  const change = { ...selectorInputOf(request, object), ...(operation === "DELETE" && { operation }) };
-  const input = { ...change, inventory, pendingDeletions };
-  const result = await runChecksInSlices(input, settings, context);
-  // After a denied deletion or an allowed write, the selector exists.
-  if (result.denied === isDeletion && !dryRun) pendingDeletions.delete(name);
+  const { source: { inventory }, settings, pendingWrites } = context;
+  const isDeletion = request.operation === "DELETE";
+  const change: CheckInput = {
+    ...selectorInputOf(request, object), inventory, ...(isDeletion && { operation: "DELETE" }),
+  };
+  if (!isSelector(object)) return verdictOf(await runChecksInSlices(change, settings, context));
+  const reviewed = reviewedSelector(change, settings.runtime);
+  const first = { result: await runChecksWith(NO_WRITES, change, context), newest: 0 };
+  const { result } = await compareWithPending({ change, reviewed, context }, first, MAX_ROUNDS);
+  // No other review runs between the last comparison and this call.
+  if (!result.denied && !request.dryRun) {
+    pendingWrites.add({ name: reviewed.name, isDeletion, selector: reviewed.after });
+  }
   return verdictOf(result);
+}
+
+interface SelectorReview {
+  readonly change: CheckInput;
+  readonly reviewed: ReviewedSelector;
+  readonly context: SelectorContext;
+}
+
+interface Compared {
+  readonly result: CheckResult;
+  /** The sequence number of the newest pending write that the result considers. */
+  readonly newest: number;
+}
+
+/**
+ * Runs the checks again with the pending writes of other reviews. Repeats this if another review admits a change
+ * meanwhile. The number of rounds is limited, because a client can send reviews continuously.
+ */
+async function compareWithPending(review: SelectorReview, compared: Compared, rounds: number): Promise<Compared> {
+  const { change, reviewed, context } = review;
+  const { denied } = compared.result;
+  // A denial remains a denial unless a conflicting selector is deleted.
+  const writes = context.pendingWrites.concerning(reviewed).filter(({ isDeletion }) => isDeletion || !denied);
+  const newest = writes.at(-1)?.sequence ?? 0;
+  if (newest <= compared.newest || rounds === 0) return compared;
+  const result = await runChecksWith(await context.pendingWrites.confirm(writes, context), change, context);
+  return await compareWithPending(review, { result, newest }, rounds - 1);
+}
+
+/** Runs the checks with each set of pending writes. Returns the first denial. */
+async function runChecksWith(
+  { certain, possible }: ConfirmedWrites, change: CheckInput, context: SelectorContext,
+): Promise<CheckResult> {
+  const result = await runChecksInSlices({ ...change, pending: certain }, context.settings, context);
+  if (result.denied || possible === certain) return result;
+  const other = await runChecksInSlices({ ...change, pending: possible }, context.settings, context);
+  return other.denied ? other : result;
 }
 
 function selectorInputOf({ operation, oldObject, requester }: AdmissionRequest, object: JsonObject): CheckInput {

@@ -14,8 +14,10 @@ import { webhookReadiness } from "../shared/server/readiness.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp } from "./app.ts";
+import { readAllowedClient } from "./callers.ts";
 import { CertificateReload } from "./certificate-reload.ts";
 import { createWebhookMetrics } from "./metrics.ts";
+import type { SelectorFetcher } from "./selector-fetch.ts";
 
 /**
  * How long the webhook accepts requests after a stop signal, in ms. Each node needs this time to remove the endpoint.
@@ -34,6 +36,8 @@ export interface WebhookRuntime {
   readonly log: Logger;
   /** Undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
+  /** Undefined if the inventory consists of manifests. */
+  readonly fetchSelector?: SelectorFetcher;
 }
 
 export interface RunningWebhook {
@@ -59,6 +63,7 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const dir = requireTLSDir(settings.tlsDir);
   const address = parseListenAddress(settings.listen, "--listen");
   const pair = await readServingPair(dir, now());
+  const client = await readAllowedClient(settings);
   const registry = createRegistry({ component: "webhook" });
   registerInventoryMetrics(registry, source, () => systemClock.now());
   registerKindMetrics(registry, source, settings.extraGroups);
@@ -67,8 +72,9 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const drain = new Drain();
   const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() };
   const { onInternalError } = settings;
-  const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: pair }, ports);
-  const certificate = new CertificateReload({ server: app.server, dir, pair, now, log, metrics });
+  const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: pair, client }, ports);
+  const clientCA = client?.ca ?? null;
+  const certificate = new CertificateReload({ server: app.server, dir, pair, clientCA, now, log, metrics });
   const closers = [async () => certificate.close(), () => app.close()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));

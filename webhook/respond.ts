@@ -20,10 +20,12 @@ const GATEWAY_TIMEOUT = 504;
 /** The Kubernetes StatusReason of each HTTP status (k8s.io/apimachinery pkg/apis/meta/v1/types.go). */
 const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: "BadRequest",
+  403: "Forbidden",
   404: "NotFound",
   405: "MethodNotAllowed",
   413: "RequestEntityTooLarge",
   415: "UnsupportedMediaType",
+  503: "ServiceUnavailable",
   504: "Timeout",
 };
 

@@ -103,9 +103,10 @@ function randomText(bytes: number): string {
 
 function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
   const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
-  return { ...settings, ...NO_CLUSTER, extraGroups: [], tlsDir, listen, healthListen };
+  return { ...settings, ...NO_CLUSTER, ...ANY_CLIENT, extraGroups: [], tlsDir, listen, healthListen };
 }
 
+const ANY_CLIENT = { clientCaFile: null, clientName: null };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 
 /** Returns the settings of the sidecar, which serves all controllers in local mode. */

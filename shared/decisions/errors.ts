@@ -92,7 +92,8 @@ export const ERRORS = {
     "The Host header is not the server's loopback address, or a header shows that a proxy or a browser sent "
       + "the request.",
   ),
-  ERR_REQUEST_CONNECTIONS: entry(503, true, "The sidecar has reached its connection limit."),
+  ERR_REQUEST_CLIENT: entry(403, false, "The client certificate does not have the common name of --client-name."),
+  ERR_REQUEST_CONNECTIONS: entry(503, true, "The server has reached its limit of connections or requests in flight."),
   ERR_TOKEN_INVALID: entry(401, false, "The Authorization header does not contain the sidecar's token."),
   ERR_NOT_READY: entry(503, true, "The inventory is not loaded yet. An unloaded inventory is never treated as empty."),
   ERR_STS_REFUSED: entry(503, true, "STS rejected the request for a session of the role."),

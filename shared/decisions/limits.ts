@@ -42,24 +42,24 @@ export const LIMITS = {
     "a comma-separated list in an annotation",
     "the other entries are ignored, and one fault reports their number",
   ),
+  accessReviews: limit(
+    100, "entries", "IAMRoleSelectors whose use one request reviews", "ACK-09 and NS-02 deny the request",
+  ),
   grantedTypes: limit(
     10_000, "entries", "kinds and versions that the selectors of a namespace name, for a request without a kind",
     "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
-  ),
-  accessReviews: limit(
-    100, "entries", "IAMRoleSelectors whose use one request reviews", "ACK-09 and NS-02 deny the request",
   ),
   faultsPerCheck: limit(
     20,
     "faults",
     "faults that one check reports for an object",
-    "one fault reports the number of other faults",
+    "a last fault states how many faults are not listed",
   ),
   faultsPerObject: limit(
     100,
     "faults",
     "faults that all checks report for an object",
-    "one fault reports the number of other faults",
+    "a last fault states how many faults are not listed",
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),
@@ -69,7 +69,7 @@ export const LIMITS = {
     "values that the aliases of a manifest file expand to",
     "the file is rejected",
   ),
-  faultsPerFile: limit(100, "faults", "faults of a manifest file", "one fault reports the number of other faults"),
+  faultsPerFile: limit(100, "faults", "faults of a manifest file", "a last fault counts the other faults"),
   tokenCharacters: limit(4_096, "characters", "content of `--token-file`", "the file is rejected"),
   formParameters: limit(250, "entries", "parameters of a form at `/sts`", "HTTP 400"),
   queryParameters: limit(100, "entries", "parameters of a query at `/v1/credentials`", "HTTP 400"),
@@ -87,12 +87,18 @@ export const LIMITS = {
   sidecarResponse: limit(10_000, "ms", "time from the headers of a request until the client has the response", LATE),
   healthConnections: limit(64, "connections", "connections that each health listener serves", SERVED_BEYOND),
   healthAccepted: limit(128, "connections", "connections that each health listener accepts", ACCEPTED_BEYOND),
-  healthResponse: limit(5_000, "ms", "time from the headers of a probe or scrape until the client has the response", LATE),
+  healthResponse: limit(5_000, "ms", "time from the headers of a probe until the client has the response", LATE),
   pendingWrites: limit(
     256,
     "entries",
-    "admitted changes of IAMRoleSelectors of the last 5 s that the watch has not delivered",
+    "admitted changes of IAMRoleSelectors that the watch has not delivered",
     "the oldest change is no longer compared with later requests",
+  ),
+  pendingMs: limit(
+    5_000,
+    "ms",
+    "time until the watch delivers an admitted change of an IAMRoleSelector",
+    "the change is no longer compared with later requests",
   ),
 } as const satisfies Record<string, Limit>;
 

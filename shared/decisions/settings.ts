@@ -164,6 +164,10 @@ export const SETTINGS = {
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"] },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"] },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"] },
+  clientCaFile: {
+    flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"],
+  },
+  clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
     defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" },

@@ -171,6 +171,7 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
       "webhook", !set("tlsDir"),
       "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`",
     ],
+    ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
     ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],
     [

@@ -10,6 +10,7 @@ import { Drain } from "../../shared/server/stopping.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { buildWebhook, type WebhookApp } from "../../webhook/app.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
+import type { SelectorFetcher } from "../../webhook/selector-fetch.ts";
 
 /** A source whose objects and status a test sets directly. */
 export class FakeSource implements InventorySource {
@@ -137,6 +138,7 @@ export function webhookUnderTest(
   source = new FakeSource(COMPANY),
   decisions: Partial<DecisionSettings> = {},
   reviewAccess?: AccessReviewer,
+  fetchSelector?: SelectorFetcher,
 ): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
@@ -151,6 +153,7 @@ export function webhookUnderTest(
       // The first reading of a request is its start time.
       monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),
       ...(reviewAccess !== undefined && { reviewAccess }),
+      ...(fetchSelector !== undefined && { fetchSelector }),
     }),
     source, clock, drain, registry, lines,
     requestMs: 0,

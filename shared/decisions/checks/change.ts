@@ -1,7 +1,7 @@
 import type { AccessBySelector, DecisionSettings, Operation, Origin, Requester } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import type { NameSet } from "../resolution/change-set.ts";
+import type { PendingChanges } from "../resolution/change-set.ts";
 
 /** A change of one object, and the data that the checks of the change need. */
 export interface CheckInput {
@@ -18,8 +18,8 @@ export interface CheckInput {
   readonly inventory?: Inventory | null;
   /** Whether the requester may `use` each selector. Null if no access reviews were made. */
   readonly access?: AccessBySelector | null;
-  /** Selectors whose deletion was admitted. The inventory may still contain these selectors. */
-  readonly pendingDeletions?: NameSet;
+  /** Admitted changes of other selectors that the inventory does not contain yet. Default: no changes. */
+  readonly pending?: PendingChanges;
   /** Whether every fault is only a warning, for example if a cluster controller deletes the object. */
   readonly warnOnly?: boolean;
 }

@@ -23,11 +23,24 @@ export interface SelectorTransition {
   readonly name: string;
   readonly before: EffectiveSelector | null;
   readonly after: EffectiveSelector | null;
-  /** The selectors that are being deleted. A scan treats these selectors as deleted. */
-  readonly pendingDeletions?: NameSet;
+  /** Default: no changes. */
+  readonly pending?: PendingChanges;
 }
 
-export type NameSet = Pick<ReadonlySet<string>, "has">;
+/** Admitted changes of selectors that the inventory does not contain yet. A scan treats these changes as applied. */
+export interface PendingChanges {
+  /** The names of the deleted selectors. */
+  readonly deletions: ReadonlySet<string>;
+  /** The created or updated selectors, by name. */
+  readonly writes: ReadonlyMap<string, EffectiveSelector>;
+}
+
+export const NO_CHANGES: PendingChanges = { deletions: new Set(), writes: new Map() };
+
+/** Whether the stored selector is still the same after the pending changes. */
+export function isUnchanged({ name }: EffectiveSelector, { deletions, writes }: PendingChanges): boolean {
+  return !deletions.has(name) && !writes.has(name);
+}
 
 /** The number of resources that a scan visits between two pauses. The visits take well under a millisecond. */
 export const RESOURCES_BETWEEN_PAUSES = 100;
@@ -38,13 +51,14 @@ export const RESOURCES_BETWEEN_PAUSES = 100;
  */
 export function* transitionsOfSelector(
   inventory: Inventory,
-  { name, before, after, pendingDeletions = NO_NAMES }: SelectorTransition,
+  { name, before, after, pending = NO_CHANGES }: SelectorTransition,
   visit: (transition: Transition) => boolean,
 ): Paced<boolean> {
-  const remains = (selector: EffectiveSelector): boolean =>
-    selector.name !== name && !pendingDeletions.has(selector.name);
-  const othersOf = (resource: ACKResource): EffectiveSelector[] =>
-    selectingSelectors(inventory, resource).filter(remains);
+  const written = Array.from(pending.writes.values()).filter((selector) => selector.name !== name);
+  const othersOf = (resource: ACKResource): EffectiveSelector[] => [
+    ...selectingSelectors(inventory, resource).filter((one) => one.name !== name && isUnchanged(one, pending)),
+    ...written.filter((selector) => selects(inventory, selector, resource)),
+  ];
   const isFinished = yield* visitSelected(inventory, before, (resource) => {
     const stillSelects = after !== null && selects(inventory, after, resource);
     return visit(transition(resource, othersOf(resource), before, stillSelects ? after : null));
@@ -55,8 +69,6 @@ export function* transitionsOfSelector(
     return selectedBefore || visit(transition(resource, othersOf(resource), null, after));
   });
 }
-
-const NO_NAMES: NameSet = new Set();
 
 function transition(
   resource: ACKResource,
@@ -94,14 +106,9 @@ function* visitSelected(
   const sets: ReadonlySet<ACKResource>[] = [];
   const candidates = candidateSets(inventory, selector);
   yield* paced(candidates, RESOURCES_BETWEEN_PAUSES, (set) => set.size === 0 || sets.push(set) > 0);
-  return yield* paced(resourcesIn(sets), RESOURCES_BETWEEN_PAUSES, (resource) => (
+  return yield* paced(sets.flatMap((set) => [...set]), RESOURCES_BETWEEN_PAUSES, (resource) => (
     !selects(inventory, selector, resource) || visit(resource)
   ));
-}
-
-/** Yields the resources of each set. Copies the set first, because iteration over a growing set may not end. */
-function* resourcesIn(sets: ResourceSets): Iterable<ACKResource> {
-  for (const set of sets) yield* Array.from(set);
 }
 
 type ResourceSets = readonly ReadonlySet<ACKResource>[];

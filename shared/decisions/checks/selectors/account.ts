@@ -2,13 +2,14 @@ import type { Inventory } from "../../inventory/inventory.ts";
 import { parseARN, parseRoleARN } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { compareText, countOf, listOf, sortedListOf } from "../../kubernetes/text.ts";
-import type { NameSet } from "../../resolution/change-set.ts";
+import { isUnchanged, type PendingChanges } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import { differingExtras, shortName } from "../../selectors/session-annotations.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { SCAN_LIMIT } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
+import { retryFix } from "./conflicts.ts";
 import { isReplacing } from "./effects.ts";
 
 const PATH = ["spec", "arn"] as const;
@@ -91,11 +92,11 @@ export const IRS_40: QuickCheck<SelectorChange> = {
   example: "# while IAMRoleSelector team-b has the same role without this annotation\n"
     + "metadata: {annotations: {ack-role-resolver.io/external-id: of-team-a}}\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/shared'}",
-  *find({ after, inventory, pendingDeletions }): Iterable<Fault> {
+  *find({ after, inventory, pending }): Iterable<Fault> {
     if (after === null) return;
     const differing = new Map<string, string[]>();
     let found = 0;
-    for (const other of selectorsWithOtherSession(after, inventory, pendingDeletions)) {
+    for (const other of selectorsWithOtherSession(after, inventory, pending)) {
       for (const annotation of differingExtras(after.extras, other.extras)) {
         const names = differing.get(annotation) ?? [];
         names.push(other.name);
@@ -107,21 +108,25 @@ export const IRS_40: QuickCheck<SelectorChange> = {
       // Names the annotation without its value: an external ID is confidential.
       const difference = `a different ${shortName(annotation)}`;
       const message = `the selector has the same role as ${firstOf(names)}, but ${difference}`;
-      yield { path: annotationPath(annotation), message };
+      const isPending = names.some((name) => pending.writes.has(name));
+      yield { path: annotationPath(annotation), message, ...(isPending && { fix: retryFix(names, pending) }) };
     }
   },
 };
 
-/** Yields the selectors that have the role and other session settings, without those that are being deleted. */
+/** Yields the selectors that have the role and other session settings after the pending changes. */
 function* selectorsWithOtherSession(
-  { name, roleARN, extras }: EffectiveSelector, inventory: Inventory, pendingDeletions: NameSet,
+  { name, roleARN, extras }: EffectiveSelector, inventory: Inventory, pending: PendingChanges,
 ): Iterable<EffectiveSelector> {
   const differs = (other: EffectiveSelector): boolean => differingExtras(extras, other.extras).length > 0;
   for (const selectors of inventory.selectors.sessionsOfRole(roleARN)) {
     for (const other of selectors) {
       if (!differs(other)) break; // the selectors of a set have equal session settings
-      if (other.name !== name && !pendingDeletions.has(other.name)) yield other;
+      if (other.name !== name && isUnchanged(other, pending)) yield other;
     }
+  }
+  for (const other of pending.writes.values()) {
+    if (other.name !== name && other.roleARN === roleARN && differs(other)) yield other;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../kubernetes/json.ts";
-import type { NameSet } from "../../resolution/change-set.ts";
+import { NO_CHANGES, type PendingChanges } from "../../resolution/change-set.ts";
 import type { DecodedSelector } from "../../selectors/decode.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import type { SelectorSpec } from "../../selectors/iamroleselector.ts";
@@ -21,11 +21,9 @@ export interface SelectorChange extends CheckContext {
   readonly after: EffectiveSelector | null;
   /** The effects of the change on the resources in the inventory. */
   readonly effects: SelectorEffects;
-  /** The selectors whose deletion is pending. The checks treat these selectors as deleted. */
-  readonly pendingDeletions: NameSet;
+  /** Admitted changes of other selectors. The checks treat these changes as applied. */
+  readonly pending: PendingChanges;
 }
-
-const NO_DELETIONS: NameSet = new Set();
 
 interface DecodedChange {
   readonly decoded: DecodedSelector;
@@ -35,16 +33,16 @@ interface DecodedChange {
 
 /** Returns the subject of the checks that compare a selector with the inventory. */
 export function selectorChange(
-  context: CheckContext, { pendingDeletions = NO_DELETIONS }: CheckInput, { decoded, stored }: DecodedChange,
+  context: CheckContext, { pending = NO_CHANGES }: CheckInput, { decoded, stored }: DecodedChange,
 ): SelectorChange {
   const isDeleted = context.operation === "DELETE";
   const old = isDeleted ? decoded : stored;
   const [before, after] = [old?.effective ?? null, isDeleted ? null : decoded.effective];
-  const step = { name: decoded.name, before, after, pendingDeletions };
+  const step = { name: decoded.name, before, after, pending };
   return {
     ...context,
     object: decoded.object, oldObject: stored?.object ?? null,
-    spec: decoded.spec, old: old?.spec ?? null, before, after, pendingDeletions,
+    spec: decoded.spec, old: old?.spec ?? null, before, after, pending,
     effects: new SelectorEffects({ inventory: context.inventory, settings: context.settings, step }),
   };
 }

@@ -2,8 +2,9 @@ import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
+import { LIMITS } from "../../limits.ts";
 import { type Paced, paced } from "../../paced.ts";
-import { accountOfResource, type Transition } from "../../resolution/change-set.ts";
+import { accountOfResource, type PendingChanges, type Transition } from "../../resolution/change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../../selectors/effective.ts";
 import { canOverlap } from "../../selectors/overlap.ts";
 import type { Fault, ScanningCheck } from "../check.ts";
@@ -24,11 +25,11 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
     + "metadata: {name: new}\nspec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}}",
   requires: ["resources"],
   ofChange: true,
-  *scan({ after, effects }) {
+  *scan({ after, effects, pending }) {
     if (after === null) return [];
     const faults: Fault[] = [];
     const joins = yield* effects.of("joins conflict");
-    if (joins.found > 0) faults.push(conflictFault(joins, after));
+    if (joins.found > 0) faults.push(conflictFault(joins, after, pending));
     const replaced = yield* effects.of("joins replaced");
     if (replaced.found > 0) faults.push(replacementFault(replaced, after));
     const stays = yield* effects.of("stays in conflict");
@@ -39,18 +40,28 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
   },
 };
 
-function conflictFault(hits: Hits, selector: EffectiveSelector): Fault {
+function conflictFault(hits: Hits, selector: EffectiveSelector, pending: PendingChanges): Fault {
   const names = otherSelectorsOf(hits, selector).map((other) => other.name);
   const list = listOf(names);
   const { name } = selector;
   const effect = "would be selected by more than one IAMRoleSelector, "
     + "and controllers do not reconcile such a resource";
+  const message = listConflicts(hits, effect, selector);
+  if (names.some((one) => pending.writes.has(one))) return { path: ["spec"], message, fix: retryFix(names, pending) };
   return {
     path: ["spec"],
-    message: listConflicts(hits, effect, selector),
+    message,
     fix: `restrict ${name} or ${list} so that only one of them selects each resource. To replace ${list} (new name or `
       + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${names.join(",")}, apply ${name}, then delete ${list}`,
   };
+}
+
+/** Returns the fix of a conflict with selectors that are being created or changed: a retry. */
+export function retryFix(names: readonly string[], { writes }: PendingChanges): string {
+  const written = names.filter((name) => writes.has(name));
+  const subject = written.length === 1 ? `${listOf(written)} is` : `${listOf(written)} are`;
+  return `try again in ${LIMITS.pendingMs.value / 1000} s: ${subject} being created or changed at the same time. `
+    + "If this denial remains, restrict the selectors so that they do not conflict";
 }
 
 /** Returns a warning for an intended overlap, which stops reconciliation until one selector is deleted. */

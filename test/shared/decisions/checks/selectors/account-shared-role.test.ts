@@ -88,7 +88,7 @@ test("IRS-40: ignores selectors for other roles, malformed selectors and selecto
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply([put(other)]);
   const { findings } = runChecks(
-    { object: mine, old: null, requester: null, origin: "cluster", inventory, pendingDeletions: new Set(["b"]) },
+    { object: mine, old: null, requester: null, origin: "cluster", inventory, pending: { deletions: new Set(["b"]), writes: new Map() } },
     SETTINGS_BY_DEFAULT,
   );
   t.notOk(findings.some(({ code }) => code === "IRS-40"));

@@ -1,0 +1,62 @@
+import { generateKeyPair } from "node:crypto";
+import { promisify } from "node:util";
+import forge from "node-forge";
+
+/** A client certificate and its key, as PEM. */
+export interface ClientPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Keys {
+  readonly publicKey: forge.pki.rsa.PublicKey;
+  readonly privateKey: forge.pki.rsa.PrivateKey;
+  readonly pem: string;
+}
+
+const LIFETIME_MS = 86_400_000;
+
+/** Returns a CA, and one client certificate for each common name, in the same order. */
+export async function makeClients(
+  ...names: readonly string[]
+): Promise<{ readonly ca: string; readonly pairs: readonly ClientPair[] }> {
+  const authority = await generateKeys();
+  const issuer = [{ name: "commonName", value: "clients CA" }];
+  const ca = certificateFor(authority, issuer, issuer);
+  ca.setExtensions([{ name: "basicConstraints", cA: true }, { name: "keyUsage", keyCertSign: true }]);
+  ca.sign(authority.privateKey, forge.md.sha256.create());
+  const pairs = await Promise.all(names.map(async (name): Promise<ClientPair> => {
+    const keys = await generateKeys();
+    const cert = certificateFor(keys, [{ name: "commonName", value: name }], issuer);
+    cert.setExtensions([{ name: "keyUsage", digitalSignature: true }, { name: "extKeyUsage", clientAuth: true }]);
+    cert.sign(authority.privateKey, forge.md.sha256.create());
+    return { cert: forge.pki.certificateToPem(cert), key: keys.pem };
+  }));
+  return { ca: forge.pki.certificateToPem(ca), pairs };
+}
+
+async function generateKeys(): Promise<Keys> {
+  const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  return {
+    publicKey: forge.pki.publicKeyFromPem(publicKey),
+    privateKey: forge.pki.privateKeyFromPem(privateKey),
+    pem: privateKey,
+  };
+}
+
+function certificateFor(
+  keys: Keys, subject: forge.pki.CertificateField[], issuer: forge.pki.CertificateField[],
+): forge.pki.Certificate {
+  const certificate = forge.pki.createCertificate();
+  certificate.publicKey = keys.publicKey;
+  certificate.serialNumber = `01${forge.util.bytesToHex(forge.random.getBytesSync(8))}`;
+  certificate.validity.notBefore = new Date(Date.now() - LIFETIME_MS);
+  certificate.validity.notAfter = new Date(Date.now() + LIFETIME_MS);
+  certificate.setSubject(subject);
+  certificate.setIssuer(issuer);
+  return certificate;
+}

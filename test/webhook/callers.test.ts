@@ -1,0 +1,172 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { Agent, request, type RequestOptions } from "node:https";
+import { join } from "node:path";
+import { connect, type TLSSocket } from "node:tls";
+import { type Test, test } from "tap";
+import { storeCertificates } from "../../certs/store.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { readSettings } from "../../shared/server/settings.ts";
+import { readAllowedClient } from "../../webhook/callers.ts";
+import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
+import { makeClients } from "../certs/clients.ts";
+import { makePairs } from "../certs/pairs.ts";
+import { fixture } from "./reviews.ts";
+import { COMPANY, FakeSource } from "./webhook-under-test.ts";
+
+const [serving, renewed] = await makePairs();
+const { ca, pairs: [apiserver, node] } = await makeClients("kube-apiserver", "node");
+const { pairs: [imposter] } = await makeClients("kube-apiserver");
+const log = createLogger({ name: "webhook", level: "silent" });
+const FLAGS = { cluster: true, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" };
+
+interface Running {
+  readonly webhook: RunningWebhook;
+  readonly dir: string;
+}
+
+async function running(t: Test, flags: Readonly<Record<string, string>> = {}): Promise<Running> {
+  const dir = t.testdir({ "clients.crt": ca });
+  await storeCertificates(dir, serving, { force: false });
+  const settings = readSettings("webhook", { ...FLAGS, tlsDir: dir, ...flags }, {});
+  const webhook = await runWebhook(settings, { source: new FakeSource(COMPANY), log });
+  t.teardown(() => webhook.close());
+  return { webhook, dir };
+}
+
+async function verifying(t: Test): Promise<Running> {
+  return running(t, { clientCaFile: join(t.testdirName, "clients.crt"), clientName: "kube-apiserver" });
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingMessage["headers"];
+  readonly text: string;
+}
+
+async function send(
+  { address }: RunningWebhook, options: RequestOptions = {}, body: unknown = fixture("bucket-create-selected"),
+): Promise<Answer> {
+  const headers = { "content-type": "application/json" };
+  const sent = request(`https://${address}/mutate/resources`, {
+    method: "POST", ca: [serving.ca, renewed.ca], headers, ...options,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  sent.on("response", resolve).on("error", reject);
+  if (body !== null) sent.end(JSON.stringify(body));
+  else sent.flushHeaders();
+  const response = await promise;
+  const text = (await response.setEncoding("utf8").toArray()).join("");
+  return { status: response.statusCode, headers: response.headers, text };
+}
+
+async function metrics({ healthAddress }: RunningWebhook): Promise<string> {
+  return await (await fetch(`http://${healthAddress}/metrics`)).text();
+}
+
+test("accepts only the client certificate of the CA with the name", async (t) => {
+  const { webhook } = await verifying(t);
+  t.equal((await send(webhook, { ...apiserver })).status, 200);
+  const denied = await send(webhook, { ...node });
+  t.equal(denied.status, 403);
+  t.match(JSON.parse(denied.text), {
+    kind: "Status",
+    message: "ERR_REQUEST_CLIENT: The common name of the client certificate is not --client-name.",
+    reason: "Forbidden",
+  });
+  await t.rejects(send(webhook, { ...imposter }), "a certificate of another CA");
+  await t.rejects(send(webhook), "no certificate");
+  t.match(await metrics(webhook), 'ack_role_resolver_webhook_rejected_calls_total{reason="client"} 1');
+});
+
+test("rejects a client with another name before it reads the body", async (t) => {
+  const { webhook } = await verifying(t);
+  const headers = { "content-type": "application/json", "content-length": String(LIMITS.reviewBytes.value) };
+  const { status, headers: answered } = await send(webhook, { ...node, headers }, null);
+  t.equal(status, 403);
+  t.equal(answered.connection, "close");
+});
+
+test("verifies the client of a resumed TLS session", async (t) => {
+  const { webhook: { address } } = await verifying(t);
+  const [host, port] = address.split(":");
+  const options = { host, port: Number(port), rejectUnauthorized: false, maxVersion: "TLSv1.2", ...node } as const;
+  const first = connect(options);
+  const { promise, resolve } = Promise.withResolvers<Buffer>();
+  const session = await (first.on("session", resolve), promise);
+  first.destroy();
+  const resumed = connect({ ...options, session });
+  await once(resumed, "secureConnect");
+  t.equal(resumed.isSessionReused(), true);
+  resumed.end("POST /mutate/resources HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
+  t.match((await resumed.setEncoding("utf8").toArray()).join(""), /^HTTP\/1\.1 403 /);
+});
+
+test("verifies clients with the same CA after the serving certificate was reloaded", async (t) => {
+  const { webhook, dir } = await verifying(t);
+  await storeCertificates(dir, renewed, { force: true });
+  const reloaded = 'ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1';
+  while (!(await metrics(webhook)).includes(reloaded));
+  t.equal((await send(webhook, { ...apiserver, agent: new Agent() })).status, 200);
+  await t.rejects(send(webhook, { ...imposter, agent: new Agent() }));
+});
+
+test("rejects a missing or invalid --client-ca-file", async (t) => {
+  const dir = t.testdir({ "invalid.crt": "no certificate", "leaf.crt": node?.cert ?? "" });
+  const read = (name: string): Promise<unknown> => (
+    readAllowedClient({ clientCaFile: join(dir, name), clientName: "kube-apiserver" })
+  );
+  await t.rejects(read("missing.crt"), { code: "ERR_CONFIG_TLS_MISSING", message: /missing\.crt cannot be read$/ });
+  for (const name of ["invalid", "leaf"]) {
+    const message = new RegExp(`^--client-ca-file: .*/${name}\\.crt is not the PEM certificate of a CA$`);
+    await t.rejects(read(`${name}.crt`), { code: "ERR_CONFIG_TLS_INVALID", message });
+  }
+  t.equal(await readAllowedClient({ clientCaFile: null, clientName: null }), null);
+});
+
+test("rejects a review before its body is read if the bodies in flight exceed the limit", async (t) => {
+  const { webhook } = await running(t);
+  const allowed = Math.floor(LIMITS.reviewsInFlightBytes.value / LIMITS.reviewBytes.value);
+  const uploads = await Promise.all(Array.from({ length: allowed }, () => upload(t, webhook)));
+  const small = await send(webhook);
+  t.equal(small.status, 200, "a small body fits");
+  const chunked = { "content-type": "application/json", "transfer-encoding": "chunked" };
+  const rejected = await send(webhook, { headers: chunked }, null);
+  t.same([rejected.status, rejected.headers["retry-after"], rejected.headers.connection], [503, "1", "close"]);
+  t.match(rejected.text, "ERR_REQUEST_CONNECTIONS");
+  t.match(await metrics(webhook), 'ack_role_resolver_webhook_rejected_calls_total{reason="bytes"} 1');
+  for (const socket of uploads) socket.destroy();
+  const retry = async (): Promise<number | undefined> => (
+    (await send(webhook, { headers: chunked, agent: false })).status
+  );
+  while ((await retry()) !== 200);
+});
+
+test("connections without a request do not prevent reviews", async (t) => {
+  const { webhook } = await running(t);
+  const oldest = await open(t, webhook);
+  const closed = once(oldest, "close");
+  await Promise.all(Array.from({ length: LIMITS.webhookConnections.value }, () => open(t, webhook)));
+  t.equal((await send(webhook)).status, 200);
+  await closed;
+});
+
+async function open(t: Test, { address }: RunningWebhook): Promise<TLSSocket> {
+  const [host, port] = address.split(":");
+  const socket = connect({ host, port: Number(port), rejectUnauthorized: false }).on("error", () => {});
+  t.teardown(() => socket.destroy());
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+/** Announces the largest body and does not send it. Resolves when the webhook waits for the body. */
+async function upload(t: Test, webhook: RunningWebhook): Promise<TLSSocket> {
+  const socket = await open(t, webhook);
+  const headers = [
+    "Host: x", "Content-Type: application/json", `Content-Length: ${LIMITS.reviewBytes.value}`, "Expect: 100-continue",
+  ];
+  socket.write(`POST /mutate/resources HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`);
+  await once(socket, "data");
+  return socket;
+}

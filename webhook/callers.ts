@@ -1,0 +1,110 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { ServerOptions } from "node:https";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import { limitConnections } from "../shared/server/connection-limit.ts";
+import type { WebhookMetrics } from "./metrics.ts";
+import { respondError } from "./respond.ts";
+
+/** The client that may send reviews: the API server. */
+export interface AllowedClient {
+  /** The PEM certificates of --client-ca-file. */
+  readonly ca: string;
+  /** The common name of --client-name. */
+  readonly name: string;
+}
+
+interface ClientSettings {
+  readonly clientCaFile: string | null;
+  readonly clientName: string | null;
+}
+
+/**
+ * Returns the client of --client-ca-file and --client-name, or null if the flags are not set. Rejects with
+ * ERR_CONFIG_TLS_MISSING or ERR_CONFIG_TLS_INVALID.
+ */
+export async function readAllowedClient({ clientCaFile, clientName }: ClientSettings): Promise<AllowedClient | null> {
+  if (clientCaFile === null || clientName === null) return null;
+  const prefix = `--client-ca-file: ${clientCaFile}`;
+  let ca: string;
+  try {
+    ca = await readFile(clientCaFile, "utf8");
+  } catch (cause) {
+    throw new ResolverError("ERR_CONFIG_TLS_MISSING", `${prefix} cannot be read`, { cause });
+  }
+  try {
+    if (!new X509Certificate(ca).ca) throw new Error("not a CA certificate");
+  } catch (cause) {
+    throw new ResolverError("ERR_CONFIG_TLS_INVALID", `${prefix} is not the PEM certificate of a CA`, { cause });
+  }
+  return { ca, name: clientName };
+}
+
+/** Returns the TLS options that reject clients without a certificate of the CA during the handshake. */
+export function clientOptions(client: AllowedClient | null): Pick<ServerOptions, "ca" | "requestCert"> {
+  return client === null ? {} : { ca: client.ca, requestCert: true };
+}
+
+interface CallerPorts {
+  readonly client: AllowedClient | null;
+  readonly clock: Pick<Clock, "schedule">;
+  readonly metrics: WebhookMetrics;
+}
+
+const CONNECTIONS = {
+  served: LIMITS.webhookConnections.value,
+  accepted: LIMITS.webhookAccepted.value,
+  responseMs: LIMITS.webhookResponse.value,
+  replacesUnused: true,
+} as const;
+
+type Rejection = "client" | "connections" | "bytes";
+
+/**
+ * Limits who may send reviews, the connections, and the total size of the bodies in flight. Rejects a request before
+ * its body is read.
+ */
+export function limitCallers(app: FastifyInstance, { client, clock, metrics }: CallerPorts): void {
+  const isExcess = limitConnections(app.server, CONNECTIONS, clock);
+  let bytesInFlight = 0;
+  app.addHook("onRequest", (request, reply, done) => {
+    const { socket } = request.raw;
+    const bytes = bodyBytes(request);
+    if (isExcess(socket)) return reject(reply, "connections", metrics);
+    if (client !== null && !hasName(socket, client.name)) return reject(reply, "client", metrics);
+    if (bytesInFlight + bytes > LIMITS.reviewsInFlightBytes.value) return reject(reply, "bytes", metrics);
+    bytesInFlight += bytes;
+    reply.raw.once("close", () => {
+      bytesInFlight -= bytes;
+    });
+    done();
+  });
+}
+
+/** Returns the size of the body, or the maximum size if the client does not send the size. */
+function bodyBytes({ headers }: FastifyRequest): number {
+  const max = LIMITS.reviewBytes.value;
+  if (headers["transfer-encoding"] !== undefined) return max;
+  // fastify rejects a larger body before it reads the body.
+  return Math.min(Number(headers["content-length"] ?? 0), max);
+}
+
+/** Whether the client certificate, which the TLS handshake verified, has the common name. */
+function hasName(socket: Socket, name: string): boolean {
+  return socket instanceof TLSSocket && socket.authorized && socket.getPeerCertificate().subject?.CN === name;
+}
+
+function reject(reply: FastifyReply, reason: Rejection, metrics: WebhookMetrics): void {
+  metrics.rejectedCalls.inc({ reason });
+  const error = reason === "client"
+    ? new ResolverError("ERR_REQUEST_CLIENT", "The common name of the client certificate is not --client-name.")
+    : new ResolverError("ERR_REQUEST_CONNECTIONS", "The webhook has reached its limit of requests in flight.");
+  if (reason !== "client") reply.header("retry-after", "1");
+  void reply.code(error.status).header("connection", "close").header("content-type", "application/json")
+    .send(respondError(error, error.status));
+}
