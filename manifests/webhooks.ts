@@ -66,6 +66,21 @@ const NOT_DELETED_AGAIN = {
   expression: 'request.operation != "DELETE" || oldObject == null || !has(oldObject.metadata.deletionTimestamp)',
 };
 
+const CHANGES_CONTENT = ["spec", "metadata.labels", "metadata.annotations"].map((field) => (
+  `has(object.${field}) != has(oldObject.${field}) || has(object.${field}) && object.${field} != oldObject.${field}`
+)).join(" || ");
+
+/**
+ * Also skips an UPDATE of an object that is being deleted if the spec, labels and annotations stay, so that its last
+ * finalizer can be removed while the webhook is down. The API server limits the cost of the comparison. If the
+ * expression fails, the failurePolicy `Fail` rejects the request.
+ */
+const NOT_BEING_DELETED = {
+  name: "not-being-deleted",
+  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp) || "
+    + `request.operation == "UPDATE" && (${CHANGES_CONTENT})`,
+};
+
 /**
  * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the old object, because `request.name` is empty
  * if a client deletes a collection. The expression cannot fail, because a stored object has a name.
@@ -108,7 +123,7 @@ function webhook(
     timeoutSeconds: TIMEOUT_SECONDS,
     matchPolicy: "Equivalent",
     failurePolicy,
-    matchConditions: [NOT_DELETED_AGAIN],
+    matchConditions: [failurePolicy === "Fail" ? NOT_BEING_DELETED : NOT_DELETED_AGAIN],
   };
 }
 
@@ -147,7 +162,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     ...webhook("/validate/iamroleselectors", "Fail", options),
     name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
     rules: [DEFINITIONS],
-    matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_SELECTORS],
+    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS],
   };
   const resources: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),

@@ -33,6 +33,16 @@ const NOT_DELETED_AGAIN = {
   name: "not-deleted-again",
   expression: 'request.operation != "DELETE" || oldObject == null || !has(oldObject.metadata.deletionTimestamp)',
 };
+const NOT_BEING_DELETED = {
+  name: "not-being-deleted",
+  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp) || "
+    + 'request.operation == "UPDATE" && ('
+    + "has(object.spec) != has(oldObject.spec) || has(object.spec) && object.spec != oldObject.spec || "
+    + "has(object.metadata.labels) != has(oldObject.metadata.labels) || "
+    + "has(object.metadata.labels) && object.metadata.labels != oldObject.metadata.labels || "
+    + "has(object.metadata.annotations) != has(oldObject.metadata.annotations) || "
+    + "has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations)",
+};
 const EVERY_WRITE = ["CREATE", "UPDATE", "DELETE"];
 const IS_CARM_MAP = {
   name: "is-carm-map",
@@ -40,14 +50,15 @@ const IS_CARM_MAP = {
     + 'one.metadata.name in ["ack-role-account-map", "ack-role-team-map"])',
 };
 
-test("sets a short timeout and no side effects for each webhook, and skips repeated deletions", (t) => {
+test("sets a short timeout and no side effects for each webhook, and skips unchanged objects being deleted", (t) => {
   t.equal(configured().length, 8);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
     const { timeoutSeconds = 10 } = webhook;
     t.ok(timeoutSeconds >= 1 && timeoutSeconds <= 3, "timeoutSeconds is 1 to 3");
-    const condition = webhook.name.startsWith("configmaps.") ? IS_CARM_MAP : NOT_DELETED_AGAIN;
+    const ofObjects = webhook.failurePolicy === "Fail" ? NOT_BEING_DELETED : NOT_DELETED_AGAIN;
+    const condition = webhook.name.startsWith("configmaps.") ? IS_CARM_MAP : ofObjects;
     t.same(webhook.matchConditions?.[0], condition);
     for (const rule of webhook.rules ?? []) {
       t.notOk(rule.apiGroups?.includes("*"), "no rule matches every group");

@@ -176,9 +176,6 @@ async function reviewsAccess(t: Test, cluster: Cluster): Promise<void> {
     200,
     "an administrator is allowed to use every selector",
   );
-  const edited = await patch(cluster, buckets("team-a", "used"), { spec: { acl: "private" } }, JANE);
-  t.equal(edited.status, 200, "a resource that already has the role only gets a warning");
-  t.match(warnings(edited), [/^ACK-09 /]);
 }
 
 async function warnsControllers(t: Test, cluster: Cluster): Promise<void> {

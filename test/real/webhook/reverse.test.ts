@@ -44,8 +44,8 @@ onCluster("checks of deleted and changed selectors on a real API server", async 
   await t.test("allows the deletion of a namespace and of its resources", async (tt) =>
     allowsNamespaceDeletion(tt, cluster),
   );
-  await t.test("allows a deletion by the garbage collector, but returns a warning and logs the deletion", async (tt) =>
-    allowsGarbageCollection(tt, cluster, webhook),
+  await t.test("denies the deletion of a selector in use by the garbage collector", async (tt) =>
+    deniesGarbageCollection(tt, cluster, webhook),
   );
 });
 
@@ -131,7 +131,7 @@ async function deniesOverlapAndMove(t: Test, cluster: Cluster): Promise<void> {
     messagesOf(overlap)[0],
     new RegExp(
       "^IRS-17 1 resource would be selected by more than one IAMRoleSelector.*" +
-        "annotate overlap with ack-role-resolver\\.io/replaces: team-a, apply it, then delete team-a\\.$",
+        "annotate overlap with ack-role-resolver\\.io/replaces: team-a, apply overlap, then delete team-a\\.$",
     ),
   );
   const move = await cluster.request("POST", SELECTORS, selectorFor("move", SECOND, ["team-b"]));
@@ -274,7 +274,7 @@ async function allowsNamespaceDeletion(t: Test, cluster: Cluster): Promise<void>
   t.equal((await remove(cluster, "team-a-new")).status, 200, "no resource uses the selector");
 }
 
-async function allowsGarbageCollection(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+async function deniesGarbageCollection(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
   const selector: JsonObject = selectorFor("team-b", OWN, ["team-b"]);
   t.equal((await cluster.request("POST", SELECTORS, selector)).status, 201);
   await untilCodes(t, () => remove(cluster, "team-b", "?dryRun=All"), "IRS-30");
@@ -284,13 +284,13 @@ async function allowsGarbageCollection(t: Test, cluster: Cluster, webhook: Serve
     undefined,
     impersonating("generic-garbage-collector"),
   );
-  t.equal(deleted.status, 200);
-  t.match(messagesOf(deleted), [/^IRS-30 metadata\.name: 1 resource would fall back to/]);
+  t.equal(deleted.status, 422);
+  t.match(messagesOf(deleted), [/^IRS-30 1 resource would fall back to/]);
   t.ok(
     webhook.log.some(
       (line) =>
         line["user"] === "system:serviceaccount:kube-system:generic-garbage-collector" &&
-        line["answer"] === "allowed" &&
+        line["answer"] === "denied" &&
         String(line["codes"]) === "IRS-30",
     ),
   );

@@ -229,7 +229,7 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
     'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 ' +
       "the API server pruned this field of the applied manifest: the CRD does not define it. " +
       "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD that "
-        + "ack-role-resolver manifests crds prints.\n",
+        + "the command `ack-role-resolver manifests crds` prints.\n",
   );
   const typed = selector("typed", {
     arn: ROLE,
@@ -238,7 +238,7 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
   });
   t.match(
     (await apply(cluster, typed, "--validate=false")).stderr,
-    "spec.resourceTypeSelector[0].apiVersion: IRS-16 the field was applied",
+    "spec.resourceTypeSelector[0].apiVersion: IRS-16 the API server pruned this field of the applied manifest",
     "the entry is dropped before the rewrite",
   );
   const known = selector("known", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
