@@ -100,7 +100,8 @@ test("treats a selector as deleted if the selector is being deleted", (t) => {
   const inventory = inventoryOf(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: null };
   t.same(ofSelector(inventory, step), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);
-  t.same(ofSelector(inventory, { ...step, pending: { deletions: new Set(["b"]), writes: new Map() } }), [["Bucket team-a/b1", ["a"], []]]);
+  const pending = { deletions: new Set(["b"]), writes: new Map() };
+  t.same(ofSelector(inventory, { ...step, pending }), [["Bucket team-a/b1", ["a"], []]]);
   t.end();
 });
 

@@ -87,8 +87,9 @@ test("IRS-40: ignores selectors for other roles, malformed selectors and selecto
   t.equal(linesOf(mine, [other]).length, 1);
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply([put(other)]);
+  const pending = { deletions: new Set(["b"]), writes: new Map() };
   const { findings } = runChecks(
-    { object: mine, old: null, requester: null, origin: "cluster", inventory, pending: { deletions: new Set(["b"]), writes: new Map() } },
+    { object: mine, old: null, requester: null, origin: "cluster", inventory, pending },
     SETTINGS_BY_DEFAULT,
   );
   t.notOk(findings.some(({ code }) => code === "IRS-40"));
