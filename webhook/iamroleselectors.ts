@@ -10,7 +10,7 @@ import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
 import {
-  type ConfirmedWrites, NO_WRITES, type PendingWrites, reviewedSelector, type ReviewedSelector,
+  confirmationEndMs, type ConfirmedWrites, NO_WRITES, type PendingWrites, reviewedSelector, type ReviewedSelector,
 } from "./pending-writes.ts";
 
 /** The maximum number of times that a review is compared with changes that were admitted during the review. */
@@ -66,7 +66,8 @@ async function validateInInventory(
   if (!isSelector(object)) return verdictOf(await runChecksInSlices(change, settings, context));
   const reviewed = reviewedSelector(change, settings.runtime);
   const first = { result: await runChecksWith(NO_WRITES, change, context), newest: 0 };
-  const { result } = await compareWithPending({ change, reviewed, context }, first, MAX_ROUNDS);
+  const review = { change, reviewed, context, endMs: confirmationEndMs(context) };
+  const { result } = await compareWithPending(review, first, MAX_ROUNDS);
   // No other review runs between the last comparison and this call.
   if (!result.denied && !request.dryRun) {
     pendingWrites.add({ name: reviewed.name, isDeletion, selector: reviewed.after });
@@ -78,6 +79,8 @@ interface SelectorReview {
   readonly change: CheckInput;
   readonly reviewed: ReviewedSelector;
   readonly context: SelectorContext;
+  /** The time until which the review waits for pending writes, in ms of the monotonic clock. */
+  readonly endMs: number;
 }
 
 interface Compared {
@@ -91,13 +94,13 @@ interface Compared {
  * meanwhile. The number of rounds is limited, because a client can send reviews continuously.
  */
 async function compareWithPending(review: SelectorReview, compared: Compared, rounds: number): Promise<Compared> {
-  const { change, reviewed, context } = review;
+  const { change, reviewed, context, endMs } = review;
   const { denied } = compared.result;
   // A denial remains a denial unless a conflicting selector is deleted.
   const writes = context.pendingWrites.concerning(reviewed).filter(({ isDeletion }) => isDeletion || !denied);
   const newest = writes.at(-1)?.sequence ?? 0;
   if (newest <= compared.newest || rounds === 0) return compared;
-  const result = await runChecksWith(await context.pendingWrites.confirm(writes, context), change, context);
+  const result = await runChecksWith(await context.pendingWrites.confirm(writes, endMs), change, context);
   return await compareWithPending(review, { result, newest }, rounds - 1);
 }
 

@@ -17,6 +17,11 @@ const POLL_MS = 25;
 /** The time that a review reserves for its checks, in ms. */
 const RESERVED_MS = 1_000;
 
+/** Returns the time until which a review waits for pending writes. */
+export function confirmationEndMs({ monotonicMs, remainingMs }: ReviewTime): number {
+  return monotonicMs() + Math.min(CONFIRMATION_MS, remainingMs() - RESERVED_MS);
+}
+
 /** An admitted change of an IAMRoleSelector that the inventory does not contain yet. */
 export interface PendingWrite {
   readonly sequence: number;
@@ -89,17 +94,14 @@ export class PendingWrites {
     )));
   }
 
-  /** Determines which of the writes the API server has stored. Never rejects. */
-  async confirm(
-    writes: readonly PendingWrite[], { remainingMs }: Pick<ReviewTime, "remainingMs">,
-  ): Promise<ConfirmedWrites> {
-    const { fetchSelector, isVerified, monotonicMs } = this.#ports;
+  /** Determines which of the writes the API server has stored. Waits for them until `endMs`. Never rejects. */
+  async confirm(writes: readonly PendingWrite[], endMs: number): Promise<ConfirmedWrites> {
+    const { fetchSelector, isVerified } = this.#ports;
     const latest = [...new Map(writes.map((write) => [write.name, write])).values()];
     if (fetchSelector === null) {
       return { certain: NO_CHANGES, possible: changesOf(latest.filter(({ isDeletion }) => !isDeletion)) };
     }
     if (!isVerified) {
-      const endMs = monotonicMs() + Math.min(CONFIRMATION_MS, remainingMs() - RESERVED_MS);
       const certain = await this.#untilStored(latest, fetchSelector, endMs);
       return { certain, possible: certain };
     }
@@ -112,10 +114,12 @@ export class PendingWrites {
   async #untilStored(
     writes: readonly PendingWrite[], fetchSelector: SelectorFetcher, endMs: number,
   ): Promise<PendingChanges> {
-    const { clock, monotonicMs } = this.#ports;
+    const { clock, inventory, monotonicMs } = this.#ports;
     const { changes, stored } = await this.#fetchAll(writes, fetchSelector);
     const nowMs = monotonicMs();
-    const open = writes.filter((write) => !stored.has(write) && nowMs < write.admittedMs + CONFIRMATION_MS);
+    const open = writes.filter((write) => (
+      !stored.has(write) && !isDelivered(inventory, write) && nowMs < write.admittedMs + CONFIRMATION_MS
+    ));
     if (open.length === 0 || nowMs >= endMs) return changes;
     await new Promise<void>((resolve) => void clock.schedule(POLL_MS, resolve));
     return merge(changes, await this.#untilStored(open, fetchSelector, endMs));

@@ -115,7 +115,10 @@ test("denies two selectors of one role that differ in their session settings and
 const RUNTIME = "ack";
 
 function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
-  readonly pending: PendingWrites; readonly clock: FakeClock; readonly stored: Map<string, FetchedSelector>;
+  readonly pending: PendingWrites;
+  readonly clock: FakeClock;
+  readonly inventory: Inventory;
+  readonly stored: Map<string, FetchedSelector>;
 } {
   const inventory = new Inventory({ runtime: RUNTIME, origin: "cluster" });
   inventory.apply(objects.map((object) => ({ type: "put", object })));
@@ -124,10 +127,10 @@ function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
   const fetchSelector = async (name: string): Promise<FetchedSelector> => stored.get(name) ?? "absent";
   const monotonicMs = (): number => clock.steady();
   const pending = new PendingWrites({ inventory, runtime: RUNTIME, clock, monotonicMs, fetchSelector, isVerified });
-  return { pending, clock, stored };
+  return { pending, clock, inventory, stored };
 }
 
-const TIME = { remainingMs: (): number => 3_000 };
+const END_MS = 500;
 const REVIEWED = reviewedSelector({ object: OTHER, old: null, requester: null, origin: "cluster" }, RUNTIME);
 
 function admit(pending: PendingWrites, object: JsonObject, isDeletion = false): void {
@@ -140,7 +143,7 @@ test("polls the API server until an unverified write is stored", async (t) => {
   admit(pending, TEAM_A);
   const writes = pending.concerning(REVIEWED);
   t.equal(writes.length, 1);
-  const confirmed = pending.confirm(writes, TIME);
+  const confirmed = pending.confirm(writes, END_MS);
   await clock.advance(60);
   stored.set("team-a", withVersion(TEAM_A, "5"));
   await clock.advance(20);
@@ -150,16 +153,27 @@ test("polls the API server until an unverified write is stored", async (t) => {
   t.equal(clock.scheduled, 0);
 });
 
+test("stops polling when the watch delivers an unverified write", async (t) => {
+  const { pending, clock, inventory } = subject(false);
+  admit(pending, TEAM_A);
+  const confirmed = pending.confirm(pending.concerning(REVIEWED), END_MS);
+  await clock.advance(10);
+  inventory.apply([{ type: "put", object: withVersion(TEAM_A, "5") }]);
+  await clock.advance(20);
+  t.equal((await confirmed).certain.writes.size, 0);
+  t.same(pending.concerning(REVIEWED), []);
+});
+
 test("counts a verified write without a fetch, and a verified deletion as certain only after a fetch", async (t) => {
   const { pending, stored } = subject(true, TEAM_A, selectorFor("b", FIRST, ["team-a"]));
   stored.set("team-a", TEAM_A);
   admit(pending, TEAM_A, true);
   admit(pending, selectorFor("c", FIRST, ["team-a"]));
-  const first = await pending.confirm(pending.concerning(REVIEWED), TIME);
+  const first = await pending.confirm(pending.concerning(REVIEWED), END_MS);
   t.same([[...first.certain.deletions], [...first.certain.writes.keys()]], [[], []]);
   t.same([[...first.possible.deletions], [...first.possible.writes.keys()]], [["team-a"], ["c"]]);
   stored.delete("team-a");
-  const { certain } = await pending.confirm(pending.concerning(REVIEWED), TIME);
+  const { certain } = await pending.confirm(pending.concerning(REVIEWED), END_MS);
   t.same([...certain.deletions], ["team-a"]);
 });
 
@@ -167,7 +181,7 @@ test("treats an unanswered request as no information", async (t) => {
   const { pending, clock, stored } = subject(false, TEAM_A);
   stored.set("team-a", "unknown");
   admit(pending, TEAM_A, true);
-  const confirmed = pending.confirm(pending.concerning(REVIEWED), TIME);
+  const confirmed = pending.confirm(pending.concerning(REVIEWED), END_MS);
   await clock.advance(600);
   t.equal((await confirmed).certain.deletions.size, 0);
 });
