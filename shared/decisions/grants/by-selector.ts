@@ -1,7 +1,7 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import { formatFieldPath } from "../kubernetes/field-path.ts";
 import { type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
-import { compareText, listOf, quote } from "../kubernetes/text.ts";
+import { compareText, countOf, listOf, quote } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
 import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
@@ -264,6 +264,8 @@ function malformed({ name, faults }: DecodedSelector): Grant {
   const found = faults
     .filter(({ check, fault }) => (check.severity === "deny" && !check.waivable) || fault.dropsSelector === true)
     .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
+  const more = found.splice(LIMITS.faultsPerCheck.value).length;
+  if (more > 0) found.push(`and ${countOf(more, "more fault")}`);
   const message = `IAMRoleSelector ${name} grants no role until its faults are corrected: ${found.join("; ")}.`;
   return deny("ERR_SELECTOR_MALFORMED", message, [name]);
 }

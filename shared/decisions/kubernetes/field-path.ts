@@ -9,17 +9,24 @@ export function annotationPath(key: string): FieldPath {
   return ["metadata", "annotations", { key }];
 }
 
+/** The length of the longest label key: a prefix of 253 characters, a slash, and a name of 63 characters. */
+const MAX_KEY_LENGTH = 317;
+
 /**
  * Formats a path as Kubernetes does, such as `spec.resourceLabelSelector.matchLabels[example.com/team]`. Escapes
- * control characters. Source: k8s.io/apimachinery pkg/util/validation/field/path.go.
+ * control characters, and truncates long keys. Source: k8s.io/apimachinery pkg/util/validation/field/path.go.
  */
 export function formatFieldPath(path: FieldPath): string {
   let text = "";
   for (const step of path) {
-    if (typeof step === "string") text += text === "" ? step : `.${step}`;
-    else text += typeof step === "number" ? `[${step}]` : `[${step.key}]`;
+    if (typeof step === "string") text += text === "" ? cut(step) : `.${cut(step)}`;
+    else text += typeof step === "number" ? `[${step}]` : `[${cut(step.key)}]`;
   }
   return printable(text);
+}
+
+function cut(key: string): string {
+  return key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key;
 }
 
 /** Returns the path as plain keys and list indexes, for access to a parsed document. */

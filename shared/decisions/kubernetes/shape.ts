@@ -65,7 +65,7 @@ function describe(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";
-  return `the ${typeof value} ${JSON.stringify(value)}`;
+  return `the ${typeof value} ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
 }
 
 function withArticle(type: string): string {

@@ -73,7 +73,9 @@ function createAnnotations(metadata: unknown, desired: ReadonlyMap<string, strin
 function patchedBytes(current: JsonObject, desired: ReadonlyMap<string, string>): number {
   const resolutionKeys = new Set(RESOLUTION_KEYS);
   const others = Object.entries(current).filter(([key]) => !resolutionKeys.has(key));
-  return [...others, ...desired].reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(String(value)), 0);
+  // Converting a deep list to text would overflow the call stack. The API server rejects values that are not strings.
+  const bytesOf = (value: unknown): number => (typeof value === "string" ? byteLength(value) : 0);
+  return [...others, ...desired].reduce((sum, [key, value]) => sum + byteLength(key) + bytesOf(value), 0);
 }
 
 /**

@@ -218,6 +218,14 @@ test("denies unknown namespaces, and groups that the sidecar does not serve", as
   });
 });
 
+test("lists at most 20 faults of a malformed selector", async (t) => {
+  const fields = Object.fromEntries(Array.from({ length: 203 }, (_, i) => [`x${i}`, 1]));
+  const spec = { arn: "arn:aws:iam::111111111111:role/a", resourceLabelSelector: fields };
+  const grant = grantFor([selectorObject("a", spec)]);
+  t.match(grant, { code: "ERR_SELECTOR_MALFORMED", message: /x0: .*; and 183 more faults\.$/ });
+  t.equal("message" in grant ? grant.message.split("; IRS-00 ").length : 0, 20);
+});
+
 test("denies the role of a faulty or malformed selector", async (t) => {
   const user = selector("user", "arn:aws:iam::111111111111:user/u");
   t.match(grantFor([user]), {

@@ -29,6 +29,8 @@ test("formats field paths as Kubernetes does", (t) => {
   t.equal(formatFieldPath(["spec", "resourceTypeSelector", 0, "kind"]), "spec.resourceTypeSelector[0].kind");
   t.equal(formatFieldPath([]), "");
   t.equal(formatFieldPath(["spec", { key: "\u001b" }]), "spec[\\u001b]");
+  const key = "a".repeat(317);
+  t.equal(formatFieldPath([key, { key: `${key}a` }, `${key}a`]), `${key}[${key}…].${key}…`);
   t.same(plainKeys([...path, 3]), ["spec", "namespaceSelector", "labelSelector", "matchLabels", "example.com/team", 3]);
   t.end();
 });

@@ -192,6 +192,13 @@ test("returns no patch if the patched object would exceed 256 KiB of annotations
   t.end();
 });
 
+test("ignores a deep list that is the value of an annotation", (t) => {
+  const deep: unknown = JSON.parse("[".repeat(5_000) + "]".repeat(5_000));
+  const object = { ...bucketObject(), metadata: { name: "b", namespace: "team-a", annotations: { k: deep } } };
+  t.match(annotationPatch(object, SELECTED), { patch: { length: 6 }, tooLarge: false });
+  t.end();
+});
+
 test("escapes JSON pointers as RFC 6901 requires", (t) => {
   t.equal(jsonPointer("a", 0, "b/c~d"), "/a/0/b~1c~0d");
   t.same(RESOLUTION_KEYS.length, 7);
