@@ -1,0 +1,64 @@
+import * as fc from "fast-check";
+import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
+import { parseKindArgument } from "../../shared/decisions/kubernetes/kinds.ts";
+import { parseLabels, parseLabelSelector } from "../../shared/decisions/kubernetes/label-selector.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { formatInputFault, readManifests } from "../../shared/inventory/manifests/reader.ts";
+import { snapshotOf } from "../../shared/inventory/manifests/snapshot.ts";
+import { hostile, repeat, size, toJSON, unit } from "./hostile.ts";
+import { type Target, target } from "./target.ts";
+
+const HEAD = "apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {name: a}\n";
+
+/** Parts of YAML whose repetition is expensive for some parsers. */
+const PARTS = [
+  "[", "]", "{", "}", "{a: ", "[? ", "- ", "? ", ": ", "a: ", "a:\n", "  a:\n", " ", "\t", "\n", "\r\n", "# c\n",
+  "---\n", "...\n", "%YAML 1.1\n", "%TAG ! x\n", "&a ", "*a ", "!a ", "!!str ", "!!binary ", "!!int ", "<<: *a\n",
+  "<<: {a: 1}\n", '"', "'", "''", "\\x41", "|\n", ">\n", "a: |\n", "a: &a [*a]\n", "x: &x []\n", "- &a x\n", "- *a\n",
+  ",", "a,", "1", "0x", "1_", "1e", ".", "~", "on", "\uFEFF", "\u0000", "\u2028", "\ud800", "%", "@", "`", "-", "=",
+  HEAD, `${HEAD}---\n`, "items:\n", "kind: List\n", "a: [*a,*a]\n", "b: &b [*a, *a, *a, *a]\n", "__proto__: 1\n",
+  "? [a]\n: b\n", "metadata: ",
+] as const;
+const part = fc.record({ part: fc.oneof(fc.constantFrom(...PARTS), unit), size });
+/** The yaml package parses about 1 MB per second. */
+const MAX_TEXT = 200_000;
+
+/** Texts of YAML parts, and JSON of hostile values. The reader returns objects and faults, and does not throw. */
+export const MANIFESTS: Target = target("manifests", {
+  input: fc.oneof(
+    fc.array(part, { maxLength: 8 }).map((parts) => ({ parts })),
+    fc.record({ field: fc.constantFrom("spec", "metadata", "items", "data", "status"), value: hostile }),
+  ),
+  expand(input) {
+    if ("parts" in input) return joined(input.parts.map((one) => ({ unit: one.part, size: one.size })));
+    const head = '{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector"';
+    return `${head},"${input.field}":${toJSON(input.value)}}`.slice(0, MAX_TEXT);
+  },
+  run(text) {
+    const { manifests, faults } = readManifests(text, "a.yaml");
+    if (faults.length > LIMITS.faultsPerFile.value + 1) throw new Error(`${faults.length} faults`);
+    faults.forEach(formatInputFault);
+    for (const { lineOf } of manifests) lineOf(["metadata", "name"]);
+    const inventory = new Inventory({ runtime: "ack", origin: "file" });
+    inventory.apply([...snapshotOf(manifests).objects.values()].map(({ object }) => ({ type: "put", object })));
+  },
+});
+
+/** ARNs, kinds, labels and label selectors as text. */
+export const TEXTS: Target = target("texts", {
+  input: fc.array(fc.record({ unit, size }), { maxLength: 4 }),
+  expand: joined,
+  run(text) {
+    parseRoleARN(text);
+    parseRoleARN(`arn:aws:iam::111122223333:role/${text}`);
+    parseKindArgument(text);
+    parseLabels([text, `a=${text}`, `${text}=a`], () => undefined);
+    // Only flags contain this text.
+    parseLabelSelector(text.slice(0, 2_000));
+  },
+});
+
+function joined(parts: readonly { readonly unit: string; readonly size: number }[]): string {
+  return parts.map((one) => repeat(one.unit, one.size)).join("").slice(0, MAX_TEXT);
+}
