@@ -73,16 +73,16 @@ function createAnnotations(metadata: unknown, desired: ReadonlyMap<string, strin
 function patchedBytes(current: JsonObject, desired: ReadonlyMap<string, string>): number {
   const resolutionKeys = new Set(RESOLUTION_KEYS);
   const others = Object.entries(current).filter(([key]) => !resolutionKeys.has(key));
-  // Converting a deep list to text would overflow the call stack. The API server rejects values that are not strings.
-  const bytesOf = (value: unknown): number => (typeof value === "string" ? byteLength(value) : 0);
-  return [...others, ...desired].reduce((sum, [key, value]) => sum + byteLength(key) + bytesOf(value), 0);
+  return [...others, ...desired].reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(value), 0);
 }
 
 /**
  * Returns the length of a text in UTF-8 bytes. Counts two bytes for each half of a surrogate pair. Replaces a lone
- * surrogate by U+FFFD, as Go does.
+ * surrogate by U+FFFD, as Go does. Returns 0 for a value that is not a text: the API server rejects the annotation, and
+ * converting a deep list to text would overflow the call stack.
  */
-function byteLength(text: string): number {
+function byteLength(text: unknown): number {
+  if (typeof text !== "string") return 0;
   const wellFormed = text.toWellFormed();
   let bytes = 0;
   for (let i = 0; i < wellFormed.length; i++) {
