@@ -48,6 +48,7 @@ export function limitConnections(
   server.on(server instanceof TLSServer ? "secureConnection" : "connection", (socket: Socket) => {
     open.add(socket);
     socket.once("close", () => remove(socket));
+    parseInParts(socket);
     const [longestIdle] = idle;
     if (replacesUnused) idle.add(socket);
     if (open.size <= served) return;
@@ -75,6 +76,24 @@ export function limitConnections(
     });
   });
   return (socket) => excess.has(socket);
+}
+
+/** The maximum number of bytes that the HTTP parser gets at once. */
+const PART_BYTES = 1024;
+
+/**
+ * Passes the received data to the HTTP parser in small parts until the connection is closed. Otherwise, Node parses up
+ * to 64 KiB at once. That can be 2,400 pipelined requests, whose objects take 10 MB, before the connection is closed.
+ */
+function parseInParts(socket: Socket): void {
+  const [parse, ...others] = socket.listeners("data");
+  if (parse === undefined || others.length > 0) return;
+  socket.removeAllListeners("data");
+  socket.on("data", (data: Buffer) => {
+    for (let start = 0; start < data.length && !socket.destroyed; start += PART_BYTES) {
+      Reflect.apply(parse, socket, [data.subarray(start, start + PART_BYTES)]);
+    }
+  });
 }
 
 /** Limits the connections whose TLS handshake is not complete. A new connection replaces the oldest of them. */
