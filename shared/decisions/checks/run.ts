@@ -75,12 +75,10 @@ function* findingsOf(
 /** Returns at most `limit` findings, denials first, and one that counts the others and denies if one of them does. */
 function capped(findings: readonly Finding[], limit: number, ofWhat: string): readonly Finding[] {
   if (findings.length <= limit) return findings;
-  const denyingFirst = Map.groupBy(findings, ({ severity }) => severity);
-  const ordered = [denyingFirst.get("deny") ?? [], denyingFirst.get("warn") ?? []].flat();
-  const [first, ...others] = ordered.slice(limit);
-  if (first === undefined) return ordered;
-  const message = `and ${others.length + 1} more faults ${ofWhat}`;
-  return [...ordered.slice(0, limit), { ...first, message }];
+  const isDenial = ({ severity }: Finding): boolean => severity === "deny";
+  const ordered = [...findings.filter(isDenial), ...findings.filter((finding) => !isDenial(finding))];
+  const message = `and ${findings.length - limit} more faults ${ofWhat}`;
+  return ordered.slice(0, limit + 1).map((finding, i) => (i < limit ? finding : { ...finding, message }));
 }
 
 /** Counts equal faults. Two equal faults in the old object excuse two in the new object, but not a third. */
