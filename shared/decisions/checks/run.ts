@@ -44,7 +44,7 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
   }
   findings.sort(compareFindings);
   skipped.sort((a, b) => compareText(a.code, b.code));
-  const denied = findings.some((finding) => finding.severity === "deny");
+  const denied = findings.some(isDenial);
   return { findings: capped(findings, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
 }
 
@@ -75,10 +75,13 @@ function* findingsOf(
 /** Returns at most `limit` findings, denials first, and one that counts the others and denies if one of them does. */
 function capped(findings: readonly Finding[], limit: number, ofWhat: string): readonly Finding[] {
   if (findings.length <= limit) return findings;
-  const isDenial = ({ severity }: Finding): boolean => severity === "deny";
   const ordered = [...findings.filter(isDenial), ...findings.filter((finding) => !isDenial(finding))];
   const message = `and ${findings.length - limit} more faults ${ofWhat}`;
   return ordered.slice(0, limit + 1).map((finding, i) => (i < limit ? finding : { ...finding, message }));
+}
+
+function isDenial({ severity }: Finding): boolean {
+  return severity === "deny";
 }
 
 /** Counts equal faults. Two equal faults in the old object excuse two in the new object, but not a third. */

@@ -5,8 +5,8 @@ import {
 import { isRegion, parseARN, partitionOfRegion } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
-import { resolutionAnnotations } from "../../resolution/annotations.ts";
 import { LIMITS } from "../../limits.ts";
+import { resolutionAnnotations } from "../../resolution/annotations.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "./deletion.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { CHECK_IDS } from "../../../../shared/decisions/checks/catalogue.ts";
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import type { CheckInput } from "../../../../shared/decisions/checks/change.ts";
+import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
