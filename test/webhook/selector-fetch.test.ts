@@ -1,0 +1,58 @@
+import { Readable } from "node:stream";
+import { test } from "tap";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
+import { createLogger } from "../../shared/server/logger.ts";
+import { selectorFetcher } from "../../webhook/selector-fetch.ts";
+import { FakeClock } from "../sidecar/fake-clock.ts";
+
+const log = createLogger({ name: "webhook", level: "silent" });
+
+function apiOf(respond: (request: KubernetesRequest) => Promise<[status: number, body: string]>): KubernetesAPI {
+  return {
+    async request(request) {
+      const [status, body] = await respond(request);
+      return { status, headers: {}, body: Readable.from([Buffer.from(body)]) };
+    },
+  };
+}
+
+test("returns the selector, or that it is absent", async (t) => {
+  const paths: string[] = [];
+  const fetchSelector = selectorFetcher({
+    api: apiOf(async ({ path }) => {
+      paths.push(path);
+      return path.endsWith("/team-a") ? [200, '{"kind":"IAMRoleSelector"}'] : [404, '{"kind":"Status"}'];
+    }),
+    clock: new FakeClock(),
+    log,
+  });
+  const found = await Promise.all([fetchSelector("team-a"), fetchSelector("team-a"), fetchSelector("b")]);
+  t.same(found, [{ kind: "IAMRoleSelector" }, { kind: "IAMRoleSelector" }, "absent"]);
+  const folder = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
+  t.same(paths, [`${folder}/team-a`, `${folder}/b`], "concurrent fetches of one selector share a request");
+});
+
+test("returns unknown if the API server fails, is late or the name is not a path segment", async (t) => {
+  const clock = new FakeClock();
+  const answers: Record<string, [number, string]> = { forbidden: [403, "{}"], text: [200, "text"], list: [200, "[]"] };
+  const requested: string[] = [];
+  const fetchSelector = selectorFetcher({
+    api: apiOf(async ({ path, signal }) => {
+      const name = path.split("/").at(-1) ?? "";
+      requested.push(name);
+      if (name === "late") await new Promise((_, reject) => signal.addEventListener("abort", reject));
+      return answers[name] ?? [500, ""];
+    }),
+    clock,
+    log,
+  });
+  for (const name of ["forbidden", "text", "list", "broken"]) t.equal(await fetchSelector(name), "unknown", name);
+  const late = fetchSelector("late");
+  await clock.advance(500);
+  t.equal(await late, "unknown");
+  t.equal(clock.scheduled, 0);
+  requested.length = 0;
+  const invalid = ["..", "../../../v1/secrets", "a?x=1", "A", ""];
+  for (const name of invalid) t.equal(await fetchSelector(name), "unknown", name);
+  t.same(requested, []);
+});
