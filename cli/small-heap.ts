@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** The time from the start to the garbage collection, in ms. By then, objects that only the start uses are garbage. */
+/** The time from the start to the garbage collection, in ms. Most objects of the startup are garbage by then. */
 const STARTED_MS = 5_000;
 
 /**

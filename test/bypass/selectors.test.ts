@@ -96,7 +96,7 @@ test("denies a malformed selector in a dry run", async (t) => {
   await denied(t, selector({ ...GOOD, arn: "not-an-arn" }), { dryRun: true }, /IRS-02/);
 });
 
-test("denies a selector whose spec is under a key that is special in JavaScript", async (t) => {
+test("denies a selector that has its spec under the key __proto__ or constructor", async (t) => {
   const body = JSON.stringify(reviewOf(selector({ arn: "not-an-arn" }), USER));
   for (const key of ["__proto__", "constructor"]) {
     const hidden = body.replace('"spec":{"arn":"not-an-arn"}', `"${key}":${JSON.stringify({ spec: GOOD })}`);

@@ -17,7 +17,7 @@ export const ACK_07: QuickCheck<ResourceChange> = {
   id: "ACK-07",
   severity: "deny",
   waivable: false,
-  reason: "Controllers never reconcile a resource whose status records a different account from its role. "
+  reason: "Controllers never reconcile a resource whose status and role are in different accounts. "
     + "No condition on the resource reports the cause.",
   fix: "keep the labels that match a selector whose role is in the resource's account. "
     + "To move the resource to another account, delete it and create it again",

@@ -6,7 +6,7 @@ import type { Fault, SelectorCheck } from "../check.ts";
 interface Restriction {
   readonly path: FieldPath;
   readonly isSet: boolean;
-  /** Whether the field is empty, so that it matches everything. */
+  /** Whether the field is empty. An empty field matches everything. */
   readonly isEmpty: boolean;
 }
 

@@ -12,7 +12,7 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
   id: "IRS-19",
   severity: "deny",
   waivable: true,
-  reason: "Controllers never reconcile a resource whose status records a different account from its role. "
+  reason: "Controllers never reconcile a resource whose status and role are in different accounts. "
     + "Controllers set no condition, and the finalizer blocks the deletion of the resource. "
     + `A selector that has the annotation ${REPLACES_ANNOTATION} is compared with the account of each resource too.`,
   fix: "restrict the selector or use a role in the account of the resources. "

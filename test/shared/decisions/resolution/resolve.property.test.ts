@@ -141,7 +141,7 @@ function assertSorted(inventory: Inventory, world: ModelWorld): void {
   );
 }
 
-test("resolves like the model and like a new inventory after any sequence of changes", (t) => {
+test("after any changes, an inventory resolves as the model does and as a new inventory does", (t) => {
   fc.assert(fc.property(context, history, follow), parameters(t, 1500));
   t.comment(`cases: ${[...seen].map(([what, times]) => `${what} ${times}`).join(", ")}`);
   for (const what of ["selected", "default", "conflict", "malformed"])
