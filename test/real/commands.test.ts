@@ -237,7 +237,7 @@ const STEPS: readonly (readonly [
     "apply",
     [resource("Bucket", "s3", { namespace: "team-a", name: "b1" })],
     ["selected"],
-    0,
+    1, // ACK-06: the label of a pinned resource decides which of the conflicting roles manages it
   ],
   [
     "a new selector matches a resource that no selector matched before",

@@ -75,11 +75,13 @@ async function wrongToken(): Promise<Variables> {
   return { AWS_CONTAINER_AUTHORIZATION_TOKEN: "wrong" };
 }
 
+const ROTATED_TOKEN = "rotated-token-0123456789abcdef";
+
 /** Writes another token to the file and waits until the sidecar accepts it. */
 async function rotateToken(testbed: Testbed): Promise<void> {
-  await writeFile(testbed.tokenFile, "rotated");
+  await writeFile(testbed.tokenFile, ROTATED_TOKEN);
   const missing = "/v1/credentials/selectors/missing";
-  await until(async () => (await testbed.fetchError(missing, "rotated")).status === 404, ROTATION_LIMIT_MS);
+  await until(async () => (await testbed.fetchError(missing, ROTATED_TOKEN)).status === 404, ROTATION_LIMIT_MS);
 }
 
 async function otherFile({ home }: Testbed, content: string): Promise<string> {
