@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv";
+import { LIMITS } from "../limits.ts";
 import type { FieldPath, FieldStep } from "./field-path.ts";
 import { compileSchema, type NamedSchema } from "./json-schema.ts";
 import { field, isJsonObject, type JsonObject } from "./json.ts";
@@ -26,16 +27,17 @@ export function shapeChecker(schema: NamedSchema): (value: unknown) => ShapeFaul
   const validate = compileSchema(schema);
   return (value) => {
     validate(value);
-    return (validate.errors ?? []).map((error) => shapeFault(value, error));
+    return (validate.errors ?? []).map((error, i) => shapeFault(value, error, i < LIMITS.faultsPerCheck.value));
   };
 }
 
-function shapeFault(value: unknown, error: ErrorObject): ShapeFault {
+/** Searches for a similar field name only if `isReported`, because the search is slow and an object has many fields. */
+function shapeFault(value: unknown, error: ErrorObject, isReported: boolean): ShapeFault {
   const path = pathOf(value, error.instancePath);
   if (error.keyword === "additionalProperties") {
     const name = String(field(error.params, "additionalProperty"));
     const known = Object.keys(Object(field(error.parentSchema, "properties")));
-    const message = `unknown field ${quote(name)}; ${suggestion(known, closest(name, known))}`;
+    const message = `unknown field ${quote(name)}; ${suggestion(known, isReported ? closest(name, known) : null)}`;
     return { path: [...path, name], message, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");

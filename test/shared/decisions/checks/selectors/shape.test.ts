@@ -11,6 +11,7 @@ test("IRS-00: denies a value of the wrong type, and reports its path, the expect
   const rows: readonly (readonly [spec: unknown, path: string, message: string])[] = [
     [[], "spec", "expected an object, not a list"],
     ["x", "spec", 'expected an object, not the string "x"'],
+    ["x".repeat(5_000), "spec", `expected an object, not the string "${"x".repeat(200)}"… (5000 characters)`],
     [{ arn: 5 }, "spec.arn", "expected a string, not the number 5"],
     [{ arn: true }, "spec.arn", "expected a string, not the boolean true"],
     [
