@@ -9,6 +9,8 @@ import { WEBHOOK } from "./webhook.ts";
 const TARGETS: readonly Target[] = [WEBHOOK, MANIFESTS, TEXTS, FORMS, SIGNATURES, QUERIES, SELECTORS];
 /** The webhook has the most inputs, so it gets this many times the time of each other target. */
 const WEBHOOK_SHARE = 4;
+/** The input of a longer block is printed. */
+const PRINTED_BLOCK_MS = 100;
 
 const { values } = parseArgs({
   options: { seconds: { type: "string", default: "60" }, seed: { type: "string" }, target: { type: "string" } },
@@ -26,8 +28,11 @@ async function main(): Promise<void> {
   }
   process.stdout.write(`seed ${seed}\n`);
   for (const [i, { name, check }] of targets.entries()) {
-    const { runs, longestBlockMs, failure } = await check({ seed, milliseconds: unitMs * (shares[i] ?? 1) });
-    process.stdout.write(`${name}: ${runs} inputs, longest block ${Math.round(longestBlockMs)} ms\n`);
+    const milliseconds = unitMs * (shares[i] ?? 1);
+    const { runs, longestBlockMs, blocking, slowestMs, failure } = await check({ seed, milliseconds });
+    const times = `longest block ${Math.round(longestBlockMs)} ms, slowest response ${Math.round(slowestMs)} ms`;
+    process.stdout.write(`${name}: ${runs} inputs, ${times}\n`);
+    if (longestBlockMs > PRINTED_BLOCK_MS) process.stdout.write(`  ${blocking}\n`);
     if (failure === null) continue;
     process.exitCode = 1;
     process.stdout.write(`${failure}\nRepeat: npm run fuzz -- --seed ${seed} --target ${name}\n`);

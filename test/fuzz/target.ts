@@ -17,12 +17,19 @@ export interface CheckOptions {
 export interface CheckResult {
   readonly runs: number;
   readonly longestBlockMs: number;
+  /** The input of the longest block. */
+  readonly blocking: string;
+  /** The longest time until a response. */
+  readonly slowestMs: number;
   /** Null if no input failed. */
   readonly failure: string | null;
 }
 
 /** No input may block the event loop for longer than this. */
 const MAX_BLOCK_MS = 1_000;
+/** An input without a response in this time fails. */
+const MAX_RESPONSE_MS = 2_000;
+const MAX_PRINTED = 1_000;
 
 /** How a target expands a random input, and how it checks the expanded input. */
 interface Steps<Input, Expanded> {
@@ -37,44 +44,64 @@ export function target<Input, Expanded>(name: string, { input, expand, run }: St
   return {
     name,
     async check({ seed, milliseconds }) {
-      const block = new LongestBlock();
-      const property = fc.asyncProperty(input, async (value) => {
+      const times = new Times();
+      let blocking = "";
+      let last = { input: "", done: Promise.resolve() };
+      const checkOne = async (value: Input): Promise<void> => {
         const expanded = await expand(value);
-        const blockMs = await block.measure(async () => run(expanded));
+        const before = times.longestBlockMs;
+        const blockMs = await times.measure(async () => run(expanded));
+        if (blockMs > before) blocking = JSON.stringify(value).slice(0, MAX_PRINTED);
         if (blockMs > MAX_BLOCK_MS) throw new Error(`the event loop was blocked for ${Math.round(blockMs)} ms`);
+      };
+      const property = fc.asyncProperty(input, async (value) => {
+        last = { input: JSON.stringify(value), done: checkOne(value) };
+        await last.done;
       });
       const details = await fc.check(property, {
         seed, numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: milliseconds, markInterruptAsFailure: false,
       });
-      const error = details.failed ? details.errorInstance : null;
-      const reason = error instanceof Error ? error.stack ?? error.message : String(error);
-      const failure = details.failed ? `${fc.defaultReportMessage(details) ?? "failed"}\n${reason}` : null;
-      return { runs: details.numRuns, longestBlockMs: block.longestMs, failure };
+      // The time limit interrupts the last input. Its failure counts too.
+      const interrupted = await last.done.then(() => null, (error: unknown) => error);
+      const error = details.failed ? details.errorInstance : interrupted;
+      const report = details.failed ? fc.defaultReportMessage(details) : `Input: ${last.input}`;
+      const failure = error === null ? null : `${report ?? ""}\n${reasonOf(error)}`;
+      const { longestBlockMs, slowestMs } = times;
+      return { runs: details.numRuns, longestBlockMs, blocking, slowestMs, failure };
     },
   };
 }
 
-/** Measures the longest time between two turns of the event loop. */
-class LongestBlock {
-  longestMs = 0;
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.stack ?? error.message : String(error);
+}
 
-  /** Returns the longest block during `run`, in ms. Rejects if `run` rejects. */
+/** Measures the time until each response, and the longest time between two turns of the event loop. */
+class Times {
+  longestBlockMs = 0;
+  slowestMs = 0;
+
+  /** Returns the longest block during `run`, in ms. Rejects if `run` rejects or does not settle in time. */
   async measure(run: () => Promise<unknown>): Promise<number> {
-    let longest = 0;
+    const start = stamp();
     const progress = { isDone: false };
-    // The first turn of the loop includes the synchronous part of `run`.
-    let turn = stamp();
     const running = run().finally(() => void (progress.isDone = true));
     // The rejection is reported after the loop.
     running.catch(() => undefined);
+    let longest = 0;
+    // The first turn of the loop includes the synchronous part of `run`.
+    let turn = start;
     do {
       await new Promise((resolve) => setImmediate(resolve));
       const now = stamp();
       // The CPU time excludes the time in which other processes use the processor.
       longest = Math.max(longest, Math.min(now.wallMs - turn.wallMs, now.cpuMs - turn.cpuMs));
       turn = now;
+      // The loop must end, because it would keep the process alive.
+      if (turn.wallMs - start.wallMs > MAX_RESPONSE_MS) throw new Error(`no response in ${MAX_RESPONSE_MS} ms`);
     } while (!progress.isDone);
-    this.longestMs = Math.max(this.longestMs, longest);
+    this.longestBlockMs = Math.max(this.longestBlockMs, longest);
+    this.slowestMs = Math.max(this.slowestMs, turn.wallMs - start.wallMs);
     await running;
     return longest;
   }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { field, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { reviewOf } from "../webhook/reviews.ts";
-import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
+import { type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 import { type Hostile, hostile, toJSON } from "./hostile.ts";
 import { type Target, target } from "./target.ts";
 
@@ -51,6 +51,8 @@ const REQUEST_FIELDS: readonly (readonly string[])[] = [
 ];
 
 const MAX_RESPONSE = 100_000;
+/** The maximum number of turns of the event loop until a response. */
+const MAX_TURNS = 100_000;
 
 /** Sets a field of the review to a hostile value. */
 interface Change {
@@ -82,7 +84,7 @@ export const WEBHOOK: Target = target("webhook", {
   input: review,
   expand: (input) => ({ path: input.path, body: bodyOf(input), webhook: webhookUnderTest() }),
   async run({ path, body, webhook }) {
-    const { status, json, text } = await webhook.post(path, body);
+    const { status, json, text } = await firingTimers(webhook, webhook.post(path, body));
     if ([400, 413, 415].includes(status)) return;
     const start = text.slice(0, 500);
     if (status !== 200) throw new Error(`HTTP ${status}: ${start}`);
@@ -92,11 +94,29 @@ export const WEBHOOK: Target = target("webhook", {
     if (typeof code === "number" && code >= 500) {
       throw new Error(`an exception denied the review: ${start} ${JSON.stringify(webhook.lines).slice(0, 2_000)}`);
     }
-    // The response repeats the uid.
-    const size = text.length - JSON.stringify(field(response, "uid")).length;
+    // The response repeats the uid and the name.
+    const name = field(field(field(response, "status"), "details"), "name");
+    const size = text.length - JSON.stringify([field(response, "uid"), name]).length;
     if (size > MAX_RESPONSE) throw new Error(`the response has ${size} characters: ${start}`);
   },
 });
+
+/**
+ * Fires the timers of the fake clock until the response arrives. A review of a resource in an unknown namespace waits
+ * for such a timer.
+ */
+async function firingTimers<T>({ clock }: WebhookUnderTest, response: Promise<T>): Promise<T> {
+  const progress = { isDone: false };
+  const settled = response.finally(() => void (progress.isDone = true));
+  // The caller handles the rejection.
+  settled.catch(() => undefined);
+  // Without a response, the target fails. The loop must end then too.
+  for (let turn = 0; turn < MAX_TURNS && !progress.isDone; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.fireAll();
+  }
+  return settled;
+}
 
 /** Returns the review as JSON text. */
 function bodyOf({ path, operation, changes }: Review): string {
