@@ -2,7 +2,7 @@ import { runChecks } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
 import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import {
   type Change, CHANGES, compareInventories, countsOf, DISRUPTIVE, type ImpactComparison, isDisruptive,
@@ -79,7 +79,7 @@ function keyOf(object: JsonObject): string | null {
 }
 
 function absentWarning(object: JsonObject): string {
-  const { kind, namespace, name } = objectMeta(object);
+  const { kind, namespace, name } = objectReference(object);
   const fullName = namespace === "" ? name : `${namespace}/${name}`;
   return `warning: ${kind} ${fullName} does not exist, so there is nothing to delete`;
 }

@@ -3,7 +3,7 @@ import type { CheckResult } from "../shared/decisions/checks/run.ts";
 import type { Severity } from "../shared/decisions/context.ts";
 import { type FieldPath, formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
 import { printable } from "../shared/decisions/kubernetes/text.ts";
 import type { StateObject } from "./state.ts";
 import type { Paint } from "./terminal.ts";
@@ -34,7 +34,7 @@ export function locate(finding: Finding, found: StateObject): LocatedFinding {
 }
 
 function nameOf(object: JsonObject): Pick<LocatedFinding, "kind" | "name" | "namespace"> {
-  const { kind, name, namespace } = objectMeta(object);
+  const { kind, name, namespace } = objectReference(object);
   return { kind, name, namespace: namespace === "" ? null : namespace };
 }
 

@@ -5,7 +5,7 @@ import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { accountOfARN } from "../shared/decisions/kubernetes/arn.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
 import { countOf, printable } from "../shared/decisions/kubernetes/text.ts";
 import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
@@ -66,7 +66,7 @@ function denialsOf({ selectors, input }: MigrationPlan, { inventory, origin }: S
   return selectors.flatMap((object) => {
     const { findings } = runChecks({ object, old: null, requester: null, origin, inventory }, settings);
     const denied = findings.filter(({ severity }) => severity === "deny");
-    return denied.map((finding) => ({ name: objectMeta(object).name, finding }));
+    return denied.map((finding) => ({ name: objectReference(object).name, finding }));
   });
 }
 

@@ -5,7 +5,7 @@ import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
-import { apiVersionOf, objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { apiVersionOf, objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
 import { compareText, printable } from "../shared/decisions/kubernetes/text.ts";
 import { explain, partText, type SelectorExplanation } from "../shared/decisions/resolution/explain.ts";
 import { hypotheticalResources } from "../shared/decisions/resolution/hypothetical-resource.ts";
@@ -59,7 +59,7 @@ function queriesOf({ objects, inventory }: State, { kind, namespace, label }: Se
 
 /** Returns every ACK resource in input order. A resource that sets no namespace is in `defaultNamespace`. */
 function resourceQueries(objects: readonly JsonObject[], defaultNamespace: string): ResourceQuery[] {
-  const resources = objects.filter((object) => isACKGroup(objectMeta(object).group));
+  const resources = objects.filter((object) => isACKGroup(objectReference(object).group));
   return resources.map((object) => queryOf(object, defaultNamespace));
 }
 
@@ -81,9 +81,9 @@ export function resourceName(query: ResourceQuery): ResourceName {
 
 /** Returns a warning for each kind that has several served versions. Selectors match only the stored version. */
 function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inventory): string[] {
-  const kinds = new Map(resolved.map(({ resource }) => [`${resource.kind}.${objectMeta(resource).group}`, resource]));
+  const kinds = new Map(resolved.map(({ resource }) => [`${resource.kind}.${objectReference(resource).group}`, resource]));
   return [...kinds].flatMap(([kind, resource]) => {
-    const versions = inventory.kinds.versions(objectMeta(resource).group, resource.kind);
+    const versions = inventory.kinds.versions(objectReference(resource).group, resource.kind);
     if (versions === null || versions.served.length < 2) return [];
     const { served, storage } = versions;
     return [`warning: ${kind} has versions ${served.join(", ")}; selectors match only the stored version, ${storage}`];

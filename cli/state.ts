@@ -2,7 +2,7 @@ import { text } from "node:stream/consumers";
 import type { Origin } from "../shared/decisions/context.ts";
 import { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
 import { compareText } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { readManifestPaths } from "../shared/inventory/manifests/files.ts";
@@ -83,7 +83,7 @@ function withoutManagedFields(object: JsonObject): JsonObject {
 }
 
 function byName(one: JsonObject, other: JsonObject): number {
-  const [a, b] = [objectMeta(one), objectMeta(other)];
+  const [a, b] = [objectReference(one), objectReference(other)];
   return compareText(a.group, b.group) || compareText(a.kind, b.kind) || compareText(a.namespace, b.namespace)
     || compareText(a.name, b.name);
 }

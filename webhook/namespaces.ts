@@ -4,7 +4,7 @@ import { NS_02 } from "../shared/decisions/checks/namespaces/labels.ts";
 import type { AccessBySelector } from "../shared/decisions/context.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isNamespace } from "../shared/decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
 import { type AccessReviewer, reviewAll } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
@@ -27,7 +27,7 @@ export async function validateNamespaces(request: AdmissionRequest, context: Nam
     requireLoaded(status);
     const access = await accessToGained(namespace, request, context);
     // Checks only warn about system namespaces, because a denial could block the repair of a system namespace.
-    const warnOnly = IGNORED_NAMESPACES.has(objectMeta(namespace).name);
+    const warnOnly = IGNORED_NAMESPACES.has(objectReference(namespace).name);
     const input = { ...checkInputOf(request, namespace, inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });
@@ -44,5 +44,5 @@ async function accessToGained(
   if (!isCheckEnabled(NS_02, settings) || operation === "DELETE") return null;
   if (reviewAccess === null) return new Map();
   const selectors = newSelectorsToReview(namespace, oldObject, source.inventory, settings);
-  return await reviewAll(reviewAccess, requester, { selectors, namespace: objectMeta(namespace).name });
+  return await reviewAll(reviewAccess, requester, { selectors, namespace: objectReference(namespace).name });
 }

@@ -8,7 +8,7 @@ import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation,
 } from "../shared/decisions/kubernetes/json.ts";
 import { definedKind, isACKGroup, isKindDefinition } from "../shared/decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../shared/decisions/kubernetes/object-meta.ts";
+import { annotationAt } from "../shared/decisions/kubernetes/object-meta.ts";
 import { annotationPatch, resolutionAnnotations } from "../shared/decisions/resolution/annotations.ts";
 import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
@@ -94,12 +94,10 @@ function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, objec
 
 /** Returns a notice if the requester sets an annotation of the webhook to an incorrect value. */
 function overwriteNotices({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Notice[] {
-  const submitted = objectMeta(object).annotations;
-  const stored = objectMeta(oldObject ?? {}).annotations;
   const correct = resolutionAnnotations(resolution);
   const keys = RESOLUTION_KEYS.filter((key) => {
-    const value = submitted.get(key);
-    return submitted.has(key) && value !== stored.get(key) && value !== correct.get(key);
+    const submitted = annotationAt(object, key);
+    return submitted !== null && submitted !== annotationAt(oldObject ?? {}, key) && submitted !== correct.get(key);
   });
   if (keys.length === 0) return [];
   const message = `${keys.join(", ")}: submitted values are overwritten; only the webhook writes these annotations`;

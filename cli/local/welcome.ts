@@ -1,7 +1,7 @@
 import { decisionSettings } from "../../shared/decisions/context.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { isACKGroup } from "../../shared/decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
 import { compareText } from "../../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../../shared/decisions/settings.ts";
 import type { ManifestSource } from "../../shared/inventory/manifests/source.ts";
@@ -36,7 +36,7 @@ export function servedGroups(input: Input): readonly string[] {
 
 /** Returns the ACK API groups of the resources and selectors in the manifests, sorted. */
 function namedGroups({ manifests, inventory }: Input): readonly string[] {
-  const ofResources = manifests.map(({ object }) => objectMeta(object).group);
+  const ofResources = manifests.map(({ object }) => objectReference(object).group);
   const ofSelectors = [...inventory.selectors.values()].flatMap(({ types }) => [...(types?.groups ?? [])]);
   return [...new Set([...ofResources, ...ofSelectors].filter(isACKGroup))].toSorted(compareText);
 }

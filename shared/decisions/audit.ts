@@ -9,7 +9,7 @@ import type { Inventory } from "./inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
 import { isACKGroup, isSelector } from "./kubernetes/kinds.ts";
-import { objectMeta } from "./kubernetes/object-meta.ts";
+import { objectReference } from "./kubernetes/object-meta.ts";
 import { compareText } from "./kubernetes/text.ts";
 import { type Paced, paced } from "./paced.ts";
 import { desiredRegion } from "./resolution/region.ts";
@@ -90,7 +90,7 @@ class Auditor {
   /** Runs the admission checks on the object, and also the audit checks if the object is a resource. */
   audit(object: JsonObject, index: number): void {
     this.#runChecks(object, index);
-    const { group, name } = objectMeta(object);
+    const { group, name } = objectReference(object);
     if (isSelector(object)) this.#selectors.push({ name, index });
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
   }
@@ -120,7 +120,7 @@ class Auditor {
 
   #sectionOf({ severity, waivable }: Finding, object: JsonObject): Section {
     if (!isSelector(object) || severity !== "deny" || waivable) return "checks";
-    const { name } = objectMeta(object);
+    const { name } = objectReference(object);
     const { selectors } = this.#input.inventory;
     if (selectors.malformed.has(name)) return "malformed";
     return selectors.faulty.has(name) ? "faulty" : "checks";

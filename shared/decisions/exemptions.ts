@@ -146,38 +146,42 @@ function isSameLabelsAndAnnotations(
 ): boolean {
   const [inA, inB] = [field(a, "metadata"), field(b, "metadata")];
   return isSame(field(inA, "labels") ?? {}, field(inB, "labels") ?? {})
-    && isSame(annotationsExcept(inA, exceptAnnotations), annotationsExcept(inB, exceptAnnotations));
+    && isSameExcept(exceptAnnotations, field(inA, "annotations") ?? {}, field(inB, "annotations") ?? {});
 }
 
-function annotationsExcept(metadata: unknown, except: readonly string[]): unknown {
-  const annotations = field(metadata, "annotations") ?? {};
-  if (!isJsonObject(annotations)) return annotations;
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !except.includes(key)));
+/** Returns whether two JSON values are equal. Ignores the keys `except` if both values are objects. */
+function isSameExcept(except: readonly string[], a: unknown, b: unknown): boolean {
+  if (!isJsonObject(a) || !isJsonObject(b)) return isSame(a, b);
+  const [keysOfA, keysOfB] = [a, b].map((map) => Object.keys(map).filter((key) => !except.includes(key)));
+  return keysOfA?.length === keysOfB?.length && isSameAt(keysOfA ?? [], a, b);
 }
 
-function isSameAt(keys: ReadonlySet<string>, a: JsonObject, b: JsonObject): boolean {
+function isSameAt(keys: Iterable<string>, a: JsonObject, b: JsonObject): boolean {
   for (const key of keys) if (!isSame(field(a, key), field(b, key))) return false;
   return true;
 }
 
-/** Returns whether two JSON values are equal. The order of array elements matters, but the order of keys does not. */
+/**
+ * Returns whether two JSON values are equal. The order of array elements matters, but the order of keys does not. Uses
+ * no recursion, because a client controls the nesting depth.
+ */
 function isSame(a: unknown, b: unknown): boolean {
-  const open: (readonly [a: unknown, b: unknown])[] = [[a, b]];
-  for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
-    const children = childPairs(...pair);
-    if (children === null) return false;
-    for (const child of children) open.push(child);
+  const open = [a, b];
+  while (open.length > 0) {
+    const right = open.pop();
+    if (!isSameWithoutChildren(open.pop(), right, open)) return false;
   }
   return true;
 }
 
-/** Returns the pairs of values that must be equal for `a` and `b` to be equal, or null if `a` and `b` differ. */
-function childPairs(a: unknown, b: unknown): (readonly [a: unknown, b: unknown])[] | null {
+/** Compares two values, but not their children. Adds each pair of children to `open`. */
+function isSameWithoutChildren(a: unknown, b: unknown, open: unknown[]): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length ? a.map((item: unknown, i) => [item, b[i]] as const) : null;
+    for (let i = 0; i < a.length && a.length === b.length; i++) open.push(a[i], b[i]);
+    return a.length === b.length;
   }
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b ? [] : null;
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
   const keys = Object.keys(a);
-  const haveSameKeys = keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key));
-  return haveSameKeys ? keys.map((key) => [a[key], b[key]] as const) : null;
+  for (const key of keys) open.push(a[key], field(b, key));
+  return keys.length === Object.keys(b).length;
 }

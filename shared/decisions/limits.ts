@@ -20,12 +20,14 @@ export const LIMITS = {
    */
   reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", "HTTP 413"),
   objectDepth: limit(100, "levels", "nesting of a reviewed object", "denied: ACK-35, CM-14, IRS-48 or NS-14"),
-  objectValues: limit(100_000, "values", "values of a reviewed object, at any depth", "denied: ACK-35, CM-14 or NS-14"),
-  selectorValues: limit(
-    20_000,
-    "values",
-    "values of an IAMRoleSelector, at any depth",
-    "denied and not granted: IRS-48",
+  objectValues: limit(
+    20_000, "values", "values of a reviewed object, at any depth", "denied: ACK-35, CM-14, IRS-48 or NS-14",
+  ),
+  metadataEntries: limit(
+    1_000,
+    "entries",
+    "`metadata.labels` and `metadata.annotations` of a reviewed object, each",
+    "denied: ACK-35, CM-14, IRS-48 or NS-14",
   ),
   selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", "denied and not granted: IRS-48"),
   selectorTypes: limit(1_000, "entries", "`spec.resourceTypeSelector`", "denied and not granted: IRS-48"),

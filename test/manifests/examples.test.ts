@@ -7,7 +7,7 @@ import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { queryOf } from "../../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { isACKGroup, isSelector } from "../../shared/decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
 import { resolve } from "../../shared/decisions/resolution/resolve.ts";
 import { rewriteTypeEntries } from "../../shared/decisions/selectors/type-entry.ts";
 import { readManifests } from "../../shared/inventory/manifests/reader.ts";
@@ -28,7 +28,7 @@ function examples(edit: (text: string) => string = (text) => text): readonly Jso
 function resolved(objects: readonly JsonObject[]): Record<string, string> {
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   inventory.apply(objects.map((object) => ({ type: "put", object })));
-  const resources = objects.filter((object) => isACKGroup(objectMeta(object).group));
+  const resources = objects.filter((object) => isACKGroup(objectReference(object).group));
   const queries = resources.map((object) => queryOf(object, "default"));
   return Object.fromEntries(queries.map((query) => {
     const { outcome, selectors } = resolve(inventory, query, SETTINGS_BY_DEFAULT);
@@ -58,7 +58,7 @@ test("the examples contain a resource for each resolution outcome", (t) => {
 test("the examples contain one malformed selector and no other finding", (t) => {
   const findings = examples().flatMap((object) =>
     runChecks({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT).findings.map(
-      (finding) => `${objectMeta(object).name}: ${findingLine(finding)}`,
+      (finding) => `${objectReference(object).name}: ${findingLine(finding)}`,
     ),
   );
   t.same(findings, [
@@ -80,6 +80,6 @@ test("the examples contain two accounts and one selector that the webhook rewrit
   const accounts = new Set(JSON.stringify(selectors).match(/\d{12}/g));
   t.same([...accounts].toSorted(), ["111122223333", "444455556666"]);
   const rewritten = selectors.filter((selector) => rewriteTypeEntries(selector).length > 0);
-  t.same(rewritten.map((selector) => objectMeta(selector).name), ["storefront"]);
+  t.same(rewritten.map((selector) => objectReference(selector).name), ["storefront"]);
   t.end();
 });

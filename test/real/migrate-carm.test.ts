@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Test } from "tap";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { isACKGroup } from "../../shared/decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
 import { readManifestPaths } from "../../shared/inventory/manifests/files.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
@@ -73,11 +73,11 @@ async function createAll(t: Test, cluster: Cluster, objects: readonly JsonObject
 }
 
 function isInNamespace(object: JsonObject): boolean {
-  return objectMeta(object).namespace !== "";
+  return objectReference(object).namespace !== "";
 }
 
 function urlOf(object: JsonObject): string {
-  const { group, version, kind, namespace, name } = objectMeta(object);
+  const { group, version, kind, namespace, name } = objectReference(object);
   return `/apis/${group}/${version}/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
 }
 
@@ -105,8 +105,8 @@ interface Expected {
 
 /** Updates each resource until the webhook, which sees the selectors with a delay, annotates the expected role. */
 async function annotatesRoles(t: Test, cluster: Cluster, { objects, rolesBefore }: Expected): Promise<void> {
-  for (const object of objects.filter((one) => isACKGroup(objectMeta(one).group))) {
-    const { namespace, name } = objectMeta(object);
+  for (const object of objects.filter((one) => isACKGroup(objectReference(one).group))) {
+    const { namespace, name } = objectReference(object);
     const role = rolesBefore.get(`${namespace}/${name}`) ?? null;
     let annotated: string | null = null;
     let i = 0;

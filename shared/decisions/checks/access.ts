@@ -3,7 +3,7 @@ import type { Inventory } from "../inventory/inventory.ts";
 import { queryOf } from "../kubernetes/ack-resource.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { isACKGroup } from "../kubernetes/kinds.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
 import { selectingSelectors } from "../resolution/resolve.ts";
 import type { CheckEntry } from "./check.ts";
 import { stateOf } from "./namespaces/change.ts";
@@ -29,7 +29,7 @@ export function isCheckEnabled(
 export function selectorsToReview(
   object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
 ): readonly string[] {
-  if (mode !== "selectors" || !isACKGroup(objectMeta(object).group)) return [];
+  if (mode !== "selectors" || !isACKGroup(objectReference(object).group)) return [];
   const states = old === null ? [object] : [object, old];
   const selecting = states.flatMap((state) => selectingSelectors(inventory, queryOf(state, "default")));
   return [...new Set(selecting.map(({ name }) => name))];
@@ -41,5 +41,5 @@ export function newSelectorsToReview(
 ): readonly string[] {
   if (mode !== "selectors") return [];
   const stored = old === null ? null : stateOf(old);
-  return newSelectors({ inventory, name: objectMeta(object).name, state: stateOf(object), stored });
+  return newSelectors({ inventory, name: objectReference(object).name, state: stateOf(object), stored });
 }

@@ -2,7 +2,7 @@ import type { DecisionSettings, Operation } from "../context.ts";
 import { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, isSelector } from "../kubernetes/kinds.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
 import { type DecodedSelector, decodeSelector } from "../selectors/decode.ts";
 import { type CheckContext, type CheckInput, contextOf, hasOldObject, operationOf } from "./change.ts";
 import { bindChecks, type BoundCheck, type Check, type QuickCheck } from "./check.ts";
@@ -26,7 +26,7 @@ export function isChecked(object: JsonObject): boolean {
 }
 
 function isResource(object: JsonObject): boolean {
-  return isACKGroup(objectMeta(object).group);
+  return isACKGroup(objectReference(object).group);
 }
 
 const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];

@@ -1,4 +1,5 @@
 import type { Operation, Origin, Runtime, Severity } from "../context.ts";
+import type { Excess } from "../kubernetes/bounds.ts";
 import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { compareText } from "../kubernetes/text.ts";
@@ -41,6 +42,8 @@ export interface Fault {
 /** An IAMRoleSelector, for the checks that need no other object. */
 export interface SelectorSubject {
   readonly object: JsonObject;
+  /** The first limit that the object exceeds, or null. */
+  readonly excess: Excess | null;
   readonly spec: SelectorSpec;
   readonly origin: Origin;
   readonly runtime: Runtime;

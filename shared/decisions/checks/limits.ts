@@ -1,5 +1,5 @@
-import { excessOf } from "../kubernetes/bounds.ts";
-import type { JsonObject } from "../kubernetes/json.ts";
+import { type Excess, excessOf } from "../kubernetes/bounds.ts";
+import { field, isJsonObject, type JsonObject } from "../kubernetes/json.ts";
 import { LIMITS } from "../limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 
@@ -22,17 +22,30 @@ export const NS_14: QuickCheck<JsonObject> = {
   ...ACK_35,
   id: "NS-14",
   fix: "remove labels and annotations from the namespace",
-  example: "a Namespace that has more than 100,000 values",
+  example: "a Namespace that has more than 1,000 labels",
 };
 
 export const CM_14: QuickCheck<JsonObject> = {
   ...ACK_35,
   id: "CM-14",
   fix: "remove entries from the ConfigMap",
-  example: "the ConfigMap ack-role-account-map with more than 100,000 entries",
+  example: "the ConfigMap ack-role-account-map with more than 20,000 entries",
 };
 
 function* excessFaults(object: JsonObject): Iterable<Fault> {
-  const excess = excessOf(object, BOUNDS);
+  const excess = objectExcess(object);
   if (excess !== null) yield { ...excess };
+}
+
+/** Returns the first limit of reviewed objects that the object exceeds, or null. Visits at most 20,000 values. */
+export function objectExcess(object: JsonObject): Excess | null {
+  return excessOf(object, BOUNDS) ?? metadataExcess(object, "labels") ?? metadataExcess(object, "annotations");
+}
+
+function metadataExcess(object: JsonObject, name: "labels" | "annotations"): Excess | null {
+  const map = field(field(object, "metadata"), name);
+  const entries = isJsonObject(map) ? Object.keys(map).length : 0;
+  const limit = LIMITS.metadataEntries.value;
+  if (entries <= limit) return null;
+  return { path: ["metadata", name], message: `${entries} ${name} exceed the limit of ${limit}` };
 }

@@ -1,5 +1,5 @@
 import type { DecisionSettings } from "../context.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
 import type { CheckInput } from "./change.ts";
 import type { CheckEntry, Requirement } from "./check.ts";
 
@@ -41,7 +41,7 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
 function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
   if (inventory === null) return false;
   const namespaceDecides = mode === "carm" || inventory.selectors.readsNamespaceLabels;
-  if (origin === "cluster") return !namespaceDecides || inventory.namespaces.has(objectMeta(object).namespace);
+  if (origin === "cluster") return !namespaceDecides || inventory.namespaces.has(objectReference(object).namespace);
   const hasRoles = mode === "carm"
     ? inventory.includes("config maps")
     : inventory.selectors.size + inventory.selectors.malformed.size > 0;

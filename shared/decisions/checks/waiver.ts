@@ -2,8 +2,9 @@ import { WAIVER_ANNOTATION } from "../annotation-keys.ts";
 import type { DecisionSettings, Requester } from "../context.ts";
 import { annotationPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { annotationAt } from "../kubernetes/object-meta.ts";
 import { listOf, MAX_NAMES, quote } from "../kubernetes/text.ts";
+import { LIMITS } from "../limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 
 type WaiverSettings = Pick<DecisionSettings, "waiverUsers" | "waiverGroups">;
@@ -41,10 +42,10 @@ export const WAIVER_01: QuickCheck<WaiverChange> = {
   },
 };
 
-/** Returns the ids in the waiver annotation of the object. */
+/** Returns the first 100 ids in the waiver annotation of the object. */
 export function waivedChecks(object: JsonObject): readonly string[] {
-  const text = objectMeta(object).annotations.get(WAIVER_ANNOTATION) ?? "";
-  return text.split(",").map((id) => id.trim());
+  const text = annotationAt(object, WAIVER_ANNOTATION) ?? "";
+  return text.split(",", LIMITS.listedEntries.value).map((id) => id.trim());
 }
 
 /** Returns whether the requester is a waiver user, whose waivers are valid. */

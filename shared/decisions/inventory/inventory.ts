@@ -2,7 +2,7 @@ import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import type { Origin, Runtime } from "../context.ts";
 import { field, type JsonObject, stringMap } from "../kubernetes/json.ts";
 import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
 import { KindStore } from "./kinds.ts";
 import { NamespaceStore } from "./namespaces.ts";
 import { ResourceStore } from "./resources.ts";
@@ -116,7 +116,7 @@ export class Inventory {
   }
 
   #put(object: JsonObject): void {
-    const { group, kind, namespace, name } = objectMeta(object);
+    const { group, kind, namespace, name } = objectReference(object);
     switch (`${kind}.${group}`) {
       case "Namespace.":
         this.#namespaces.put(object, name);

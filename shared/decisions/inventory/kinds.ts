@@ -1,6 +1,6 @@
 import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
 import { type KnownFields, objectFields } from "../kubernetes/shape.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 
@@ -27,7 +27,7 @@ export class KindStore {
     const versions: unknown[] = Array.isArray(listed) ? listed : [];
     const stored = versions.find((version) => field(version, "storage") === true);
     const storage = stringAt(stored, "name");
-    const { name } = objectMeta(definition);
+    const { name } = objectReference(definition);
     const { group, kind } = definedKind(definition);
     this.remove(name);
     const key = keyOf(group, kind);

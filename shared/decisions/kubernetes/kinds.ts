@@ -1,6 +1,6 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import { field, type JsonObject, stringAt } from "./json.ts";
-import { objectMeta } from "./object-meta.ts";
+import { objectReference } from "./object-meta.ts";
 
 export const SELECTOR_GROUP = "services.k8s.aws";
 export const SELECTOR_KIND = "IAMRoleSelector";
@@ -16,7 +16,7 @@ export function isACKGroup(group: string): boolean {
 }
 
 export function isKindDefinition(object: JsonObject): boolean {
-  const { group, kind } = objectMeta(object);
+  const { group, kind } = objectReference(object);
   return group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition";
 }
 
@@ -27,12 +27,12 @@ export function definedKind(object: JsonObject): { readonly group: string; reado
 }
 
 export function isNamespace(object: JsonObject): boolean {
-  const { group, kind } = objectMeta(object);
+  const { group, kind } = objectReference(object);
   return group === "" && kind === "Namespace";
 }
 
 export function isCARMMap(object: JsonObject): boolean {
-  const { group, kind, name } = objectMeta(object);
+  const { group, kind, name } = objectReference(object);
   return group === "" && kind === "ConfigMap" && (name === ACCOUNT_MAP || name === TEAM_MAP);
 }
 

@@ -1,12 +1,16 @@
 import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 
-/** The type and metadata of a Kubernetes object. Missing strings are "". */
-export interface ObjectMeta {
+/** The type, namespace and name of a Kubernetes object. Missing strings are "". */
+export interface ObjectReference {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+}
+
+/** The type and metadata of a Kubernetes object. */
+export interface ObjectMeta extends ObjectReference {
   readonly resourceVersion: string | null;
   readonly labels: ReadonlyMap<string, string>;
   readonly annotations: ReadonlyMap<string, string>;
@@ -23,14 +27,30 @@ export function splitAPIVersion(apiVersion: string): { readonly group: string; r
     : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
-/** Reads the metadata of an object. Treats a field of the wrong type as missing; the checks report such a field. */
-export function objectMeta(object: JsonObject): ObjectMeta {
+/**
+ * Returns the type, namespace and name of an object. Treats a field of the wrong type as missing; the checks report
+ * such a field.
+ */
+export function objectReference(object: JsonObject): ObjectReference {
   const metadata = field(object, "metadata");
   return {
     ...splitAPIVersion(stringAt(object, "apiVersion") ?? ""),
     kind: stringAt(object, "kind") ?? "",
     namespace: stringAt(metadata, "namespace") ?? "",
     name: stringAt(metadata, "name") ?? "",
+  };
+}
+
+/** Returns the value of the annotation, or null if it is missing or is not a string. */
+export function annotationAt(object: JsonObject, key: string): string | null {
+  return stringAt(object, "metadata", "annotations", key);
+}
+
+/** Reads the metadata of an object, like `objectReference`. Copies all labels and annotations. */
+export function objectMeta(object: JsonObject): ObjectMeta {
+  const metadata = field(object, "metadata");
+  return {
+    ...objectReference(object),
     resourceVersion: stringAt(metadata, "resourceVersion"),
     labels: stringMap(field(metadata, "labels")),
     annotations: stringMap(field(metadata, "annotations")),

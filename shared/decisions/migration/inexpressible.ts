@@ -1,7 +1,7 @@
 import { TEAM_ANNOTATION } from "../annotation-keys.ts";
 import { IGNORED_NAMESPACES } from "../carm/maps.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
 import { compareText, listOf, quote } from "../kubernetes/text.ts";
 import type { CARMKey, MigrationInput } from "./carm-keys.ts";
 import type { FullProof } from "./proof.ts";
@@ -120,7 +120,7 @@ function watchedNamespace({ settings: { watchNamespaces } }: MigrationInput): In
 }
 
 function otherSelectors({ stored, selectors }: MigrationResult): Inexpressible[] {
-  const generated = new Set(selectors.map((selector) => objectMeta(selector).name));
+  const generated = new Set(selectors.map((selector) => objectReference(selector).name));
   const others = stored.filter((name) => !generated.has(name)).toSorted(compareText);
   if (others.length === 0) return [];
   return [{

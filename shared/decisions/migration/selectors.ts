@@ -3,7 +3,7 @@ import type { Inventory, InventoryChange } from "../inventory/inventory.ts";
 import { parseRoleARN } from "../kubernetes/arn.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
 import { compareText } from "../kubernetes/text.ts";
 import type { CARMKey } from "./carm-keys.ts";
 
@@ -97,7 +97,7 @@ export function selectorsFor(keys: readonly CARMKey[], inventory: Inventory): re
     used.add(name);
     return selectorObject(name, draft);
   });
-  return selectors.toSorted((a, b) => compareText(objectMeta(a).name, objectMeta(b).name));
+  return selectors.toSorted((a, b) => compareText(objectReference(a).name, objectReference(b).name));
 }
 
 /** Returns the inventory changes that replace the stored selectors by `selectors`. */

@@ -1,11 +1,12 @@
 import { REPLACES_ANNOTATION } from "../annotation-keys.ts";
 import type { Fault, SelectorCheck, SelectorSubject } from "../checks/check.ts";
+import { objectExcess } from "../checks/limits.ts";
 import { IRS_48 } from "../checks/selectors/limits.ts";
 import { SELECTOR_SELF_CHECKS } from "../checks/selectors/self-checks.ts";
 import type { Origin, Runtime } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
-import type { JsonObject } from "../kubernetes/json.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { field, type JsonObject } from "../kubernetes/json.ts";
+import { annotationAt } from "../kubernetes/object-meta.ts";
 import { compileSpec, type EffectiveSelector } from "./effective.ts";
 import { readSelectorSpec, type SelectorSpec } from "./iamroleselector.ts";
 import { readExtras } from "./session-annotations.ts";
@@ -29,8 +30,9 @@ export interface DecodedSelector {
 export function decodeSelector(
   object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime },
 ): DecodedSelector {
-  const spec = readSelectorSpec(object);
-  const faults = selectorFaults({ object, spec, ...context });
+  const excess = objectExcess(object);
+  const spec = readSelectorSpec(excess === null ? object : withoutLists(object));
+  const faults = selectorFaults({ object, excess, spec, ...context });
   const { arn, name } = spec;
   if (arn === null || isMalformed(faults, context.runtime)) {
     return { object, spec, effective: null, name, roleARN: arn ?? "", faults };
@@ -40,9 +42,18 @@ export function decodeSelector(
   return { object, spec, effective: { ...compiled, ...annotated }, name, roleARN: arn, faults };
 }
 
+/** Returns the selector with only its name, its resource version and its ARN. */
+function withoutLists(object: JsonObject): JsonObject {
+  const [metadata, spec] = [field(object, "metadata"), field(object, "spec")];
+  return {
+    metadata: { name: field(metadata, "name"), resourceVersion: field(metadata, "resourceVersion") },
+    spec: { arn: field(spec, "arn") },
+  };
+}
+
 /** Returns the names of the selectors that the annotation `replaces` lists. */
 function replacedBy(object: JsonObject): ReadonlySet<string> {
-  const names = (objectMeta(object).annotations.get(REPLACES_ANNOTATION) ?? "").split(",");
+  const names = (annotationAt(object, REPLACES_ANNOTATION) ?? "").split(",");
   return new Set(names.map((name) => name.trim()).filter((name) => name !== ""));
 }
 

@@ -3,17 +3,13 @@ import {
   SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
 } from "../annotation-keys.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
-import { type JsonObject, stringAt } from "../kubernetes/json.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import { annotationAt } from "../kubernetes/object-meta.ts";
 import { closest, compareText, countOf, quote } from "../kubernetes/text.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import {
   MAX_TAGS, NO_EXTRAS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
 } from "./session.ts";
-
-/** Returns the value of a selector's annotation, or null. */
-export function annotationOf(object: JsonObject, key: string): string | null {
-  return stringAt(object, "metadata", "annotations", key);
-}
 
 /**
  * Reads the session settings of an IAMRoleSelector. Fills in every template except `{group}`, which depends on the
@@ -21,7 +17,7 @@ export function annotationOf(object: JsonObject, key: string): string | null {
  * role.
  */
 export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtras {
-  const read = (annotation: string): string | null => annotationOf(object, annotation);
+  const read = (annotation: string): string | null => annotationAt(object, annotation);
   if (FIELDS.every(({ annotation }) => read(annotation) === null)) return NO_EXTRAS;
   const tags = read(SESSION_TAGS_ANNOTATION);
   return {

@@ -1,7 +1,7 @@
 import type { Collection, Inventory, InventoryChange } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { unknownGroups } from "../../decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../decisions/kubernetes/object-meta.ts";
 import { resourceKind } from "./kinds.ts";
 import { Reflector, type ReflectorHandler, type ReflectorOptions } from "./reflector.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -134,7 +134,7 @@ export class ResourceInformers {
   }
 
   #put(definition: JsonObject): void {
-    const { name } = objectMeta(definition);
+    const { name } = objectReference(definition);
     const kind = resourceKind(definition);
     const path = kind === null ? "" : collectionPath(kind);
     if (this.#informers.get(name)?.path === path) return;

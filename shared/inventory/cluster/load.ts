@@ -1,7 +1,7 @@
 import { ResolverError } from "../../decisions/errors.ts";
 import type { Inventory } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
-import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../decisions/kubernetes/object-meta.ts";
 import { ClusterSource, type ClusterSourceOptions } from "./source.ts";
 
 export interface LoadOptions extends Omit<ClusterSourceOptions, "onObject"> {
@@ -75,6 +75,6 @@ async function waitForLists(source: ClusterSource, report: () => void): Promise<
 
 /** Returns the key of a collected object. The key removes duplicates, because a repeated list repeats its objects. */
 function identityOf(object: JsonObject): string {
-  const { group, kind, namespace, name } = objectMeta(object);
+  const { group, kind, namespace, name } = objectReference(object);
   return `${group}/${kind}/${namespace}/${name}`;
 }

@@ -1,6 +1,6 @@
 import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
 import { isSelector } from "../../decisions/kubernetes/kinds.ts";
-import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../decisions/kubernetes/object-meta.ts";
 import { quote } from "../../decisions/kubernetes/text.ts";
 import type { InputFault, Manifest } from "./reader.ts";
 
@@ -34,7 +34,7 @@ export interface ObjectIdentity {
  * name.
  */
 export function identityOf(object: JsonObject): ObjectIdentity | null {
-  const { group, kind, namespace, name } = objectMeta(object);
+  const { group, kind, namespace, name } = objectReference(object);
   if (name === "") return null;
   if (CLUSTER_SCOPED.has(`${kind}.${group}`)) return { group, kind, namespace: "", name };
   return { group, kind, namespace: namespace === "" ? DEFAULT_NAMESPACE : namespace, name };

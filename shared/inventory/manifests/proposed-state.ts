@@ -1,6 +1,8 @@
+import { LAST_APPLIED } from "../../decisions/annotation-keys.ts";
 import type { Origin } from "../../decisions/context.ts";
-import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
-import { objectMeta } from "../../decisions/kubernetes/object-meta.ts";
+import { field, isJsonObject, type JsonObject, parseJSON } from "../../decisions/kubernetes/json.ts";
+import { definedKind, isKindDefinition, isNamespace } from "../../decisions/kubernetes/kinds.ts";
+import { annotationAt, objectReference } from "../../decisions/kubernetes/object-meta.ts";
 import { rewriteTypeEntries } from "../../decisions/selectors/type-entry.ts";
 import { identityKey, identityOf } from "./identity.ts";
 
@@ -38,12 +40,11 @@ export function stateAfterApply(
 export function stateAfterDelete(objects: readonly JsonObject[], manifests: readonly JsonObject[]): ProposedState {
   const present = new Set(objects.map(keyOf));
   const deleted = new Set(manifests.map(keyOf));
-  const namespaces = new Set(manifests.flatMap((object) => (isNamespace(object) ? [objectMeta(object).name] : [])));
-  const kinds = new Set(manifests.flatMap((object) => (isDefinition(object) ? [definedKind(object)] : [])));
+  const namespaces = new Set(manifests.flatMap((object) => (isNamespace(object) ? [objectReference(object).name] : [])));
+  const kinds = new Set(manifests.flatMap((object) => (isKindDefinition(object) ? [kindKey(definedKind(object))] : [])));
   const isDeleted = (object: JsonObject): boolean => {
-    const { group, kind } = objectMeta(object);
     const inNamespace = namespaces.has(identityOf(object)?.namespace ?? "");
-    return deleted.has(keyOf(object)) || inNamespace || kinds.has(kindKey(group, kind));
+    return deleted.has(keyOf(object)) || inNamespace || kinds.has(kindKey(objectReference(object)));
   };
   return {
     objects: objects.filter((object) => !isDeleted(object)),
@@ -56,23 +57,8 @@ function keyOf(object: JsonObject): string | null {
   return identity === null ? null : identityKey(identity);
 }
 
-function isNamespace(object: JsonObject): boolean {
-  const { group, kind } = objectMeta(object);
-  return kind === "Namespace" && group === "";
-}
-
-function isDefinition(object: JsonObject): boolean {
-  const { group, kind } = objectMeta(object);
-  return kind === "CustomResourceDefinition" && group === "apiextensions.k8s.io";
-}
-
-function definedKind(definition: JsonObject): string {
-  const spec = field(definition, "spec");
-  return kindKey(stringAt(spec, "group"), stringAt(spec, "names", "kind"));
-}
-
-function kindKey(group: string | null, kind: string | null): string {
-  return `${kind ?? ""}.${group ?? ""}`;
+function kindKey({ group, kind }: { readonly group: string; readonly kind: string }): string {
+  return `${kind}.${group}`;
 }
 
 /**
@@ -113,7 +99,7 @@ function mergeMaps(stored: unknown, manifest: unknown, last: unknown): unknown {
  * Returns undefined if the annotation is missing or invalid.
  */
 function lastApplied(stored: JsonObject): unknown {
-  return parseJSON(objectMeta(stored).annotations.get("kubectl.kubernetes.io/last-applied-configuration") ?? "");
+  return parseJSON(annotationAt(stored, LAST_APPLIED) ?? "");
 }
 
 function objectAt(object: JsonObject, key: string): JsonObject {

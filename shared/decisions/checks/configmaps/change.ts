@@ -1,6 +1,6 @@
 import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { field, type JsonObject, stringMap } from "../../kubernetes/json.ts";
-import { objectMeta } from "../../kubernetes/object-meta.ts";
+import { objectReference } from "../../kubernetes/object-meta.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 
 /** A change of a CARM ConfigMap: the account map or the team map. */
@@ -20,7 +20,7 @@ export interface ConfigMapChange extends CheckContext {
 export function configMapChange(
   { object, old }: Pick<CheckInput, "object" | "old">, context: CheckContext,
 ): ConfigMapChange {
-  const { name, namespace } = objectMeta(object);
+  const { name, namespace } = objectReference(object);
   const isDeletion = context.operation === "DELETE";
   const stored = isDeletion ? object : old;
   return {

@@ -2,7 +2,7 @@ import type { AccessBySelector } from "../../context.ts";
 import type { JsonObject } from "../../kubernetes/json.ts";
 import type { Labels } from "../../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../../kubernetes/names.ts";
-import { objectMeta } from "../../kubernetes/object-meta.ts";
+import { objectMeta, objectReference } from "../../kubernetes/object-meta.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 
 export interface NamespaceState {
@@ -28,7 +28,7 @@ export function namespaceChange(
   const { access = null, object, old } = input;
   const stored = context.operation === "DELETE" ? object : old;
   const before = stored === null ? null : stateOf(stored);
-  return { ...context, access, name: objectMeta(object).name, state: stateOf(object), stored: before };
+  return { ...context, access, name: objectReference(object).name, state: stateOf(object), stored: before };
 }
 
 /** Returns the labels and annotations of a Namespace. */

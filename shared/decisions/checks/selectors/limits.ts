@@ -1,7 +1,6 @@
-import { RESOLVER_PREFIX } from "../../annotation-keys.ts";
-import { excessOf } from "../../kubernetes/bounds.ts";
+import { SELECTOR_ANNOTATIONS } from "../../annotation-keys.ts";
 import { annotationPath, type FieldPath } from "../../kubernetes/field-path.ts";
-import { objectMeta } from "../../kubernetes/object-meta.ts";
+import { annotationAt } from "../../kubernetes/object-meta.ts";
 import { type Limit, LIMITS } from "../../limits.ts";
 import type { LabelSelectorSpec, SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
@@ -16,8 +15,7 @@ export const IRS_48: SelectorCheck = {
   fix: "split the selector into several selectors, or select by label instead of by name",
   example: "spec: {namespaceSelector: {names: [team-0001, team-0002]}} # and so on, up to team-1001",
   ofChange: true,
-  *find({ object, spec }): Iterable<Fault> {
-    const excess = excessOf(object, { maxDepth: LIMITS.objectDepth.value, maxValues: LIMITS.selectorValues.value });
+  *find({ object, spec, excess }): Iterable<Fault> {
     if (excess !== null) {
       yield { ...excess };
       return;
@@ -26,9 +24,9 @@ export const IRS_48: SelectorCheck = {
       if (size > limit.value) yield { path, message: tooMany(size, limit) };
     }
     const limit = LIMITS.annotationCharacters;
-    for (const [key, value] of objectMeta(object).annotations) {
-      if (!key.startsWith(RESOLVER_PREFIX) || value.length <= limit.value) continue;
-      yield { path: annotationPath(key), message: tooMany(value.length, limit) };
+    for (const key of SELECTOR_ANNOTATIONS) {
+      const { length } = annotationAt(object, key) ?? "";
+      if (length > limit.value) yield { path: annotationPath(key), message: tooMany(length, limit) };
     }
   },
 };

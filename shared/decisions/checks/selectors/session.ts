@@ -4,9 +4,10 @@ import {
 } from "../../annotation-keys.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { field, type JsonObject, stringMap } from "../../kubernetes/json.ts";
+import { annotationAt } from "../../kubernetes/object-meta.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import {
-  annotationOf, readDuration, shortName, tagFaults, templateFaults, textFaults,
+  readDuration, shortName, tagFaults, templateFaults, textFaults,
 } from "../../selectors/session-annotations.ts";
 import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, SESSION_NAME_LIMITS, type TextLimits,
@@ -26,7 +27,7 @@ export const IRS_41: SelectorCheck = {
     + "{kind} if resourceTypeSelector names exactly one kind",
   example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team={namespace}'}} # with two namespaces in names`,
   *find({ object, spec }): Iterable<Fault> {
-    for (const { message, meant } of templateFaults(annotationOf(object, SESSION_TAGS_ANNOTATION) ?? "", spec)) {
+    for (const { message, meant } of templateFaults(annotationAt(object, SESSION_TAGS_ANNOTATION) ?? "", spec)) {
       yield { path: TAGS_PATH, message, ...(meant !== null && { fix: `use {${meant}} if that was meant` }) };
     }
   },
@@ -48,7 +49,7 @@ export const IRS_42: SelectorCheck = {
 };
 
 function limitFaults(object: JsonObject, annotation: string, limits: TextLimits): string[] {
-  const text = annotationOf(object, annotation);
+  const text = annotationAt(object, annotation);
   return text === null ? [] : textFaults(text, limits);
 }
 
@@ -73,7 +74,7 @@ export const IRS_44: SelectorCheck = {
   example: `metadata: {annotations: {${SOURCE_IDENTITY_ANNOTATION}: 'aws:ack'}}`,
   *find({ object }): Iterable<Fault> {
     yield* nameFaults(object, SOURCE_IDENTITY_ANNOTATION);
-    if (!/^aws:/i.test(annotationOf(object, SOURCE_IDENTITY_ANNOTATION) ?? "")) return;
+    if (!/^aws:/i.test(annotationAt(object, SOURCE_IDENTITY_ANNOTATION) ?? "")) return;
     const message = "the source identity starts with aws:, which is reserved for AWS";
     yield { path: annotationPath(SOURCE_IDENTITY_ANNOTATION), message };
   },
@@ -81,7 +82,7 @@ export const IRS_44: SelectorCheck = {
 
 /** Yields the faults of a session name or a source identity, which have the same limits. */
 function* nameFaults(object: JsonObject, annotation: string): Iterable<Fault> {
-  const text = annotationOf(object, annotation) ?? "";
+  const text = annotationAt(object, annotation) ?? "";
   const noun = shortName(annotation).replace("-", " ");
   for (const fault of limitFaults(object, annotation, SESSION_NAME_LIMITS)) {
     yield { path: annotationPath(annotation), message: `the ${noun} ${quote(text)} ${fault}` };
@@ -96,7 +97,7 @@ export const IRS_45: SelectorCheck = {
   fix: "write KEY=VALUE,... with at most 50 distinct keys of 1 to 128 characters, and values of at most 256 characters",
   example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team=a,Team=b,aws:owner=c'}}`,
   *find({ object, spec }): Iterable<Fault> {
-    const text = annotationOf(object, SESSION_TAGS_ANNOTATION);
+    const text = annotationAt(object, SESSION_TAGS_ANNOTATION);
     if (text !== null) for (const message of tagFaults(text, spec)) yield { path: TAGS_PATH, message };
   },
 };
@@ -109,7 +110,7 @@ export const IRS_46: SelectorCheck = {
   fix: `use a number of seconds from ${DURATION_LIMITS.min} to ${DURATION_LIMITS.max}, in quotes`,
   example: `metadata: {annotations: {${DURATION_SECONDS_ANNOTATION}: 1h}}`,
   *find({ object }): Iterable<Fault> {
-    const text = annotationOf(object, DURATION_SECONDS_ANNOTATION);
+    const text = annotationAt(object, DURATION_SECONDS_ANNOTATION);
     if (text === null) return;
     const seconds = readDuration(text);
     const { min, max } = DURATION_LIMITS;
@@ -129,7 +130,7 @@ export const IRS_46B: SelectorCheck = {
   fix: `use at most ${MAX_CHAINED_SECONDS}, unless the sidecar runs with a long-lived access key`,
   example: `metadata: {annotations: {${DURATION_SECONDS_ANNOTATION}: '7200'}}`,
   *find({ object }): Iterable<Fault> {
-    const seconds = readDuration(annotationOf(object, DURATION_SECONDS_ANNOTATION) ?? "");
+    const seconds = readDuration(annotationAt(object, DURATION_SECONDS_ANNOTATION) ?? "");
     if (seconds === null || seconds <= MAX_CHAINED_SECONDS || seconds > DURATION_LIMITS.max) return;
     const message = `${seconds} s exceeds the ${MAX_CHAINED_SECONDS} s limit for chained sessions`;
     yield { path: DURATION_PATH, message };

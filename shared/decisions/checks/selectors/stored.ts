@@ -1,7 +1,7 @@
 import { LAST_APPLIED, REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import { formatFieldPath } from "../../kubernetes/field-path.ts";
 import { isJsonObject, type JsonObject, parseJSON } from "../../kubernetes/json.ts";
-import { objectMeta } from "../../kubernetes/object-meta.ts";
+import { annotationAt } from "../../kubernetes/object-meta.ts";
 import { droppedFields, objectFields } from "../../kubernetes/shape.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { readSelectorSpec, type SelectorSpec } from "../../selectors/iamroleselector.ts";
@@ -60,7 +60,7 @@ export const IRS_16: QuickCheck<SelectorChange> = {
 
 /** Returns the manifest that kubectl applied last, or null. A user can write any text into the annotation. */
 function lastApplied(object: JsonObject): JsonObject | null {
-  const applied = parseJSON(objectMeta(object).annotations.get(LAST_APPLIED) ?? "");
+  const applied = parseJSON(annotationAt(object, LAST_APPLIED) ?? "");
   return isJsonObject(applied) ? applied : null;
 }
 

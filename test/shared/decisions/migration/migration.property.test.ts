@@ -4,7 +4,7 @@ import { test } from "tap";
 import { runChecks } from "../../../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { objectMeta } from "../../../../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../../../shared/decisions/kubernetes/object-meta.ts";
 import type { ProvedMigration } from "../../../../shared/decisions/migration/plan.ts";
 import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
@@ -170,7 +170,7 @@ function assertLint(selectors: readonly JsonObject[], { runtime, namespaces }: M
     "names are unique and no selector is faulty",
   );
   for (const object of selectors) {
-    const { name } = objectMeta(object);
+    const { name } = objectReference(object);
     const { findings } = runChecks(
       { object, old: null, requester: null, origin: "cluster", inventory },
       { ...SETTINGS_BY_DEFAULT, runtime },

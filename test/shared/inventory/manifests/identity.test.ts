@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { objectMeta } from "../../../../shared/decisions/kubernetes/object-meta.ts";
+import { objectReference } from "../../../../shared/decisions/kubernetes/object-meta.ts";
 import { readManifestPaths } from "../../../../shared/inventory/manifests/files.ts";
 import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
 
@@ -14,7 +14,7 @@ const documents = (...texts: readonly string[]): string => texts.join("\n---\n")
 
 async function namesIn(text: string): Promise<string[]> {
   const { manifests } = await readManifestPaths(["-"], () => Promise.resolve(text));
-  return manifests.map(({ object }) => objectMeta(object).name);
+  return manifests.map(({ object }) => objectReference(object).name);
 }
 
 test("generates a name for each selector that has generateName, in the format of the API server", async (t) => {
