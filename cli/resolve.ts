@@ -81,7 +81,9 @@ export function resourceName(query: ResourceQuery): ResourceName {
 
 /** Returns a warning for each kind that has several served versions. Selectors match only the stored version. */
 function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inventory): string[] {
-  const kinds = new Map(resolved.map(({ resource }) => [`${resource.kind}.${objectReference(resource).group}`, resource]));
+  const kinds = new Map(resolved.map(({ resource }) => (
+    [`${resource.kind}.${objectReference(resource).group}`, resource]
+  )));
   return [...kinds].flatMap(([kind, resource]) => {
     const versions = inventory.kinds.versions(objectReference(resource).group, resource.kind);
     if (versions === null || versions.served.length < 2) return [];

@@ -40,8 +40,8 @@ export function stateAfterApply(
 export function stateAfterDelete(objects: readonly JsonObject[], manifests: readonly JsonObject[]): ProposedState {
   const present = new Set(objects.map(keyOf));
   const deleted = new Set(manifests.map(keyOf));
-  const namespaces = new Set(manifests.flatMap((object) => (isNamespace(object) ? [objectReference(object).name] : [])));
-  const kinds = new Set(manifests.flatMap((object) => (isKindDefinition(object) ? [kindKey(definedKind(object))] : [])));
+  const namespaces = new Set(manifests.filter(isNamespace).map((object) => objectReference(object).name));
+  const kinds = new Set(manifests.filter(isKindDefinition).map((object) => kindKey(definedKind(object))));
   const isDeleted = (object: JsonObject): boolean => {
     const inNamespace = namespaces.has(identityOf(object)?.namespace ?? "");
     return deleted.has(keyOf(object)) || inNamespace || kinds.has(kindKey(objectReference(object)));
