@@ -11,12 +11,14 @@ import type { AccessReviewer } from "./access-review.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import { validateConfigMaps } from "./configmaps.ts";
 import type { AdmissionRequest } from "./decode.ts";
-import type { Verdict } from "./handler.ts";
+import { reviewExcess } from "./excess.ts";
+import { skipped, type Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { type NamespaceContext, validateNamespaces } from "./namespaces.ts";
 import { PendingWrites } from "./pending-writes.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
+import { acceptReviewBodies } from "./review-body.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 import type { SelectorFetcher } from "./selector-fetch.ts";
 
@@ -74,10 +76,6 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
     bodyLimit: LIMITS.reviewBytes.value,
-    // Accepts keys such as `__proto__`, because the checks validate every key. If the webhook returned 400, the
-    // failurePolicy would apply.
-    onProtoPoisoning: "ignore",
-    onConstructorPoisoning: "ignore",
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: 0,
@@ -89,7 +87,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   });
   // Handles errors of requests that match no route. Each route has its own error handler.
   app.setErrorHandler((error, _request, reply) => sendError(reply, asResolverError(error)));
-  app.removeContentTypeParser("text/plain");
+  acceptReviewBodies(app);
   app.addHook("onSend", (_request, reply, _payload, done) => {
     if (ports.drain.active) reply.header("connection", "close");
     done();
@@ -126,7 +124,12 @@ function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts
   const route = { ...ports, onInternalError };
   for (const [path, handler] of Object.entries(HANDLERS)) {
     app.register((scope, _options, done) => {
-      addReviewRoute(scope, path, (request, remainingMs) => handler(request, { ...context, remainingMs }), route);
+      const isMutation = path.startsWith("/mutate/");
+      addReviewRoute(scope, path, (request, remainingMs) => {
+        const { excess } = request;
+        if (excess === null) return handler(request, { ...context, remainingMs });
+        return isMutation ? skipped("limit exceeded") : reviewExcess(request, excess, settings);
+      }, route);
       done();
     });
   }

@@ -3,6 +3,8 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import type { AdmissionChange } from "../shared/decisions/exemptions.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
+import type { ReviewBody } from "./review-body.ts";
 
 export const REVIEW_API_VERSION = "admission.k8s.io/v1";
 export const REVIEW_KIND = "AdmissionReview";
@@ -19,17 +21,23 @@ export interface AdmissionRequest extends AdmissionChange {
   readonly name: string;
   readonly requester: Requester;
   readonly dryRun: boolean;
+  /**
+   * The limit that the review exceeds, as a clause; null if it exceeds none. The review then contains no objects, or
+   * texts that are too long to process.
+   */
+  readonly excess: string | null;
 }
 
 /** Returns the request in a parsed body. Throws ERR_REQUEST_MALFORMED if the body is not a v1 AdmissionReview. */
-export function decodeReview(body: unknown): AdmissionRequest {
-  requireReview(body);
-  const request = field(body, "request");
+export function decodeReview(body: ReviewBody): AdmissionRequest {
+  const { json, excess } = body;
+  requireReview(json);
+  const request = field(json, "request");
   if (!isJsonObject(request)) throw malformed("The field request must be an object.");
   const operation = OPERATIONS.find((known) => known === stringAt(request, "operation"));
   if (operation === undefined) throw malformed(`request.operation must be one of ${OPERATIONS.join(", ")}.`);
   const oldObject = objectAt(request, "oldObject");
-  return {
+  const decoded = {
     uid: requiredText(request, "uid"),
     operation,
     kind: {
@@ -47,12 +55,34 @@ export function decodeReview(body: unknown): AdmissionRequest {
     oldObject,
     dryRun: field(request, "dryRun") === true,
   };
+  if (decoded.uid.length > MAX_TEXT) throw malformed(`request.uid must have at most ${MAX_TEXT} characters.`);
+  const excessOfNames = excessOfTexts(decoded);
+  if (excessOfNames === null) return { ...decoded, excess };
+  return { ...decoded, ...withShortTexts(decoded), excess: excessOfNames };
 }
 
+const MAX_TEXT = LIMITS.reviewCharacters.value;
+const MAX_GROUPS = LIMITS.reviewGroups.value;
+
+/** Returns the limit that the names of the object and the requester exceed, or null. */
+function excessOfTexts({ name, namespace, requester: { username, groups } }: TextsOfReview): string | null {
+  if (groups.length > MAX_GROUPS) return `the requester has ${groups.length} groups, more than ${MAX_GROUPS}`;
+  const isTooLong = [name, namespace, username, ...groups].some(({ length }) => length > MAX_TEXT);
+  return isTooLong ? `a name in the review has more than ${MAX_TEXT} characters` : null;
+}
+
+/** Cuts the names, because the response and the log repeat them. */
+function withShortTexts({ name, namespace, requester: { username } }: TextsOfReview): TextsOfReview {
+  return { name: cut(name), namespace: cut(namespace), requester: { username: cut(username), groups: [] } };
+}
+
+function cut(longText: string): string {
+  return longText.slice(0, MAX_TEXT);
+}
+
+type TextsOfReview = Pick<AdmissionRequest, "name" | "namespace" | "requester">;
+
 function requireReview(body: unknown): void {
-  if (body === undefined || body === null) {
-    throw malformed(`The body is empty. Send an ${REVIEW_KIND} of ${REVIEW_API_VERSION} as JSON.`);
-  }
   const apiVersion = stringAt(body, "apiVersion");
   const kind = stringAt(body, "kind");
   if (apiVersion === REVIEW_API_VERSION && kind === REVIEW_KIND) return;

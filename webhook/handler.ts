@@ -22,7 +22,7 @@ export interface Notice {
   readonly message: string;
 }
 
-export type SkipReason = Exemption | "not managed" | "no object";
+export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded";
 
 /**
  * The result of a review. If a review cannot determine the result, the handler throws, and `route.ts` denies the

@@ -4,6 +4,7 @@ import { LIMITS } from "../shared/decisions/limits.ts";
 import { type Recorder, recordError, recordVerdict } from "./audit.ts";
 import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
+import { parseReviewBody, type ReviewBody } from "./review-body.ts";
 import { respond, respondError, respondFailed } from "./respond.ts";
 
 /** The timeout of a webhook call if the parameter `timeout` is missing: the default of the API server. */
@@ -13,6 +14,7 @@ const MARGIN_MS = 100;
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 const JSON_TYPE = "application/json";
+const NO_BODY = Buffer.alloc(0);
 const INTERNAL_SERVER_ERROR = 500;
 
 // Request decorators. FastifyRequest does not declare these decorators, because the sidecar's requests do not have
@@ -47,8 +49,8 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
     request.setDecorator(STARTED_MS, monotonicMs());
     done();
   });
-  scope.post(path, async (request, reply) => {
-    const review = decodeReview(request.body);
+  scope.post<{ Body: ReviewBody | undefined }>(path, async (request, reply) => {
+    const review = decodeReview(request.body ?? await parseReviewBody(NO_BODY));
     request.setDecorator(REVIEW, review);
     const startedMs = request.getDecorator<number>(STARTED_MS);
     const elapsedMs = (): number => monotonicMs() - startedMs;
@@ -117,10 +119,6 @@ export function asResolverError(error: unknown): ResolverError {
       const message = `The body is larger than ${LIMITS.reviewBytes.value} bytes, the limit of an AdmissionReview.`;
       return new ResolverError("ERR_REQUEST_TOO_LARGE", message);
     }
-    case "FST_ERR_CTP_EMPTY_JSON_BODY":
-      return malformed("The body is empty. Send an AdmissionReview of admission.k8s.io/v1 as JSON.");
-    case "FST_ERR_CTP_INVALID_JSON_BODY":
-      return malformed("The body is not JSON. Send an AdmissionReview of admission.k8s.io/v1 as JSON.");
     case "FST_ERR_BAD_URL":
       return malformed("The percent-encoding of the path is invalid. Write each % as %25.");
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":

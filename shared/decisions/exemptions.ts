@@ -101,10 +101,10 @@ export function isClusterCleanup(origin: RequestOrigin, inventory: Pick<Inventor
 }
 
 /**
- * Returns whether the requester is a service account in kube-system that deletes the dependents of deleted namespaces
+ * Returns whether the requester is the service account in kube-system that deletes the dependents of deleted namespaces
  * and owners. Source: kubernetes cmd/kube-controller-manager/app/core.go.
  */
-function isCleanupController(
+export function isCleanupController(
   requester: Requester, name: "namespace-controller" | "generic-garbage-collector",
 ): boolean {
   return isServiceAccount(requester, "kube-system", name);

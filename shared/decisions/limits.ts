@@ -8,6 +8,7 @@ export interface Limit {
   readonly beyond: string;
 }
 
+const REVIEW_BEYOND = "denied without reading the object: ACK-35, CM-14, IRS-48 or NS-14";
 const SERVED_BEYOND = "the connection that was idle for longest is closed; if all are busy, HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";
 const LATE = "the connection is closed";
@@ -19,6 +20,12 @@ export const LIMITS = {
    * less than 1 MiB more. controller-runtime has the same limit (pkg/webhook/admission/http.go).
    */
   reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", "HTTP 413"),
+  reviewValues: limit(50_000, "values", "values of an AdmissionReview, at any depth", REVIEW_BEYOND),
+  reviewCharacters: limit(
+    4_096, "characters", "name, namespace and user name of an AdmissionReview, and the name of each group, each",
+    REVIEW_BEYOND,
+  ),
+  reviewGroups: limit(10_000, "entries", "groups of the requester in an AdmissionReview", REVIEW_BEYOND),
   objectDepth: limit(100, "levels", "nesting of a reviewed object", "denied: ACK-35, CM-14, IRS-48 or NS-14"),
   objectValues: limit(
     20_000, "values", "values of a reviewed object, at any depth", "denied: ACK-35, CM-14, IRS-48 or NS-14",

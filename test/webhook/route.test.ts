@@ -4,6 +4,7 @@ import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
+import { acceptReviewBodies } from "../../webhook/review-body.ts";
 import { addReviewRoute, budgetMs, type OnInternalError } from "../../webhook/route.ts";
 import { fixture } from "./reviews.ts";
 
@@ -39,6 +40,7 @@ async function answerOf(cause: unknown, onInternalError: OnInternalError): Promi
   const fail = (): never => {
     throw cause;
   };
+  acceptReviewBodies(app);
   addReviewRoute(app, "/validate", fail, ports);
   const response = await app.inject({ method: "POST", url: "/validate", payload: fixture("selector-create") });
   return { status: response.statusCode, json: response.json(), metrics: await registry.metrics() };

@@ -33,7 +33,11 @@ export function isNamespace(object: JsonObject): boolean {
 
 export function isCARMMap(object: JsonObject): boolean {
   const { group, kind, name } = objectReference(object);
-  return group === "" && kind === "ConfigMap" && (name === ACCOUNT_MAP || name === TEAM_MAP);
+  return group === "" && kind === "ConfigMap" && isCARMMapName(name);
+}
+
+export function isCARMMapName(name: string): boolean {
+  return name === ACCOUNT_MAP || name === TEAM_MAP;
 }
 
 /** A kind that a user specifies. Omitted parts are null. */

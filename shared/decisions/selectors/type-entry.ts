@@ -2,6 +2,7 @@ import type { Origin, Runtime } from "../context.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt,
 } from "../kubernetes/json.ts";
+import { LIMITS } from "../limits.ts";
 import type { TypeEntrySpec } from "./iamroleselector.ts";
 
 /** An entry of `resourceTypeSelector`. An empty field matches any value. */
@@ -49,11 +50,12 @@ export function entryMatches(entry: TypeEntry, type: TypeEntry): boolean {
 
 /**
  * Returns the JSON patch that rewrites each `{apiVersion, kind}` entry of an IAMRoleSelector to `{group, version,
- * kind}`. Controllers read only the second form. Does not change other entries, whose faults the checks report.
+ * kind}`. Controllers read only the second form. Does not change other entries, whose faults the checks report. Changes
+ * no entry of a selector that has too many.
  */
 export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[] {
   const entries = field(field(object, "spec"), "resourceTypeSelector");
-  if (!Array.isArray(entries)) return [];
+  if (!Array.isArray(entries) || entries.length > LIMITS.selectorTypes.value) return [];
   return entries.flatMap((entry: unknown, i): PatchOperation[] => {
     const apiVersion = stringAt(entry, "apiVersion");
     if (!isJsonObject(entry) || apiVersion === null) return [];

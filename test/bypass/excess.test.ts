@@ -1,0 +1,103 @@
+// Reviews that exceed a limit before their objects are read.
+import { test } from "tap";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { objectAt, reviewOf } from "../webhook/reviews.ts";
+import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
+
+const MANY: JsonObject = Object.fromEntries(
+  Array.from({ length: LIMITS.reviewValues.value + 1 }, (_, i) => [`k${i}`, ""]),
+);
+const CONTROLLER = { username: "system:serviceaccount:ack-system:ack-s3-controller" };
+const NAMESPACE_CONTROLLER = { username: "system:serviceaccount:kube-system:namespace-controller" };
+const GARBAGE_COLLECTOR = { username: "system:serviceaccount:kube-system:generic-garbage-collector" };
+const MESSAGE = `the review has more than ${LIMITS.reviewValues.value} values`;
+
+const SELECTOR = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "a" } };
+const BUCKET = {
+  apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b", namespace: "team-a" },
+};
+const NAMESPACE = { apiVersion: "v1", kind: "Namespace", metadata: { name: "team-a" } };
+const MAP = {
+  apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" },
+};
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+
+function webhook(): WebhookUnderTest {
+  return webhookUnderTest(new FakeSource(), { controllerServiceAccounts: ["ack-system/ack-s3-controller"] });
+}
+
+/** Returns the code of the denial, or the codes of the warnings in brackets. */
+async function answer(path: string, object: JsonObject, request: JsonObject = {}): Promise<string> {
+  const huge = { ...object, data: MANY };
+  const objects = { object: request["operation"] === "DELETE" ? null : huge, oldObject: huge };
+  const { status, json } = await webhook().post(path, reviewOf(object, { ...objects, ...request }));
+  const response = objectAt(json, "response");
+  if (status !== 200) return `HTTP ${status}`;
+  if (response["allowed"] !== true) return String(objectAt(response, "status")["message"]);
+  const warnings = Array.isArray(response["warnings"]) ? response["warnings"] : [];
+  return `(${warnings.map((warning) => String(warning).split(" ")[0]).join()})`;
+}
+
+test("denies every operation on a managed object whose review has too many values", async (t) => {
+  const reviews = [
+    ["/validate/iamroleselectors", SELECTOR, "IRS-48"], ["/validate/resources", BUCKET, "ACK-35"],
+    ["/validate/namespaces", NAMESPACE, "NS-14"], ["/validate/configmaps", MAP, "CM-14"],
+  ] as const;
+  for (const [path, object, code] of reviews) {
+    for (const operation of ["CREATE", "UPDATE", "DELETE"]) {
+      const message = await answer(path, object, { operation });
+      t.equal(message.split(":")[0]?.split(" ")[0], code, `${path} ${operation}`);
+      t.match(message, MESSAGE);
+    }
+  }
+});
+
+test("denies the deletion of a CustomResourceDefinition whose review has too many values", async (t) => {
+  const deletion = (name: string): Promise<string> => (
+    answer("/validate/iamroleselectors", { ...CRD, metadata: { name } }, { operation: "DELETE" })
+  );
+  t.match(await deletion("iamroleselectors.services.k8s.aws"), "IRS-34");
+  t.match(await deletion("buckets.s3.services.k8s.aws"), "ACK-34");
+  t.match(await deletion(""), "ACK-34", "the deletion of a collection");
+  t.equal(await deletion("alertmanagers.monitoring.coreos.com"), "()");
+});
+
+test("allows objects that the webhook does not check, and does not mutate", async (t) => {
+  const other = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "dashboards", namespace: "ack-system" } };
+  t.equal(await answer("/validate/configmaps", other), "()");
+  const { json } = await webhook().post("/mutate/resources", reviewOf({ ...BUCKET, spec: MANY }));
+  t.same(objectAt(json, "response"), { uid: "u-1", allowed: true });
+});
+
+test("only warns ACK controllers, the namespace controller, and changes of system namespaces", async (t) => {
+  const update = { operation: "UPDATE" };
+  t.equal(await answer("/validate/resources", BUCKET, { ...update, userInfo: CONTROLLER }), "(ACK-35)");
+  const deletion = { operation: "DELETE", userInfo: NAMESPACE_CONTROLLER };
+  t.equal(await answer("/validate/resources", BUCKET, deletion), "(ACK-35)");
+  t.equal(await answer("/validate/configmaps", MAP, deletion), "(CM-14)");
+  const finalize = { ...update, subResource: "finalize", userInfo: NAMESPACE_CONTROLLER };
+  t.equal(await answer("/validate/namespaces", NAMESPACE, finalize), "(NS-14)");
+  const system = { ...NAMESPACE, metadata: { name: "kube-system" } };
+  t.equal(await answer("/validate/namespaces", system, update), "(NS-14)");
+  t.match(await answer("/validate/iamroleselectors", SELECTOR, { ...deletion, userInfo: GARBAGE_COLLECTOR }), "IRS-48");
+});
+
+test("denies a review whose requester or object has a name that is too long", async (t) => {
+  const long = "a".repeat(LIMITS.reviewCharacters.value * 10);
+  const requests = [
+    { userInfo: { username: long } }, { userInfo: { username: "u", groups: [long] } },
+    { name: long }, { namespace: long },
+    { userInfo: { username: "u", groups: Array.from({ length: LIMITS.reviewGroups.value + 1 }, () => "g") } },
+  ];
+  for (const request of requests) {
+    const subject = webhook();
+    const { status, text } = await subject.post("/validate/resources", reviewOf(BUCKET, request));
+    t.equal(status, 200);
+    t.match(text, /ACK-35 .*more than \d+/);
+    t.ok(text.length + JSON.stringify(subject.lines).length < 12_000, "the response and the log cut the name");
+  }
+  const { status, text } = await webhook().post("/validate/resources", reviewOf(BUCKET, { uid: long }));
+  t.equal(status, 400);
+  t.match(text, "request.uid must have at most 4096 characters");
+});

@@ -1,0 +1,72 @@
+import { test } from "tap";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { parseReviewBody } from "../../webhook/review-body.ts";
+
+const MAX_VALUES = LIMITS.reviewValues.value;
+const EXCESS = `the review has more than ${MAX_VALUES} values`;
+const HEAD = { uid: "u-1", name: 'a "quoted" object', operation: "CREATE", userInfo: { extra: { object: ["x"] } } };
+
+/** Returns a review whose request has the head and then the fields. */
+function bodyOf(fields: string, head = JSON.stringify(HEAD).slice(0, -1)): Buffer {
+  return Buffer.from(`{"kind":"AdmissionReview","request":${head}${fields}}}`);
+}
+
+function listOf(values: number): string {
+  return `[${Array.from({ length: values }, () => '"a\\\\"').join(",")}]`;
+}
+
+test("parses a review that has exactly the limit of values", async (t) => {
+  // The review, its request, `userInfo`, `extra`, the list in `extra` and the list of the object.
+  const others = bodyOf(',"object":[]').toString().match(/[,[{]/g)?.length ?? 0;
+  const most = MAX_VALUES - others + 1;
+  const { json, excess } = await parseReviewBody(bodyOf(`,"object":${listOf(most)}`));
+  t.equal(excess, null);
+  t.match(json, { kind: "AdmissionReview", request: HEAD });
+  const over = await parseReviewBody(bodyOf(`,"object":${listOf(most + 1)}`));
+  t.same(over, { json: { kind: "AdmissionReview", request: HEAD }, excess: EXCESS });
+});
+
+test("parses only the fields before the objects if the review has too many values", async (t) => {
+  const values = listOf(MAX_VALUES + 1);
+  const reviews = [
+    `,"object":${values}`, `,\n "object" : ${values}`, `,"object":null,"oldObject":${values}`, `,"oldObject":${values}`,
+    `,"object":{"object":1},"oldObject":{"object":${values}},"dryRun":true`, `,"object":${"[".repeat(MAX_VALUES * 2)}`,
+    `,"object":{"a":"\\\\","b":${values}},"oldObject":"\\"object\\":"`,
+  ];
+  for (const fields of reviews) {
+    const { json, excess } = await parseReviewBody(bodyOf(fields));
+    t.same({ json, excess }, { json: { kind: "AdmissionReview", request: HEAD }, excess: EXCESS }, fields.slice(0, 40));
+  }
+});
+
+test("rejects a review that has too many values before the objects", async (t) => {
+  const error = { code: "ERR_REQUEST_TOO_LARGE", message: /more than 50000 values, and request.object does not/ };
+  const values = listOf(MAX_VALUES + 1);
+  for (const body of [bodyOf(`,"object":1}}`, `{"uid":${values}`), Buffer.from(values)]) {
+    await t.rejects(parseReviewBody(body), error);
+  }
+});
+
+test("parses a long review of few values, whatever its strings contain", async (t) => {
+  for (const text of ["{", "[,", '"', "\\", '\\"', "\u2028é", '"object":']) {
+    const long = text.repeat(MAX_VALUES);
+    const { json, excess } = await parseReviewBody(bodyOf(`,"object":{"a":${JSON.stringify(long)}}`));
+    t.equal(excess, null, text);
+    t.match(json, { request: { object: { a: long } } }, text);
+  }
+});
+
+test("accepts keys that are special in JavaScript as own properties", async (t) => {
+  const { json } = await parseReviewBody(bodyOf(',"object":{"__proto__":{"a":1},"constructor":{"prototype":1}}'));
+  t.equal(JSON.stringify(json).includes('"__proto__":{"a":1}'), true);
+});
+
+test("rejects a body that is empty or not JSON", async (t) => {
+  const empty = { code: "ERR_REQUEST_MALFORMED", message: /^The body is empty/ };
+  await t.rejects(parseReviewBody(Buffer.alloc(0)), empty);
+  await t.rejects(parseReviewBody(Buffer.from("null")), empty);
+  const invalid = { code: "ERR_REQUEST_MALFORMED", message: /^The body is not JSON/ };
+  for (const text of ["{", "kind: AdmissionReview", `"${"a".repeat(MAX_VALUES)}`, "]".repeat(MAX_VALUES + 1)]) {
+    await t.rejects(parseReviewBody(Buffer.from(text)), invalid, text.slice(0, 10));
+  }
+});

@@ -1,0 +1,61 @@
+import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
+import type { CheckEntry } from "../shared/decisions/checks/check.ts";
+import { ACK_34, IRS_34 } from "../shared/decisions/checks/kind-deletion.ts";
+import { ACK_35, CM_14, NS_14 } from "../shared/decisions/checks/limits.ts";
+import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
+import type { DecisionSettings } from "../shared/decisions/context.ts";
+import { isACKController, isCleanupController } from "../shared/decisions/exemptions.ts";
+import { isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
+import type { AdmissionRequest } from "./decode.ts";
+import { skipped, type Verdict } from "./handler.ts";
+
+type ControllerSettings = Pick<DecisionSettings, "controllerServiceAccounts">;
+
+/**
+ * Reviews a request that exceeds a limit, so that its objects are unknown. Denies the request if the webhook checks
+ * objects of this kind and name. Only warns ACK controllers and controllers that clean up, as the checks do.
+ */
+export function reviewExcess(
+  request: AdmissionRequest, excess: string, settings: ControllerSettings,
+): Verdict {
+  const check = limitCheckOf(request);
+  if (check === null) return skipped("not managed");
+  const severity = isWarnOnly(check, request, settings) ? "warn" : "deny";
+  const finding = { code: check.id, severity, path: [], message: excess, waivable: false, waived: false } as const;
+  return { outcome: severity === "deny" ? "denied" : "allowed", findings: [{ ...finding, fix: ACK_35.fix }] };
+}
+
+/**
+ * Returns the check that limits objects of this kind and name, or null if the webhook does not check them. The name is
+ * "" if a client deletes a collection. For a CustomResourceDefinition, returns its deletion check.
+ */
+function limitCheckOf({ kind: { group, kind }, name, namespace, operation }: AdmissionRequest): CheckEntry | null {
+  switch (`${kind}.${group}`) {
+    case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
+      return IRS_48;
+    case "Namespace.":
+      return NS_14;
+    case "ConfigMap.":
+      return name === "" || isCARMMapName(name) ? CM_14 : null;
+    case "CustomResourceDefinition.apiextensions.k8s.io":
+      return operation === "DELETE" ? deletionCheckOf(name) : null;
+    default:
+      return isACKGroup(group) && namespace !== "" ? ACK_35 : null;
+  }
+}
+
+/** Returns the check for the deletion of a CustomResourceDefinition, whose name is `PLURAL.GROUP`. */
+function deletionCheckOf(name: string): CheckEntry | null {
+  const group = name.slice(name.indexOf(".") + 1);
+  if (group === SELECTOR_GROUP) return IRS_34;
+  return name === "" || isACKGroup(group) ? ACK_34 : null;
+}
+
+function isWarnOnly(
+  check: CheckEntry, { requester, name }: AdmissionRequest, settings: ControllerSettings,
+): boolean {
+  if (check === ACK_35 && isACKController(requester, settings)) return true;
+  if (check === NS_14 && IGNORED_NAMESPACES.has(name)) return true;
+  const isNamespaced = check === ACK_35 || check === CM_14 || check === NS_14;
+  return isNamespaced && isCleanupController(requester, "namespace-controller");
+}
