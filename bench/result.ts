@@ -35,3 +35,7 @@ export function formatResult(result: Result): string {
   const note = target === null ? "" : `  (target: ${boundOf(result)} ${target} ${unit}${verdict})`;
   return `${value.toFixed(digits).padStart(9)} ${unit.padEnd(2)}  ${name}${note}`;
 }
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}

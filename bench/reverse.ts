@@ -8,7 +8,7 @@ import { selectingSelectors } from "../shared/decisions/resolution/resolve.ts";
 import { readSettings } from "../shared/server/settings.ts";
 import { runInSlices } from "../shared/server/slices.ts";
 import { randomFrom } from "./random.ts";
-import type { Result } from "./result.ts";
+import { median, type Result } from "./result.ts";
 
 const SEED = 20_260_801;
 const SELECTORS = 10_000;
@@ -128,9 +128,6 @@ async function sliced(inventory: Inventory, change: Change): Promise<SlicedRun> 
   return { wholeMs: median(rounds.map((one) => one.wholeMs)), sliceMs: Math.min(...rounds.map((one) => one.sliceMs)) };
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Infinity;
-}
 
 /** Returns the time to resolve every resource, in ms. A check that does not use an index would take this time. */
 function scanMs(inventory: Inventory): number {
