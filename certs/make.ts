@@ -19,7 +19,7 @@ interface CertificateRequest {
   readonly now: Date;
 }
 
-interface KeyPair {
+export interface KeyPair {
   readonly publicKey: forge.pki.rsa.PublicKey;
   readonly privateKey: forge.pki.rsa.PrivateKey;
   readonly pem: string;
@@ -81,10 +81,10 @@ function checkRequest(hosts: readonly string[], days: number): void {
 }
 
 /**
- * Generates keys with node:crypto, which does not block the event loop. node-forge would block the event loop for
- * seconds.
+ * Generates RSA keys of 2048 bits with node:crypto, which does not block the event loop. node-forge would block the
+ * event loop for seconds.
  */
-async function generateKeys(): Promise<KeyPair> {
+export async function generateKeys(): Promise<KeyPair> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", {
     modulusLength: 2048,
     publicKeyEncoding: { type: "spki", format: "pem" },

@@ -63,35 +63,24 @@ type DecisionInput = Omit<
  * users.
  */
 export function decisionSettings(settings: DecisionInput): DecisionSettings {
-  const {
-    mode,
-    runtime,
-    region,
-    controllerAccount,
-    controllerRole,
-    ackSystemNamespace,
-    waiverUsers = [],
-    waiverGroups = [],
-  } = settings;
-  const { allowedAccounts, controllerServiceAccounts, tenantLabels, allowedEndpointHosts } = settings;
   const checkSeverities = new Map(settings.check.map((one): [string, Severity | "off"] => {
     const [id = "", severity] = one.split("=");
     return [id, severity === "deny" || severity === "warn" ? severity : "off"];
   }));
   return {
-    mode,
-    runtime,
-    region,
-    controllerAccount,
-    controllerRole,
-    ackSystemNamespace,
+    mode: settings.mode,
+    runtime: settings.runtime,
+    region: settings.region,
+    controllerAccount: settings.controllerAccount,
+    controllerRole: settings.controllerRole,
+    ackSystemNamespace: settings.ackSystemNamespace,
     checkSeverities,
-    waiverUsers,
-    waiverGroups,
-    allowedAccounts,
-    controllerServiceAccounts,
-    tenantLabels,
-    allowedEndpointHosts,
+    waiverUsers: settings.waiverUsers ?? [],
+    waiverGroups: settings.waiverGroups ?? [],
+    allowedAccounts: settings.allowedAccounts,
+    controllerServiceAccounts: settings.controllerServiceAccounts,
+    tenantLabels: settings.tenantLabels,
+    allowedEndpointHosts: settings.allowedEndpointHosts,
     watchNamespaces: settings.watchNamespace,
     watchSelector: settings.watchSelectors === null ? null : parseLabelSelector(settings.watchSelectors),
     teamLevelCARM: settings.teamLevelCarm,

@@ -1,17 +1,10 @@
-import { generateKeyPair } from "node:crypto";
-import { promisify } from "node:util";
 import forge from "node-forge";
+import { generateKeys, type KeyPair } from "../../certs/make.ts";
 
 /** A client certificate and its key, as PEM. */
 export interface ClientPair {
   readonly cert: string;
   readonly key: string;
-}
-
-interface Keys {
-  readonly publicKey: forge.pki.rsa.PublicKey;
-  readonly privateKey: forge.pki.rsa.PrivateKey;
-  readonly pem: string;
 }
 
 const LIFETIME_MS = 86_400_000;
@@ -35,21 +28,8 @@ export async function makeClients(
   return { ca: forge.pki.certificateToPem(ca), pairs };
 }
 
-async function generateKeys(): Promise<Keys> {
-  const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: "spki", format: "pem" },
-    privateKeyEncoding: { type: "pkcs8", format: "pem" },
-  });
-  return {
-    publicKey: forge.pki.publicKeyFromPem(publicKey),
-    privateKey: forge.pki.privateKeyFromPem(privateKey),
-    pem: privateKey,
-  };
-}
-
 function certificateFor(
-  keys: Keys, subject: forge.pki.CertificateField[], issuer: forge.pki.CertificateField[],
+  keys: KeyPair, subject: forge.pki.CertificateField[], issuer: forge.pki.CertificateField[],
 ): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys.publicKey;

@@ -1,30 +1,15 @@
 import { test } from "tap";
 import { grantInNamespace, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant, NamespaceQuery, RoleGrant } from "../../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { NamespaceQuery } from "../../../../shared/decisions/grants/grant.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { parseKindArgument } from "../../../../shared/decisions/kubernetes/kinds.ts";
-import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { kindObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { A, B, comparable, type ComparableGrant, inventoryOf, RDS, role, S3, selector } from "./comparable-grant.ts";
 
-const S3 = "s3.services.k8s.aws";
-const RDS = "rds.services.k8s.aws";
-const A = "arn:aws:iam::111111111111:role/a";
-const B = "arn:aws:iam::222222222222:role/b";
-
-function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended" = "ack"): Inventory {
-  const inventory = new Inventory({ runtime, origin: "file" });
-  inventory.apply([namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b"), ...objects].map(put));
-  return inventory;
-}
 
 const REQUEST_ONE_KIND = "Request one kind with kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/team-a, "
   + "or set --kind of the sidecar.";
 const ANYWHERE = { groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_DEFAULT };
-
-/** A selector of team-a. */
-function selector(name: string, arn: string, rest: JsonObject = {}): JsonObject {
-  return selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] }, ...rest });
-}
 
 interface Request extends Partial<Omit<NamespaceQuery, "kinds">> {
   readonly kinds?: readonly string[];
@@ -42,17 +27,6 @@ function grantFor(objects: readonly JsonObject[], { kinds = [], ...rest }: Reque
       kinds: kinds.flatMap((text) => parseKindArgument(text) ?? []),
     }),
   );
-}
-
-type ComparableGrant = Exclude<Grant, RoleGrant> | Pick<RoleGrant, "verdict" | "roleARN" | "selectors">;
-
-/** Returns the grant without its session settings. */
-function comparable(grant: Grant): ComparableGrant {
-  return grant.verdict === "role" ? role(grant.roleARN, ...grant.selectors) : grant;
-}
-
-function role(arn: string, ...selectors: string[]): ComparableGrant {
-  return { verdict: "role", roleARN: arn, selectors };
 }
 
 test("grants the role of the only selector for every kind of the group", async (t) => {

@@ -1,38 +1,11 @@
 import { test } from "tap";
 import { grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant, RoleGrant } from "../../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { A, B, comparable, type ComparableGrant, inventoryOf, RDS, role, S3, selector } from "./comparable-grant.ts";
 
-const S3 = "s3.services.k8s.aws";
-const RDS = "rds.services.k8s.aws";
-const A = "arn:aws:iam::111111111111:role/a";
-const B = "arn:aws:iam::222222222222:role/b";
-
-function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended" = "ack"): Inventory {
-  const inventory = new Inventory({ runtime, origin: "file" });
-  inventory.apply([namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b"), ...objects].map(put));
-  return inventory;
-}
 
 const ANYWHERE = { groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_DEFAULT };
-
-/** A selector of team-a. */
-function selector(name: string, arn: string, rest: JsonObject = {}): JsonObject {
-  return selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] }, ...rest });
-}
-
-type ComparableGrant = Exclude<Grant, RoleGrant> | Pick<RoleGrant, "verdict" | "roleARN" | "selectors">;
-
-/** Returns the grant without its session settings. */
-function comparable(grant: Grant): ComparableGrant {
-  return grant.verdict === "role" ? role(grant.roleARN, ...grant.selectors) : grant;
-}
-
-function role(arn: string, ...selectors: string[]): ComparableGrant {
-  return { verdict: "role", roleARN: arn, selectors };
-}
 
 test("grants a selector by name if the selector can select a kind of the served groups", async (t) => {
   const inventory = inventoryOf([
