@@ -44,6 +44,7 @@ const FLAG_HELP: Readonly<Record<SettingName, string | HelpByCommand>> = {
     general: "output format: text for people, or stable JSON",
     commands: { lint: "output format: text for people, stable JSON, or SARIF 2.1.0 for code scanners" },
   },
+  noWebhook: "the webhook is not installed: report what the API server rejects without it as denied",
   failOn: "minimum severity of a finding that sets the exit status to 1",
   namespace: {
     general: "namespace of the resource that --kind describes, and of manifests that set no namespace",
@@ -95,6 +96,7 @@ const FLAG_HELP: Readonly<Record<SettingName, string | HelpByCommand>> = {
   force: "replace existing certificates",
   url: "URL of a webhook that runs outside the cluster (default: the webhook's Service in the cluster)",
   caFile: "file that contains the CA certificate that signed the webhook's certificate",
+  ownCrd: "print this project's CRD, which replaces the CRD of ACK's charts (see docs/crd.md)",
   accessReviews: "allow the webhook to create SubjectAccessReviews, which checks ACK-09 and NS-02 require",
   extraGroups: "additional ACK API group, for a group that this release does not know",
 };

@@ -9,9 +9,9 @@ export async function runManifests(part: string, settings: SettingsFor<"manifest
   if (!isManifestPart(part)) {
     throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
   }
-  const { namespace, ackSystemNamespace, runtime, url, accessReviews, extraGroups } = settings;
+  const { namespace, ackSystemNamespace, runtime, url, accessReviews, extraGroups, ownCrd: ownCRD } = settings;
   const caBundle = settings.caFile === null ? null : await readCA(settings.caFile);
-  const options = { namespace, ackSystemNamespace, runtime, url, caBundle, accessReviews, extraGroups };
+  const options = { namespace, ackSystemNamespace, runtime, url, caBundle, accessReviews, extraGroups, ownCRD };
   io.stdout.write(renderManifests(part, options));
   return EXIT.fine;
 }

@@ -138,6 +138,9 @@ function optionOf(name: SettingName, definition: Definition, command: Command): 
   const value = type === "boolean" ? "" : ` <${placeholder}>`;
   const flags = `${short === undefined ? "" : `${short}, `}${flag}${value}`;
   const option = new Option(flags, flagHelp(name, command) + hint(definition, command));
+  // By default, commander reads --no-X as the negation of a flag --X.
+  option.attributeName = () => name;
+  option.negate = false;
   if (type !== "strings") return option;
   return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
 }

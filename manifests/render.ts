@@ -22,6 +22,8 @@ export interface ManifestOptions extends WebhookOptions {
   readonly runtime: Runtime;
   /** Whether the manifests allow the webhook to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
   readonly accessReviews: boolean;
+  /** Whether the manifests contain this project's CRD, which replaces the CRD of ACK's charts. */
+  readonly ownCRD: boolean;
 }
 
 export function isManifestPart(text: string): text is ManifestPart {
@@ -41,9 +43,9 @@ export function renderManifests(part: ManifestPart, options: ManifestOptions): s
  * webhooks intercept later writes.
  */
 export function manifestObjects(part: ManifestPart, options: ManifestOptions): readonly object[] {
-  const faults = optionFaults(options);
+  const faults = optionFaults(part, options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const { namespace, runtime, ackSystemNamespace, accessReviews, extraGroups } = options;
+  const { namespace, runtime, ackSystemNamespace, accessReviews, extraGroups, ownCRD } = options;
   const parts = {
     rbac: () => [
       installNamespace(namespace), serviceAccount(namespace),
@@ -54,17 +56,22 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
     crds: () => [iamRoleSelectorCRD(runtime)],
     webhooks: () => [mutatingWebhooks(options), validatingWebhooks(options)],
   };
-  return part === "all" ? [...parts.rbac(), ...parts.crds(), ...parts.webhooks()] : parts[part]();
+  return part === "all" ? [...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...parts.webhooks()] : parts[part]();
 }
 
-function optionFaults({ namespace, ackSystemNamespace, extraGroups }: ManifestOptions): string[] {
+const OWN_CRD_MISSING = "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts. "
+  + "docs/crd.md states when the replacement is useful";
+
+function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
+  const { namespace, ackSystemNamespace, extraGroups, ownCRD } = options;
   const named = { "--namespace": namespace, "--ack-system-namespace": ackSystemNamespace };
   const ofNamespace = Object.entries(named).flatMap(([flag, name]) => (
     namespaceNameFaults(name).map((fault) => `${flag} ${quote(name)}: ${fault}`)
   ));
   const ofGroups = extraGroups.filter((group) => !isACKGroup(group))
     .map((group) => `--extra-groups ${quote(group)}: not an ACK group; expected a name that ends in .services.k8s.aws`);
-  return [...ofNamespace, ...ofGroups];
+  const ofCRD = part === "crds" && !ownCRD ? [OWN_CRD_MISSING] : [];
+  return [...ofNamespace, ...ofGroups, ...ofCRD];
 }
 
 /**

@@ -5,7 +5,7 @@ import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import {
   definedKind, isKindDefinition, isSelector, SELECTOR_GROUP, SELECTOR_KIND,
 } from "../shared/decisions/kubernetes/kinds.ts";
-import { rewriteTypeEntries } from "../shared/decisions/selectors/type-entry.ts";
+import { completionPatch } from "../shared/decisions/selectors/completion.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
@@ -20,14 +20,14 @@ export interface SelectorContext extends ReviewContext {
   readonly pendingWrites: PendingWrites;
 }
 
-/** Rewrites `{apiVersion, kind}` entries to `{group, version, kind}`. Controllers read only the second form. */
+/** Adds the empty fields that ACK's CustomResourceDefinition requires, and rewrites `{apiVersion, kind}` entries. */
 export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
   const { operation, object } = request;
   if (operation === "DELETE" || object === null) return skipped("no object");
   if (!isSelector(object)) return skipped("not managed");
   const exemption = mutationExemptionOf(request);
   if (exemption !== null) return skipped(exemption);
-  return { outcome: "mutated", patch: rewriteTypeEntries(object), notices: [], resolution: null };
+  return { outcome: "mutated", patch: completionPatch(object), notices: [], resolution: null };
 }
 
 /**

@@ -50,13 +50,15 @@ export interface DecisionSettings {
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
+  /** Whether the API server calls the webhook, which completes selectors before the API server validates them. */
+  readonly isWebhookInstalled: boolean;
 }
 
 type DecisionInput = Omit<
   SettingsFor<"lint">,
-  "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn"
+  "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn" | "noWebhook"
 > &
-  Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">>;
+  Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups"> & Pick<SettingsFor<"lint">, "noWebhook">>;
 
 /**
  * Returns the settings of a command that affect decisions. Offline commands have no requester and therefore no waiver
@@ -85,5 +87,6 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     watchSelector: settings.watchSelectors === null ? null : parseLabelSelector(settings.watchSelectors),
     teamLevelCARM: settings.teamLevelCarm,
     serviceLevelCARM: settings.serviceLevelCarm,
+    isWebhookInstalled: settings.noWebhook !== true,
   };
 }

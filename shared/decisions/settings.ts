@@ -152,6 +152,7 @@ export const SETTINGS = {
     flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny",
     commands: ["lint", "audit"],
   },
+  noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
   namespace: {
     flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default",
     defaults: { manifests: "ack-role-resolver", "credential-process": null },
@@ -239,6 +240,7 @@ export const SETTINGS = {
   force: { flag: "--force", type: "boolean", default: false, commands: ["certs make"] },
   url: { flag: "--url", type: "string", value: "URL", pattern: HTTPS_URL, default: null, commands: ["manifests"] },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"] },
+  ownCrd: { flag: "--own-crd", type: "boolean", default: false, commands: ["manifests"] },
   accessReviews: { flag: "--access-reviews", type: "boolean", default: false, commands: ["manifests"] },
   extraGroups: {
     flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [],

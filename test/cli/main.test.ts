@@ -14,7 +14,7 @@ const NO_FULL_DEVICE = process.platform !== "linux" && "/dev/full does not exist
 
 test("exits 2 and prints one error line if writing to standard output fails", { skip: NO_FULL_DEVICE }, async (t) => {
   const stdio = ["ignore", openSync("/dev/full", "w"), "pipe"] as const;
-  const child = spawn(process.execPath, [MAIN, "manifests", "crds"], { env: {}, stdio: [...stdio] });
+  const child = spawn(process.execPath, [MAIN, "manifests", "rbac"], { env: {}, stdio: [...stdio] });
   const [stderr, closed] = await Promise.all([text(child.stderr ?? Readable.from([])), once(child, "close")]);
   t.same(closed, [2, null]);
   const message = "cannot write to standard output (ENOSPC); free disk space or redirect the output";
@@ -29,7 +29,7 @@ test("returns the same exit status if the reader closes standard output or stand
   lint.stdout.destroy();
   lint.stderr.destroy();
   t.same(await once(lint, "close"), [2, null]);
-  const argv = [MAIN, "manifests", "crds"];
+  const argv = [MAIN, "manifests", "rbac"];
   const manifests = spawn(process.execPath, argv, { env: {}, stdio: ["ignore", "pipe", "ignore"] });
   manifests.stdout.destroy();
   t.same(await once(manifests, "close"), [0, null]);

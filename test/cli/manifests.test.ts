@@ -14,10 +14,15 @@ async function objects(...argv: string[]): Promise<unknown[]> {
 test("prints the objects of the given part, or of all parts by default", async (t) => {
   const kinds = async (...argv: string[]): Promise<(string | null)[]> =>
     (await objects(...argv)).map((object) => stringAt(object, "kind"));
-  t.same(await kinds("crds"), ["CustomResourceDefinition"]);
+  t.same(await kinds("crds", "--own-crd"), ["CustomResourceDefinition"]);
   t.same(await kinds("webhooks"), ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]);
   t.ok((await kinds("rbac")).includes("ClusterRole"));
-  t.same(await kinds(), [...await kinds("rbac"), ...await kinds("crds"), ...await kinds("webhooks")]);
+  t.same(await kinds(), [...await kinds("rbac"), ...await kinds("webhooks")]);
+  const crd = "CustomResourceDefinition";
+  t.same(await kinds("all", "--own-crd"), [...await kinds("rbac"), crd, ...await kinds("webhooks")]);
+  const { status, stderr } = await runCommand(["manifests", "crds"]);
+  t.equal(status, 2);
+  t.match(stderr, "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts");
 });
 
 test("--url and --ca-file set the address and the CA bundle of the webhooks", async (t) => {

@@ -7,9 +7,11 @@ import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { queryOf } from "../../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { isACKGroup, isSelector } from "../../shared/decisions/kubernetes/kinds.ts";
+import { missingFields, unknownFields } from "../../shared/decisions/kubernetes/shape.ts";
 import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
 import { resolve } from "../../shared/decisions/resolution/resolve.ts";
-import { rewriteTypeEntries } from "../../shared/decisions/selectors/type-entry.ts";
+import { ACK_FIELDS } from "../../shared/decisions/selectors/ack-schema.ts";
+import { completionPatch } from "../../shared/decisions/selectors/completion.ts";
 import { readManifests } from "../../shared/inventory/manifests/reader.ts";
 import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 
@@ -75,11 +77,14 @@ test("the selector matches the queue after its malformed ARN is corrected", (t) 
   t.end();
 });
 
-test("the examples contain two accounts and one selector that the webhook rewrites", (t) => {
+test("the examples contain two accounts, and ACK's CRD accepts every selector", (t) => {
   const selectors = examples().filter(isSelector);
   const accounts = new Set(JSON.stringify(selectors).match(/\d{12}/g));
   t.same([...accounts].toSorted(), ["111122223333", "444455556666"]);
-  const rewritten = selectors.filter((selector) => rewriteTypeEntries(selector).length > 0);
-  t.same(rewritten.map((selector) => objectReference(selector).name), ["storefront"]);
+  for (const selector of selectors) {
+    const { name } = objectReference(selector);
+    t.same([...missingFields(ACK_FIELDS, selector), ...unknownFields(ACK_FIELDS, selector)], [], name);
+    t.same(completionPatch(selector), [], name);
+  }
   t.end();
 });

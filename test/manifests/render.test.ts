@@ -8,7 +8,7 @@ import { readManifests } from "../../shared/inventory/manifests/reader.ts";
 
 const OPTIONS: ManifestOptions = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [],
+  accessReviews: false, extraGroups: [], ownCRD: true,
 };
 const OUTSIDE: ManifestOptions = { ...OPTIONS, runtime: "extended", url: "https://127.0.0.1:9443", caBundle: "PEM\n" };
 

@@ -17,12 +17,13 @@ import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { selectorChange } from "./selectors/change.ts";
 import { IRS_48 } from "./selectors/limits.ts";
+import { IRS_51, isSelectorLike } from "./selectors/near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 import { WAIVER_01 } from "./waiver.ts";
 
 /** Returns whether any check applies to objects of this kind. */
 export function isChecked(object: JsonObject): boolean {
-  return isSelector(object) || isResource(object) || isNamespace(object) || isCARMMap(object);
+  return isSelectorLike(object) || isResource(object) || isNamespace(object) || isCARMMap(object);
 }
 
 function isResource(object: JsonObject): boolean {
@@ -39,7 +40,8 @@ export function applicableChecks(input: CheckInput, settings: DecisionSettings):
 
 function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const { object } = input;
-  if (isSelector(object)) return selectorChecks(input, settings);
+  if (isSelector(object)) return [...nearMissChecks(input), ...selectorChecks(input, settings)];
+  if (isSelectorLike(object)) return nearMissChecks(input);
   if (isKindDefinition(object)) return kindDeletionChecks(input, settings);
   if (isNamespace(object)) {
     return withinLimits(NS_14, input, settings, () => (
@@ -62,6 +64,10 @@ function withinLimits(
   const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
   if (excess !== undefined) return bindChecks([limitCheck], input.object, null);
   return [...checks(), ...waiverChecks(input, settings)];
+}
+
+function nearMissChecks({ object, inventory = null }: CheckInput): BoundCheck[] {
+  return bindChecks([IRS_51], { object, inventory }, null);
 }
 
 function waiverChecks({ object, old, requester }: CheckInput, settings: DecisionSettings): BoundCheck[] {

@@ -6,13 +6,14 @@ import { ACK_35, CM_14, NS_14 } from "./limits.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
+import { IRS_51 } from "./selectors/near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 import { WAIVER_01 } from "./waiver.ts";
 
 /** Every check, in the order of docs/checks.md. */
 export const CATALOGUE: readonly CheckEntry[] = [
-  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_34, ...RESOURCE_CHECKS, ACK_34, ACK_35, ...NAMESPACE_CHECKS,
-  NS_14, ...CONFIG_MAP_CHECKS, CM_14, WAIVER_01, ...AUDIT_CHECKS,
+  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_34, ...RESOURCE_CHECKS, ACK_34, ACK_35,
+  ...NAMESPACE_CHECKS, NS_14, ...CONFIG_MAP_CHECKS, CM_14, WAIVER_01, ...AUDIT_CHECKS,
 ];
 
 /** Every id that `--check` and the annotation `ack-role-resolver.io/allow` accept. */

@@ -2,7 +2,7 @@ import type { ErrorObject } from "ajv";
 import { LIMITS } from "../limits.ts";
 import type { FieldPath, FieldStep } from "./field-path.ts";
 import { compileSchema, type NamedSchema } from "./json-schema.ts";
-import { field, isJsonObject, type JsonObject } from "./json.ts";
+import { field, isJsonObject } from "./json.ts";
 import { closest, quote } from "./text.ts";
 
 // `shapeChecker` finds the fields that a schema does not allow. `droppedFields` finds the fields that the API server
@@ -22,22 +22,29 @@ interface ShapeFault {
 /** The fields that contain maps with arbitrary keys. A path step below such a field is a map key, not a field name. */
 const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotations"]);
 
+/** Fields that the schema defines, by a wrong name that users write. */
+type Aliases = ReadonlyMap<string, string>;
+
 /** Compiles a schema. Returns a function that returns every fault of a value. */
-export function shapeChecker(schema: NamedSchema): (value: unknown) => ShapeFault[] {
+export function shapeChecker(schema: NamedSchema, aliases: Aliases = new Map()): (value: unknown) => ShapeFault[] {
   const validate = compileSchema(schema);
   return (value) => {
     validate(value);
-    return (validate.errors ?? []).map((error, i) => shapeFault(value, error, i < LIMITS.faultsPerCheck.value));
+    return (validate.errors ?? []).map((error, i) => (
+      shapeFault(value, error, i < LIMITS.faultsPerCheck.value ? aliases : null)
+    ));
   };
 }
 
-/** Searches for a similar field name only if `isReported`, because the search is slow and an object has many fields. */
-function shapeFault(value: unknown, error: ErrorObject, isReported: boolean): ShapeFault {
+/** Searches for a similar field name unless `aliases` is null, because the search is slow for many fields. */
+function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null): ShapeFault {
   const path = pathOf(value, error.instancePath);
   if (error.keyword === "additionalProperties") {
     const name = String(field(error.params, "additionalProperty"));
     const known = Object.keys(Object(field(error.parentSchema, "properties")));
-    const message = `unknown field ${quote(name)}; ${suggestion(known, isReported ? closest(name, known) : null)}`;
+    const alias = [aliases?.get(name)].find((meant) => meant !== undefined && known.includes(meant));
+    const meant = aliases === null ? null : (alias ?? closest(name, known));
+    const message = `unknown field ${quote(name)}; ${suggestion(known, meant)}`;
     return { path: [...path, name], message, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
@@ -84,9 +91,13 @@ export interface KnownFields {
   readonly items: KnownFields | null;
   /** Whether the API server preserves unknown fields. */
   readonly preservesUnknown: boolean;
+  /** The names of the required fields. */
+  readonly required: readonly string[];
 }
 
-const ANYTHING: KnownFields = { properties: new Map(), values: null, items: null, preservesUnknown: true };
+const ANYTHING: KnownFields = {
+  properties: new Map(), values: null, items: null, preservesUnknown: true, required: [],
+};
 const COMMON_FIELDS = [["apiVersion", ANYTHING], ["kind", ANYTHING], ["metadata", ANYTHING]] as const;
 
 /**
@@ -103,11 +114,13 @@ function knownFields(schema: unknown): KnownFields {
   const values = field(schema, "additionalProperties");
   const items = field(schema, "items");
   const children = isJsonObject(properties) ? Object.entries(properties) : [];
+  const required = field(schema, "required");
   return {
     properties: new Map(children.map(([name, child]) => [name, knownFields(child)] as const)),
     values: isJsonObject(values) ? knownFields(values) : null,
     items: isJsonObject(items) ? knownFields(items) : null,
     preservesUnknown: values === true || field(schema, "x-kubernetes-preserve-unknown-fields") === true,
+    required: Array.isArray(required) ? required.filter((name) => typeof name === "string") : [],
   };
 }
 
@@ -115,25 +128,48 @@ function knownFields(schema: unknown): KnownFields {
  * Yields the fields of `applied` that the API server pruned from `stored` because the schema does not define them.
  * Skips empty values (null, [] and {}) and all fields below a field that is not stored.
  */
-export function* droppedFields(
-  known: KnownFields, applied: unknown, stored: unknown, path: FieldPath = [],
-): Iterable<FieldPath> {
-  if (Array.isArray(applied) && Array.isArray(stored) && known.items !== null) {
-    for (const [i, item] of applied.entries()) yield* droppedFields(known.items, item, stored[i], [...path, i]);
+export function* droppedFields(known: KnownFields, applied: unknown, stored: unknown): Iterable<FieldPath> {
+  for (const { path, value } of unknownFields(known, applied)) {
+    const parent = path.slice(0, -1).reduce<unknown>(childAt, stored);
+    const name = path.at(-1);
+    const isDropped = isJsonObject(parent) && typeof name === "string" && !Object.hasOwn(parent, name);
+    if (isDropped && !isEmpty(value)) yield path;
   }
-  if (isJsonObject(applied) && isJsonObject(stored)) yield* droppedFromObject(known, applied, stored, path);
 }
 
-function* droppedFromObject(
-  known: KnownFields, applied: JsonObject, stored: JsonObject, path: FieldPath,
-): Iterable<FieldPath> {
-  for (const [key, value] of Object.entries(applied)) {
+interface FieldAt {
+  readonly path: FieldPath;
+  readonly value: unknown;
+}
+
+/** Yields the fields of an object that the schema does not define. */
+export function* unknownFields(known: KnownFields, value: unknown, path: FieldPath = []): Iterable<FieldAt> {
+  const { items } = known;
+  if (items !== null) for (const [i, item] of elementsOf(value)) yield* unknownFields(items, item, [...path, i]);
+  for (const [key, child] of isJsonObject(value) ? Object.entries(value) : []) {
     const property = known.properties.get(key);
-    const child = property ?? known.values;
-    if (child !== null) {
-      yield* droppedFields(child, value, field(stored, key), [...path, property === undefined ? { key } : key]);
-    } else if (!known.preservesUnknown && !Object.hasOwn(stored, key) && !isEmpty(value)) yield [...path, key];
+    const fields = property ?? known.values;
+    if (fields !== null) yield* unknownFields(fields, child, [...path, property === undefined ? { key } : key]);
+    else if (!known.preservesUnknown) yield { path: [...path, key], value: child };
   }
+}
+
+/** Yields the required fields that are missing or null, in each object that exists. */
+export function* missingFields(known: KnownFields, value: unknown, path: FieldPath = []): Iterable<FieldPath> {
+  const { items } = known;
+  if (items !== null) for (const [i, item] of elementsOf(value)) yield* missingFields(items, item, [...path, i]);
+  if (!isJsonObject(value)) return;
+  for (const name of known.required) if ((field(value, name) ?? null) === null) yield [...path, name];
+  for (const [name, fields] of known.properties) yield* missingFields(fields, field(value, name), [...path, name]);
+}
+
+function elementsOf(value: unknown): Iterable<readonly [index: number, element: unknown]> {
+  return Array.isArray(value) ? value.entries() : [];
+}
+
+function childAt(parent: unknown, step: FieldStep): unknown {
+  if (typeof step === "number") return Array.isArray(parent) ? parent[step] : undefined;
+  return field(parent, typeof step === "string" ? step : step.key);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -49,22 +49,29 @@ export function entryMatches(entry: TypeEntry, type: TypeEntry): boolean {
 }
 
 /**
- * Returns the JSON patch that rewrites each `{apiVersion, kind}` entry of an IAMRoleSelector to `{group, version,
- * kind}`. Controllers read only the second form. Does not change other entries, whose faults the checks report. Changes
- * no entry of a selector that has too many.
+ * Returns the JSON patch that rewrites each entry of an IAMRoleSelector to `{group, version, kind}`. Controllers do not
+ * read `apiVersion`, and ACK's CustomResourceDefinition requires all three fields. Does not change an entry that has a
+ * fault, which the checks report. Changes no entry of a selector that has too many.
  */
 export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[] {
   const entries = field(field(object, "spec"), "resourceTypeSelector");
   if (!Array.isArray(entries) || entries.length > LIMITS.selectorTypes.value) return [];
   return entries.flatMap((entry: unknown, i): PatchOperation[] => {
-    const apiVersion = stringAt(entry, "apiVersion");
-    if (!isJsonObject(entry) || apiVersion === null) return [];
-    // Null means absent.
-    const [group, version, kind] = ["group", "version", "kind"].map((part) => field(entry, part) ?? "");
-    if (typeof group !== "string" || typeof version !== "string" || typeof kind !== "string") return [];
-    const { apiVersion: _dropped, ...rest } = entry;
-    const rewritten = rewrittenEntry({ group, version, kind, apiVersion });
-    if (rewritten === null) return [];
-    return [{ op: "replace", path: jsonPointer("spec", "resourceTypeSelector", i), value: { ...rest, ...rewritten } }];
+    const value = isJsonObject(entry) ? completeEntry(entry) : null;
+    return value === null ? [] : [{ op: "replace", path: jsonPointer("spec", "resourceTypeSelector", i), value }];
   });
+}
+
+/** Returns the entry with a group, a version and a kind. Returns null if the entry is complete or has a fault. */
+function completeEntry(entry: JsonObject): JsonObject | null {
+  const { apiVersion = null, ...rest } = entry;
+  // Null means absent.
+  const [group, version, kind] = ["group", "version", "kind"].map((part) => field(entry, part) ?? "");
+  if (typeof group !== "string" || typeof version !== "string" || typeof kind !== "string") return null;
+  if (apiVersion !== null) {
+    const rewritten = rewrittenEntry({ group, version, kind, apiVersion: stringAt(entry, "apiVersion") });
+    return rewritten === null ? null : { ...rest, ...rewritten };
+  }
+  const isComplete = ["group", "version", "kind"].every((part) => typeof field(entry, part) === "string");
+  return isComplete && !Object.hasOwn(entry, "apiVersion") ? null : { ...rest, group, version, kind };
 }

@@ -9,8 +9,9 @@ const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 2 * 60_000;
 
 /**
- * Registers a test that runs `body` on its own cluster, which it starts before and stops afterwards. Call it once per
- * file, and use subtests. Skips the test if no API server is built and none must be built.
+ * Registers a test that runs `body` on its own cluster, which it starts before and stops afterwards. Prefer one call
+ * per file, with subtests, because a start takes seconds. Skips the test if no API server is built and none must be
+ * built.
  */
 export function onCluster(
   name: string, body: (t: Test, cluster: Cluster) => Promise<void>, options: ClusterOptions = {},

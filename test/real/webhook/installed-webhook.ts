@@ -6,17 +6,23 @@ import { makeCertificates } from "../../../certs/make.ts";
 import { storeCertificates } from "../../../certs/store.ts";
 import { manifestObjects } from "../../../manifests/render.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 
 const EFFECT_LIMIT_MS = 15_000;
 
+/** The CRD of IAMRoleSelector: that of ACK's charts, or that of this project. */
+export type SelectorCRD = "ACK" | "own";
+
 /**
- * Applies the output of `manifests all --url` and the ACK CRDs of the tests, and starts `webhook --cluster` as the
- * service account of the manifests. Resolves when the API server calls the webhook.
+ * Applies the output of `manifests all --url`, the CRD of IAMRoleSelector and the ACK CRDs of the tests, and starts
+ * `webhook --cluster` as the service account of the manifests. Resolves when the API server calls the webhook.
  */
-export async function installWebhook(t: Test, cluster: Cluster, flags: readonly string[] = []): Promise<ServerProcess> {
+export async function installWebhook(
+  t: Test, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
+): Promise<ServerProcess> {
   const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
   t.teardown(() => rm(dir, { recursive: true }));
   const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
@@ -25,9 +31,12 @@ export async function installWebhook(t: Test, cluster: Cluster, flags: readonly 
   const options = {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null,
     caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [],
+    ownCRD: crd === "own",
   } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
-  await apply(cluster, [...manifestObjects("rbac", options), ...manifestObjects("crds", options)]);
+  if (crd === "ACK") await cluster.installCRDs([ACK_SELECTOR_CRD]);
+  const isWebhook = (object: object): boolean => "webhooks" in object;
+  await apply(cluster, manifestObjects("all", options).filter((object) => !isWebhook(object)));
   await cluster.installCRDs(ACK_CRDS);
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
   const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);

@@ -19,7 +19,7 @@ const FLAGS = [
 ];
 
 onCluster("the checks of a selector on a real API server", async (t, cluster) => {
-  await installWebhook(t, cluster, FLAGS);
+  await installWebhook(t, cluster, FLAGS, "own");
   await cluster.kubectl(["create", "namespace", "team-a"]);
   await t.test("denies each write of a selector by an ACK controller although RBAC allows the write", async (tt) =>
     deniesControllers(tt, cluster),

@@ -1,27 +1,37 @@
 import type { Test } from "tap";
 import { field, stringAt, stringMap } from "../../../shared/decisions/kubernetes/json.ts";
-import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
 import type { ServerProcess } from "../server-process.ts";
-import { installWebhook, SELECTORS } from "./installed-webhook.ts";
+import { completesSelector, validatesFixtures } from "./crd-cases.ts";
+import { installWebhook, type SelectorCRD, SELECTORS } from "./installed-webhook.ts";
 
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
 const STRICT = "fieldValidation=Strict";
 const EFFECT_LIMIT_MS = 5_000;
 const PREFIX = "ack-role-resolver.io/";
 
-onCluster("the webhook on a real API server", async (t, cluster) => {
+onCluster("the webhook on a real API server with the CRD of ACK's charts", async (t, cluster) => {
+  await testWebhook(t, cluster, "ACK");
+});
+onCluster("the webhook on a real API server with the CRD of this project", async (t, cluster) => {
+  await testWebhook(t, cluster, "own");
+});
+
+async function testWebhook(t: Test, cluster: Cluster, crd: SelectorCRD): Promise<void> {
   // Labels and selectors move resources in this test. The checks that deny such moves have their own tests.
-  const webhook = await installWebhook(t, cluster, ["--check", "ACK-06=off", "--check", "IRS-17=warn"]);
+  const webhook = await installWebhook(t, cluster, ["--check", "ACK-06=off", "--check", "IRS-17=warn"], crd);
   await cluster.kubectl(["create", "namespace", "team-a"]);
   await t.test(
     "denies every malformed selector, prints the path and the fix, and accepts every valid selector",
-    async (tt) => validatesSelectors(tt, cluster),
+    async (tt) => validatesFixtures(tt, cluster, crd),
   );
   await t.test("kubectl prints the denials and warnings of the webhook", async (tt) => printsMessages(tt, cluster));
-  await t.test("rewrites a type entry that has an apiVersion", async (tt) => rewrites(tt, cluster));
+  await t.test("adds the fields that ACK's CRD requires", async (tt) => completesSelector(tt, cluster));
+  if (crd === "own") {
+    await t.test("rewrites a type entry that has an apiVersion", async (tt) => rewrites(tt, cluster));
+  }
   await t.test("annotates a resource with its resolution and overwrites forged annotations", async (tt) =>
     annotates(tt, cluster),
   );
@@ -38,29 +48,11 @@ onCluster("the webhook on a real API server", async (t, cluster) => {
     "while stopped, the API server rejects changes of selectors and allows changes of resources",
     async (tt) => failsWhileStopped(tt, cluster, webhook),
   );
-});
+}
 
 /** Returns a selector. Each test uses its own name. */
 function selector(name: string, spec: object, metadata: object = {}): object {
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name, ...metadata }, spec };
-}
-
-async function validatesSelectors(t: Test, cluster: Cluster): Promise<void> {
-  for (const { name, object, expected } of selectorFixtures("malformed")) {
-    const { status, body } = await cluster.request("POST", `${SELECTORS}?dryRun=All&${STRICT}`, object);
-    const message = stringAt(body, "message") ?? "";
-    t.ok(status === 400 || status === 422, `${name}: rejected, not ${status}`);
-    if (message.startsWith("admission webhook")) {
-      t.ok(message.includes(`${expected?.code} ${expected?.path}: `), `${name}: ${message}`);
-    } else {
-      // The API server validates the schema before it calls the webhook, and prints its own message.
-      t.match(message, /IAMRoleSelector|strict decoding error|name or generateName is required/, `${name}: ${message}`);
-    }
-  }
-  for (const { name, object } of selectorFixtures("good", "warned")) {
-    const { status, body } = await cluster.request("POST", `${SELECTORS}?dryRun=All&${STRICT}`, object);
-    t.equal(status, 201, `${name}: ${stringAt(body, "message")}`);
-  }
 }
 
 const DENIAL = `The IAMRoleSelector "team-a" is invalid: 

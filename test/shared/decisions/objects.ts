@@ -23,6 +23,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   checkSeverities: new Map(),
   waiverUsers: [],
   waiverGroups: ["system:masters"],
+  isWebhookInstalled: true,
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

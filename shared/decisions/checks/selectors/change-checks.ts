@@ -2,6 +2,7 @@ import type { Check } from "../check.ts";
 import { IRS_04, IRS_05, IRS_23, IRS_40 } from "./account.ts";
 import type { SelectorChange } from "./change.ts";
 import { IRS_17, IRS_18 } from "./conflicts.ts";
+import { IRS_50 } from "./crd.ts";
 import { IRS_19, IRS_20, IRS_21 } from "./moves.ts";
 import { IRS_10, IRS_13, IRS_22, IRS_26 } from "./reach.ts";
 import { IRS_30, IRS_31, IRS_32, IRS_33 } from "./removal.ts";
@@ -33,4 +34,5 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_33,
   IRS_40,
   IRS_49,
+  IRS_50,
 ];

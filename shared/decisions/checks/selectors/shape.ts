@@ -6,7 +6,12 @@ import { quote } from "../../kubernetes/text.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../../selectors/schema.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
-const shapeFaults = shapeChecker(STRICT_SELECTOR_SCHEMA);
+/** The fields of `spec`, by a wrong name that users write. */
+const ALIASES = new Map([
+  ...["roleARN", "roleArn", "rolearn", "role", "iamRole", "iamRoleARN"].map((name) => [name, "arn"] as const),
+  ...["selector", "namespaces"].map((name) => [name, "namespaceSelector"] as const),
+]);
+const shapeFaults = shapeChecker(STRICT_SELECTOR_SCHEMA, ALIASES);
 const NAME = ["metadata", "name"] as const;
 
 export const IRS_00: SelectorCheck = {

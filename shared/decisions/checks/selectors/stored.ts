@@ -2,10 +2,10 @@ import { LAST_APPLIED, REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import { formatFieldPath } from "../../kubernetes/field-path.ts";
 import { isJsonObject, type JsonObject, parseJSON } from "../../kubernetes/json.ts";
 import { annotationAt } from "../../kubernetes/object-meta.ts";
-import { droppedFields, objectFields } from "../../kubernetes/shape.ts";
+import { droppedFields } from "../../kubernetes/shape.ts";
 import { quote } from "../../kubernetes/text.ts";
+import { ACK_FIELDS } from "../../selectors/ack-schema.ts";
 import { readSelectorSpec, type SelectorSpec } from "../../selectors/iamroleselector.ts";
-import { SELECTOR_SPEC_SCHEMA } from "../../selectors/schema.ts";
 import { rewrittenEntry } from "../../selectors/type-entry.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
@@ -31,11 +31,6 @@ export const IRS_07: QuickCheck<SelectorChange> = {
   },
 };
 
-/** The fields of this project's CRD, which are used if the CRD of the cluster is unknown. */
-const OWN_FIELDS = objectFields({
-  properties: { spec: SELECTOR_SPEC_SCHEMA, status: { "x-kubernetes-preserve-unknown-fields": true } },
-});
-
 export const IRS_16: QuickCheck<SelectorChange> = {
   id: "IRS-16",
   severity: "deny",
@@ -43,7 +38,7 @@ export const IRS_16: QuickCheck<SelectorChange> = {
   reason: "Before the API server calls a webhook, it prunes every field that the CRD does not define. "
     + "The selector then selects more than intended.",
   fix: "use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
-    + "or install the CRD that the command `ack-role-resolver manifests crds` prints",
+    + "or install the CRD that the command `ack-role-resolver manifests crds --own-crd` prints",
   example: "# kubectl apply, with a CRD that does not define matchExpressions\n"
     + "spec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, "
     + "matchExpressions: [{key: team, operator: Exists}]}}}",
@@ -51,7 +46,7 @@ export const IRS_16: QuickCheck<SelectorChange> = {
     const applied = lastApplied(object);
     if (applied === null) return;
     const rewritten = rewrittenFields(readSelectorSpec(applied), spec);
-    for (const path of droppedFields(inventory.kinds.selectorFields ?? OWN_FIELDS, applied, object)) {
+    for (const path of droppedFields(inventory.kinds.selectorFields ?? ACK_FIELDS, applied, object)) {
       if (rewritten.has(formatFieldPath(path))) continue;
       yield { path, message: "the API server pruned this field of the applied manifest: the CRD does not define it" };
     }

@@ -30,7 +30,7 @@ const named = (...names: readonly string[]): JsonObject => (
 const everything = (metadata: JsonObject = {}): JsonObject => selectorObject("team-a", { arn: ROLE }, metadata);
 
 test("returns no findings for an object whose kind has no checks", (t) => {
-  const otherGroup = { ...everything(), apiVersion: "services.k8s.aws.example.com/v1" };
+  const otherGroup = { ...everything(), apiVersion: "services.k8s.aws.example.com/v1", kind: "RoleSelector" };
   for (const object of [otherGroup, { ...everything(), kind: "FieldExport" }, {}]) {
     t.equal(isChecked(object), false);
     t.same(checkSelector(object), { findings: [], denied: false, skipped: [] });

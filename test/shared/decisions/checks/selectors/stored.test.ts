@@ -1,5 +1,7 @@
 import { test } from "tap";
 import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
+import { ACK_SPEC_SCHEMA } from "../../../../../shared/decisions/selectors/ack-schema.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../../../../../shared/decisions/selectors/schema.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { kindObject, ROLE, selectorObject } from "../../objects.ts";
 import { changeLines, findingsOf, needsOf } from "../selector-changes.ts";
@@ -35,32 +37,10 @@ test("IRS-07: allows an unchanged role, and allows a role if the stored selector
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 const EXPRESSIONS = [{ key: "team", operator: "Exists" }];
-const entry = {
-  type: "object",
-  properties: { group: { type: "string" }, version: { type: "string" }, kind: { type: "string" } },
-};
-const labels = {
-  type: "object",
-  properties: { matchLabels: { type: "object", additionalProperties: { type: "string" } } },
-};
 /** The schema of ACK's charts, without matchExpressions and without apiVersion in an entry. */
-const NARROW: JsonObject = {
-  type: "object",
-  properties: {
-    spec: {
-      type: "object",
-      properties: {
-        arn: { type: "string" },
-        namespaceSelector: {
-          type: "object",
-          properties: { names: { type: "array", items: { type: "string" } }, labelSelector: labels },
-        },
-        resourceTypeSelector: { type: "array", items: entry },
-      },
-    },
-    status: { type: "object" },
-  },
-};
+const NARROW: JsonObject = { type: "object", properties: { spec: ACK_SPEC_SCHEMA, status: { type: "object" } } };
+/** A schema that also defines matchExpressions. */
+const WIDE: JsonObject = { type: "object", properties: { spec: SELECTOR_SPEC_SCHEMA, status: { type: "object" } } };
 const definition = (openAPIV3Schema: unknown): JsonObject =>
   kindObject("IAMRoleSelector", "services.k8s.aws", [
     {
@@ -83,7 +63,7 @@ function prunedLines(applied: JsonObject, stored: JsonObject, openAPIV3Schema?: 
 const lineOf = (path: string): string =>
   `IRS-16 ${path}: the API server pruned this field of the applied manifest: the CRD does not define it. `
     + "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
-    + "or install the CRD that the command `ack-role-resolver manifests crds` prints.";
+    + "or install the CRD that the command `ack-role-resolver manifests crds --own-crd` prints.";
 
 test("IRS-16: denies a selector if the API server pruned a field of the applied manifest", (t) => {
   const applied = {
@@ -98,8 +78,13 @@ test("IRS-16: denies a selector if the API server pruned a field of the applied 
   ]);
   t.same(
     prunedLines(applied, stored),
+    prunedLines(applied, stored, NARROW),
+    "the schema of ACK's charts is the default",
+  );
+  t.same(
+    prunedLines(applied, stored, WIDE),
     [lineOf("spec.roleARN")],
-    "the schema of this project, which defines expressions, is the default",
+    "the schema of this project defines expressions",
   );
   t.same(prunedLines(applied, { ...applied }, NARROW), [], "the API server stored the field");
   t.same(

@@ -1,0 +1,59 @@
+import type { FieldPath } from "../../kubernetes/field-path.ts";
+import type { JsonObject } from "../../kubernetes/json.ts";
+import { type KnownFields, missingFields, unknownFields } from "../../kubernetes/shape.ts";
+import { ACK_FIELDS } from "../../selectors/ack-schema.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { SelectorChange } from "./change.ts";
+
+const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds --own-crd` prints";
+
+export const IRS_50: QuickCheck<SelectorChange> = {
+  id: "IRS-50",
+  severity: "deny",
+  waivable: false,
+  reason: "The CRD in ACK's charts requires fields that can be empty, and does not define all documented fields. "
+    + "Without the webhook, the API server rejects the selector. "
+    + "The check reads the CRD in the input or in the cluster, or else the CRD in ACK's charts. "
+    + "It denies only with `lint --no-webhook`.",
+  fix: "write the fields that the CRD requires, and only fields that it defines",
+  example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: a}}}} # add names: []",
+  *find({ object, origin, inventory, settings }): Iterable<Fault> {
+    // A stored selector has passed the schema.
+    if (origin === "cluster") return;
+    const fields = inventory.kinds.selectorFields ?? ACK_FIELDS;
+    const severity = settings.isWebhookInstalled ? { severity: "warn" } as const : {};
+    for (const [parent, names] of missingByParent(fields, object)) {
+      const rejected = "without the webhook, the API server rejects the selector";
+      const message = `the CRD requires ${names.join(" and ")}; ${rejected}`;
+      yield { path: parent, message, fix: `add ${names.map(emptyField).join(" and ")}`, ...severity };
+    }
+    for (const { path } of unknownFields(fields, object)) {
+      const fix = FIXES.get(path.at(-1));
+      if (fix === undefined) continue; // IRS-00 reports fields that no CRD defines.
+      const rejected = "kubectl rejects the selector, or the API server prunes the field";
+      const message = `the CRD does not define this field: ${rejected}`;
+      yield { path, message, fix: `${fix}, or ${OWN_CRD}`, ...severity };
+    }
+  },
+};
+
+const FIXES: ReadonlyMap<unknown, string> = new Map([
+  ["apiVersion", "write group and version instead of apiVersion"], ["matchExpressions", "use matchLabels"],
+]);
+
+/** Returns the names of the missing fields by the path of their object. IRS-01 reports a missing role. */
+function missingByParent(fields: KnownFields, object: JsonObject): Iterable<readonly [FieldPath, readonly string[]]> {
+  const byParent = new Map<string, readonly [FieldPath, readonly string[]]>();
+  for (const path of missingFields(fields, object)) {
+    const [parent, name] = [path.slice(0, -1), path.at(-1)];
+    if (typeof name !== "string" || name === "arn") continue;
+    const [, names] = byParent.get(JSON.stringify(parent)) ?? [parent, []];
+    byParent.set(JSON.stringify(parent), [parent, [...names, name]]);
+  }
+  return byParent.values();
+}
+
+function emptyField(name: string): string {
+  const values: Readonly<Record<string, string>> = { names: "[]", matchLabels: "{}" };
+  return `${name}: ${values[name] ?? '""'}`;
+}
