@@ -15,7 +15,8 @@ spec: {arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: {names: 
 apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
 metadata: {name: queues}
-spec: {arn: "arn:aws:iam::111122223333:role/queues", namespaceSelector: {names: [], labelSelector: {matchLabels: {tier: gold}}}, \
+spec: {arn: "arn:aws:iam::111122223333:role/queues", \
+namespaceSelector: {names: [], labelSelector: {matchLabels: {tier: gold}}}, \
 resourceTypeSelector: [{group: sqs.services.k8s.aws, version: "", kind: ""}]}
 ---
 apiVersion: services.k8s.aws/v1alpha1
