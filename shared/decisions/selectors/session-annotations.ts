@@ -6,6 +6,7 @@ import { accountOfARN } from "../kubernetes/arn.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { annotationAt } from "../kubernetes/object-meta.ts";
 import { closest, compareText, countOf, quote } from "../kubernetes/text.ts";
+import { LIMITS } from "../limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import {
   MAX_TAGS, NO_EXTRAS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
@@ -103,17 +104,19 @@ function tagSpecsOf(text: string): TagSpec[] {
   });
 }
 
-/** Returns the tags sorted by key, so that their order in the annotation does not matter. */
+/** Returns the tags sorted by key, so that their order in the annotation does not matter. Returns at most 100 tags. */
 function readTags(text: string, spec: SelectorSpec): SessionTag[] {
-  const tags = tagSpecsOf(text).map(({ key, value }) => ({ key, value: fillIn(value ?? "", spec) }));
+  const tags = tagSpecsOf(text).slice(0, LIMITS.listedEntries.value)
+    .map(({ key, value }) => ({ key, value: fillIn(value ?? "", spec) }));
   return tags.toSorted((a, b) => compareText(a.key, b.key));
 }
 
 /** Returns the faults of a list of session tags (`KEY=VALUE,...`), except faults of templates. */
 export function tagFaults(text: string, spec: SelectorSpec): string[] {
-  const tags = tagSpecsOf(text);
+  const all = tagSpecsOf(text);
+  const tags = all.slice(0, LIMITS.listedEntries.value);
   const faults = tags.flatMap((tag) => faultsOfTag(tag, spec));
-  if (tags.length > MAX_TAGS) faults.push(`${tags.length} tags exceed the limit of ${MAX_TAGS} for a session`);
+  if (all.length > MAX_TAGS) faults.push(`${all.length} tags exceed the limit of ${MAX_TAGS} for a session`);
   const seen = new Set<string>();
   const repeated = tags.filter(({ key }) => {
     const isRepeated = seen.has(key.toLowerCase());
@@ -161,9 +164,13 @@ function kindOf({ resourceTypeSelector }: SelectorSpec): string | null {
   return others.length === 0 && only !== "" ? only : null;
 }
 
-/** Replaces each template by its value, or removes the template if it has no value. */
+/**
+ * Replaces each template by its value, or removes the template if it has no value. Truncates a value that no tag can
+ * contain: a tag can repeat a template thousands of times, and a name can have a million characters.
+ */
 function fillIn(text: string, spec: SelectorSpec): string {
-  return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(spec) ?? "");
+  const length = TAG_VALUE_LIMITS.max + 1;
+  return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(spec)?.slice(0, length) ?? "");
 }
 
 interface TemplateFault {
