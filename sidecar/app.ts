@@ -32,6 +32,7 @@ const CONNECTIONS = {
   served: ALL_LIMITS.sidecarConnections.value,
   accepted: ALL_LIMITS.sidecarAccepted.value,
   responseMs: ALL_LIMITS.sidecarResponse.value,
+  replacesIncomplete: true,
 } as const;
 const SERVER_OPTIONS = {
   exposeHeadRoutes: false,

@@ -60,7 +60,7 @@ const CONNECTIONS = {
   served: LIMITS.webhookConnections.value,
   accepted: LIMITS.webhookAccepted.value,
   responseMs: LIMITS.webhookResponse.value,
-  replacesUnused: true,
+  replacesIncomplete: true,
 } as const;
 
 type Rejection = "client" | "connections" | "bytes";

@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { Server as TLSServer } from "node:tls";
@@ -14,8 +14,11 @@ export interface ConnectionLimits {
   readonly accepted: number;
   /** The maximum time from the headers of a request until the client has received the response, in ms. */
   readonly responseMs: number;
-  /** Whether a new connection can replace a connection that has not sent a request yet. Default: false. */
-  readonly replacesUnused?: boolean;
+  /**
+   * Whether a new connection can replace a connection that has not sent a complete request yet. Every process that
+   * reaches the listener can open such connections. Default: false.
+   */
+  readonly replacesIncomplete?: boolean;
 }
 
 /**
@@ -35,10 +38,10 @@ export interface ConnectionLimits {
 export function limitConnections(
   server: Server | SecureServer, limits: ConnectionLimits, clock: Pick<Clock, "schedule">,
 ): (socket: Socket) => boolean {
-  const { served, accepted, responseMs, replacesUnused = false } = limits;
+  const { served, accepted, responseMs, replacesIncomplete = false } = limits;
   const excess = new WeakSet<Socket>();
   const open = new Set<Socket>();
-  /** The connections that have no request in flight, longest idle first. */
+  /** The connections that a new connection can replace, longest idle first. */
   const idle = new Set<Socket>();
   const busy = new Set<Socket>();
   const remove = (socket: Socket): void => void (open.delete(socket), idle.delete(socket), busy.delete(socket));
@@ -50,7 +53,7 @@ export function limitConnections(
     socket.once("close", () => remove(socket));
     parseInParts(socket);
     const [longestIdle] = idle;
-    if (replacesUnused) idle.add(socket);
+    if (replacesIncomplete) idle.add(socket);
     if (open.size <= served) return;
     if (longestIdle === undefined) {
       idle.delete(socket);
@@ -60,7 +63,8 @@ export function limitConnections(
     longestIdle.destroy();
     remove(longestIdle);
   });
-  server.prependListener("request", ({ socket }, response) => {
+  server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
     idle.delete(socket);
     if (busy.has(socket)) {
       excess.add(socket);
@@ -68,6 +72,7 @@ export function limitConnections(
       return;
     }
     busy.add(socket);
+    if (replacesIncomplete && hasBody(request) && !excess.has(socket)) addUntilComplete(request, idle);
     const cancel = clock.schedule(responseMs, () => socket.destroy());
     response.once("close", () => {
       cancel();
@@ -76,6 +81,17 @@ export function limitConnections(
     });
   });
   return (socket) => excess.has(socket);
+}
+
+/** Adds the connection until the body is complete. A body that never arrives must not prevent the replacement. */
+function addUntilComplete(request: IncomingMessage, idle: Set<Socket>): void {
+  const { socket } = request;
+  idle.add(socket);
+  request.once("end", () => void idle.delete(socket));
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 /** The maximum number of bytes that the HTTP parser gets at once. */

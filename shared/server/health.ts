@@ -44,7 +44,7 @@ const CONNECTIONS = {
   served: LIMITS.healthConnections.value,
   accepted: LIMITS.healthAccepted.value,
   responseMs: LIMITS.healthResponse.value,
-  replacesUnused: true,
+  replacesIncomplete: true,
 } as const;
 const SERVER_OPTIONS = {
   maxHeaderSize: 8 * 1024, headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000,

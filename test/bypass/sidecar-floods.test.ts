@@ -1,5 +1,9 @@
 // Attacks on shared resources of the sidecar, such as its log. Each test expects the sidecar to limit the effect.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { test } from "tap";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { get, start } from "../sidecar/running-sidecar.ts";
 import { ROLE_A } from "../sidecar/sidecar-under-test.ts";
 import { assumeBody } from "../sidecar/sts/signed-request.ts";
 import { Attack } from "./attack.ts";
@@ -19,4 +23,21 @@ test("logs at most 10 lines if a client causes 200 different rejection reasons",
       "ValidationError",
     );
   t.ok(sts.sidecar.logLines.length <= 10, `${sts.sidecar.logLines.length} log lines of STS requests`);
+});
+
+test("serves clients while a process without a token holds more connections than the limit", async (t) => {
+  const { sidecar: { address } } = await start(t);
+  const [host = "", port] = address.split(":");
+  const headers = `Host: ${address}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n`;
+  for (const text of ["", "GET /v1/credentials HTTP/1.1\r\n", `POST /sts HTTP/1.1\r\n${headers}\r\nAction=`]) {
+    const sockets = await Promise.all(Array.from({ length: LIMITS.sidecarConnections.value + 44 }, async () => {
+      const socket = connect(Number(port), host).on("error", () => {}).resume();
+      t.teardown(() => socket.destroy());
+      await once(socket, "connect");
+      socket.write(text);
+      return socket;
+    }));
+    t.equal((await get(address, "/v1/credentials")).status, 200, JSON.stringify(text.slice(0, 9)));
+    for (const socket of sockets) socket.destroy();
+  }
 });

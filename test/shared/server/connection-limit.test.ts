@@ -59,11 +59,42 @@ test("closes the connection that was idle longest if a new connection exceeds th
 });
 
 test("a new connection replaces a connection that has not sent a request, if the limits allow it", async (t) => {
-  const { open, request } = await subject(t, { replacesUnused: true });
+  const { open, request } = await subject(t, { replacesIncomplete: true });
   const unused = await open();
   const closed = once(unused, "close");
   t.match(await request(await open()), "served");
   await closed;
+});
+
+test("a new connection replaces the oldest request whose body is incomplete, but no complete request", async (t) => {
+  const held: (() => void)[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    if (isExcess(request.socket)) response.end("excess");
+    else held.push(() => void response.end("served"));
+  });
+  const limits = { served: 2, accepted: 4, responseMs: 1_000, replacesIncomplete: true };
+  const isExcess = limitConnections(server, limits, new FakeClock());
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const send = async (text: string): Promise<Socket> => {
+    const socket = connect(boundAddress(server).port, "127.0.0.1").setEncoding("utf8").on("error", () => {});
+    t.teardown(() => socket.destroy());
+    const requested = once(server, "request");
+    socket.write(text);
+    await requested;
+    return socket;
+  };
+  const whole = await send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody");
+  const partial = await send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbod");
+  const closed = once(partial, "close");
+  const last = await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  await closed;
+  const excess = await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  t.match((await excess.toArray()).join(""), /excess$/, "two complete requests are not replaced");
+  for (const respond of held) respond();
+  t.match((await whole.toArray()).join(""), /served$/);
+  t.match((await last.toArray()).join(""), /served$/);
 });
 
 test("closes a connection that sends a second request before the first response", async (t) => {
