@@ -1,7 +1,7 @@
 /** A limit for the size of a request, an object or a file. docs/limits.md is generated from the limits. */
 export interface Limit {
   readonly value: number;
-  readonly unit: "bytes" | "levels" | "values" | "entries" | "characters" | "faults" | "connections" | "ms";
+  readonly unit: "bytes" | "levels" | "values" | "entries" | "characters" | "faults" | "steps" | "connections" | "ms";
   /** The thing whose size is limited. */
   readonly bounds: string;
   /** The effect if the limit is exceeded. */
@@ -56,6 +56,10 @@ export const LIMITS = {
   ),
   grantedTypes: limit(
     10_000, "entries", "kinds and versions that the selectors of a namespace name, for a request without a kind",
+    "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
+  ),
+  grantSteps: limit(
+    100_000, "steps", "work of one decision on a role, such as the comparison of a selector with a kind",
     "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
   ),
   faultsPerCheck: limit(

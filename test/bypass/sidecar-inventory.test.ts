@@ -3,7 +3,8 @@
 import { type Test, test } from "tap";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
-import { SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
+import { SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
+import { Attack } from "./attack.ts";
 
 const TAGS = "ack-role-resolver.io/session-tags";
 const HOSTILE_ROLE = "arn:aws:iam::111111111111:role/hostile";
@@ -34,4 +35,18 @@ test("denies a selector whose session tag repeats a template with a very long va
     t.match(message, /ERR_SELECTOR_MALFORMED/);
     t.ok(message.length < 20_000, `the message has ${message.length} characters`);
   }
+});
+
+test("limits responses and log lines if thousands of selectors conflict", async (t) => {
+  const objects = Array.from({ length: 3_000 }, (_, i) => (
+    selectorObject(`hostile-${i}`, { arn: HOSTILE_ROLE, namespaceSelector: { names: ["team-a"] } })
+  ));
+  const attack = new Attack({ objects: [namespaceObject("team-a"), ...objects], ...SCOPED });
+  for (let i = 0; i < 20; i++) {
+    const { statusCode, body } = await attack.get(`/v1/credentials/namespaces/team-a?label=a=${i}`);
+    t.equal(statusCode, 409);
+    t.ok(body.length < 2_000, `the response has ${body.length} characters`);
+  }
+  const lengths = attack.sidecar.logLines.map((line) => line.length);
+  t.ok(Math.max(...lengths) < 3_000, `the longest line has ${Math.max(...lengths)} characters`);
 });

@@ -1,39 +1,37 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import { formatFieldPath } from "../kubernetes/field-path.ts";
 import { type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
-import { compareText, countOf, listOf, quote } from "../kubernetes/text.ts";
+import { compareText, countOf, quote, sortedListOf } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
 import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
 import { differingExtras, fillInGroups, shortName, tagsTooLong } from "../selectors/session-annotations.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import {
-  type Candidate, commonGrant, deny, describeKinds, type Grant, type GrantScope, type NamespaceQuery, type RoleQuery,
-  scopeSuffix, unknownNamespace,
+  type Candidate, commonGrant, deny, describeKinds, type Grant, type GrantScope, listed, type NamespaceQuery,
+  type RoleQuery, scopeSuffix, unknownNamespace,
 } from "./grant.ts";
-import { candidateTypes, describeType, selectedTypes, SelectorsByKind } from "./types.ts";
+import { NamespaceSelectors } from "./namespace-selectors.ts";
+import type { Steps } from "./steps.ts";
+import { candidateTypes, describeType, selectedTypes } from "./types.ts";
 
 /**
  * Grants the role of a namespace. If the request omits the kind or version, every kind and version must resolve to the
  * same role, even those that no selector names. If the request omits the labels, the role must not depend on labels.
  */
-export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
-  const selectors = new NamespaceSelectors(inventory, query);
+export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery, steps: Steps): Grant {
+  const decision = new Decision(inventory, query, steps);
   const types: TypeEntry[] = [];
-  for (const type of candidateTypes(inventory, query, (group) => selectors.ofGroup(group).all)) {
+  for (const type of candidateTypes(inventory, query, (group) => decision.selectors.ofGroup(group).all)) {
     types.push(type);
     if (types.length > LIMITS.grantedTypes.value) return tooManyTypes(query);
   }
-  return commonGrant(query.namespace, candidatesOf(inventory, types, selectors));
+  return commonGrant(query.namespace, candidatesOf(types, decision));
 }
 
-function* candidatesOf(
-  inventory: Inventory, types: readonly TypeEntry[], selectors: NamespaceSelectors,
-): Iterable<Candidate> {
+function* candidatesOf(types: readonly TypeEntry[], decision: Decision): Iterable<Candidate> {
   const versioned = new Set(types.flatMap(({ group, kind, version }) => (version === "" ? [] : [`${kind}.${group}`])));
-  for (const type of types) {
-    yield { name: describeType(type, versioned), grant: grantForType(inventory, type, selectors) };
-  }
+  for (const type of types) yield { name: describeType(type, versioned), grant: grantForType(type, decision) };
 }
 
 function tooManyTypes({ namespace }: NamespaceQuery): Grant {
@@ -45,40 +43,28 @@ function tooManyTypes({ namespace }: NamespaceQuery): Grant {
   );
 }
 
-/** The selectors of one group that select resources of a namespace and match the labels of the request. */
-interface GroupSelectors {
-  readonly all: readonly EffectiveSelector[];
-  readonly selecting: SelectorsByKind;
-  /** The selectors that read labels, if the labels of the request are unknown. */
-  readonly undecided: SelectorsByKind;
-}
-
-/** The selectors of a namespace, which a request reads only once for each group. */
-class NamespaceSelectors {
+/** One decision on the role of a namespace. */
+class Decision {
   readonly query: NamespaceQuery;
+  readonly steps: Steps;
+  readonly selectors: NamespaceSelectors;
   readonly #inventory: Inventory;
-  readonly #groups = new Map<string, GroupSelectors>();
+  readonly #grants = new Map<EffectiveSelector, Grant>();
 
-  constructor(inventory: Inventory, query: NamespaceQuery) {
+  constructor(inventory: Inventory, query: NamespaceQuery, steps: Steps) {
     this.#inventory = inventory;
     this.query = query;
+    this.steps = steps;
+    this.selectors = new NamespaceSelectors(inventory, query.namespace, steps);
   }
 
-  ofGroup(group: string): GroupSelectors {
-    const found = this.#groups.get(group) ?? this.#read(group);
-    this.#groups.set(group, found);
-    return found;
-  }
-
-  #read(group: string): GroupSelectors {
-    const { labels, namespace } = this.query;
-    const all = [...selectorsFor(this.#inventory, namespace, group)];
-    const undecided = labels === null ? all.filter(({ resourceLabels }) => resourceLabels !== null) : [];
-    return {
-      all,
-      selecting: new SelectorsByKind(group, all.filter((selector) => matchesLabels(selector, labels))),
-      undecided: new SelectorsByKind(group, undecided),
-    };
+  /** Returns the grant of the role of a selector, which is the same for each type that the selector selects. */
+  grantOf(selector: EffectiveSelector): Grant {
+    const faulty = this.#inventory.selectors.faulty.get(selector.name);
+    const grant = this.#grants.get(selector)
+      ?? (faulty === undefined ? role(this.#inventory, selector, this.query, this.steps) : malformed(faulty));
+    this.#grants.set(selector, grant);
+    return grant;
   }
 }
 
@@ -86,7 +72,7 @@ class NamespaceSelectors {
  * Grants the role of a selector. If the query has a scope, a resource in the namespace of the scope must be able to
  * resolve to the selector.
  */
-export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery): Grant {
+export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery, steps: Steps): Grant {
   const faulty = inventory.selectors.faulty.get(name) ?? inventory.selectors.malformed.get(name);
   if (faulty !== undefined) return malformed(faulty);
   const selector = inventory.selectors.get(name);
@@ -96,16 +82,17 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
       `IAMRoleSelector ${quote(name)} does not exist. Correct the name, or create it.`,
     );
   }
-  if (!selectsAnyType(inventory, selector, query)) {
+  if (!selectsAnyType(inventory, selector, query, steps)) {
     const message = `This sidecar serves ${describeKinds(query)}, `
       + `but IAMRoleSelector ${name} selects none of these kinds.`;
     return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
   }
   const { scope } = query;
-  if (scope === null) return role(inventory, selector, query);
+  if (scope === null) return role(inventory, selector, query, steps);
   const unknown = unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
-  if (resolvesInScope(inventory, selector, query, scope)) return role(inventory, selector, query);
+  const search = { inventory, query, steps, selectors: new NamespaceSelectors(inventory, scope, steps) };
+  if (resolvesInScope(selector, search, scope)) return role(inventory, selector, query, steps);
   const message = `No resource in namespace ${scope}, the scope of this sidecar, resolves to IAMRoleSelector ${name}.`;
   return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
 }
@@ -114,12 +101,14 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
  * Grants a role by its ARN. If several selectors grant the role, the grant names the selector whose name sorts first,
  * so that the result is deterministic.
  */
-export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
-  const unknown = query.scope === null ? null : unknownNamespace(inventory, query.scope);
+export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery, steps: Steps): Grant {
+  const { scope } = query;
+  const unknown = scope === null ? null : unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
   const withRole = inventory.selectors.ofRole(roleARN);
-  const granting = firstByName(withRole, (selector) => selector.grantable && grants(inventory, selector, query));
-  if (granting !== null) return role(inventory, granting, query);
+  const search = { inventory, query, steps, selectors: new NamespaceSelectors(inventory, scope ?? "", steps) };
+  const granting = firstByName(withRole, (selector) => grants(selector, search));
+  if (granting !== null) return role(inventory, granting, query, steps);
   const faulty = firstByName(inventory.selectors.faultyOfRole(roleARN), () => true);
   return faulty === null ? notGranted(roleARN, withRole, query) : malformed(faulty);
 }
@@ -128,55 +117,63 @@ export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query
 function firstByName<Named extends { readonly name: string }>(
   items: Iterable<Named>, matches: (item: Named) => boolean,
 ): Named | null {
-  return [...items].toSorted((a, b) => compareText(a.name, b.name)).find(matches) ?? null;
+  let first: Named | null = null;
+  for (const item of items) {
+    const isBefore = first === null || compareText(item.name, first.name) < 0;
+    if (isBefore && matches(item)) first = item;
+  }
+  return first;
 }
 
-function grants(inventory: Inventory, selector: EffectiveSelector, query: RoleQuery): boolean {
-  const { scope } = query;
-  if (scope !== null) return resolvesInScope(inventory, selector, query, scope);
-  return selectsAnyType(inventory, selector, query);
+/** A search for a selector that grants a role. */
+interface Search {
+  readonly inventory: Inventory;
+  readonly query: RoleQuery;
+  readonly steps: Steps;
+  /** The selectors of the scope. */
+  readonly selectors: NamespaceSelectors;
 }
 
-function selectsAnyType(inventory: Inventory, selector: EffectiveSelector, scope: GrantScope): boolean {
-  for (const _ of selectedTypes(inventory, selector, scope)) return true;
+function grants(selector: EffectiveSelector, search: Search): boolean {
+  const { inventory, query, steps } = search;
+  steps.take();
+  if (!selector.grantable) return false;
+  if (query.scope !== null) return resolvesInScope(selector, search, query.scope);
+  return selectsAnyType(inventory, selector, query, steps);
+}
+
+function selectsAnyType(
+  inventory: Inventory, selector: EffectiveSelector, scope: GrantScope, steps: Steps,
+): boolean {
+  for (const _ of selectedTypes(inventory, selector, scope, steps)) return true;
   return false;
 }
 
 function notGranted(roleARN: string, withRole: ReadonlySet<EffectiveSelector>, query: RoleQuery): Grant {
-  const names = namesOf(withRole);
-  const others = names.length === 0 ? "No selector has this role" : `Selectors with this role: ${names.join(", ")}`;
+  const { first, text } = listed(namesOf(withRole));
+  const others = first.length === 0 ? "No selector has this role" : `Selectors with this role: ${text}`;
   return deny(
     "ERR_SELECTOR_NOT_GRANTED",
     `No IAMRoleSelector grants ${quote(roleARN)} to ${describeKinds(query)}${scopeSuffix(query)}. ${others}. `
       + "Create or change a selector with this spec.arn so that it selects the resources, or request another role.",
-    names,
+    first,
   );
 }
 
 function namesOf(selectors: Iterable<EffectiveSelector>): string[] {
-  return Array.from(selectors, ({ name }) => name).toSorted(compareText);
+  return Array.from(selectors, ({ name }) => name);
 }
 
-function* selectorsFor(inventory: Inventory, namespace: string, group: string): Iterable<EffectiveSelector> {
-  yield* inventory.selectors.inNamespace(namespace);
-  for (const clusterWide of inventory.selectors.clusterWide(group)) yield* clusterWide;
-}
-
-function matchesLabels({ resourceLabels }: EffectiveSelector, labels: Labels | null): boolean {
-  return resourceLabels === null || (labels !== null && satisfies(labels, resourceLabels));
-}
-
-function grantForType(inventory: Inventory, type: TypeEntry, selectors: NamespaceSelectors): Grant {
-  const { query } = selectors;
-  const selecting = selectors.ofGroup(type.group).selecting.matching(type);
-  const undecided = selectors.ofGroup(type.group).undecided.matching(type);
+function grantForType(type: TypeEntry, decision: Decision): Grant {
+  const { query } = decision;
+  const ofGroup = decision.selectors.ofGroup(type.group);
+  const selecting = [...ofGroup.selecting(type, query.labels)];
   // If two selectors match regardless of labels, they conflict, and further selectors make no difference.
-  if (undecided.length > 0 && selecting.length < 2) return labelsRequired(query.namespace, undecided);
+  const [undecided] = query.labels === null && selecting.length < 2 ? ofGroup.readingLabels(type) : [];
+  if (undecided !== undefined) return labelsRequired(query.namespace, ofGroup.readingLabels(type));
   if (selecting.length > 1) return conflict(selecting);
   const [only] = selecting;
-  if (only === undefined) return unmatched(query);
-  const faulty = inventory.selectors.faulty.get(only.name);
-  return faulty === undefined ? role(inventory, only, query) : malformed(faulty);
+  return only === undefined ? unmatched(query) : decision.grantOf(only);
 }
 
 function unmatched(query: NamespaceQuery): Grant {
@@ -193,15 +190,15 @@ function unmatched(query: NamespaceQuery): Grant {
  * has only the labels that the selector requires.
  */
 function resolvesInScope(
-  inventory: Inventory, selector: EffectiveSelector, query: GrantScope, namespace: string,
+  selector: EffectiveSelector, { inventory, query, steps, selectors }: Search, namespace: string,
 ): boolean {
   const labels = selector.resourceLabels === null ? NO_LABELS : minimalLabels(selector.resourceLabels);
   const canSelect = selectsNamespace(selector, namespace, inventory.namespaces.labelsOf(namespace))
-    && matchesLabels(selector, labels);
+    && (selector.resourceLabels === null || satisfies(labels, selector.resourceLabels));
   if (!canSelect) return false;
-  const selectors = new NamespaceSelectors(inventory, { ...query, namespace, labels, unmatched: "deny" });
-  for (const type of selectedTypes(inventory, selector, query)) {
-    if (selectors.ofGroup(type.group).selecting.matching(type).length === 1) return true;
+  for (const type of selectedTypes(inventory, selector, query, steps)) {
+    const [, other] = selectors.ofGroup(type.group).selecting(type, labels);
+    if (other === undefined) return true;
   }
   return false;
 }
@@ -221,11 +218,12 @@ function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels
  * Grants the role of a selector. Denies the role if its selectors have different session settings, because a request
  * names only the role.
  */
-function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope): Grant {
+function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope, steps: Steps): Grant {
   const { name, roleARN } = selector;
   const differing = new Set<string>();
   // The selectors of a set have equal session settings.
   for (const [other = selector] of inventory.selectors.sessionsOfRole(roleARN)) {
+    steps.take();
     for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
   }
   if (differing.size > 0) return sessionsDiffer(roleARN, inventory.selectors.ofRole(roleARN), differing);
@@ -248,16 +246,16 @@ function sessionsDiffer(
   const settings = [...differing].map(shortName).join(", ");
   return deny(
     "ERR_SELECTOR_EXTRAS",
-    `IAMRoleSelectors ${listOf(names)} set different session settings for ${roleARN} (${settings}). `
+    `IAMRoleSelectors ${sortedListOf(names)} set different session settings for ${roleARN} (${settings}). `
       + "Set the same annotation values on these selectors.",
-    names,
+    listed(names).first,
   );
 }
 
 function conflict(selecting: readonly EffectiveSelector[]): Grant {
-  const names = namesOf(selecting);
-  const message = `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names.join(", ")}]`;
-  return deny("ERR_SELECTOR_CONFLICT", message, names);
+  const { first, text } = listed(namesOf(selecting));
+  const message = `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${text}]`;
+  return deny("ERR_SELECTOR_CONFLICT", message, first);
 }
 
 function malformed({ name, faults }: DecodedSelector): Grant {
@@ -270,13 +268,13 @@ function malformed({ name, faults }: DecodedSelector): Grant {
   return deny("ERR_SELECTOR_MALFORMED", message, [name]);
 }
 
-function labelsRequired(namespace: string, undecided: readonly EffectiveSelector[]): Grant {
-  const names = namesOf(undecided);
+function labelsRequired(namespace: string, undecided: Iterable<EffectiveSelector>): Grant {
+  const { first, text } = listed(namesOf(undecided));
   return deny(
     "ERR_SELECTOR_AMBIGUOUS",
     `In namespace ${namespace} the role depends on the labels of the resource, but the request has no labels. `
-      + `IAMRoleSelectors that read labels: [${names.join(", ")}]. `
+      + `IAMRoleSelectors that read labels: [${text}]. `
       + `Request /v1/credentials/namespaces/${namespace} with label=KEY=VALUE for each label of the resource.`,
-    names,
+    first,
   );
 }

@@ -2,6 +2,7 @@ import type { Inventory } from "../inventory/inventory.ts";
 import { mapGrantInNamespace, mapGrantOfRole } from "./by-carm.ts";
 import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./by-selector.ts";
 import { deny, type Grant, type NamespaceQuery, type RoleQuery, unknownNamespace } from "./grant.ts";
+import { withinSteps } from "./steps.ts";
 
 /** Grants the role of a namespace if every requested group, kind and version resolves to it. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
@@ -13,18 +14,21 @@ export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): G
     return deny("ERR_SELECTOR_NOT_GRANTED", message);
   }
   const isCARM = query.settings.mode === "carm";
-  return isCARM ? mapGrantInNamespace(inventory, query) : selectorGrantInNamespace(inventory, query);
+  if (isCARM) return mapGrantInNamespace(inventory, query);
+  return withinSteps((steps) => selectorGrantInNamespace(inventory, query, steps));
 }
 
 /** Grants the role of an IAMRoleSelector. */
 export function grantSelector(inventory: Inventory, name: string, query: RoleQuery): Grant {
-  return query.settings.mode === "carm" ? NO_SELECTORS : selectorGrantByName(inventory, name, query);
+  if (query.settings.mode === "carm") return NO_SELECTORS;
+  return withinSteps((steps) => selectorGrantByName(inventory, name, query, steps));
 }
 
 /** Grants a role by its ARN, which is the only input of an AssumeRole request. */
 export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   const isCARM = query.settings.mode === "carm";
-  return isCARM ? mapGrantOfRole(inventory, roleARN, query) : selectorGrantOfRole(inventory, roleARN, query);
+  if (isCARM) return mapGrantOfRole(inventory, roleARN, query);
+  return withinSteps((steps) => selectorGrantOfRole(inventory, roleARN, query, steps));
 }
 
 const NO_SELECTORS = deny(

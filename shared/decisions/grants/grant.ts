@@ -3,7 +3,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { KindArgument } from "../kubernetes/kinds.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";
-import { compareText, quote } from "../kubernetes/text.ts";
+import { firstNames, quote } from "../kubernetes/text.ts";
 import type { SessionExtras } from "../selectors/session.ts";
 
 /** The identity whose credentials the sidecar may issue, or a denial. */
@@ -126,25 +126,32 @@ interface DistinctGrant {
 }
 
 function ambiguous(namespace: string, distinct: readonly DistinctGrant[]): Grant {
-  const parts = distinct.map(
-    ({ grant, names }) => `${listed(names.toSorted(compareText))}: ${describeGrant(grant)}`,
-  );
+  const parts = distinct.map(({ grant, names }) => `${listed(names).text}: ${describeGrant(grant)}`);
   const selectors = distinct.flatMap(({ grant }) => (grant.verdict === "base" ? [] : grant.selectors));
   return deny(
     "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the role depends on the kind (${parts.toSorted(compareText).join("; ")}). `
+    `In namespace ${namespace} the role depends on the kind (${listed(parts, "; ").text}). `
       + `Request one kind with kind=KIND.VERSION.GROUP at /v1/credentials/namespaces/${namespace}, `
       + "or set --kind of the sidecar.",
-    [...new Set(selectors)].toSorted(compareText),
+    listed(new Set(selectors)).first,
   );
 }
 
-/** The maximum number of kinds or selectors that a message lists. */
+/** The maximum number of kinds or selectors that a message or a log line lists. */
 const MAX_LISTED = 20;
 
-function listed(names: readonly string[]): string {
-  const more = names.length - MAX_LISTED;
-  return more > 0 ? `${names.slice(0, MAX_LISTED).join(", ")} and ${more} more` : names.join(", ");
+/** The names that a message lists, sorted. */
+interface Listed {
+  readonly first: readonly string[];
+  /** The first names, and the number of the other names. */
+  readonly text: string;
+}
+
+/** Returns the 20 names that sort first. A message or a log line must not list thousands of selectors. */
+export function listed(names: Iterable<string>, separator = ", "): Listed {
+  const { first, number } = firstNames(names, MAX_LISTED);
+  const more = number > first.length ? ` and ${number - first.length} more` : "";
+  return { first, text: first.join(separator) + more };
 }
 
 /** Compares session tags too: two sessions of the same role can differ in a tag that contains the group. */

@@ -1,8 +1,8 @@
 import type { Inventory } from "../inventory/inventory.ts";
-import { SetIndex } from "../inventory/set-index.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import type { GrantScope } from "./grant.ts";
+import type { Steps } from "./steps.ts";
 
 /**
  * Yields the requested types that can resolve to different roles. "" stands for a kind or version that no selector
@@ -36,11 +36,13 @@ function namedVersions(group: string, selectors: Iterable<EffectiveSelector>): M
  * not: each other selector that selects one of these types also selects the more specific type.
  */
 export function* selectedTypes(
-  inventory: Inventory, { types }: EffectiveSelector, scope: GrantScope,
+  inventory: Inventory, { types }: EffectiveSelector, scope: GrantScope, steps: Steps,
 ): Iterable<TypeEntry> {
   for (const group of scope.groups) {
+    steps.take(types?.entries.length);
     for (const kind of requestedKinds(inventory, group, scope, types?.kindsOf(group) ?? ANY)) {
       const ofKind = typesOf(kind, types?.versionsOf(group, kind.kind) ?? ANY);
+      steps.take(ofKind.length);
       yield* types === null ? ofKind : ofKind.filter((type) => types.matches(type));
     }
   }
@@ -72,23 +74,6 @@ function typesOf({ group, kind, version }: RequestedKind, versions: ReadonlySet<
   return version === null
     ? Array.from(versions, (candidate) => ({ group, kind, version: candidate }))
     : [{ group, kind, version }];
-}
-
-/** Selectors of one group, indexed by kind, so that a lookup does not compare every selector with the type. */
-export class SelectorsByKind {
-  readonly #index = new SetIndex<EffectiveSelector>();
-
-  constructor(group: string, selectors: Iterable<EffectiveSelector>) {
-    for (const selector of selectors) {
-      for (const kind of selector.types?.kindsOf(group) ?? [""]) this.#index.add(kind, selector);
-    }
-  }
-
-  /** Returns the selectors that match the type. */
-  matching(type: TypeEntry): EffectiveSelector[] {
-    const candidates = new Set([...this.#index.get(type.kind), ...this.#index.get("")]);
-    return [...candidates].filter(({ types }) => types === null || types.matches(type));
-  }
 }
 
 /**

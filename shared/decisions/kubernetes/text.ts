@@ -89,13 +89,25 @@ export function listOf(names: readonly string[], number = names.length, limit = 
  * namespaces of a cluster.
  */
 export function sortedListOf(names: Iterable<string>): string {
+  const { first, number } = firstNames(names, MAX_NAMES);
+  return listOf(first, number);
+}
+
+/** Returns the `limit` names that sort first, and the number of all names. */
+export function firstNames(
+  names: Iterable<string>, limit: number,
+): { readonly first: readonly string[]; readonly number: number } {
   let first: string[] = [];
   let number = 0;
+  /** The last of the first names so far. */
+  let last: string | undefined;
   for (const name of names) {
     number++;
-    const last = first[MAX_NAMES - 1];
     if (last !== undefined && compareText(name, last) >= 0) continue;
-    first = [...first, name].toSorted(compareText).slice(0, MAX_NAMES);
+    first.push(name);
+    if (first.length < 2 * limit) continue;
+    first = first.toSorted(compareText).slice(0, limit);
+    last = first.at(-1);
   }
-  return listOf(first, number);
+  return { first: first.toSorted(compareText).slice(0, limit), number };
 }

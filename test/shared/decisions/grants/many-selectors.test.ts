@@ -1,0 +1,99 @@
+import { test } from "tap";
+import { selectorGrantOfRole } from "../../../../shared/decisions/grants/by-selector.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
+import type { Grant } from "../../../../shared/decisions/grants/grant.ts";
+import { Steps, withinSteps } from "../../../../shared/decisions/grants/steps.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+
+const S3 = "s3.services.k8s.aws";
+const A = "arn:aws:iam::111111111111:role/a";
+const COUNT = 3_000;
+const QUERY = { groups: [S3], kinds: [], settings: SETTINGS_BY_DEFAULT };
+
+function many(count: number, specOf: (i: number) => JsonObject = () => ({})): JsonObject[] {
+  return Array.from({ length: count }, (_, i) => (
+    selectorObject(`s${i}`, { arn: A, namespaceSelector: { names: ["team-a"] }, ...specOf(i) })
+  ));
+}
+
+class CountingSteps extends Steps {
+  taken = 0;
+
+  override take(number = 1): void {
+    this.taken += number;
+    super.take(number);
+  }
+}
+
+function inventoryOf(objects: readonly JsonObject[]): Inventory {
+  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  inventory.apply([namespaceObject("team-a"), ...objects].map(put));
+  return inventory;
+}
+
+const SCOPED = { ...QUERY, scope: "team-a" };
+const inScope = (inventory: Inventory): Grant => grantRole(inventory, A, SCOPED);
+const inNamespace = (inventory: Inventory): Grant => (
+  grantInNamespace(inventory, { ...QUERY, namespace: "team-a", labels: null, unmatched: "deny" })
+);
+
+test("denies a role of thousands of conflicting selectors in steps that are linear in the selectors", async (t) => {
+  const everything = many(2).map((object, i) => ({ ...object, metadata: { name: `all${i}` } }));
+  for (const objects of [
+    many(COUNT),
+    [...many(COUNT, (i) => ({ resourceLabelSelector: { matchLabels: { app: `a${i}` } } })), ...everything],
+    [...many(COUNT, (i) => ({ resourceLabelSelector: { matchLabels: { app: "a", id: `${i}` } } })), ...everything],
+    [...many(COUNT, (i) => ({ resourceTypeSelector: [{ group: S3, kind: `K${i}` }] })), ...everything],
+  ]) {
+    const steps = new CountingSteps();
+    const grant = selectorGrantOfRole(inventoryOf(objects), A, SCOPED, steps);
+    t.match(grant, { verdict: "denied", code: "ERR_SELECTOR_NOT_GRANTED" });
+    t.ok(steps.taken > COUNT && steps.taken <= 20 * COUNT, `${steps.taken} steps`);
+  }
+});
+
+test("grants a role if the selector whose name sorts last is the only one that resolves", async (t) => {
+  const labelled = many(COUNT, (i) => (
+    { resourceLabelSelector: { matchLabels: i === 999 ? { app: "free" } : { app: "taken" } } }
+  ));
+  t.match(inScope(inventoryOf(labelled)), { verdict: "role", selectors: ["s999"] });
+});
+
+test("denies a request whose decision takes more steps than the limit", async (t) => {
+  const wide = many(100, (i) => (
+    { resourceTypeSelector: Array.from({ length: 1_000 }, (_, j) => ({ group: S3, kind: `K${i}.${j}` })) }
+  ));
+  const inventory = inventoryOf(wide);
+  for (const grant of [inScope(inventory), inNamespace(inventory), grantSelector(inventory, "s0", SCOPED)]) {
+    t.match(grant, { verdict: "denied", code: "ERR_SELECTOR_AMBIGUOUS", message: /takes more than 100000 steps/ });
+  }
+});
+
+test("does not treat another error as a decision that takes too many steps", async (t) => {
+  t.throws(() => withinSteps(() => { throw new RangeError("other"); }), { name: "RangeError" });
+});
+
+test("lists at most 20 selectors in a message", async (t) => {
+  const read = many(COUNT, (i) => ({ resourceLabelSelector: { matchLabels: { app: `a${i}` } } }));
+  const kinds = many(COUNT, (i) => ({ arn: `${A}${i}`, resourceTypeSelector: [{ group: S3, kind: `K${i}` }] }));
+  const rds = many(COUNT, () => ({ resourceTypeSelector: [{ group: "rds.services.k8s.aws" }] }));
+  const sessions = many(COUNT).map((object, i) => (
+    { ...object, metadata: { name: `s${i}`, annotations: { "ack-role-resolver.io/session-name": `name${i}` } } }
+  ));
+  const anywhere = (inventory: Inventory): Grant => grantRole(inventory, A, { ...QUERY, scope: null });
+  for (const [objects, decide, message] of [
+    [many(COUNT), inNamespace, /\[s0, s1, s10, .* and 2980 more\]/],
+    [read, inNamespace, /read labels: \[s0, s1, s10, .* and 2980 more\]/],
+    [kinds, inNamespace, /role depends on the kind \(K0\..* and 2981 more\)/],
+    [rds, anywhere, /Selectors with this role: s0, s1, s10, .* and 2980 more\. /],
+    [sessions, anywhere, /^IAMRoleSelectors s0, s1, s10 and 2997 more set different/],
+  ] as const) {
+    const grant = decide(inventoryOf(objects));
+    if (grant.verdict !== "denied") throw new Error(grant.verdict);
+    t.match(grant.message, message);
+    t.ok(grant.message.length < 3_000, `${grant.message.length} characters`);
+    t.equal(grant.selectors.length, 20);
+  }
+});
