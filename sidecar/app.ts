@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { Grant } from "../shared/decisions/grants/grant.ts";
 import { LIMITS as ALL_LIMITS } from "../shared/decisions/limits.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
+import type { Clock, SteadyClock } from "../shared/inventory/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -21,6 +21,7 @@ import type { TokenCheck } from "./token.ts";
 
 interface SidecarPorts extends STSRoutePorts {
   readonly token: TokenCheck;
+  readonly clock: SteadyClock;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
   /** Returns the bound address. If the configured port is 0, the address is known only while the server listens. */

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { Grant } from "../../shared/decisions/grants/grant.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
+import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
 
@@ -39,7 +39,8 @@ export interface Rejection {
 
 interface RejectionLogPorts {
   readonly log: Pick<Logger, "warn" | "error">;
-  readonly clock: Pick<Clock, "now">;
+  /** The steady clock: a wall clock that is set back would suppress the lines of new rejections. */
+  readonly clock: Pick<SteadyClock, "steady">;
   readonly metrics: Pick<SidecarMetrics, "rejections" | "authFailures">;
 }
 
@@ -63,6 +64,7 @@ const AUTH_FAILURES: Readonly<Record<string, AuthFailure>> = {
 
 interface Entry {
   readonly untilMs: number;
+  /** The digest of the reason, because a reason can have thousands of characters. */
   readonly reason: string;
   /** The number of different reasons that were logged in the current period. */
   readonly reasonCount: number;
@@ -105,12 +107,12 @@ export class RejectionLog {
    * logged.
    */
   #suppressedBefore({ error, path, requested, selectors }: Rejection): number | null {
-    const nowMs = this.#ports.clock.now();
+    const nowMs = this.#ports.clock.steady();
     this.#evict(nowMs);
     const ownKey = digestOf([error.code, path, selectors, requested]);
     const isShared = requested === null || (this.#entries.size >= LIMIT && !this.#entries.has(ownKey));
     const key = isShared ? digestOf([error.code, path]) : ownKey;
-    return this.#update(key, { nowMs, reason: error.message, isShared });
+    return this.#update(key, { nowMs, reason: digestOf([error.message]), isShared });
   }
 
   #update(key: string, { nowMs, reason, isShared }: Occurrence): number | null {

@@ -83,6 +83,15 @@ test("logs a changed rejection again, and a repeated rejection after 10 min with
   t.equal(lines.length, 8, "the rejection is logged again after its entry was evicted");
 });
 
+test("logs a repeated rejection after 10 min even if the wall clock was set back", async (t) => {
+  const { rejections, lines, clock } = subject();
+  rejections.record(DENIED);
+  clock.jump(-7 * 24 * 60 * MINUTE);
+  await clock.advance(10 * MINUTE);
+  rejections.record(DENIED);
+  t.equal(lines.length, 2);
+});
+
 test("logs rejections of unauthenticated clients once per error code and path, but not once per reason", async (t) => {
   const { rejections, lines, count } = subject();
   for (let i = 0; i < 100; i++) {
