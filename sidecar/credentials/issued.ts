@@ -115,10 +115,16 @@ export class IssuedCredentials {
     for (const [id, { issued }] of this.#entries) {
       if (issued.expirationMs + EXPIRED_RETENTION_MS <= nowMs) this.#entries.delete(id);
     }
-    while (this.#entries.size >= LIMIT) {
-      const [first] = this.#entries.keys();
-      const oldestRole = [...this.#entries.values()].find(({ issued }) => issued.kind === "role");
-      this.#entries.delete(oldestRole?.issued.accessKeyID ?? first ?? "");
+    for (const kind of ["role", "base"] as const) this.#evictOldest(kind, this.#entries.size - LIMIT + 1);
+  }
+
+  #evictOldest(kind: IssuedKind, number: number): void {
+    let left = number;
+    if (left <= 0) return;
+    for (const [id, { issued }] of this.#entries) {
+      if (issued.kind !== kind) continue;
+      this.#entries.delete(id);
+      if (--left === 0) return;
     }
   }
 }
