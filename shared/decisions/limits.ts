@@ -101,6 +101,12 @@ export const LIMITS = {
   healthConnections: limit(64, "connections", "connections that each health listener serves", SERVED_BEYOND),
   healthAccepted: limit(128, "connections", "connections that each health listener accepts", ACCEPTED_BEYOND),
   healthResponse: limit(5_000, "ms", "time from the headers of a probe until the client has the response", LATE),
+  emulatorConnections: limit(256, "connections", "connections that the STS emulator of `local` serves", SERVED_BEYOND),
+  emulatorAccepted: limit(1_024, "connections", "connections that the STS emulator accepts", ACCEPTED_BEYOND),
+  emulatorResponse: limit(
+    40_000, "ms", "time from the headers of a request to the STS emulator until the client has the response", LATE,
+  ),
+  emulatorSessions: limit(10_000, "entries", "role sessions that the STS emulator stores", "the oldest is deleted"),
   pendingWrites: limit(
     256,
     "entries",

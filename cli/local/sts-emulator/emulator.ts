@@ -2,7 +2,10 @@ import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
+import { LIMITS } from "../../../shared/decisions/limits.ts";
 import { MAX_CHAINED_SECONDS } from "../../../shared/decisions/selectors/session.ts";
+import { systemClock } from "../../../shared/inventory/clock.ts";
+import { limitConnections } from "../../../shared/server/connection-limit.ts";
 import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
 import { formatExpiration } from "../../../sidecar/http/respond.ts";
 import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
@@ -37,13 +40,22 @@ export interface STSEmulatorOptions {
 
 export interface STSEmulator {
   readonly url: string;
-  /** The last 10,000 calls to the emulator, oldest first. */
+  /** The last 10,000 calls to the emulator, oldest first. Omits values of more than 2,048 characters. */
   readonly calls: readonly STSCall[];
   close(): Promise<void>;
 }
 
+const CONNECTIONS = {
+  served: LIMITS.emulatorConnections.value,
+  accepted: LIMITS.emulatorAccepted.value,
+  responseMs: LIMITS.emulatorResponse.value,
+  replacesIncomplete: true,
+} as const;
+const TIMEOUTS = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 } as const;
 const BODY_LIMIT_BYTES = 64 * 1024;
 const RECORDED_CALLS = 10_000;
+/** The maximum length of an ARN in STS. Longer values are not recorded. */
+const RECORDED_CHARACTERS = 2_048;
 const INTERNAL_FAILURE = new STSErrorResponse("InternalFailure", 500, "The emulator failed.");
 /** Same as STS. */
 const SKEW_MS = 15 * 60_000;
@@ -54,7 +66,11 @@ const SKEW_MS = 15 * 60_000;
  */
 export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STSEmulator> {
   const emulator = new Emulator(options);
-  const server = createServer((request, response) => void emulator.serve(request, response));
+  const server = createServer(TIMEOUTS, (request, response) => {
+    if (!isExcess(request.socket)) void emulator.serve(request, response);
+    else if (!request.socket.destroyed) send(response, tooManyConnections(), null);
+  });
+  const isExcess = limitConnections(server, CONNECTIONS, systemClock);
   server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
   await once(server, "listening");
   return {
@@ -90,7 +106,7 @@ class Emulator {
       const call = this.#record(form);
       const fault = await this.#faults(call);
       if (fault?.do === "reject") throw new STSErrorResponse(fault.code, fault.status, fault.message);
-      const document = renderResult(call.action, await this.#answer(request, body, form), requestID);
+      const document = renderResult(form.get("Action") ?? "", await this.#answer(request, body, form), requestID);
       send(response, { status: 200, document, requestID }, fault);
     } catch (error) {
       const failure = error instanceof STSErrorResponse ? error : INTERNAL_FAILURE;
@@ -100,10 +116,14 @@ class Emulator {
 
   #record(form: URLSearchParams): STSCall {
     const duration = form.get("DurationSeconds");
+    const recorded = (name: string): string | null => {
+      const value = form.get(name);
+      return value !== null && value.length <= RECORDED_CHARACTERS ? value : null;
+    };
     const call = {
-      action: form.get("Action") ?? "",
-      roleARN: form.get("RoleArn"),
-      sessionName: form.get("RoleSessionName"),
+      action: recorded("Action") ?? "",
+      roleARN: recorded("RoleArn"),
+      sessionName: recorded("RoleSessionName"),
       durationSeconds: duration === null ? null : Number(duration),
     };
     this.calls.push(call);
@@ -150,6 +170,13 @@ function packedPolicySize({ policy, policyARNs, tags }: AssumeRoleForm): string 
   const texts = [policy ?? "", ...policyARNs, ...tags.flatMap(({ key, value }) => [key, value])];
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
   return characters === 0 ? undefined : String(Math.ceil(characters / 256));
+}
+
+function tooManyConnections(): Result {
+  const requestID = randomUUID();
+  const message = `The emulator serves ${CONNECTIONS.served} connections, which is the limit.`;
+  const error = new STSErrorResponse("ServiceUnavailable", 503, message);
+  return { status: error.status, document: renderError(error, requestID), requestID };
 }
 
 interface Result {

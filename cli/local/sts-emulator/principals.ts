@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { parseARN } from "../../../shared/decisions/kubernetes/arn.ts";
+import { LIMITS } from "../../../shared/decisions/limits.ts";
 import { makeKeys, type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
 /** An access key, and the identity that it belongs to. */
@@ -33,20 +34,22 @@ interface RoleSession {
   readonly durationSeconds: number;
 }
 
-/** Stores the configured keys and the issued keys. Issued keys are deleted one hour after they expire. */
+/** Stores the configured keys and up to 10,000 issued keys. Issued keys are deleted one hour after they expire. */
 export class Principals {
-  readonly #byAccessKeyID = new Map<string, Principal>();
+  readonly #base: ReadonlyMap<string, Principal>;
+  /** The role sessions, oldest first. */
+  readonly #sessions = new Map<string, IssuedPrincipal>();
   readonly #now: () => number;
   readonly #randomBytes: (size: number) => Buffer;
 
   constructor(base: readonly BaseCredentials[], now: () => number, randomBytes: (size: number) => Buffer) {
     this.#now = now;
     this.#randomBytes = randomBytes;
-    for (const credentials of base) this.#add(basePrincipal(credentials));
+    this.#base = new Map(base.map((credentials) => [credentials.accessKeyID, basePrincipal(credentials)]));
   }
 
   find(accessKeyID: string): Principal | undefined {
-    return this.#byAccessKeyID.get(accessKeyID);
+    return this.#base.get(accessKeyID) ?? this.#sessions.get(accessKeyID);
   }
 
   /** Returns the session of a role. Each call returns a new key, as in STS. */
@@ -68,20 +71,17 @@ export class Principals {
       accountID,
       isRoleSession: true,
     };
-    this.#add(principal);
-    return { ...principal, sessionToken };
-  }
-
-  #add(principal: Principal): void {
-    this.#byAccessKeyID.set(principal.accessKeyID, principal);
+    const session = { ...principal, sessionToken };
+    this.#sessions.set(accessKeyID, session);
+    const [oldest = ""] = this.#sessions.keys();
+    if (this.#sessions.size > LIMITS.emulatorSessions.value) this.#sessions.delete(oldest);
+    return session;
   }
 
   // Expired keys are stored for one hour, so that a late caller receives ExpiredToken and not InvalidClientTokenId.
   #deleteLongExpired(): void {
     const limit = this.#now() - 3_600_000;
-    for (const [id, { isRoleSession, expirationMs }] of this.#byAccessKeyID) {
-      if (isRoleSession && expirationMs !== null && expirationMs < limit) this.#byAccessKeyID.delete(id);
-    }
+    for (const [id, { expirationMs }] of this.#sessions) if (expirationMs < limit) this.#sessions.delete(id);
   }
 }
 
