@@ -66,7 +66,9 @@ export const ERRORS = {
   ERR_CARM_KEY_MISSING: entry(403, false, "The CARM ConfigMap has no entry for the namespace's account or team."),
   ERR_CARM_VALUE_EMPTY: entry(403, false, "The entry in the CARM ConfigMap is empty."),
   ERR_CARM_ARN: entry(403, false, "The entry in the CARM ConfigMap is not the ARN of an IAM role."),
-  ERR_NAMESPACE_UNKNOWN: entry(404, false, "No Namespace with this name exists in the inventory."),
+  ERR_NAMESPACE_UNKNOWN: entry(
+    404, false, "The inventory has no Namespace with this name, or the Namespace exceeds a limit.",
+  ),
   ERR_ANNOTATIONS_TOO_LARGE: entry(
     422, false,
     "The annotations would exceed the Kubernetes limit of 256 KiB, so the webhook adds no annotations.",

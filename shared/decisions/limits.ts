@@ -34,7 +34,7 @@ export const LIMITS = {
     1_000,
     "entries",
     "`metadata.labels` and `metadata.annotations` of a reviewed object, each",
-    "denied: ACK-35, CM-14, IRS-48 or NS-14",
+    "denied: ACK-35, CM-14, IRS-48 or NS-14; the sidecar grants no role in such a Namespace",
   ),
   selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", "denied and not granted: IRS-48"),
   selectorTypes: limit(1_000, "entries", "`spec.resourceTypeSelector`", "denied and not granted: IRS-48"),

@@ -1,9 +1,11 @@
 // Attacks by users that write IAMRoleSelectors or Namespaces. Each test expects that the sidecar limits its work and
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";
+import { grantInNamespace, grantRole } from "../../shared/decisions/grants/decide.ts";
+import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
-import { SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
+import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
+import { ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import { Attack } from "./attack.ts";
 
 const TAGS = "ack-role-resolver.io/session-tags";
@@ -50,3 +52,32 @@ test("limits responses and log lines if thousands of selectors conflict", async 
   const lengths = attack.sidecar.logLines.map((line) => line.length);
   t.ok(Math.max(...lengths) < 3_000, `the longest line has ${Math.max(...lengths)} characters`);
 });
+
+test("drops a namespace that has more labels than the limit, and grants no role in it", async (t) => {
+  const large = { ...namespaceObject("team-a"), metadata: { name: "team-a", labels: labels(100_000) } };
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true });
+  inventory.apply([namespaceObject("team-a"), TEAM_A, large].map(put));
+  t.equal(inventory.namespaces.withLabel("l1", "").size, 0, "no label is stored");
+  const query = { groups: ["s3.services.k8s.aws"], kinds: [], settings: SETTINGS_BY_DEFAULT };
+  const message = /^Namespace "team-a" exceeds a limit of the sidecar, such as 1000 labels\. Remove/;
+  const denied = { verdict: "denied", code: "ERR_NAMESPACE_UNKNOWN", message };
+  const resource = { ...query, namespace: "team-a", labels: null, unmatched: "base" } as const;
+  t.match(grantInNamespace(inventory, resource), denied, "not the base identity");
+  t.match(grantRole(inventory, ROLE_A, { ...query, scope: "team-a" }), denied);
+  inventory.apply([put(namespaceObject("team-a"))]);
+  t.match(grantInNamespace(inventory, resource), { verdict: "role" });
+  inventory.apply([put(large), removal("", "Namespace", "team-a")]);
+  t.match(grantInNamespace(inventory, resource), { message: /is not in the inventory/ });
+});
+
+test("does not store the objects of selectors for grants", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true });
+  inventory.apply([put(hostile({ x: Array.from({ length: 50_000 }, () => ({})) }))]);
+  t.match(inventory.selectors.faulty.get("hostile"), { roleARN: HOSTILE_ROLE, object: {} });
+  t.same(inventory.selectors.faulty.get("hostile")?.object, {});
+  t.end();
+});
+
+function labels(count: number): JsonObject {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`l${i}`, ""]));
+}

@@ -4,6 +4,7 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { KindArgument } from "../kubernetes/kinds.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";
 import { firstNames, quote } from "../kubernetes/text.ts";
+import { LIMITS } from "../limits.ts";
 import type { SessionExtras } from "../selectors/session.ts";
 
 /** The identity whose credentials the sidecar may issue, or a denial. */
@@ -70,6 +71,11 @@ export function deny(code: ErrorCode, message: string, selectors: readonly strin
  */
 export function unknownNamespace(inventory: Inventory, name: string): Denial | null {
   if (inventory.namespaces.has(name)) return null;
+  if (inventory.namespaces.isOversized(name)) {
+    const message = `Namespace ${quote(name)} exceeds a limit of the sidecar, such as ${LIMITS.metadataEntries.value} `
+      + "labels. Remove labels and annotations from the namespace.";
+    return deny("ERR_NAMESPACE_UNKNOWN", message);
+  }
   return deny(
     "ERR_NAMESPACE_UNKNOWN",
     `Namespace ${quote(name)} is not in the inventory. Create it, or correct the name.`,

@@ -31,6 +31,11 @@ export interface InventoryContext {
   readonly origin: Origin;
   /** The collections that the source does not read from the cluster. */
   readonly excluded?: readonly Collection[];
+  /**
+   * Whether the inventory serves only decisions on grants. It then drops what grants do not read: the objects of
+   * IAMRoleSelectors, and namespaces that exceed a limit. Default: false.
+   */
+  readonly isForGrants?: boolean;
 }
 
 type Writes = "put" | "remove";

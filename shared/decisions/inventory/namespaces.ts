@@ -1,4 +1,5 @@
 import { carmAnnotations, usesCARM } from "../carm/maps.ts";
+import { objectExcess } from "../checks/limits.ts";
 import type { Runtime } from "../context.ts";
 import { type JsonObject, stringAt } from "../kubernetes/json.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";
@@ -12,14 +13,21 @@ interface Namespace {
   readonly isTerminating: boolean;
 }
 
+interface NamespaceContext {
+  readonly runtime: Runtime;
+  readonly isForGrants?: boolean;
+}
+
 /** The Namespaces of an inventory, indexed by name and label. */
 export class NamespaceStore {
-  readonly #context: { readonly runtime: Runtime };
+  readonly #context: NamespaceContext;
+  /** The namespaces that were dropped because they exceed a limit. */
+  readonly #oversized = new Set<string>();
   readonly #namespaces = new Map<string, Namespace>();
   readonly #byLabel = new SetIndex<string>();
   readonly #usingCARM = new Set<string>();
 
-  constructor(context: { readonly runtime: Runtime }) {
+  constructor(context: NamespaceContext) {
     this.#context = context;
   }
 
@@ -29,6 +37,10 @@ export class NamespaceStore {
 
   put(object: JsonObject, name: string): void {
     this.remove(name);
+    if (this.#context.isForGrants === true && objectExcess(object) !== null) {
+      this.#oversized.add(name);
+      return;
+    }
     const meta = objectMeta(object);
     const labels = new Map([...meta.labels, [NAME_LABEL, name]]);
     const isTerminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== ""
@@ -39,6 +51,7 @@ export class NamespaceStore {
   }
 
   remove(name: string): void {
+    this.#oversized.delete(name);
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return;
     this.#namespaces.delete(name);
@@ -48,6 +61,11 @@ export class NamespaceStore {
 
   has(name: string): boolean {
     return this.#namespaces.has(name);
+  }
+
+  /** Whether the namespace exists but was dropped, because it exceeds a limit. `has` then returns false. */
+  isOversized(name: string): boolean {
+    return this.#oversized.has(name);
   }
 
   get names(): Iterable<string> {

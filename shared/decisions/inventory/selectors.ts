@@ -11,6 +11,7 @@ import { SetIndex } from "./set-index.ts";
 interface SelectorContext {
   readonly runtime: Runtime;
   readonly origin: Origin;
+  readonly isForGrants?: boolean;
 }
 
 /**
@@ -40,7 +41,9 @@ export class SelectorStore {
 
   put(object: JsonObject, name: string): void {
     this.remove(name);
-    const decoded = decodeSelector(object, this.#context);
+    const all = decodeSelector(object, this.#context);
+    // A faulty selector can have 500,000 values, which take 30 times the memory of their JSON text.
+    const decoded = this.#context.isForGrants === true ? { ...all, object: {} } : all;
     if (!isGrantable(decoded.faults)) {
       this.#faulty.set(name, decoded);
       this.#faultyByRole.add(decoded.roleARN, decoded);

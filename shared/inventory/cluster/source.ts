@@ -18,7 +18,7 @@ export interface ClusterSourceOptions {
   readonly api: KubernetesAPI;
   /**
    * If set, loads the objects of every installed ACK kind. `extraGroups` are readable groups that are unknown to this
-   * release.
+   * release. If not set, the inventory serves only decisions on grants.
    */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
   /**
@@ -56,7 +56,8 @@ export class ClusterSource implements InventorySource {
 
   constructor(options: ClusterSourceOptions) {
     const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
-    this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options) });
+    const isForGrants = resources === undefined;
+    this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
     const observe = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : withObserver(kind, onObject));
     const common = { api, clock, random, inventory: this.inventory, onChange: () => this.#onChange() };
     this.#resources = new ResourceInformers({ ...common, observe, extraGroups: resources?.extraGroups ?? [] });

@@ -175,3 +175,14 @@ test("does not change the inventory during a fault, and notifies listeners once"
   t.same([...source.inventory.selectors.keys()], ["a"]);
   t.equal(notifications, 1);
 });
+
+test("drops a namespace that exceeds a limit if the source loads no resources", async (t) => {
+  const { server, source } = await clusterSource(t);
+  const watches = await load(server, source);
+  t.equal(source.inventory.namespaces.has("team-a"), true);
+  const labels = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`l${i}`, ""]));
+  const object = { metadata: metadata("team-a", { labels, resourceVersion: "11" }), status: { phase: "Active" } };
+  await watches.get(NAMESPACES)?.write(`${JSON.stringify({ type: "MODIFIED", object })}\n`);
+  await eventually(source, () => source.inventory.namespaces.isOversized("team-a"));
+  t.equal(source.inventory.namespaces.has("team-a"), false);
+});
