@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
-import { grantSelector } from "../shared/decisions/grants/decide.ts";
+import { grantRole, grantSelector } from "../shared/decisions/grants/decide.ts";
 import type { RoleQuery } from "../shared/decisions/grants/grant.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
@@ -90,7 +90,7 @@ interface IssuerParts extends Pick<Services, "base" | "sessions" | "metrics"> {
 
 function createIssuer(
   { sessionName, region, base: mode, scopeNamespace, allowedAccounts }: ServiceSettings,
-  { clock, issued }: ServicePorts,
+  { clock, issued, source, options: query }: ServicePorts,
   { base, sts, sessions, metrics, events }: IssuerParts,
 ): Issuer {
   const options = {
@@ -106,6 +106,7 @@ function createIssuer(
     sessions,
     issued,
     identityOnly: mode === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
+    isGranted: (roleARN) => grantRole(source.inventory, roleARN, query).verdict === "role",
     onAccountRejected: () => metrics.accountRejections.inc(),
     onDurationCapped: (roleARN, requestedSeconds) => events.logCappedDuration(roleARN, requestedSeconds),
   });

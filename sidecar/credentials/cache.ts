@@ -119,8 +119,9 @@ export class CredentialCache {
     for (const call of this.#calls) call.abort();
   }
 
-  #touch({ key, grantedBy, load }: Lookup): Entry {
-    const entry = this.#entries.get(key) ?? newEntry({ key, grantedBy, load });
+  #touch(lookup: Lookup): Entry {
+    const { key, grantedBy, load } = lookup;
+    const entry = this.#entries.get(key) ?? newEntry(lookup);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     entry.grantedBy = grantedBy;
@@ -245,11 +246,12 @@ export class CredentialCache {
 
   /**
    * A client requests new credentials before its current credentials expire. A session that was not used for its whole
-   * lifetime is no longer needed.
+   * lifetime is no longer needed. A session whose role is no longer granted must not be requested again.
    */
   #refresh(entry: Entry): void {
     const idleMs = entry.session?.lifeMs ?? UNKNOWN_LIFE.idleMs;
-    if (this.#options.clock.steady() - entry.lastUsedMs >= idleMs) this.#evict(entry);
+    const isUnused = this.#options.clock.steady() - entry.lastUsedMs >= idleMs;
+    if (isUnused || !entry.isGranted()) this.#evict(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
 }

@@ -30,6 +30,8 @@ interface IssuerPorts {
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
   /** The keys that are issued in place of the base credentials; null if the base credentials are issued. */
   readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
+  /** Whether the role is granted now. Sessions of other roles are not refreshed. Default: every role is granted. */
+  readonly isGranted?: (roleARN: string) => boolean;
   readonly onAccountRejected: () => void;
   /** Called when the sidecar shortens a session to one hour because of role chaining. */
   readonly onDurationCapped?: (roleARN: string, requestedSeconds: number) => void;
@@ -139,7 +141,8 @@ export class Issuer {
     const request = this.#requestFor(grant, requested, isSession);
     const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#options.region });
     const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(request, signal);
-    return sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load });
+    const isGranted = (): boolean => this.#ports.isGranted?.(grant.roleARN) ?? true;
+    return sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load, isGranted });
   }
 
   #requestFor({ roleARN, extras }: RoleGrant, requested: RequestedSession, isChained: boolean): SessionRequest {

@@ -95,6 +95,8 @@ export interface Lookup {
    */
   readonly grantedBy: object;
   readonly load: Load;
+  /** Whether the session may still be requested. The cache evicts a session instead of refreshing it if not. */
+  readonly isGranted?: () => boolean;
   /** Whether a client waits for the call; default true. Calls that a client waits for run first. */
   readonly isAwaited?: boolean;
 }
@@ -120,6 +122,7 @@ export interface Entry {
   readonly key: string;
   grantedBy: object;
   load: Load;
+  isGranted: () => boolean;
   session: CachedSession | null;
   /** The refresh is due at this remaining lifetime or at this time of the steady clock, whichever comes first. */
   refresh: { readonly remainingMs: number; readonly atMs: number };
@@ -141,7 +144,7 @@ export interface Entry {
 /** Returns a new entry that has no session yet. */
 export function newEntry(lookup: Lookup): Entry {
   return {
-    ...lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
+    isGranted: () => true, ...lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
     failure: null, failuresInRow: 0, overdueSinceMs: null, rejectedGrants: new WeakSet(),
     lastUsedMs: 0, cancelRefresh: null,
   };

@@ -1,7 +1,7 @@
 // Attacks by an authenticated client that requests more than its grants: a compromised controller. Each test
 // expects that the client gets only what its selectors grant.
 import { test } from "tap";
-import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, removal, selectorObject } from "../shared/decisions/objects.ts";
 import { ROLE_A, SCOPED, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import { assumeBody, elementOf, signed, WHO } from "../sidecar/sts/signed-request.ts";
 import { ASSUME, Attack, OTHER_ROLE } from "./attack.ts";
@@ -146,6 +146,19 @@ test("does not reuse a session that has a session policy for a request that has 
   t.not(await keyOf(restricted), await keyOf(ASSUME));
   t.equal(await keyOf(restricted), await keyOf(restricted));
   t.match(client.sidecar.stsCalls, [{ policy: '{"Statement":[]}' }, { policy: null }]);
+});
+
+test("does not refresh the session of a role that is no longer granted", async (t) => {
+  const { sidecar } = new Attack();
+  const get = async (): Promise<number> => (await sidecar.get("/v1/credentials/selectors/team-a")).statusCode;
+  t.equal(await get(), 200);
+  await sidecar.clock.advance(40 * 60_000);
+  t.equal(await get(), 200);
+  t.equal(sidecar.stsCalls.length, 2, "the session of a granted role is refreshed");
+  sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
+  await sidecar.clock.advance(2 * 3_600_000);
+  t.equal(await get(), 404);
+  t.equal(sidecar.stsCalls.length, 2, "STS is not called for the removed role");
 });
 
 test("denies credentials for a kind that --kind does not list", async (t) => {

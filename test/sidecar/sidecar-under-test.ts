@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
+import { grantRole } from "../../shared/decisions/grants/decide.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
@@ -77,6 +78,7 @@ export class SidecarUnderTest {
     const base = this.#baseIdentity(setup);
     const issuer = new Issuer(options, {
       base, sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
+      isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
       identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
     });
