@@ -1,7 +1,7 @@
 import type { DecisionSettings, Severity } from "../context.ts";
 import { compareText } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
-import { drain, type Paced } from "../paced.ts";
+import { drain, type Paced, paced } from "../paced.ts";
 import { applicableChecks } from "./applicable.ts";
 import type { CheckInput } from "./change.ts";
 import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Finding } from "./check.ts";
@@ -60,15 +60,16 @@ function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: Ch
 function* findingsOf(
   { check, faults, oldFaults }: BoundCheck, input: CheckInput, settings: DecisionSettings,
 ): Paced<Finding[]> {
-  const before = countFaults(oldFaults === null ? [] : yield* oldFaults());
+  const before = yield* countFaults(oldFaults === null ? [] : yield* oldFaults());
   const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
   const findings: Finding[] = [];
-  for (const fault of yield* faults()) {
+  yield* paced(yield* faults(), FAULTS_BETWEEN_PAUSES, (fault) => {
     const key = identity(fault);
     const left = before.get(key) ?? 0;
     before.set(key, left - 1);
     findings.push(toFinding(check, fault, { input, settings, waiver, wasThere: left > 0 }));
-  }
+    return true;
+  });
   return findings;
 }
 
@@ -85,15 +86,32 @@ function isDenial({ severity }: Finding): boolean {
 }
 
 /** Counts equal faults. Two equal faults in the old object excuse two in the new object, but not a third. */
-function countFaults(faults: readonly Fault[]): Map<string, number> {
+function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const fault of faults) counts.set(identity(fault), (counts.get(identity(fault)) ?? 0) + 1);
+  yield* paced(faults, FAULTS_BETWEEN_PAUSES, (fault) => {
+    const key = identity(fault);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    return true;
+  });
   return counts;
 }
 
+/** The number of faults that are compared between two pauses. */
+const FAULTS_BETWEEN_PAUSES = 200;
+/** The length after which a path is cut in the key of a fault: many faults can share a path of several MB. */
+const MAX_PATH_LENGTH = 500;
+
 /** Returns a key that is equal for equal faults. The key contains no list positions, because edits shift positions. */
 function identity({ message, path }: Fault): string {
-  return JSON.stringify([message, path.filter((step) => typeof step !== "number")]);
+  const names: string[] = [];
+  let length = 0;
+  for (const step of path) {
+    if (length >= MAX_PATH_LENGTH) break;
+    if (typeof step === "number") continue;
+    const name = (typeof step === "string" ? step : step.key).slice(0, MAX_PATH_LENGTH);
+    length += names.push(name) + name.length;
+  }
+  return JSON.stringify([message, names]);
 }
 
 /** Returns the configured severity of a check, or its default in the current mode. */

@@ -9,14 +9,20 @@ export interface ARN {
   readonly resource: string;
 }
 
+const PARTS_BEFORE_RESOURCE = 5;
+
 /**
  * Parses an ARN as the shipped controllers do: a text is an ARN if it starts with `arn:` and has six parts, even
  * `arn:::::`. Returns null for other texts. Source: aws-sdk-go-v2 aws/arn/arn.go, Parse.
  */
 export function parseARN(text: string): ARN | null {
   if (!text.startsWith("arn:")) return null;
-  const [, partition = "", service = "", region = "", accountID = "", ...resource] = text.split(":");
-  return resource.length === 0 ? null : { partition, service, region, accountID, resource: resource.join(":") };
+  // Splits only the first parts, because a client can send a text that has millions of colons.
+  const parts = text.split(":", PARTS_BEFORE_RESOURCE);
+  const start = parts.join(":").length + 1;
+  if (parts.length < PARTS_BEFORE_RESOURCE || start > text.length) return null;
+  const [, partition = "", service = "", region = "", accountID = ""] = parts;
+  return { partition, service, region, accountID, resource: text.slice(start) };
 }
 
 /** Returns the account ID in an ARN, or null if the text contains no account ID or is not an ARN. */

@@ -6,8 +6,8 @@ import { paced } from "../../paced.ts";
 import type { Fault, ScanningCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 
-/** The number of values that a scan visits between two pauses, which takes about 1 ms. */
-const VALUES_BETWEEN_PAUSES = 5_000;
+/** The number of values that a scan visits between two pauses, which takes less than 1 ms. */
+const VALUES_BETWEEN_PAUSES = 500;
 
 export const ACK_16: ScanningCheck<ResourceChange> = {
   id: "ACK-16",

@@ -1,0 +1,72 @@
+// Objects within the limits that would block the event loop until the API server's timeout. The failurePolicy would
+// then admit them without the checks.
+import { type Test, test } from "tap";
+import { type CheckResult, runChecksPaced } from "../../shared/decisions/checks/run.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { parseARN } from "../../shared/decisions/kubernetes/arn.ts";
+import type { Paced } from "../../shared/decisions/paced.ts";
+import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
+import { objectAt, reviewOf } from "../webhook/reviews.ts";
+import { COMPANY, FakeSource, webhookUnderTest } from "../webhook/webhook-under-test.ts";
+
+const ARNS = 1_000;
+const { inventory } = new FakeSource(COMPANY);
+
+/** Returns a resource that refers to ARNs of the account below a field of the spec. */
+function resource(field: string, accountID: string, count = ARNS): JsonObject {
+  const arns = Array.from({ length: count }, (_, i) => `arn:aws:s3:eu-west-1:${accountID}:b${i}`);
+  return {
+    apiVersion: "lambda.services.k8s.aws/v1alpha1", kind: "EventSourceMapping",
+    metadata: { name: "m", namespace: "team-a" }, spec: { endpoints: { [field]: arns } },
+  };
+}
+
+function checks(object: JsonObject, old: JsonObject): Paced<CheckResult> {
+  return runChecksPaced({ object, old, requester: null, inventory, origin: "cluster" }, SETTINGS_BY_DEFAULT);
+}
+
+/** Returns the length of all texts and lists that `JSON.stringify` and `split` return during the call. */
+function work(t: Test, call: () => void): number {
+  const texts = t.capture(JSON, "stringify", JSON.stringify);
+  const { value: split } = Object.getOwnPropertyDescriptors(String.prototype).split;
+  const parts = t.capture(String.prototype, "split", split);
+  call();
+  const returned: unknown[] = [...texts(), ...parts()].map((one) => ("returned" in one ? one.returned : ""));
+  texts.restore();
+  parts.restore();
+  return returned.reduce<number>((sum, value) => (
+    sum + (typeof value === "string" || Array.isArray(value) ? value.length : 0)
+  ), 0);
+}
+
+test("compares the faults of a long field in steps that do not depend on the length of its name", async (t) => {
+  const run = (field: string): void => {
+    for (const _ of checks(resource(field, "444455556666"), resource(field, "444455556667")));
+  };
+  const short = work(t, () => run("KAFKA"));
+  const long = work(t, () => run("x".repeat(200_000)));
+  t.ok(long < short + 2 * ARNS * 600, `${long} characters for a long name, ${short} for a short name`);
+});
+
+test("pauses while it compares many faults", async (t) => {
+  const pauses = (count: number): number => (
+    [...checks(resource("KAFKA", "444455556666", count), resource("KAFKA", "444455556667", count))].length
+  );
+  const [none, many] = [pauses(0), pauses(ARNS)];
+  t.ok(many >= none + 2 * ARNS / 200, `${many} pauses for many faults, ${none} for none`);
+});
+
+test("only warns about faults of the stored object in deep fields", async (t) => {
+  const nested = (depth: number): JsonObject => (
+    depth === 0 ? resource("KAFKA", "444455556666") : { ["y".repeat(300)]: nested(depth - 1) }
+  );
+  const object = { ...resource("", ""), spec: nested(40) };
+  const webhook = webhookUnderTest(new FakeSource(COMPANY), { checkSeverities: new Map([["ACK-16", "deny"]]) });
+  const update = reviewOf(object, { operation: "UPDATE", oldObject: { ...object, extra: 1 } });
+  t.equal(objectAt((await webhook.post("/validate/resources", update)).json, "response")["allowed"], true);
+});
+
+test("parses an ARN of many colons in steps that do not depend on its length", async (t) => {
+  const text = `arn:aws:iam::111122223333:${":".repeat(100_000)}`;
+  t.ok(work(t, () => t.equal(parseARN(text)?.resource.length, 100_000)) < 100);
+});
