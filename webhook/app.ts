@@ -2,7 +2,6 @@ import type { Server } from "node:https";
 import fastify, { type FastifyInstance } from "fastify";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -75,7 +74,6 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
-    bodyLimit: LIMITS.reviewBytes.value,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: 0,

@@ -1,8 +1,10 @@
+import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { parseJSON } from "../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
+import { receiveBody, type ReceivedBody } from "./body-reader.ts";
 
 /** The parsed body of an AdmissionReview. */
 export interface ReviewBody {
@@ -18,36 +20,37 @@ const EXPECTED = "Send an AdmissionReview of admission.k8s.io/v1 as JSON.";
 /** Accepts only AdmissionReviews as JSON: replaces all parsers of request bodies. */
 export function acceptReviewBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    "application/json", { parseAs: "buffer" }, (_request: FastifyRequest, body: Buffer) => parseReviewBody(body),
-  );
+  app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: IncomingMessage) => (
+    parseReviewBody(await receiveBody(request, payload))
+  ));
 }
 
 /**
- * Parses the body of a review. Does not parse the objects of a body that has too many values, because `JSON.parse`
- * blocks the event loop for up to 0.8 s for 7 MiB of small values. The API server sends the fields that identify the
- * request first. Rejects with ERR_REQUEST_MALFORMED or ERR_REQUEST_TOO_LARGE.
+ * Parses the body of a review. Does not parse the objects of a body that is too large or has too many values, because
+ * `JSON.parse` blocks the event loop for up to 0.8 s for 7 MiB of small values. The API server sends the fields that
+ * identify the request first. Rejects with ERR_REQUEST_MALFORMED or ERR_REQUEST_TOO_LARGE.
  */
-export async function parseReviewBody(body: Buffer): Promise<ReviewBody> {
-  if (body.length === 0) throw malformed(`The body is empty. ${EXPECTED}`);
+export async function parseReviewBody({ bytes, isComplete }: ReceivedBody): Promise<ReviewBody> {
+  if (bytes.length === 0) throw malformed(`The body is empty. ${EXPECTED}`);
+  const excess = isComplete
+    ? `the review has more than ${MAX_VALUES} values`
+    : `the review is larger than ${LIMITS.reviewBytes.value} bytes`;
   // Each value takes at least one byte.
-  const headBytes = body.length <= MAX_VALUES ? null : headOfExcess(body);
-  if (headBytes !== null) {
-    return { json: parseHead(body, headBytes), excess: `the review has more than ${MAX_VALUES} values` };
-  }
-  const json = parseJSON(body.toString());
+  const headBytes = bytes.length <= MAX_VALUES ? null : headOfExcess(bytes, isComplete);
+  if (headBytes !== null) return { json: parseHead(bytes, headBytes, excess), excess };
+  const json = parseJSON(bytes.toString());
   if (json === undefined) throw malformed(`The body is not JSON. ${EXPECTED}`);
   if (json === null) throw malformed(`The body is empty. ${EXPECTED}`);
   // The checks of a large object must not add to the block of its parsing.
-  if (body.length > MAX_VALUES) await nextTurn();
+  if (bytes.length > MAX_VALUES) await nextTurn();
   return { json, excess: null };
 }
 
-/** Parses the first bytes of the body, up to the key `object` or `oldObject` of the request. */
-function parseHead(body: Buffer, bytes: number): unknown {
+/** Parses the first bytes of the body, up to a key of the request. */
+function parseHead(body: Buffer, bytes: number, excess: string): unknown {
   const json = parseJSON(`${body.toString("utf8", 0, bytes).trimEnd().replace(/,$/, "")}}}`);
   if (json !== undefined) return json;
-  const message = `The body has more than ${MAX_VALUES} values, and request.object does not follow the other fields.`;
+  const message = `In the body, ${excess}, and request.object does not follow the other fields.`;
   throw new ResolverError("ERR_REQUEST_TOO_LARGE", message);
 }
 
@@ -61,23 +64,41 @@ const PRECEDES_VALUE = byteTable({ "[": 1, "{": 1, ",": 1 });
 /** The nesting depth of the fields of `request`. */
 const REQUEST_DEPTH = 2;
 
+/** The number of bytes before the first key of each kind in the request; 0 if it has no such key. */
+interface Heads {
+  object: number;
+  user: number;
+}
+
 /**
- * Returns null if the JSON text has at most the limit of values. Otherwise, returns the number of bytes before the key
- * `object` or `oldObject`, or 0 if the text contains neither. Stops at the limit.
+ * Returns null if the JSON text is complete and has at most the limit of values. Otherwise, returns the number of bytes
+ * before the key `object` or `oldObject`. If the limit is exceeded before these keys, returns the number of bytes
+ * before `userInfo`: an impersonated user can have very many groups. Returns 0 if the text contains no such key.
  */
-function headOfExcess(json: Buffer): number | null {
-  let [depth, values, head] = [0, 0, 0];
+function headOfExcess(json: Buffer, isComplete: boolean): number | null {
+  const heads: Heads = { object: 0, user: 0 };
+  let [depth, values] = [0, 0];
   for (let i = 0; i < json.length; i++) {
     const byte = json[i] ?? 0;
     depth += DEPTH_CHANGE[byte] ?? 0;
-    values += PRECEDES_VALUE[byte] ?? 0;
-    if (values > MAX_VALUES) return head;
+    if (PRECEDES_VALUE[byte] === 1) values += valuesAfter(json, i);
+    if (values > MAX_VALUES) return bytesBefore(heads);
     if (byte !== QUOTE) continue;
     const end = endOfString(json, i);
-    if (head === 0 && depth === REQUEST_DEPTH && isKeyOfObject(json, i, end)) head = i;
+    if (depth === REQUEST_DEPTH) addKey(heads, json, i, end);
+    if (!isComplete && heads.object > 0) break;
     i = end;
   }
-  return null;
+  return isComplete ? null : bytesBefore(heads);
+}
+
+function bytesBefore({ object, user }: Heads): number {
+  return object === 0 ? user : object;
+}
+
+/** Returns 0 for an empty object or list, of which managedFields contain many; otherwise 1. */
+function valuesAfter(json: Buffer, i: number): number {
+  return DEPTH_CHANGE[json[i + 1] ?? 0] === -1 ? 0 : 1;
 }
 
 function byteTable(values: Readonly<Record<string, number>>): Int8Array {
@@ -93,11 +114,15 @@ function endOfString(json: Buffer, start: number): number {
   return i;
 }
 
-/** Returns whether the string from `start` to `end`, the positions of its quotes, is the key of an object. */
-function isKeyOfObject(json: Buffer, start: number, end: number): boolean {
-  const length = end - start + 1;
-  if (length !== '"object"'.length && length !== '"oldObject"'.length) return false;
-  return /^"(object|oldObject)"\s*:/.test(json.toString("latin1", start, end + MAX_SPACES));
+const KEYS = { object: /^"(object|oldObject)"\s*:/, user: /^"userInfo"\s*:/ } as const;
+const MAX_KEY_LENGTH = '"oldObject"'.length;
+
+/** Records the string from `start` to `end`, the positions of its quotes, if it is the first such key. */
+function addKey(heads: Heads, json: Buffer, start: number, end: number): void {
+  if (end - start >= MAX_KEY_LENGTH) return;
+  const key = json.toString("latin1", start, end + MAX_SPACES);
+  if (heads.object === 0 && KEYS.object.test(key)) heads.object = start;
+  if (heads.user === 0 && KEYS.user.test(key)) heads.user = start;
 }
 
 function malformed(message: string): ResolverError {

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
 import { type Recorder, recordError, recordVerdict } from "./audit.ts";
 import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
@@ -14,7 +13,7 @@ const MARGIN_MS = 100;
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 const JSON_TYPE = "application/json";
-const NO_BODY = Buffer.alloc(0);
+const NO_BODY = { bytes: Buffer.alloc(0), isComplete: true };
 const INTERNAL_SERVER_ERROR = 500;
 
 // Request decorators. FastifyRequest does not declare these decorators, because the sidecar's requests do not have
@@ -115,21 +114,13 @@ export function asResolverError(error: unknown): ResolverError {
       const message = `The Content-Type is not ${JSON_TYPE}. Send an AdmissionReview as ${JSON_TYPE}.`;
       return new ResolverError("ERR_REQUEST_MEDIA_TYPE", message);
     }
-    case "FST_ERR_CTP_BODY_TOO_LARGE": {
-      const message = `The body is larger than ${LIMITS.reviewBytes.value} bytes, the limit of an AdmissionReview.`;
-      return new ResolverError("ERR_REQUEST_TOO_LARGE", message);
+    case "FST_ERR_BAD_URL": {
+      const message = "The percent-encoding of the path is invalid. Write each % as %25.";
+      return new ResolverError("ERR_REQUEST_MALFORMED", message);
     }
-    case "FST_ERR_BAD_URL":
-      return malformed("The percent-encoding of the path is invalid. Write each % as %25.");
-    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return malformed("The length of the body differs from the Content-Length header.");
     default: {
       const message = "The webhook failed with an internal error. See its log for the cause.";
       return new ResolverError("ERR_INTERNAL", message, { cause: error });
     }
   }
-}
-
-function malformed(message: string): ResolverError {
-  return new ResolverError("ERR_REQUEST_MALFORMED", message);
 }

@@ -19,7 +19,12 @@ export const LIMITS = {
    * The API server accepts 3 MiB from a client. The review of an UPDATE contains the new object, the stored object, and
    * less than 1 MiB more. controller-runtime has the same limit (pkg/webhook/admission/http.go).
    */
-  reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", "HTTP 413"),
+  reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", REVIEW_BEYOND),
+  /**
+   * The API server escapes characters such as `<` as six bytes, also in free texts like `metadata.ownerReferences`. So
+   * an object of 1.5 MiB, the limit of etcd, takes up to 9 MiB of a review.
+   */
+  reviewReceivedBytes: limit(64 * 1024 * 1024, "bytes", "body of an AdmissionReview that is denied", "HTTP 413"),
   reviewValues: limit(50_000, "values", "values of an AdmissionReview, at any depth", REVIEW_BEYOND),
   reviewCharacters: limit(
     4_096, "characters", "name, namespace and user name of an AdmissionReview, and the name of each group, each",

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { LIMITS } from "../../shared/decisions/limits.ts";
-import { parseReviewBody } from "../../webhook/review-body.ts";
+import { parseReviewBody, type ReviewBody } from "../../webhook/review-body.ts";
 
 const MAX_VALUES = LIMITS.reviewValues.value;
 const EXCESS = `the review has more than ${MAX_VALUES} values`;
@@ -11,6 +11,10 @@ function bodyOf(fields: string, head = JSON.stringify(HEAD).slice(0, -1)): Buffe
   return Buffer.from(`{"kind":"AdmissionReview","request":${head}${fields}}}`);
 }
 
+function parse(bytes: Buffer): Promise<ReviewBody> {
+  return parseReviewBody({ bytes, isComplete: true });
+}
+
 function listOf(values: number): string {
   return `[${Array.from({ length: values }, () => '"a\\\\"').join(",")}]`;
 }
@@ -19,10 +23,10 @@ test("parses a review that has exactly the limit of values", async (t) => {
   // The review, its request, `userInfo`, `extra`, the list in `extra` and the list of the object.
   const others = bodyOf(',"object":[]').toString().match(/[,[{]/g)?.length ?? 0;
   const most = MAX_VALUES - others + 1;
-  const { json, excess } = await parseReviewBody(bodyOf(`,"object":${listOf(most)}`));
+  const { json, excess } = await parse(bodyOf(`,"object":${listOf(most)}`));
   t.equal(excess, null);
   t.match(json, { kind: "AdmissionReview", request: HEAD });
-  const over = await parseReviewBody(bodyOf(`,"object":${listOf(most + 1)}`));
+  const over = await parse(bodyOf(`,"object":${listOf(most + 1)}`));
   t.same(over, { json: { kind: "AdmissionReview", request: HEAD }, excess: EXCESS });
 });
 
@@ -34,7 +38,7 @@ test("parses only the fields before the objects if the review has too many value
     `,"object":{"a":"\\\\","b":${values}},"oldObject":"\\"object\\":"`,
   ];
   for (const fields of reviews) {
-    const { json, excess } = await parseReviewBody(bodyOf(fields));
+    const { json, excess } = await parse(bodyOf(fields));
     t.same({ json, excess }, { json: { kind: "AdmissionReview", request: HEAD }, excess: EXCESS }, fields.slice(0, 40));
   }
 });
@@ -43,30 +47,55 @@ test("rejects a review that has too many values before the objects", async (t) =
   const error = { code: "ERR_REQUEST_TOO_LARGE", message: /more than 50000 values, and request.object does not/ };
   const values = listOf(MAX_VALUES + 1);
   for (const body of [bodyOf(`,"object":1}}`, `{"uid":${values}`), Buffer.from(values)]) {
-    await t.rejects(parseReviewBody(body), error);
+    await t.rejects(parse(body), error);
   }
+});
+
+test("parses the fields before the user if the user has too many groups or extra fields", async (t) => {
+  const head = '{"uid":"u-1","operation":"UPDATE"';
+  const { json, excess } = await parse(bodyOf(`,"userInfo":{"groups":${listOf(MAX_VALUES + 1)}},"object":{}`, head));
+  t.same({ json, excess }, {
+    json: { kind: "AdmissionReview", request: { uid: "u-1", operation: "UPDATE" } }, excess: EXCESS,
+  });
+});
+
+test("counts an empty object or list as one value, like the limit of objects", async (t) => {
+  const leaves = Array.from({ length: LIMITS.objectValues.value }, (_, i) => `"f:${i}":{}`).join(",");
+  const { excess } = await parse(bodyOf(`,"object":{"a":{${leaves}}},"oldObject":{"a":{${leaves}}}`));
+  t.equal(excess, null);
+});
+
+test("parses only the fields before the objects if the body is incomplete", async (t) => {
+  const excess = `the review is larger than ${LIMITS.reviewBytes.value} bytes`;
+  const head = JSON.stringify(HEAD).slice(0, -1);
+  const bytes = Buffer.from(`{"kind":"AdmissionReview","request":${head},"object":{"a":"${"x".repeat(MAX_VALUES)}`);
+  t.same(await parseReviewBody({ bytes, isComplete: false }), {
+    json: { kind: "AdmissionReview", request: HEAD }, excess,
+  });
+  const unknown = { bytes: Buffer.from(`{"a":"${"x".repeat(MAX_VALUES)}`), isComplete: false };
+  await t.rejects(parseReviewBody(unknown), { code: "ERR_REQUEST_TOO_LARGE", message: /larger than 7340032 bytes/ });
 });
 
 test("parses a long review of few values, whatever its strings contain", async (t) => {
   for (const text of ["{", "[,", '"', "\\", '\\"', "\u2028é", '"object":']) {
     const long = text.repeat(MAX_VALUES);
-    const { json, excess } = await parseReviewBody(bodyOf(`,"object":{"a":${JSON.stringify(long)}}`));
+    const { json, excess } = await parse(bodyOf(`,"object":{"a":${JSON.stringify(long)}}`));
     t.equal(excess, null, text);
     t.match(json, { request: { object: { a: long } } }, text);
   }
 });
 
 test("accepts keys that are special in JavaScript as own properties", async (t) => {
-  const { json } = await parseReviewBody(bodyOf(',"object":{"__proto__":{"a":1},"constructor":{"prototype":1}}'));
+  const { json } = await parse(bodyOf(',"object":{"__proto__":{"a":1},"constructor":{"prototype":1}}'));
   t.equal(JSON.stringify(json).includes('"__proto__":{"a":1}'), true);
 });
 
 test("rejects a body that is empty or not JSON", async (t) => {
   const empty = { code: "ERR_REQUEST_MALFORMED", message: /^The body is empty/ };
-  await t.rejects(parseReviewBody(Buffer.alloc(0)), empty);
-  await t.rejects(parseReviewBody(Buffer.from("null")), empty);
+  await t.rejects(parse(Buffer.alloc(0)), empty);
+  await t.rejects(parse(Buffer.from("null")), empty);
   const invalid = { code: "ERR_REQUEST_MALFORMED", message: /^The body is not JSON/ };
   for (const text of ["{", "kind: AdmissionReview", `"${"a".repeat(MAX_VALUES)}`, "]".repeat(MAX_VALUES + 1)]) {
-    await t.rejects(parseReviewBody(Buffer.from(text)), invalid, text.slice(0, 10));
+    await t.rejects(parse(Buffer.from(text)), invalid, text.slice(0, 10));
   }
 });

@@ -1,0 +1,57 @@
+// Changes whose reviews are larger than the limit, because the API server escapes `<` as `\u003c`.
+import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { onCluster } from "../apiserver/on-cluster.ts";
+import { until } from "../apiserver/until.ts";
+import { installWebhook, SELECTORS } from "./installed-webhook.ts";
+
+const EFFECT_LIMIT_MS = 10_000;
+const NAMESPACES = "/api/v1/namespaces";
+const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/payments/buckets";
+const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
+/** Takes 1.3 MB in the request and in etcd, and 7.8 MB in the review. */
+const ESCAPED = "<".repeat(1_300_000);
+
+onCluster("large reviews on a real API server", async (t, cluster) => {
+  await installWebhook(t, cluster);
+  await fill(cluster);
+  await t.test("denies a label change of a namespace that moves its resources, in a review of 8 MB", async (tt) => {
+    const move = { labels: { env: "dev" } };
+    tt.match(await patch(cluster, move), "NS-01");
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: ESCAPED, uid: "u" };
+    tt.match(await patch(cluster, { ...move, ownerReferences: [owner] }), "NS-14");
+    tt.match(await patch(cluster, { labels: { app: "x" } }), "allowed");
+  });
+});
+
+function byEnv(env: string, account: string): object {
+  const spec = {
+    arn: `arn:aws:iam::${account}:role/${env}`,
+    namespaceSelector: { labelSelector: { matchLabels: { env } } },
+  };
+  return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: env }, spec };
+}
+
+/** Creates namespace payments of env prod with a bucket in the account of prod. */
+async function fill(cluster: Cluster): Promise<void> {
+  await cluster.request("POST", SELECTORS, byEnv("prod", "111122223333"));
+  await cluster.request("POST", SELECTORS, byEnv("dev", "444455556666"));
+  await cluster.request("POST", NAMESPACES, { metadata: { name: "payments", labels: { env: "prod" } } });
+  await cluster.request("POST", BUCKETS, {
+    apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "ledger" }, spec: { name: "ledger" },
+  });
+  const ackResourceMetadata = { ownerAccountID: "111122223333", region: "eu-west-1", arn: "arn:aws:s3:::ledger" };
+  const status = { status: { ackResourceMetadata } };
+  await cluster.request("PATCH", `${BUCKETS}/ledger/status`, status, { headers: MERGE_PATCH });
+  const isKnown = async (): Promise<boolean> => (
+    (await patch(cluster, { labels: { env: "dev" } }, "?dryRun=All")) !== "allowed"
+  );
+  if (!(await until(isKnown, EFFECT_LIMIT_MS))) throw new Error("the webhook does not see the bucket");
+}
+
+/** Returns the message of a denied patch of the namespace, or "allowed". */
+async function patch(cluster: Cluster, metadata: object, query = ""): Promise<string> {
+  const path = `${NAMESPACES}/payments${query}`;
+  const { status, body } = await cluster.request("PATCH", path, { metadata }, { headers: MERGE_PATCH });
+  return status === 200 ? "allowed" : `${status} ${stringAt(body, "message")}`.slice(0, 500);
+}
