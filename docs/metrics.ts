@@ -62,7 +62,7 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   },
   webhook_rejected_calls_total: {
     labels: {
-      reason: "`client`: wrong client certificate, `connections`, `bytes`: see [limits](limits.md)",
+      reason: "`client`: wrong client certificate, `connections`, `bytes`, `upload`: see [limits](limits.md)",
     },
     alert: "rate(ack_role_resolver_webhook_rejected_calls_total[5m]) > 0",
   },

@@ -10,6 +10,7 @@ import type { Clock } from "../shared/inventory/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { respondError } from "./respond.ts";
+import { Uploads } from "./uploads.ts";
 
 /** The client that may send reviews: the API server. */
 export interface AllowedClient {
@@ -67,21 +68,16 @@ type Rejection = "client" | "connections" | "bytes";
 
 /**
  * Limits who may send reviews, the connections, and the total size of the bodies in flight. Rejects a request before
- * its body is read.
+ * its body is read. At a limit, first closes connections that have not sent their whole body yet.
  */
 export function limitCallers(app: FastifyInstance, { client, clock, metrics }: CallerPorts): void {
+  const uploads = new Uploads(LIMITS.reviewsInFlightBytes.value, () => metrics.rejectedCalls.inc({ reason: "upload" }));
   const isExcess = limitConnections(app.server, CONNECTIONS, clock);
-  let bytesInFlight = 0;
   app.addHook("onRequest", (request, reply, done) => {
     const { socket } = request.raw;
-    const bytes = bodyBytes(request);
     if (isExcess(socket)) return reject(reply, "connections", metrics);
     if (client !== null && !hasName(socket, client.name)) return reject(reply, "client", metrics);
-    if (bytesInFlight + bytes > LIMITS.reviewsInFlightBytes.value) return reject(reply, "bytes", metrics);
-    bytesInFlight += bytes;
-    reply.raw.once("close", () => {
-      bytesInFlight -= bytes;
-    });
+    if (!uploads.accept(request.raw, reply.raw, bodyBytes(request))) return reject(reply, "bytes", metrics);
     done();
   });
 }

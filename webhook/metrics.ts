@@ -43,7 +43,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     resolutions: counter("resolutions", "Role resolutions of ACK resources by outcome.", ["outcome"]),
     notices: counter("notices", "Warnings about annotations that were not written or were overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
-    rejectedCalls: counter("rejected_calls", "Requests that were rejected before their body was read.", ["reason"]),
+    rejectedCalls: counter("rejected_calls", "Requests that were rejected before their body was received.", ["reason"]),
     certificateExpiry: new Gauge({
       name: `${PREFIX}certificate_expiry_timestamp_seconds`,
       help: "Expiry of the serving certificate, in seconds since 1970-01-01.",

@@ -81,7 +81,7 @@ function headOfExcess(json: Buffer, isComplete: boolean): number | null {
   for (let i = 0; i < json.length; i++) {
     const byte = json[i] ?? 0;
     depth += DEPTH_CHANGE[byte] ?? 0;
-    if (PRECEDES_VALUE[byte] === 1) values += valuesAfter(json, i);
+    values += valuesAfter(json, i);
     if (values > MAX_VALUES) return bytesBefore(heads);
     if (byte !== QUOTE) continue;
     const end = endOfString(json, i);
@@ -96,9 +96,9 @@ function bytesBefore({ object, user }: Heads): number {
   return object === 0 ? user : object;
 }
 
-/** Returns 0 for an empty object or list, of which managedFields contain many; otherwise 1. */
+/** Returns 1 if a value follows the byte. Ignores empty objects and lists, of which managedFields contain many. */
 function valuesAfter(json: Buffer, i: number): number {
-  return DEPTH_CHANGE[json[i + 1] ?? 0] === -1 ? 0 : 1;
+  return PRECEDES_VALUE[json[i] ?? 0] === 1 && DEPTH_CHANGE[json[i + 1] ?? 0] !== -1 ? 1 : 0;
 }
 
 function byteTable(values: Readonly<Record<string, number>>): Int8Array {
