@@ -1,4 +1,5 @@
-import { test } from "tap";
+import { type Test, test } from "tap";
+import { YAMLError } from "yaml";
 import { LIMITS } from "../../../../shared/decisions/limits.ts";
 import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
 
@@ -78,3 +79,33 @@ test("parses a long number in linear time", (t) => {
   }
   t.end();
 });
+
+test("creates one error for each document, and reports it", (t) => {
+  const created = countErrors(t);
+  const flowMap = 'invalid YAML: Unexpected flow-map-end token in YAML document: "}"';
+  for (const [text, faults] of [
+    ["}".repeat(1_000), [`a.yaml:1: ${flowMap}`]],
+    [`{${",".repeat(1_000)}}`, ["a.yaml:1: invalid YAML: Unexpected , in flow map"]],
+    ["%UNKNOWN\n".repeat(1_000) + `---\n${HEAD}`, []],
+    [`}\n}\n---\na: 1\n---\n}\n...\n%YAML 1.1\n}\n---\n${HEAD}`, [`a.yaml:1: ${flowMap}`, `a.yaml:9: ${flowMap}`]],
+  ] as const) {
+    const before = created();
+    t.same(faultsOf(text), faults);
+    t.ok(created() - before <= 3, `${created() - before} errors`);
+  }
+  t.end();
+});
+
+/** Returns a function that returns the number of errors that the yaml package has created since. */
+function countErrors(t: Test): () => number {
+  let created = 0;
+  Object.defineProperty(YAMLError.prototype, "pos", {
+    configurable: true,
+    set(value) {
+      created++;
+      Object.defineProperty(this, "pos", { value });
+    },
+  });
+  t.teardown(() => Reflect.deleteProperty(YAMLError.prototype, "pos"));
+  return () => created;
+}
