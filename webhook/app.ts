@@ -114,10 +114,9 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
   const { decisions: settings, onInternalError = "deny", client = null } = options;
   const { source, clock, monotonicMs, reviewAccess = null, fetchSelector = null } = ports;
-  const { inventory } = source;
   const { runtime } = settings;
   const isVerified = client !== null;
-  const pendingWrites = new PendingWrites({ inventory, runtime, clock, monotonicMs, fetchSelector, isVerified });
+  const pendingWrites = new PendingWrites({ source, runtime, clock, monotonicMs, fetchSelector, isVerified });
   const context = { source, clock, settings, monotonicMs, pendingWrites, reviewAccess };
   const route = { ...ports, onInternalError };
   for (const [path, handler] of Object.entries(HANDLERS)) {

@@ -8,6 +8,7 @@ import { decodeSelector } from "../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../shared/decisions/selectors/effective.ts";
 import { canOverlap } from "../shared/decisions/selectors/overlap.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
+import type { InventorySource } from "../shared/inventory/source.ts";
 import type { ReviewTime } from "./handler.ts";
 import type { FetchedSelector, SelectorFetcher } from "./selector-fetch.ts";
 
@@ -53,7 +54,7 @@ export interface ConfirmedWrites {
 export const NO_WRITES: ConfirmedWrites = { certain: NO_CHANGES, possible: NO_CHANGES };
 
 export interface PendingWritePorts {
-  readonly inventory: Inventory;
+  readonly source: Pick<InventorySource, "inventory">;
   readonly runtime: Runtime;
   readonly clock: Pick<Clock, "schedule">;
   readonly monotonicMs: () => number;
@@ -80,7 +81,7 @@ export class PendingWrites {
   add(change: Pick<PendingWrite, "name" | "isDeletion" | "selector">): void {
     this.#prune();
     if (this.#writes.length >= LIMITS.pendingWrites.value) this.#writes.shift();
-    const { inventory, monotonicMs } = this.#ports;
+    const { source: { inventory }, monotonicMs } = this.#ports;
     const baseVersion = storedVersion(inventory, change.name);
     this.#writes.push({ ...change, sequence: ++this.#sequence, admittedMs: monotonicMs(), baseVersion });
   }
@@ -114,7 +115,7 @@ export class PendingWrites {
   async #untilStored(
     writes: readonly PendingWrite[], fetchSelector: SelectorFetcher, endMs: number,
   ): Promise<PendingChanges> {
-    const { clock, inventory, monotonicMs } = this.#ports;
+    const { clock, source: { inventory }, monotonicMs } = this.#ports;
     const { changes, stored } = await this.#fetchAll(writes, fetchSelector);
     const nowMs = monotonicMs();
     const open = writes.filter((write) => (
@@ -154,7 +155,7 @@ export class PendingWrites {
       deletions.add(name);
       return;
     }
-    const { inventory, runtime } = this.#ports;
+    const { source: { inventory }, runtime } = this.#ports;
     const { effective, spec } = decodeSelector(object, { origin: "cluster", runtime });
     if (!isNewer(spec.resourceVersion, storedVersion(inventory, name))) return;
     if (effective === null) deletions.add(name);
@@ -163,13 +164,13 @@ export class PendingWrites {
 
   /** Returns the selector of a pending write before and after the write. */
   #versionsOf({ name, selector }: PendingWrite): EffectiveSelector[] {
-    const stored = this.#ports.inventory.selectors.get(name);
+    const stored = this.#ports.source.inventory.selectors.get(name);
     return [selector, stored].filter((version) => version !== null && version !== undefined);
   }
 
   /** Removes the writes that are older than 5 s or that the inventory contains. */
   #prune(): void {
-    const { inventory, monotonicMs } = this.#ports;
+    const { source: { inventory }, monotonicMs } = this.#ports;
     const oldestMs = monotonicMs() - LIMITS.pendingMs.value;
     this.#writes = this.#writes.filter((write) => write.admittedMs > oldestMs && !isDelivered(inventory, write));
   }

@@ -81,6 +81,12 @@ export const LIMITS = {
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),
+  manifestValues: limit(
+    50_000,
+    "values",
+    "values of an object in a manifest that the webhook or the sidecar reads with `--from`",
+    "the file is rejected",
+  ),
   aliasedValues: limit(
     100_000,
     "values",

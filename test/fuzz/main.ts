@@ -1,12 +1,12 @@
 // Random tests with hostile inputs, for a limited time: node test/fuzz/main.ts [--seconds N] [--seed N] [--target NAME]
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { MANIFESTS, TEXTS } from "./manifests.ts";
+import { FILES, MANIFESTS, TEXTS } from "./manifests.ts";
 import { FORMS, QUERIES, SELECTORS, SIGNATURES } from "./sidecar.ts";
 import type { Target } from "./target.ts";
 import { WEBHOOK } from "./webhook.ts";
 
-const TARGETS: readonly Target[] = [WEBHOOK, MANIFESTS, TEXTS, FORMS, SIGNATURES, QUERIES, SELECTORS];
+const TARGETS: readonly Target[] = [WEBHOOK, MANIFESTS, FILES, TEXTS, FORMS, SIGNATURES, QUERIES, SELECTORS];
 /** The webhook has the most inputs, so it gets this many times the time of each other target. */
 const WEBHOOK_SHARE = 4;
 /** The input of a longer block is printed. */

@@ -1,10 +1,16 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as fc from "fast-check";
+import { ResolverError } from "../../shared/decisions/errors.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
 import { parseKindArgument } from "../../shared/decisions/kubernetes/kinds.ts";
 import { parseLabels, parseLabelSelector } from "../../shared/decisions/kubernetes/label-selector.ts";
+import { drain } from "../../shared/decisions/paced.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { formatInputFault, readManifests } from "../../shared/inventory/manifests/reader.ts";
+import { ManifestSource } from "../../shared/inventory/manifests/source.ts";
 import { snapshotOf } from "../../shared/inventory/manifests/snapshot.ts";
 import { hostile, repeat, size, toJSON, unit } from "./hostile.ts";
 import { type Target, target } from "./target.ts";
@@ -24,24 +30,51 @@ const part = fc.record({ part: fc.oneof(fc.constantFrom(...PARTS), unit), size }
 /** The yaml package parses about 1 MB per second. */
 const MAX_TEXT = 200_000;
 
-/** Texts of YAML parts, and JSON of hostile values. The reader returns objects and faults, and does not throw. */
+/** Texts of YAML parts, and JSON of hostile values. */
+const manifestText = fc.oneof(
+  fc.array(part, { maxLength: 8 }).map((parts) => ({ parts })),
+  fc.record({ field: fc.constantFrom("spec", "metadata", "items", "data", "status"), value: hostile }),
+);
+
+type ManifestText = typeof manifestText extends fc.Arbitrary<infer Input> ? Input : never;
+
+function manifestTextOf(input: ManifestText): string {
+  if ("parts" in input) return joined(input.parts.map((one) => ({ unit: one.part, size: one.size })));
+  const head = '{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector"';
+  return `${head},"${input.field}":${toJSON(input.value)}}`.slice(0, MAX_TEXT);
+}
+
+/** The reader returns objects and faults, and does not throw. */
 export const MANIFESTS: Target = target("manifests", {
-  input: fc.oneof(
-    fc.array(part, { maxLength: 8 }).map((parts) => ({ parts })),
-    fc.record({ field: fc.constantFrom("spec", "metadata", "items", "data", "status"), value: hostile }),
-  ),
-  expand(input) {
-    if ("parts" in input) return joined(input.parts.map((one) => ({ unit: one.part, size: one.size })));
-    const head = '{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector"';
-    return `${head},"${input.field}":${toJSON(input.value)}}`.slice(0, MAX_TEXT);
-  },
+  input: manifestText,
+  expand: manifestTextOf,
   run(text) {
     const { manifests, faults } = readManifests(text, "a.yaml");
     if (faults.length > LIMITS.faultsPerFile.value + 1) throw new Error(`${faults.length} faults`);
     faults.forEach(formatInputFault);
     for (const { lineOf } of manifests) lineOf(["metadata", "name"]);
     const inventory = new Inventory({ runtime: "ack", origin: "file" });
-    inventory.apply([...snapshotOf(manifests).objects.values()].map(({ object }) => ({ type: "put", object })));
+    inventory.apply([...drain(snapshotOf(manifests)).objects.values()].map(({ object }) => ({ type: "put", object })));
+  },
+});
+
+/** The same texts in a file that a server reads. The server does not block while it reads the file. */
+export const FILES: Target = target("files", {
+  input: manifestText,
+  async expand(input) {
+    const folder = await mkdtemp(join(tmpdir(), "ack-role-resolver-fuzz-"));
+    await writeFile(join(folder, "a.yaml"), manifestTextOf(input));
+    return folder;
+  },
+  async run(folder) {
+    const source = new ManifestSource([folder], { runtime: "ack" });
+    try {
+      await source.start();
+    } catch (error) {
+      if (!(error instanceof ResolverError)) throw error;
+    }
+    await source.stop();
+    await rm(folder, { recursive: true });
   },
 });
 

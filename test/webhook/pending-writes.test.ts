@@ -126,7 +126,8 @@ function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
   const stored = new Map<string, FetchedSelector>();
   const fetchSelector = async (name: string): Promise<FetchedSelector> => stored.get(name) ?? "absent";
   const monotonicMs = (): number => clock.steady();
-  const pending = new PendingWrites({ inventory, runtime: RUNTIME, clock, monotonicMs, fetchSelector, isVerified });
+  const source = { inventory };
+  const pending = new PendingWrites({ source, runtime: RUNTIME, clock, monotonicMs, fetchSelector, isVerified });
   return { pending, clock, inventory, stored };
 }
 

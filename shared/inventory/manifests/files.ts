@@ -5,6 +5,7 @@ import { buffer, text } from "node:stream/consumers";
 import { ResolverError } from "../../decisions/errors.ts";
 import { compareText } from "../../decisions/kubernetes/text.ts";
 import { LIMITS } from "../../decisions/limits.ts";
+import { drain } from "../../decisions/paced.ts";
 import { duplicateFaults, generateNames } from "./identity.ts";
 import { formatInputFault, type InputFault, type ManifestResult, readManifests } from "./reader.ts";
 
@@ -33,14 +34,14 @@ export async function readManifestPaths(paths: readonly string[], stdin = readSt
   const listing = await listManifestFiles(paths);
   const readings = await readFiles(listing, { stdin, read: readManifests });
   const manifests = generateNames(readings.flatMap((one) => one.manifests));
-  const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicateFaults(manifests)];
+  const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...drain(duplicateFaults(manifests))];
   return { manifests, faults };
 }
 
 /** Functions that read standard input and parse the text of a file. */
 export interface ManifestInput {
   readonly stdin: () => Promise<string>;
-  readonly read: (text: string, file: string) => ManifestResult;
+  readonly read: (text: string, file: string) => ManifestResult | Promise<ManifestResult>;
 }
 
 /** The objects and faults of one file. */
@@ -153,7 +154,7 @@ async function readOne(path: string, { stdin, read }: ManifestInput): Promise<Fi
   } catch (error) {
     return { path, manifests: [], faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
   }
-  const { manifests, faults } = read(content, path);
+  const { manifests, faults } = await read(content, path);
   return { path, manifests, faults, unreadable: false };
 }
 

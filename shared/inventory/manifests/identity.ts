@@ -2,6 +2,7 @@ import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/
 import { isSelector } from "../../decisions/kubernetes/kinds.ts";
 import { objectReference } from "../../decisions/kubernetes/object-meta.ts";
 import { quote } from "../../decisions/kubernetes/text.ts";
+import { type Paced, paced } from "../../decisions/paced.ts";
 import type { InputFault, Manifest } from "./reader.ts";
 
 /** The namespace of a namespaced object whose manifest sets no namespace. */
@@ -47,19 +48,23 @@ export function identityKey({ group, kind, namespace, name }: ObjectIdentity): s
 /**
  * Returns a fault for each duplicate object. The fault is at the duplicate, and its message names the first position.
  */
-export function duplicateFaults(manifests: readonly Manifest[]): InputFault[] {
+export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFault[]> {
   const first = new Map<string, Manifest>();
   const faults: InputFault[] = [];
-  for (const manifest of manifests) {
+  yield* paced(manifests, STEP, (manifest) => {
     const identity = identityOf(manifest.object);
-    if (identity === null) continue;
+    if (identity === null) return true;
     const key = identityKey(identity);
     const earlier = first.get(key);
     if (earlier === undefined) first.set(key, manifest);
     else faults.push(duplicateFault(manifest, earlier, identity));
-  }
+    return true;
+  });
   return faults;
 }
+
+/** The number of objects between pauses. */
+const STEP = 100;
 
 function duplicateFault(
   manifest: Manifest, earlier: Manifest, { kind, namespace, name }: ObjectIdentity,

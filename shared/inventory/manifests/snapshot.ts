@@ -1,11 +1,11 @@
-import type { InventoryChange } from "../../decisions/inventory/inventory.ts";
+import { Inventory, type InventoryContext } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
-import { identityKey, identityOf, type ObjectIdentity } from "./identity.ts";
+import { type Paced, paced } from "../../decisions/paced.ts";
+import { identityKey, identityOf } from "./identity.ts";
 import type { Manifest } from "./reader.ts";
 
 interface LoadedObject {
   readonly object: JsonObject;
-  readonly identity: ObjectIdentity;
   /** The object as JSON text, which is compared to detect changes. */
   readonly text: string;
 }
@@ -25,18 +25,20 @@ const TEXTS = new WeakMap<JsonObject, string>();
  * Returns the objects of the manifests. Excludes every object that two manifests define differently: which definition
  * applies is unknown, so the object must not grant a role.
  */
-export function snapshotOf(manifests: readonly Manifest[]): Snapshot {
+export function* snapshotOf(manifests: readonly Manifest[]): Paced<Snapshot> {
   const objects = new Map<string, LoadedObject>();
   const ambiguous = new Set<string>();
-  const keys = manifests.map(({ object }) => {
+  const keys: (string | null)[] = [];
+  yield* paced(manifests, 1, ({ object }) => {
     const identity = identityOf(object);
-    if (identity === null) return null;
-    const key = identityKey(identity);
+    const key = identity === null ? null : identityKey(identity);
+    keys.push(key);
+    if (identity === null || key === null) return true;
     const text = textOf(object);
     const first = objects.get(key);
-    if (first === undefined) objects.set(key, { object, identity, text });
+    if (first === undefined) objects.set(key, { object, text });
     else if (first.text !== text) ambiguous.add(key);
-    return key;
+    return true;
   });
   for (const key of ambiguous) objects.delete(key);
   const inUse = manifests.filter(({ object }, i) => {
@@ -54,11 +56,19 @@ function textOf(object: JsonObject): string {
   return text;
 }
 
-/** Returns the changes between two snapshots. Removals come first. */
-export function differences({ objects: before }: Snapshot, { objects: after }: Snapshot): InventoryChange[] {
-  const changes: InventoryChange[] = [];
-  for (const [key, { identity }] of before) if (!after.has(key)) changes.push({ type: "remove", ...identity });
-  for (const [key, { object, text }] of after)
-    if (before.get(key)?.text !== text) changes.push({ type: "put", object });
-  return changes;
+/** Whether both snapshots contain the same objects. */
+export function isSameState({ objects: before }: Snapshot, { objects: after }: Snapshot): boolean {
+  if (before.size !== after.size) return false;
+  for (const [key, { text }] of after) if (before.get(key)?.text !== text) return false;
+  return true;
+}
+
+/** Returns a new inventory of the objects. Pauses between objects. */
+export function* inventoryOf({ objects }: Snapshot, context: InventoryContext): Paced<Inventory> {
+  const inventory = new Inventory(context);
+  yield* paced(objects.values(), 1, ({ object }) => {
+    inventory.apply([{ type: "put", object }]);
+    return true;
+  });
+  return inventory;
 }

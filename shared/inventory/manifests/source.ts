@@ -1,14 +1,18 @@
-import { Inventory } from "../../decisions/inventory/inventory.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Inventory, type InventoryContext } from "../../decisions/inventory/inventory.ts";
+import type { Paced } from "../../decisions/paced.ts";
+import { runInSlices } from "../../server/slices.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import {
-  type FileListing, inputError, listManifestFiles, type ManifestInput, readFiles, readStdin, STDIN, type WatchPath,
-  watchPath,
+  type FileListing, type FileReading, inputError, listManifestFiles, type ManifestInput, readFiles, readStdin, STDIN,
+  type WatchPath, watchPath,
 } from "./files.ts";
 import { duplicateFaults, generateNames } from "./identity.ts";
 import { LastValidFiles } from "./last-valid-files.ts";
-import { type InputFault, type Manifest, type ManifestResult, readManifests } from "./reader.ts";
-import { differences, EMPTY_SNAPSHOT, type Snapshot, snapshotOf } from "./snapshot.ts";
+import type { InputFault, Manifest, ManifestResult } from "./reader.ts";
+import { EMPTY_SNAPSHOT, inventoryOf, isSameState, type Snapshot, snapshotOf } from "./snapshot.ts";
+import { manifestsOf, ThreadParser } from "./thread-parser.ts";
 
 interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
@@ -22,14 +26,19 @@ interface ManifestSourceOptions {
  */
 const POLL_MS = 1_000;
 const DEBOUNCE_MS = 50;
+const NO_MANIFESTS: ManifestResult = { manifests: [], faults: [] };
 
 /**
  * Loads the inventory from files and folders, and reloads changed files. If a file becomes invalid, its last valid
  * objects remain in use, and changes of all other files still apply. An object that manifests define differently is
  * removed from the inventory, so that no role is granted from it.
+ *
+ * A load does not block the event loop: a thread parses the files, and a new inventory is built in slices. Then the new
+ * inventory replaces the previous inventory, so that no request sees a part of a change.
  */
 export class ManifestSource implements InventorySource {
-  readonly inventory: Inventory;
+  #inventory: Inventory;
+  readonly #context: InventoryContext;
   readonly #paths: readonly string[];
   readonly #clock: Clock;
   readonly #watch: WatchPath;
@@ -49,10 +58,15 @@ export class ManifestSource implements InventorySource {
   #stopped = false;
 
   constructor(paths: readonly string[], { runtime, clock = systemClock, watch = watchPath }: ManifestSourceOptions) {
-    this.inventory = new Inventory({ runtime, origin: "file" });
+    this.#context = { runtime, origin: "file" };
+    this.#inventory = new Inventory(this.#context);
     this.#paths = paths;
     this.#clock = clock;
     this.#watch = watch;
+  }
+
+  get inventory(): Inventory {
+    return this.#inventory;
   }
 
   get status(): SourceStatus {
@@ -79,6 +93,7 @@ export class ManifestSource implements InventorySource {
     this.#stopped = true;
     this.#cancelTimer();
     for (const stop of this.#stops.splice(0)) stop();
+    await this.#input.close();
     await this.#checking;
   }
 
@@ -116,46 +131,79 @@ export class ManifestSource implements InventorySource {
   }
 
   async #load(listing: FileListing, fingerprint: string): Promise<void> {
-    const readings = await readFiles(listing, this.#input);
-    this.#input.evictExcept(new Set(listing.files.map(({ path }) => path)));
-    this.#fingerprint = readings.some(({ unreadable }) => unreadable) ? null : fingerprint;
+    const readings = await this.#input.readAll(listing);
     const manifests = generateNames(this.#files.update(listing, readings));
+    const duplicates = await inSlices(duplicateFaults(manifests));
+    const next = await inSlices(snapshotOf(manifests));
+    const changed = !isSameState(this.#snapshot, next);
+    const inventory = changed ? await inSlices(inventoryOf(next, this.#context)) : this.#inventory;
+    // A stop interrupts the parser, so `readings` may be incomplete.
+    if (this.#stopped) return;
+    this.#fingerprint = readings.some(({ unreadable }) => unreadable) ? null : fingerprint;
+    this.#faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicates];
+    this.#use({ snapshot: next, inventory, changed });
+  }
+
+  /** Replaces the inventory and the status. */
+  #use({ snapshot, inventory, changed }: LoadedState): void {
     const isFirst = !this.#status.loaded;
-    const fileFaults = [...listing.faults, ...readings.flatMap((one) => one.faults)];
-    this.#faults = [...fileFaults, ...duplicateFaults(manifests)];
     const fault = this.#faults.length === 0 ? null : inputError(this.#faults).message;
     if (fault === null) this.#status = { ...this.#status, loaded: true, lastSyncMs: this.#clock.now() };
     // The first load is complete only without faults, because no earlier state of an invalid file exists.
-    const changed = this.#status.loaded && this.#apply(manifests);
+    if (this.#status.loaded) [this.#snapshot, this.#inventory] = [snapshot, inventory];
     const isNewFault = fault !== this.#status.fault;
     this.#status = { ...this.#status, fault };
-    if (changed || isNewFault || isFirst) this.#listeners.notify();
+    if ((changed && this.#status.loaded) || isNewFault || isFirst) this.#listeners.notify();
   }
+}
 
-  #apply(manifests: readonly Manifest[]): boolean {
-    const before = this.#snapshot;
-    this.#snapshot = snapshotOf(manifests);
-    const changes = differences(before, this.#snapshot);
-    this.inventory.apply(changes);
-    return changes.length > 0;
-  }
+interface LoadedState {
+  readonly snapshot: Snapshot;
+  readonly inventory: Inventory;
+  readonly changed: boolean;
+}
+
+/** The maximum time that a load blocks the event loop, in ms. */
+const SLICE_MS = 10;
+
+function inSlices<Result>(steps: Paced<Result>): Promise<Result> {
+  return runInSlices(steps, {
+    sliceMs: SLICE_MS, now: () => systemClock.steady(), pause: nextTurn, remainingMs: () => Infinity,
+  });
 }
 
 /** Parses only changed texts, because parsing ten thousand objects takes over 2 s. Reads standard input only once. */
 class CachedInput implements ManifestInput {
   #results = new Map<string, { readonly text: string; readonly result: ManifestResult }>();
   #stdin: Promise<string> | null = null;
+  #parser: ThreadParser | null = null;
+
+  /** Reads the files of a listing. Stops the parser afterwards, so that its memory is released. */
+  async readAll(listing: FileListing): Promise<readonly FileReading[]> {
+    this.#parser = new ThreadParser();
+    const readings = await readFiles(listing, this);
+    await this.close();
+    const files = new Set(listing.files.map(({ path }) => path));
+    this.#results = new Map([...this.#results].filter(([file]) => files.has(file)));
+    return readings;
+  }
 
   readonly stdin = (): Promise<string> => (this.#stdin ??= readStdin());
 
-  readonly read = (text: string, file: string): ManifestResult => {
+  readonly read = async (text: string, file: string): Promise<ManifestResult> => {
     const last = this.#results.get(file);
-    const result = last?.text === text ? last.result : readManifests(text, file);
+    const result = last?.text === text ? last.result : await this.#parse(text, file);
     this.#results.set(file, { text, result });
     return result;
   };
 
-  evictExcept(files: ReadonlySet<string>): void {
-    this.#results = new Map([...this.#results].filter(([file]) => files.has(file)));
+  async #parse(text: string, file: string): Promise<ManifestResult> {
+    const parsed = await this.#parser?.parse({ text, file });
+    return parsed === undefined ? NO_MANIFESTS : inSlices(manifestsOf(parsed, file));
+  }
+
+  /** Stops the parser. Files that are not parsed yet get a fault. */
+  async close(): Promise<void> {
+    await this.#parser?.close();
   }
 }

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { test } from "tap";
 import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
-import { fakeSource, names, selector } from "./fake-source.ts";
+import { fakeSource, names, reload, selector } from "./fake-source.ts";
 
 /** Resolves at the next change after which `condition()` is true. */
 async function change(source: ManifestSource, condition: () => boolean): Promise<void> {
@@ -168,4 +168,36 @@ test("loads an empty folder, and later adds a selector that has a generated name
   await clock.scheduled(() => true);
   t.same(names(source), ["a00001"]);
   await source.stop();
+});
+
+test("replaces the inventory as a whole, so that no request sees a part of a change", async (t) => {
+  const folder = t.testdir({ "a.yaml": `${selector("a")}\n---\n${selector("b", "team-b")}` });
+  const fake = fakeSource([folder]);
+  const { source } = fake;
+  await source.start();
+  const before = source.inventory;
+  await reload(fake);
+  t.equal(source.inventory, before, "nothing changed");
+
+  await writeFile(`${folder}/a.yaml`, `${selector("b")}\n---\n${selector("a", "team-b")}`);
+  await reload(fake);
+  t.same(before.selectors.get("a")?.namespaces, new Set(["team-a"]));
+  t.same(before.selectors.get("b")?.namespaces, new Set(["team-b"]));
+  t.same(source.inventory.selectors.get("a")?.namespaces, new Set(["team-b"]));
+  t.same(source.inventory.selectors.get("b")?.namespaces, new Set(["team-a"]));
+  await source.stop();
+});
+
+test("stop() interrupts a load, which then changes nothing", async (t) => {
+  const folder = t.testdir({ "a.yaml": selector("a") });
+  const { source, clock, sendEvent } = fakeSource([folder]);
+  await source.start();
+  await writeFile(`${folder}/a.yaml`, selector("b"));
+  source.onChange(() => t.fail("the load was interrupted"));
+  sendEvent();
+  clock.advance(50);
+  await source.stop();
+  t.same(names(source), ["a"]);
+  t.equal(source.status.fault, null);
+  t.same(clock.delays, []);
 });
