@@ -2,7 +2,7 @@ import type {
   AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook,
   V1MutatingWebhookConfiguration, V1RuleWithOperations, V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
-import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
+import { ACCOUNT_MAP, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/decisions/annotation-keys.ts";
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
@@ -52,7 +52,7 @@ const DEFINITIONS: V1RuleWithOperations = {
   apiGroups: ["apiextensions.k8s.io"],
   apiVersions: ["v1"],
   resources: ["customresourcedefinitions"],
-  operations: ["DELETE"],
+  operations: EVERY_WRITE,
   scope: "Cluster",
 };
 
@@ -82,21 +82,33 @@ const NOT_BEING_DELETED = {
 };
 
 /**
- * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the old object, because `request.name` is empty
- * if a client deletes a collection. The expression cannot fail, because a stored object has a name.
+ * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the objects, because `request.name` is empty if a
+ * client deletes a collection. The expression cannot fail.
  */
 const IS_DEFINITION_OF_SELECTORS = {
   name: "is-definition-of-selectors",
-  expression: `oldObject != null && oldObject.metadata.name == "iamroleselectors.${SELECTOR_GROUP}"`,
+  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
+    + `one.metadata.name == "iamroleselectors.${SELECTOR_GROUP}")`,
 };
 
-/**
- * Matches only CustomResourceDefinitions of ACK resources. The expression cannot fail, because a stored definition has
- * a group.
- */
+/** Matches only CustomResourceDefinitions of ACK resources. The expression cannot fail. */
 const IS_DEFINITION_OF_RESOURCES = {
   name: "is-definition-of-resources",
-  expression: `oldObject != null && oldObject.spec.group.endsWith(".${SELECTOR_GROUP}")`,
+  expression: "[object, oldObject].exists(one, one != null && has(one.spec.group) && "
+    + `one.spec.group.endsWith(".${SELECTOR_GROUP}"))`,
+};
+
+const WAIVER = `metadata.annotations["${WAIVER_ANNOTATION}"]`;
+const HAS_WAIVER = `metadata.annotations) && "${WAIVER_ANNOTATION}" in `;
+
+/**
+ * Matches a deletion, and a write that adds or changes a waiver. The webhook does not receive other writes of
+ * CustomResourceDefinitions, which can be larger than 1 MB. The expression cannot fail.
+ */
+const DELETES_OR_WAIVES = {
+  name: "deletes-or-waives",
+  expression: `object == null || has(object.${HAS_WAIVER}object.metadata.annotations && !(oldObject != null && `
+    + `has(oldObject.${HAS_WAIVER}oldObject.metadata.annotations && object.${WAIVER} == oldObject.${WAIVER})`,
 };
 
 /**
@@ -162,7 +174,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     ...webhook("/validate/iamroleselectors", "Fail", options),
     name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
     rules: [DEFINITIONS],
-    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS],
+    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS, DELETES_OR_WAIVES],
   };
   const resources: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
@@ -173,7 +185,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     ...webhook("/validate/resources", "Ignore", options),
     name: `definition.resources.validate.${WEBHOOK.domain}`,
     rules: [DEFINITIONS],
-    matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES],
+    matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES, DELETES_OR_WAIVES],
   };
   const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
   const webhooks = [ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options)];

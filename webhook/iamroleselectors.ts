@@ -31,14 +31,16 @@ export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
 }
 
 /**
- * Validates a create, update or delete request for an IAMRoleSelector, and the deletion of its
- * CustomResourceDefinition. Rejects with ERR_NOT_READY if the inventory is not loaded yet, unless a check of the object
- * alone denies the request.
+ * Validates a create, update or delete request for an IAMRoleSelector or its CustomResourceDefinition. Rejects with
+ * ERR_NOT_READY if the inventory is not loaded yet, unless a check of the object alone denies the request.
  */
 export async function validateIAMRoleSelectors(request: AdmissionRequest, context: SelectorContext): Promise<Verdict> {
-  const isManaged = (object: JsonObject): boolean => isSelector(object) || deletesSelectorKind(request, object);
-  return unlessExempt(request, isManaged, async (object) => {
+  return unlessExempt(request, isSelectorOrKind, async (object) => {
     const { source, settings } = context;
+    if (isSelectorKind(object) && request.operation !== "DELETE") {
+      // WAIVER-01 requires no inventory.
+      return verdictOf(runChecks(selectorInputOf(request, object), settings));
+    }
     if (!source.status.loaded && request.operation !== "DELETE") {
       const result = runChecks(selectorInputOf(request, object), settings);
       if (result.denied) return verdictOf(result);
@@ -48,9 +50,13 @@ export async function validateIAMRoleSelectors(request: AdmissionRequest, contex
   });
 }
 
-function deletesSelectorKind({ operation }: AdmissionRequest, object: JsonObject): boolean {
+function isSelectorOrKind(object: JsonObject): boolean {
+  return isSelector(object) || isSelectorKind(object);
+}
+
+function isSelectorKind(object: JsonObject): boolean {
   const { group, kind } = definedKind(object);
-  return operation === "DELETE" && isKindDefinition(object) && group === SELECTOR_GROUP && kind === SELECTOR_KIND;
+  return isKindDefinition(object) && group === SELECTOR_GROUP && kind === SELECTOR_KIND;
 }
 
 async function validateInInventory(

@@ -1,5 +1,6 @@
 import { RESOLUTION_KEYS } from "../shared/decisions/annotation-keys.ts";
 import { isCheckEnabled, selectorsToReview } from "../shared/decisions/checks/access.ts";
+import { runChecks } from "../shared/decisions/checks/run.ts";
 import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
 import type { AccessBySelector, DecisionSettings } from "../shared/decisions/context.ts";
 import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
@@ -46,14 +47,18 @@ export async function mutateResources(request: AdmissionRequest, context: Mutati
 }
 
 /**
- * Validates a create, update or delete request for an ACK resource, and the deletion of its CustomResourceDefinition.
+ * Validates a create, update or delete request for an ACK resource or its CustomResourceDefinition.
  * Rejects with ERR_NOT_READY if the inventory is not loaded yet.
  */
 export async function validateResources(request: AdmissionRequest, context: ResourceContext): Promise<Verdict> {
-  const isManaged = (object: JsonObject): boolean => isResource(request) || deletesKind(request, object);
+  const isManaged = (object: JsonObject): boolean => isResource(request) || isResourceKind(object);
   return unlessExempt(request, isManaged, async (submitted) => {
     const { namespace, requester } = request;
     const { source: { inventory, status }, settings } = context;
+    if (isResourceKind(submitted) && request.operation !== "DELETE") {
+      // WAIVER-01 requires no inventory.
+      return verdictOf(runChecks(checkInputOf(request, submitted, inventory), settings));
+    }
     requireLoaded(status);
     // The checks read the labels and annotations of the namespace. If the namespace stays unknown, these checks do not
     // run.
@@ -125,8 +130,8 @@ function inNamespace(object: JsonObject, namespace: string): JsonObject {
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
 }
 
-function deletesKind({ operation }: AdmissionRequest, object: JsonObject): boolean {
-  return operation === "DELETE" && isKindDefinition(object) && isACKGroup(definedKind(object).group);
+function isResourceKind(object: JsonObject): boolean {
+  return isKindDefinition(object) && isACKGroup(definedKind(object).group);
 }
 
 /** Returns the requester's access to the selectors of the resource. Returns null if ACK-09 does not run. */

@@ -43,6 +43,14 @@ const NOT_BEING_DELETED = {
     + "has(object.metadata.annotations) != has(oldObject.metadata.annotations) || "
     + "has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations)",
 };
+const DELETES_OR_WAIVES = {
+  name: "deletes-or-waives",
+  expression: 'object == null || has(object.metadata.annotations) && "ack-role-resolver.io/allow" in '
+    + "object.metadata.annotations && !(oldObject != null && has(oldObject.metadata.annotations) && "
+    + '"ack-role-resolver.io/allow" in oldObject.metadata.annotations && '
+    + 'object.metadata.annotations["ack-role-resolver.io/allow"] == '
+    + 'oldObject.metadata.annotations["ack-role-resolver.io/allow"])',
+};
 const EVERY_WRITE = ["CREATE", "UPDATE", "DELETE"];
 const IS_CARM_MAP = {
   name: "is-carm-map",
@@ -96,9 +104,9 @@ test("mutating webhooks match creates and updates, and validating webhooks also 
     ["iamroleselectors.mutate", ["CREATE,UPDATE"]],
     ["resources.mutate", ["CREATE,UPDATE"]],
     ["iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
-    ["definition.iamroleselectors.validate", ["DELETE"]],
+    ["definition.iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
     ["resources.validate", ["CREATE,UPDATE,DELETE"]],
-    ["definition.resources.validate", ["DELETE"]],
+    ["definition.resources.validate", ["CREATE,UPDATE,DELETE"]],
     ["namespaces.validate", ["CREATE,UPDATE,DELETE"]],
     ["configmaps.validate", ["CREATE,UPDATE,DELETE"]],
   ]);
@@ -130,32 +138,36 @@ test("matches only the two CARM maps in the controllers' namespace", (t) => {
   t.end();
 });
 
-test("validates the deletion of CustomResourceDefinitions of ACK resources", (t) => {
+test("validates the deletion and the waivers of CustomResourceDefinitions of ACK resources", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.resources.validate");
   t.match(rules, [
-    { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], operations: ["DELETE"] },
+    { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], operations: EVERY_WRITE },
   ]);
   t.same(matchConditions?.slice(1), [
     {
       name: "is-definition-of-resources",
-      expression: 'oldObject != null && oldObject.spec.group.endsWith(".services.k8s.aws")',
+      expression: "[object, oldObject].exists(one, one != null && has(one.spec.group) && "
+        + 'one.spec.group.endsWith(".services.k8s.aws"))',
     },
+    DELETES_OR_WAIVES,
   ]);
   t.equal(clientConfig.service?.path, "/validate/resources");
   t.end();
 });
 
-test("matches the deletion of the IAMRoleSelector CustomResourceDefinition", (t) => {
+test("matches the deletion and the waivers of the IAMRoleSelector CustomResourceDefinition", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.iamroleselectors.validate");
   t.same(rules, [{
     apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], resources: ["customresourcedefinitions"],
-    operations: ["DELETE"], scope: "Cluster",
+    operations: EVERY_WRITE, scope: "Cluster",
   }]);
   t.same(matchConditions?.slice(1), [
     {
       name: "is-definition-of-selectors",
-      expression: 'oldObject != null && oldObject.metadata.name == "iamroleselectors.services.k8s.aws"',
+      expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
+        + 'one.metadata.name == "iamroleselectors.services.k8s.aws")',
     },
+    DELETES_OR_WAIVES,
   ]);
   t.equal(clientConfig.service?.path, "/validate/iamroleselectors");
   t.end();

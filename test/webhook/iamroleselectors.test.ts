@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { FIRST, replacesMetadata, selectorFor } from "../shared/decisions/checks/account-fixtures.ts";
-import { bucketObject, kindObject, namespaceObject } from "../shared/decisions/objects.ts";
+import { bucketObject, kindObject, namespaceObject, withWaiver } from "../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "./reviews.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
 
@@ -114,7 +114,6 @@ test("validates the deletion of the IAMRoleSelector CRD, and skips reviews of ot
   const details = { kind: "CustomResourceDefinition", causes };
   t.match((await post(webhook, deletion(definition))).response, { allowed: false, status: { details } });
   const others = [
-    reviewOf(definition),
     deletion(kindObject("Bucket", "s3.services.k8s.aws", [])),
     deletion({ ...definition, kind: "Other" }),
   ];
@@ -123,6 +122,24 @@ test("validates the deletion of the IAMRoleSelector CRD, and skips reviews of ot
     t.match(webhook.lines.at(-1), { answer: "skipped", reason: "not managed" });
   }
   t.equal((await post(notLoaded(), deletion(definition))).status, 500);
+});
+
+test("denies a waiver on the IAMRoleSelector CRD by a user who is not a waiver user", async (t) => {
+  const definition = kindObject("IAMRoleSelector", "services.k8s.aws", []);
+  const waived = withWaiver(definition, "IRS-34");
+  const admin = { userInfo: { username: "admin", groups: ["system:masters"] } };
+  for (const webhook of [withObjects(TEAM_A, bucketObject()), notLoaded()]) {
+    for (const review of [reviewOf(waived), reviewOf(waived, { operation: "UPDATE", oldObject: definition })]) {
+      const { response } = await post(webhook, review);
+      t.match(response, { allowed: false, status: { message: /^WAIVER-01 .* may not waive "IRS-34"/ } });
+    }
+    const unchanged = reviewOf(waived, { operation: "UPDATE", oldObject: waived });
+    t.match((await post(webhook, unchanged)).response, { allowed: true });
+    t.match((await post(webhook, reviewOf(waived, admin))).response, { allowed: true });
+  }
+  const webhook = withObjects(TEAM_A, bucketObject());
+  t.match((await post(webhook, deletion(waived))).response, { allowed: false });
+  t.match((await post(webhook, deletion(waived, admin))).response, { allowed: true });
 });
 
 test("allows a selector to be replaced by another selector in two steps", async (t) => {

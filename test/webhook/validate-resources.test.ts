@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { Access } from "../../shared/decisions/context.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { kindObject } from "../shared/decisions/objects.ts";
+import { kindObject, withWaiver } from "../shared/decisions/objects.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";
 import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
 
@@ -118,6 +118,21 @@ test("denies the deletion of a CustomResourceDefinition that has resources, and 
   t.strictSame(await post(webhook, removal("example.com", "Bucket")), { uid: "u-1", allowed: true });
   t.equal(webhook.lines.at(-1)?.["reason"], "not managed");
   t.same(webhook.clock.scheduled, [], "a definition has no namespace to wait for");
+});
+
+test("denies a waiver on a CustomResourceDefinition, even before the inventory is loaded", async (t) => {
+  const definition = kindObject("Bucket", "s3.services.k8s.aws", []);
+  const waived = withWaiver(definition, "ACK-34");
+  const unloaded = webhookUnderTest(new FakeSource());
+  unloaded.source.unload();
+  for (const webhook of [webhookUnderTest(), unloaded]) {
+    for (const review of [reviewOf(waived), reviewOf(waived, { operation: "UPDATE", oldObject: definition })]) {
+      t.match(await post(webhook, review), {
+        allowed: false, status: { message: /^WAIVER-01 .* may not waive "ACK-34"/ },
+      });
+    }
+    t.match(await post(webhook, reviewOf(definition, { operation: "UPDATE", oldObject: waived })), { allowed: true });
+  }
 });
 
 test("returns the same result for a dry run as for any other request", async (t) => {

@@ -42,7 +42,7 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const { object } = input;
   if (isSelector(object)) return [...nearMissChecks(input), ...selectorChecks(input, settings)];
   if (isSelectorLike(object)) return nearMissChecks(input);
-  if (isKindDefinition(object)) return kindDeletionChecks(input, settings);
+  if (isKindDefinition(object)) return kindDefinitionChecks(input, settings);
   if (isNamespace(object)) {
     return withinLimits(NS_14, input, settings, () => (
       changeChecks(NAMESPACE_CHECKS, namespaceChange, input, settings)
@@ -121,9 +121,9 @@ function changeChecks<Subject>(
   return bindChecks(checks, subjectOf(input, context), before);
 }
 
-function kindDeletionChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+function kindDefinitionChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const { inventory = null, object } = input;
-  if (inventory === null) return [];
+  if (inventory === null) return waiverChecks(input, settings);
   const deletion = { ...contextOf(input, settings, inventory), ...definedKind(object) };
-  return bindChecks(KIND_DELETION_CHECKS, deletion, null);
+  return [...bindChecks(KIND_DELETION_CHECKS, deletion, null), ...waiverChecks(input, settings)];
 }

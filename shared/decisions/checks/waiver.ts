@@ -19,7 +19,10 @@ interface WaiverChange {
   readonly settings: WaiverSettings;
 }
 
-/** Applies to IAMRoleSelectors, ACK resources, Namespaces and CARM ConfigMaps. */
+/**
+ * Applies to IAMRoleSelectors, ACK resources, Namespaces, CARM ConfigMaps, and the CustomResourceDefinitions of
+ * IAMRoleSelectors and ACK resources.
+ */
 export const WAIVER_01: QuickCheck<WaiverChange> = {
   id: "WAIVER-01",
   severity: "deny",

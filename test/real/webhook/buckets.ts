@@ -47,6 +47,7 @@ export async function createObjects(t: Test, cluster: Cluster): Promise<void> {
         metadata: { name: "bucket-writer" },
         rules: [
           { apiGroups: ["s3.services.k8s.aws"], resources: ["buckets", "buckets/status"], verbs: ["*"] },
+          { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["patch"] },
           { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], resourceNames: ["gold"], verbs: ["use"] },
         ],
       },

@@ -34,6 +34,9 @@ onCluster("exempt changes on a real API server", async (t, cluster) => {
     plantsOwner(tt, cluster),
   );
   await t.test("denies a waiver by a user who is not a waiver user", async (tt) => plantsWaiver(tt, cluster));
+  await t.test("denies a waiver on a CustomResourceDefinition by a user who is not a waiver user", async (tt) =>
+    plantsWaiverOnKind(tt, cluster),
+  );
   await t.test("denies a change of namespace labels through status and finalize", async (tt) =>
     relabelsBySubresource(tt, cluster),
   );
@@ -108,6 +111,22 @@ async function plantsWaiver(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await patch(cluster, path, { spec: { acl: "private" } }, { user: "jane" })).status, 200);
   const removed = { metadata: { annotations: { "ack-role-resolver.io/allow": null } } };
   t.equal((await patch(cluster, path, removed, { user: "jane" })).status, 200, "everyone can remove a waiver");
+}
+
+async function plantsWaiverOnKind(t: Test, cluster: Cluster): Promise<void> {
+  for (const [name, id] of [["buckets.s3", "ACK-34"], ["iamroleselectors", "IRS-34"]]) {
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}.services.k8s.aws`;
+    const waiver = { metadata: { annotations: { "ack-role-resolver.io/allow": id } } };
+    t.match(denial(await patch(cluster, path, waiver, { user: "jane" })), /^422 .*WAIVER-01 .*"jane" is not a waiver/s);
+    const other = { metadata: { annotations: { "example.com/a": "b" } } };
+    t.equal((await patch(cluster, path, other, { user: "jane" })).status, 200);
+    t.match(denial(await cluster.request("DELETE", `${path}?dryRun=All`)), new RegExp(`^422 .*${id} `, "s"));
+    t.equal((await patch(cluster, path, waiver)).status, 200, "an administrator is a waiver user");
+    t.equal((await patch(cluster, path, { spec: { preserveUnknownFields: false } }, { user: "jane" })).status, 200);
+    t.equal((await cluster.request("DELETE", `${path}?dryRun=All`)).status, 200);
+    const removed = { metadata: { annotations: { "ack-role-resolver.io/allow": null } } };
+    t.equal((await patch(cluster, path, removed, { user: "jane" })).status, 200, "everyone can remove a waiver");
+  }
 }
 
 async function relabelsBySubresource(t: Test, cluster: Cluster): Promise<void> {

@@ -48,6 +48,12 @@ export function kindObject(
   };
 }
 
+/** Returns the object with the annotation that waives the checks. */
+export function withWaiver(object: JsonObject, ids: string): JsonObject {
+  const metadata = object["metadata"] ?? {};
+  return { ...object, metadata: { ...metadata, annotations: { "ack-role-resolver.io/allow": ids } } };
+}
+
 /** Returns the bucket team-a/b1 of version v1alpha1. `metadata` overrides its metadata. */
 export function bucketObject(metadata: JsonObject = {}, rest: JsonObject = {}): JsonObject {
   return {
