@@ -54,6 +54,26 @@ test("denies the second of two deletions that together leave a resource without 
   t.equal(await isAllowed(webhook, deletion(OTHER)), true, "the API server has stored the new selector");
 });
 
+test("allows one of two overlapping selectors to be deleted if both are deleted at the same time", async (t) => {
+  const stored = new Map([["team-a", TEAM_A], ["other", OTHER]]);
+  const { promise: isFirstExecuted, resolve: execute } = Promise.withResolvers<void>();
+  const fetchSelector = async (name: string): Promise<FetchedSelector> => {
+    await isFirstExecuted;
+    return stored.get(name) ?? "absent";
+  };
+  const webhook = webhookUnderTest(new FakeSource([TEAM_A, OTHER, bucketObject()]), {}, undefined, fetchSelector);
+  const answers = await Promise.all([...stored].map(async ([name, selector]) => {
+    const answer = await review(webhook, deletion(selector));
+    // The API server executes an allowed deletion.
+    if (answer["allowed"] === true) stored.delete(name);
+    execute();
+    return answer;
+  }));
+  t.equal(stored.size, 1);
+  const denied = answers.find(({ allowed }) => allowed === false);
+  t.match(denied, { status: { message: /^IRS-30 / } });
+});
+
 test("ignores an admitted deletion that the API server does not execute", async (t) => {
   const { webhook } = withAPI(TEAM_A, OTHER, bucketObject());
   t.equal(await isAllowed(webhook, deletion(TEAM_A)), true);
