@@ -4,9 +4,9 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import { createLogger, type Logger, logInventory } from "../shared/server/logger.ts";
-import { type AccessReviewer, cachedAccessReviewer } from "../webhook/access-review.ts";
-import { DRAIN_MS, runWebhook } from "../webhook/main.ts";
-import { type SelectorFetcher, selectorFetcher } from "../webhook/selector-fetch.ts";
+import { cachedAccessReviewer } from "../webhook/access-review.ts";
+import { DRAIN_MS, runWebhook, type WebhookRuntime } from "../webhook/main.ts";
+import { namespaceFetcher, selectorFetcher } from "../webhook/object-fetch.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
@@ -33,7 +33,7 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
  */
 async function openAPI(
   settings: SettingsFor<"webhook">, log: Logger,
-): Promise<{ readonly reviewAccess?: AccessReviewer; readonly fetchSelector?: SelectorFetcher }> {
+): Promise<Pick<WebhookRuntime, "reviewAccess" | "fetchSelector" | "fetchNamespace">> {
   const isReviewed = needsAccessReviews(decisionSettings(settings));
   if (isReviewed && !settings.cluster) {
     throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09 and NS-02 require --cluster");
@@ -41,5 +41,6 @@ async function openAPI(
   if (!settings.cluster) return {};
   const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
   const ports = { api: await connectKubernetes(settings), clock: systemClock, log };
-  return { fetchSelector: selectorFetcher(ports), ...(isReviewed && { reviewAccess: cachedAccessReviewer(ports) }) };
+  const fetchers = { fetchSelector: selectorFetcher(ports), fetchNamespace: namespaceFetcher(ports) };
+  return { ...fetchers, ...(isReviewed && { reviewAccess: cachedAccessReviewer(ports) }) };
 }

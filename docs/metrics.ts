@@ -51,7 +51,8 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
     labels: { path: ADMISSION_PATH, code: ERROR_CODE },
     alert: [
       "rate(ack_role_resolver_webhook_errors_total[5m]) > 0",
-      'increase(ack_role_resolver_webhook_errors_total{code=~"ERR_INTERNAL|ERR_REQUEST_DEADLINE"}[5m]) > 0',
+      "increase(ack_role_resolver_webhook_errors_total"
+        + '{code=~"ERR_INTERNAL|ERR_REQUEST_DEADLINE|ERR_NAMESPACE_UNREAD"}[5m]) > 0',
     ],
   },
   webhook_findings_total: { labels: { code: "a [check](checks.md) ID", severity: "`deny`, `warn`" } },

@@ -19,7 +19,7 @@ import { PendingWrites } from "./pending-writes.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
 import { acceptReviewBodies } from "./review-body.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
-import type { SelectorFetcher } from "./selector-fetch.ts";
+import type { ObjectFetcher } from "./object-fetch.ts";
 
 /**
  * The API server closes an idle webhook connection after 90 s (measured). If the webhook closes the connection first, a
@@ -56,7 +56,9 @@ export interface WebhookPorts {
   /** Undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
   /** Undefined if the inventory consists of manifests. */
-  readonly fetchSelector?: SelectorFetcher;
+  readonly fetchSelector?: ObjectFetcher;
+  /** Undefined if the inventory consists of manifests. */
+  readonly fetchNamespace?: ObjectFetcher;
 }
 
 export type WebhookApp = FastifyInstance<Server>;
@@ -113,11 +115,11 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
   const { decisions: settings, onInternalError = "deny", client = null } = options;
-  const { source, clock, monotonicMs, reviewAccess = null, fetchSelector = null } = ports;
+  const { source, clock, monotonicMs, reviewAccess = null, fetchSelector = null, fetchNamespace = null } = ports;
   const { runtime } = settings;
   const isVerified = client !== null;
   const pendingWrites = new PendingWrites({ source, runtime, clock, monotonicMs, fetchSelector, isVerified });
-  const context = { source, clock, settings, monotonicMs, pendingWrites, reviewAccess };
+  const context = { source, clock, settings, monotonicMs, pendingWrites, reviewAccess, fetchNamespace };
   const route = { ...ports, onInternalError };
   for (const [path, handler] of Object.entries(HANDLERS)) {
     app.register((scope, _options, done) => {

@@ -17,7 +17,7 @@ import { buildWebhook, type WebhookApp } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { CertificateReload } from "./certificate-reload.ts";
 import { createWebhookMetrics } from "./metrics.ts";
-import type { SelectorFetcher } from "./selector-fetch.ts";
+import type { ObjectFetcher } from "./object-fetch.ts";
 
 /**
  * How long the webhook accepts requests after a stop signal, in ms. Each node needs this time to remove the endpoint.
@@ -37,7 +37,9 @@ export interface WebhookRuntime {
   /** Undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
   /** Undefined if the inventory consists of manifests. */
-  readonly fetchSelector?: SelectorFetcher;
+  readonly fetchSelector?: ObjectFetcher;
+  /** Undefined if the inventory consists of manifests. */
+  readonly fetchNamespace?: ObjectFetcher;
 }
 
 export interface RunningWebhook {

@@ -1,25 +1,59 @@
+import type { DecisionSettings } from "../shared/decisions/context.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { quote } from "../shared/decisions/kubernetes/text.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
+import type { ObjectFetcher } from "./object-fetch.ts";
 
 /**
- * The maximum wait for a new namespace, in ms. Clients often create a namespace and its first resource together. The
- * watch reports the namespace within this time.
+ * The maximum wait for the watch to report a new namespace, in ms. Clients often create a namespace and its first
+ * resource together.
  */
-const NAMESPACE_WAIT_MS = 100;
+const WATCH_WAIT_MS = 100;
+/** The maximum wait until the API server returns the namespace, in ms. Other fetches can delay the request. */
+const FETCH_WAIT_MS = 1_000;
 
 export interface NamespaceWaitContext {
   readonly source: InventorySource;
+  readonly settings: DecisionSettings;
   readonly clock: Clock;
   /** Returns the remaining time until the deadline of the response, in ms. */
   readonly remainingMs: () => number;
+  /** Null if the inventory consists of manifests. */
+  readonly fetchNamespace: ObjectFetcher | null;
 }
 
-/** Waits until `isKnown` returns true, for at most 100 ms. Returns the last result of `isKnown`. */
+/** Returns whether roles depend on the labels or annotations of namespaces. */
+export function dependsOnNamespaces({ source, settings }: NamespaceWaitContext): boolean {
+  return settings.mode === "carm" || source.inventory.selectors.readsNamespaceLabels;
+}
+
+/**
+ * Waits until `isKnown` returns true, for at most 100 ms. Then fetches the namespace from the API server into the
+ * inventory. Returns the last result of `isKnown`.
+ */
 export async function waitUntilKnown(
-  isKnown: () => boolean,
-  { source, clock, remainingMs }: NamespaceWaitContext,
+  namespace: string, isKnown: () => boolean, context: NamespaceWaitContext,
 ): Promise<boolean> {
-  const waitMs = Math.min(NAMESPACE_WAIT_MS, remainingMs());
+  if (await isReported(isKnown, context)) return true;
+  const { source: { inventory }, fetchNamespace, clock, remainingMs } = context;
+  const waitMs = Math.min(FETCH_WAIT_MS, remainingMs());
+  if (fetchNamespace === null || waitMs <= 0) return false;
+  const { promise: timedOut, resolve: stopWaiting } = Promise.withResolvers<"unknown">();
+  const cancelTimer = clock.schedule(waitMs, () => stopWaiting("unknown"));
+  const fetched = await Promise.race([fetchNamespace(namespace), timedOut]);
+  cancelTimer();
+  // The watch may have reported a newer state during the fetch.
+  if (typeof fetched !== "string" && !inventory.namespaces.has(namespace)) {
+    inventory.apply([{ type: "put", object: fetched }]);
+  }
+  return isKnown();
+}
+
+async function isReported(
+  isKnown: () => boolean, { source, clock, remainingMs }: NamespaceWaitContext,
+): Promise<boolean> {
+  const waitMs = Math.min(WATCH_WAIT_MS, remainingMs());
   if (isKnown() || waitMs <= 0) return isKnown();
   const { promise, resolve: done } = Promise.withResolvers<void>();
   const cancelTimer = clock.schedule(waitMs, done);
@@ -30,4 +64,18 @@ export async function waitUntilKnown(
   cancelTimer();
   unsubscribe();
   return isKnown();
+}
+
+/**
+ * Rejects with ERR_NAMESPACE_UNREAD if the role of a resource depends on a namespace that the API server did not
+ * return: without the namespace, no check could compare the roles. An inventory of manifests may lack namespaces.
+ */
+export function requireNamespace(namespace: string, context: NamespaceWaitContext): void {
+  const { source: { inventory }, fetchNamespace } = context;
+  if (fetchNamespace === null || inventory.namespaces.has(namespace) || !dependsOnNamespaces(context)) return;
+  throw new ResolverError(
+    "ERR_NAMESPACE_UNREAD",
+    `The API server did not return namespace ${quote(namespace)}, so the role of the resource is unknown. `
+      + "Retry in a moment. The webhook log shows why the request failed.",
+  );
 }

@@ -10,7 +10,7 @@ import { canOverlap } from "../shared/decisions/selectors/overlap.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { ReviewTime } from "./handler.ts";
-import type { FetchedSelector, SelectorFetcher } from "./selector-fetch.ts";
+import type { FetchedObject, ObjectFetcher } from "./object-fetch.ts";
 
 /** How long a review waits until the API server has stored an unverified change, in ms since its admission. */
 const CONFIRMATION_MS = 500;
@@ -59,7 +59,7 @@ export interface PendingWritePorts {
   readonly clock: Pick<Clock, "schedule">;
   readonly monotonicMs: () => number;
   /** Null if the inventory consists of manifests. */
-  readonly fetchSelector: SelectorFetcher | null;
+  readonly fetchSelector: ObjectFetcher | null;
   /** Whether each review comes from the API server: its client certificate was verified. */
   readonly isVerified: boolean;
 }
@@ -113,7 +113,7 @@ export class PendingWrites {
 
   /** Fetches the selectors until each write is stored. Gives up on a write 500 ms after its admission. */
   async #untilStored(
-    writes: readonly PendingWrite[], fetchSelector: SelectorFetcher, endMs: number,
+    writes: readonly PendingWrite[], fetchSelector: ObjectFetcher, endMs: number,
   ): Promise<PendingChanges> {
     const { clock, source: { inventory }, monotonicMs } = this.#ports;
     const { changes, stored } = await this.#fetchAll(writes, fetchSelector);
@@ -127,10 +127,10 @@ export class PendingWrites {
   }
 
   async #fetchAll(
-    writes: readonly PendingWrite[], fetchSelector: SelectorFetcher,
+    writes: readonly PendingWrite[], fetchSelector: ObjectFetcher,
   ): Promise<{ readonly changes: PendingChanges; readonly stored: ReadonlySet<PendingWrite> }> {
     const names = [...new Set(writes.map(({ name }) => name))];
-    const { promise: timedOut, resolve: stopWaiting } = Promise.withResolvers<FetchedSelector>();
+    const { promise: timedOut, resolve: stopWaiting } = Promise.withResolvers<FetchedObject>();
     const cancel = this.#ports.clock.schedule(CONFIRMATION_MS, () => stopWaiting("unknown"));
     const fetched = await Promise.all(names.map(async (name) => (
       [name, await Promise.race([fetchSelector(name), timedOut])] as const
@@ -148,7 +148,7 @@ export class PendingWrites {
   #addFetched(
     { deletions, writes }: { deletions: Set<string>; writes: Map<string, EffectiveSelector> },
     name: string,
-    object: FetchedSelector,
+    object: FetchedObject,
   ): void {
     if (object === "unknown") return;
     if (object === "absent" || stringAt(object, "metadata", "deletionTimestamp") !== null) {

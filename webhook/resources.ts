@@ -2,7 +2,7 @@ import { RESOLUTION_KEYS } from "../shared/decisions/annotation-keys.ts";
 import { isCheckEnabled, selectorsToReview } from "../shared/decisions/checks/access.ts";
 import { runChecks } from "../shared/decisions/checks/run.ts";
 import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
-import type { AccessBySelector, DecisionSettings } from "../shared/decisions/context.ts";
+import type { AccessBySelector } from "../shared/decisions/context.ts";
 import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
 import {
@@ -18,24 +18,20 @@ import type { AdmissionRequest } from "./decode.ts";
 import {
   checkInputOf, type Notice, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
 } from "./handler.ts";
-import { type NamespaceWaitContext, waitUntilKnown } from "./namespace-wait.ts";
+import { dependsOnNamespaces, type NamespaceWaitContext, requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",
   message: "not annotated: the annotations would exceed the Kubernetes limit of 256 KiB",
 };
 
-export interface MutationContext extends NamespaceWaitContext {
-  readonly settings: DecisionSettings;
-}
-
-export interface ResourceContext extends MutationContext, ReviewTime {
+export interface ResourceContext extends NamespaceWaitContext, ReviewTime {
   /** Null if access reviews are disabled. Check ACK-09 then treats all access as unknown. */
   readonly reviewAccess: AccessReviewer | null;
 }
 
 /** Annotates an ACK resource with its resolution. Rejects with ERR_NOT_READY if the inventory is not loaded yet. */
-export async function mutateResources(request: AdmissionRequest, context: MutationContext): Promise<Verdict> {
+export async function mutateResources(request: AdmissionRequest, context: NamespaceWaitContext): Promise<Verdict> {
   const { operation, namespace, object } = request;
   if (operation === "DELETE" || object === null) return skipped("no object");
   if (!isResource(request)) return skipped("not managed");
@@ -60,12 +56,12 @@ export async function validateResources(request: AdmissionRequest, context: Reso
       return verdictOf(runChecks(checkInputOf(request, submitted, inventory), settings));
     }
     requireLoaded(status);
-    // The checks read the labels and annotations of the namespace. If the namespace stays unknown, these checks do not
-    // run.
-    if (namespace !== "") await waitUntilKnown(() => inventory.namespaces.has(namespace), context);
+    // The checks read the labels and annotations of the namespace.
+    if (namespace !== "") await waitUntilKnown(namespace, () => inventory.namespaces.has(namespace), context);
+    const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, inventory);
+    if (namespace !== "" && !warnOnly) requireNamespace(namespace, context);
     const object = namespace === "" ? submitted : inNamespace(submitted, namespace);
     const access = await accessToSelectors(object, request, context);
-    const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, inventory);
     const input = { ...checkInputOf(request, object, inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });
@@ -76,13 +72,13 @@ function isResource({ kind, namespace }: AdmissionRequest): boolean {
 }
 
 /** Waits until the inventory contains the namespace. Does not wait if no selector matches by namespace labels. */
-async function waitForLabels(namespace: string, context: MutationContext): Promise<boolean> {
+async function waitForLabels(namespace: string, context: NamespaceWaitContext): Promise<boolean> {
   const { inventory } = context.source;
-  const needsLabels = (): boolean => context.settings.mode === "carm" || inventory.selectors.readsNamespaceLabels;
-  return await waitUntilKnown(() => !needsLabels() || inventory.namespaces.has(namespace), context);
+  const isKnown = (): boolean => !dependsOnNamespaces(context) || inventory.namespaces.has(namespace);
+  return await waitUntilKnown(namespace, isKnown, context);
 }
 
-function annotate(request: AdmissionRequest, object: JsonObject, { source, settings }: MutationContext): Verdict {
+function annotate(request: AdmissionRequest, object: JsonObject, { source, settings }: NamespaceWaitContext): Verdict {
   const resolution = resolve(source.inventory, queryWithStoredStatus(request, object), settings);
   const { patch, tooLarge } = annotationPatch(object, resolution);
   const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(request, object, resolution);

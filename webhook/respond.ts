@@ -1,6 +1,6 @@
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import { type Finding, findingLine, findingSentences } from "../shared/decisions/checks/check.ts";
-import type { ResolverError } from "../shared/decisions/errors.ts";
+import type { ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
 import { formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
 import type { PatchOperation } from "../shared/decisions/kubernetes/json.ts";
 import { UNPRINTABLE } from "../shared/decisions/kubernetes/text.ts";
@@ -17,6 +17,8 @@ const MAX_WARNINGS = 5;
 const UNPROCESSABLE = 422;
 const INTERNAL_SERVER_ERROR = 500;
 const GATEWAY_TIMEOUT = 504;
+/** The errors after which a retry can succeed. */
+const TIMEOUTS: ReadonlySet<ErrorCode> = new Set(["ERR_REQUEST_DEADLINE", "ERR_NAMESPACE_UNREAD"]);
 /** The Kubernetes StatusReason of each HTTP status (k8s.io/apimachinery pkg/apis/meta/v1/types.go). */
 const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: "BadRequest",
@@ -66,7 +68,7 @@ export function respondFailed(request: AdmissionRequest, error: ResolverError, a
     return allowed(request, [warningLine(`${error.code} admitted without checks (--on-internal-error admit)`)]);
   }
   const message = `${error.code}: ${error.message}`;
-  const code = error.code === "ERR_REQUEST_DEADLINE" ? GATEWAY_TIMEOUT : INTERNAL_SERVER_ERROR;
+  const code = TIMEOUTS.has(error.code) ? GATEWAY_TIMEOUT : INTERNAL_SERVER_ERROR;
   return review(request, { allowed: false, status: { status: "Failure", message, reason: reasonOf(code), code } });
 }
 

@@ -69,6 +69,11 @@ export const ERRORS = {
   ERR_NAMESPACE_UNKNOWN: entry(
     404, false, "The inventory has no Namespace with this name, or the Namespace exceeds a limit.",
   ),
+  ERR_NAMESPACE_UNREAD: entry(
+    503, true,
+    "The role of a resource depends on its Namespace, and the API server did not return the Namespace. The webhook "
+      + "denies the object with code 504, or admits it with --on-internal-error admit.",
+  ),
   ERR_ANNOTATIONS_TOO_LARGE: entry(
     422, false,
     "The annotations would exceed the Kubernetes limit of 256 KiB, so the webhook adds no annotations.",

@@ -4,7 +4,7 @@ import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/jso
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { decodeSelector } from "../../shared/decisions/selectors/decode.ts";
 import { PendingWrites, reviewedSelector } from "../../webhook/pending-writes.ts";
-import type { FetchedSelector } from "../../webhook/selector-fetch.ts";
+import type { FetchedObject } from "../../webhook/object-fetch.ts";
 import { FIRST, replacesMetadata, selectorFor } from "../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject } from "../shared/decisions/objects.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
@@ -18,8 +18,8 @@ const RETRY = /try again in 5 s: team-a is being created or changed at the same 
 /** A webhook that is not verified, and the selectors that its API server stores. */
 function withAPI(...objects: readonly JsonObject[]): { webhook: WebhookUnderTest; stored: Map<string, JsonObject> } {
   const stored = new Map<string, JsonObject>();
-  const fetchSelector = async (name: string): Promise<FetchedSelector> => stored.get(name) ?? "absent";
-  const webhook = webhookUnderTest(new FakeSource(objects), {}, undefined, fetchSelector);
+  const fetchSelector = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
+  const webhook = webhookUnderTest(new FakeSource(objects), {}, undefined, { fetchSelector });
   for (const object of objects) stored.set(stringAt(object, "metadata", "name") ?? "", object);
   return { webhook, stored };
 }
@@ -57,11 +57,11 @@ test("denies the second of two deletions that together leave a resource without 
 test("allows one of two overlapping selectors to be deleted if both are deleted at the same time", async (t) => {
   const stored = new Map([["team-a", TEAM_A], ["other", OTHER]]);
   const { promise: isFirstExecuted, resolve: execute } = Promise.withResolvers<void>();
-  const fetchSelector = async (name: string): Promise<FetchedSelector> => {
+  const fetchSelector = async (name: string): Promise<FetchedObject> => {
     await isFirstExecuted;
     return stored.get(name) ?? "absent";
   };
-  const webhook = webhookUnderTest(new FakeSource([TEAM_A, OTHER, bucketObject()]), {}, undefined, fetchSelector);
+  const webhook = webhookUnderTest(new FakeSource([TEAM_A, OTHER, bucketObject()]), {}, undefined, { fetchSelector });
   const answers = await Promise.all([...stored].map(async ([name, selector]) => {
     const answer = await review(webhook, deletion(selector));
     // The API server executes an allowed deletion.
@@ -138,13 +138,13 @@ function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
   readonly pending: PendingWrites;
   readonly clock: FakeClock;
   readonly inventory: Inventory;
-  readonly stored: Map<string, FetchedSelector>;
+  readonly stored: Map<string, FetchedObject>;
 } {
   const inventory = new Inventory({ runtime: RUNTIME, origin: "cluster" });
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   const clock = new FakeClock();
-  const stored = new Map<string, FetchedSelector>();
-  const fetchSelector = async (name: string): Promise<FetchedSelector> => stored.get(name) ?? "absent";
+  const stored = new Map<string, FetchedObject>();
+  const fetchSelector = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
   const monotonicMs = (): number => clock.steady();
   const source = { inventory };
   const pending = new PendingWrites({ source, runtime: RUNTIME, clock, monotonicMs, fetchSelector, isVerified });

@@ -8,9 +8,8 @@ import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { Drain } from "../../shared/server/stopping.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
-import { buildWebhook, type WebhookApp } from "../../webhook/app.ts";
+import { buildWebhook, type WebhookApp, type WebhookPorts } from "../../webhook/app.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
-import type { SelectorFetcher } from "../../webhook/selector-fetch.ts";
 
 /** A source whose objects and status a test sets directly. */
 export class FakeSource implements InventorySource {
@@ -138,7 +137,7 @@ export function webhookUnderTest(
   source = new FakeSource(COMPANY),
   decisions: Partial<DecisionSettings> = {},
   reviewAccess?: AccessReviewer,
-  fetchSelector?: SelectorFetcher,
+  fetchers: Pick<WebhookPorts, "fetchSelector" | "fetchNamespace"> = {},
 ): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
@@ -153,7 +152,7 @@ export function webhookUnderTest(
       // The first reading of a request is its start time.
       monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),
       ...(reviewAccess !== undefined && { reviewAccess }),
-      ...(fetchSelector !== undefined && { fetchSelector }),
+      ...fetchers,
     }),
     source, clock, drain, registry, lines,
     requestMs: 0,

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { test } from "tap";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { selectorFetcher } from "../../webhook/selector-fetch.ts";
+import { namespaceFetcher, selectorFetcher } from "../../webhook/object-fetch.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 
 const log = createLogger({ name: "webhook", level: "silent" });
@@ -30,6 +30,13 @@ test("returns the selector, or that it is absent", async (t) => {
   t.same(found, [{ kind: "IAMRoleSelector" }, { kind: "IAMRoleSelector" }, "absent"]);
   const folder = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
   t.same(paths, [`${folder}/team-a`, `${folder}/b`], "concurrent fetches of one selector share a request");
+});
+
+test("fetches namespaces", async (t) => {
+  const api = apiOf(async ({ path }) => [path === "/api/v1/namespaces/team-a" ? 200 : 404, '{"kind":"Namespace"}']);
+  const fetchNamespace = namespaceFetcher({ api, clock: new FakeClock(), log });
+  t.same(await fetchNamespace("team-a"), { kind: "Namespace" });
+  t.equal(await fetchNamespace("b"), "absent");
 });
 
 test("returns unknown if the API server fails, is late or the name is not a path segment", async (t) => {

@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
+import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
+import type { Logger } from "../shared/server/logger.ts";
+
+/** The timeout of one request, in ms. */
+const CALL_MS = 500;
+const CONCURRENT_CALLS = 8;
+const NOT_FOUND = 404;
+
+/** The current state of an object on the API server, or `unknown` if the API server did not return it. */
+export type FetchedObject = JsonObject | "absent" | "unknown";
+
+/** Fetches a cluster-scoped object of one kind. Never rejects. */
+export type ObjectFetcher = (name: string) => Promise<FetchedObject>;
+
+export interface ObjectFetchPorts {
+  readonly api: KubernetesAPI;
+  readonly clock: Pick<Clock, "schedule">;
+  readonly log: Logger;
+}
+
+/** A kind and the path of its objects. */
+interface FetchedKind {
+  readonly kind: string;
+  readonly path: string;
+}
+
+/** Returns a fetcher of IAMRoleSelectors. */
+export function selectorFetcher(ports: ObjectFetchPorts): ObjectFetcher {
+  return objectFetcher({ kind: "IAMRoleSelector", path: `/apis/${SELECTOR_GROUP}/v1alpha1/iamroleselectors` }, ports);
+}
+
+/** Returns a fetcher of Namespaces. */
+export function namespaceFetcher(ports: ObjectFetchPorts): ObjectFetcher {
+  return objectFetcher({ kind: "Namespace", path: "/api/v1/namespaces" }, ports);
+}
+
+/** Returns a fetcher that sends at most 8 requests at a time, and at most one at a time for each object. */
+function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetcher {
+  const calls = new Semaphore(CONCURRENT_CALLS);
+  const inFlight = new Map<string, Promise<FetchedObject>>();
+  return (name) => {
+    const running = inFlight.get(name);
+    if (running !== undefined) return running;
+    const call = calls.run(() => fetchObject(name, kind, ports)).finally(() => inFlight.delete(name));
+    inFlight.set(name, call);
+    return call;
+  };
+}
+
+async function fetchObject(
+  name: string, { kind, path }: FetchedKind, { api, clock, log }: ObjectFetchPorts,
+): Promise<FetchedObject> {
+  // The name comes from a review. A name such as `..` would change the path.
+  if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return "unknown";
+  const timeout = new AbortController();
+  const cancelTimeout = clock.schedule(CALL_MS, () => timeout.abort());
+  try {
+    const response = await api.request({ path: `${path}/${name}`, signal: timeout.signal });
+    const text = await bodyText(response);
+    if (response.status === NOT_FOUND) return "absent";
+    const object: unknown = response.status === 200 ? JSON.parse(text) : null;
+    if (isJsonObject(object)) return object;
+    log.warn({ kind, name, status: response.status }, "object could not be fetched");
+  } catch (err) {
+    log.warn({ kind, name, err }, "object could not be fetched");
+  } finally {
+    cancelTimeout();
+  }
+  return "unknown";
+}
