@@ -1,14 +1,16 @@
 import { type FSWatcher, watch } from "node:fs";
-import { readServingPair, type ServingPair } from "./read.ts";
+import { isDeepStrictEqual } from "node:util";
 
-interface CertificateWatchOptions {
+interface CertificateWatchOptions<Content> {
+  /** The folder that contains the files. */
   readonly dir: string;
-  /** The certificate and key that the server already uses. */
-  readonly current: ServingPair;
-  readonly now: () => Date;
-  /** Receives each new valid certificate and key. If `onPair` throws, the error is reported as a fault. */
-  readonly onPair: (pair: ServingPair) => void;
-  /** Receives each new fault once. The current certificate and key remain in use. */
+  /** Reads the files. Rejects if they are invalid. */
+  readonly read: () => Promise<Content>;
+  /** The content that the server already uses. */
+  readonly current: Content;
+  /** Receives each new valid content. If `onChange` throws, the error is reported as a fault. */
+  readonly onChange: (content: Content) => void;
+  /** Receives each new fault once. The current content remains in use. */
   readonly onFault: (fault: Error) => void;
 }
 
@@ -17,19 +19,20 @@ const POLL_MS = 10_000;
 const SETTLE_MS = 200;
 
 /**
- * Watches a certificate folder. Uses file events, and also polls the folder, because file events can be missing: some
- * file systems send no events, and a kubelet replaces a projected Secret by changing the symbolic link `..data`.
+ * Watches certificate files in a folder. Uses file events, and also polls the files, because file events can be
+ * missing: some file systems send no events, and a kubelet replaces a projected Secret by changing the symbolic link
+ * `..data`.
  */
-export class CertificateWatch {
-  readonly #options: CertificateWatchOptions;
-  #current: ServingPair;
+export class CertificateWatch<Content> {
+  readonly #options: CertificateWatchOptions<Content>;
+  #current: Content;
   #lastFault: string | null = null;
   #checking: Promise<void> = Promise.resolve();
   #watcher: FSWatcher | null = null;
   #poll: NodeJS.Timeout | null = null;
   #settling: NodeJS.Timeout | null = null;
 
-  constructor(options: CertificateWatchOptions) {
+  constructor(options: CertificateWatchOptions<Content>) {
     this.#options = options;
     this.#current = options.current;
   }
@@ -61,12 +64,12 @@ export class CertificateWatch {
   }
 
   async #reload(): Promise<void> {
-    const { dir, now, onPair, onFault } = this.#options;
+    const { read, onChange, onFault } = this.#options;
     try {
-      const pair = await readServingPair(dir, now());
-      if (pair.cert !== this.#current.cert || pair.key !== this.#current.key) {
-        onPair(pair);
-        this.#current = pair;
+      const content = await read();
+      if (!isDeepStrictEqual(content, this.#current)) {
+        onChange(content);
+        this.#current = content;
       }
       this.#lastFault = null;
     } catch (error) {

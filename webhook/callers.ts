@@ -14,7 +14,9 @@ import { Uploads } from "./uploads.ts";
 
 /** The client that may send reviews: the API server. */
 export interface AllowedClient {
-  /** The PEM certificates of --client-ca-file. */
+  /** The path of --client-ca-file. */
+  readonly file: string;
+  /** The PEM certificates in the file when the webhook started. */
   readonly ca: string;
   /** The common name of --client-name. */
   readonly name: string;
@@ -31,10 +33,15 @@ interface ClientSettings {
  */
 export async function readAllowedClient({ clientCaFile, clientName }: ClientSettings): Promise<AllowedClient | null> {
   if (clientCaFile === null || clientName === null) return null;
-  const prefix = `--client-ca-file: ${clientCaFile}`;
+  return { file: clientCaFile, ca: await readClientCA(clientCaFile), name: clientName };
+}
+
+/** Returns the PEM certificates in the file. Rejects with ERR_CONFIG_TLS_MISSING or ERR_CONFIG_TLS_INVALID. */
+export async function readClientCA(file: string): Promise<string> {
+  const prefix = `--client-ca-file: ${file}`;
   let ca: string;
   try {
-    ca = await readFile(clientCaFile, "utf8");
+    ca = await readFile(file, "utf8");
   } catch (cause) {
     throw new ResolverError("ERR_CONFIG_TLS_MISSING", `${prefix} cannot be read`, { cause });
   }
@@ -43,7 +50,7 @@ export async function readAllowedClient({ clientCaFile, clientName }: ClientSett
   } catch (cause) {
     throw new ResolverError("ERR_CONFIG_TLS_INVALID", `${prefix} is not the PEM certificate of a CA`, { cause });
   }
-  return { ca, name: clientName };
+  return ca;
 }
 
 /** Returns the TLS options that reject clients without a certificate of the CA during the handshake. */

@@ -1,7 +1,9 @@
 import type { Server } from "node:https";
-import type { ServingPair } from "../certs/read.ts";
+import { dirname } from "node:path";
+import { readServingPair, type ServingPair } from "../certs/read.ts";
 import { CertificateWatch } from "../certs/watch.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import { type AllowedClient, readClientCA } from "./callers.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 
 const MS_PER_SECOND = 1000;
@@ -12,51 +14,84 @@ export interface CertificateReloadOptions {
   readonly dir: string;
   /** The certificate and key that `server` already serves. */
   readonly pair: ServingPair;
-  /** The CA that verifies client certificates. Null if clients need no certificate. */
-  readonly clientCA: string | null;
+  /** The client whose CA `server` already accepts. Null if clients need no certificate. */
+  readonly client: AllowedClient | null;
   readonly now: () => Date;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
 }
 
 /**
- * Reloads the serving certificate and key when a file in the folder changes. New connections use the new certificate.
- * Open connections continue to use the previous certificate.
+ * Reloads the serving certificate and key, and the CA of client certificates, when a file changes. New connections use
+ * the new files. Open connections continue to use the previous files.
  */
 export class CertificateReload {
-  readonly #watch: CertificateWatch;
-  #notAfter: Date;
+  readonly #server: Server;
+  readonly #metrics: WebhookMetrics;
+  readonly #log: Logger;
+  readonly #watches: readonly { close(): void }[];
+  #pair: ServingPair;
+  #clientCA: string | null;
 
-  constructor({ server, dir, pair, clientCA, now, log, metrics }: CertificateReloadOptions) {
-    this.#notAfter = pair.notAfter;
-    metrics.certificateExpiry.set(pair.notAfter.getTime() / MS_PER_SECOND);
-    this.#watch = new CertificateWatch({
-      dir,
-      current: pair,
-      now,
-      onPair: ({ cert, key, notAfter }) => {
-        // Throws if OpenSSL rejects the new certificate or key. The server then continues to use the previous
-        // certificate.
-        server.setSecureContext({ cert, key, ...(clientCA !== null && { ca: clientCA }) });
-        this.#notAfter = notAfter;
-        metrics.certificateExpiry.set(notAfter.getTime() / MS_PER_SECOND);
-        metrics.certificateReloads.inc({ outcome: "ok" });
-        log.info({ dir, not_after: notAfter.toISOString() }, "serving certificate replaced");
+  constructor({ server, dir, pair, client, now, log, metrics }: CertificateReloadOptions) {
+    this.#server = server;
+    this.#metrics = metrics;
+    this.#log = log;
+    this.#pair = pair;
+    this.#clientCA = client?.ca ?? null;
+    this.#recordExpiry();
+    const servingPair = new CertificateWatch({
+      dir, read: () => readServingPair(dir, now()), current: pair,
+      onChange: (next) => {
+        this.#use(next, this.#clientCA);
+        this.#recordExpiry();
+        log.info({ dir, not_after: next.notAfter.toISOString() }, "serving certificate replaced");
       },
-      onFault: (err) => {
-        metrics.certificateReloads.inc({ outcome: "fault" });
-        log.error({ dir, err }, "new serving certificate rejected; the previous certificate is still in use");
-      },
+      onFault: (err) => (
+        this.#reject({ dir, err }, "new serving certificate rejected; the previous certificate is still in use")
+      ),
     });
-    this.#watch.start();
+    this.#watches = client === null ? [servingPair] : [servingPair, this.#watchCA(client)];
+    servingPair.start();
+  }
+
+  #watchCA({ file, ca }: AllowedClient): CertificateWatch<string> {
+    const watch = new CertificateWatch({
+      dir: dirname(file), read: () => readClientCA(file), current: ca,
+      onChange: (next) => {
+        this.#use(this.#pair, next);
+        this.#log.info({ file }, "client CA replaced");
+      },
+      onFault: (err) => this.#reject({ file, err }, "new client CA rejected; the previous CA is still in use"),
+    });
+    watch.start();
+    return watch;
+  }
+
+  /** Throws if OpenSSL rejects a file. The server then continues to use the previous files. */
+  #use(pair: ServingPair, clientCA: string | null): void {
+    const { cert, key } = pair;
+    this.#server.setSecureContext({ cert, key, ...(clientCA !== null && { ca: clientCA }) });
+    this.#pair = pair;
+    this.#clientCA = clientCA;
+    this.#metrics.certificateReloads.inc({ outcome: "ok" });
+  }
+
+  #reject(fields: object, message: string): void {
+    this.#metrics.certificateReloads.inc({ outcome: "fault" });
+    this.#log.error(fields, message);
+  }
+
+  #recordExpiry(): void {
+    this.#metrics.certificateExpiry.set(this.notAfter.getTime() / MS_PER_SECOND);
   }
 
   /** The expiry time of the current serving certificate. */
   get notAfter(): Date {
-    return this.#notAfter;
+    return this.#pair.notAfter;
   }
 
   close(): void {
-    this.#watch.close();
+    for (const watch of this.#watches) watch.close();
   }
 }

@@ -75,8 +75,7 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() };
   const { onInternalError } = settings;
   const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: pair, client }, ports);
-  const clientCA = client?.ca ?? null;
-  const certificate = new CertificateReload({ server: app.server, dir, pair, clientCA, now, log, metrics });
+  const certificate = new CertificateReload({ server: app.server, dir, pair, client, now, log, metrics });
   const closers = [async () => certificate.close(), () => app.close()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));

@@ -49,8 +49,8 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       help: "Expiry of the serving certificate, in seconds since 1970-01-01.",
       registers,
     }),
-    certificateReloads: counter("certificate_reloads", "New serving certificates, loaded (ok) or rejected (fault).", [
-      "outcome",
-    ]),
+    certificateReloads: counter(
+      "certificate_reloads", "New serving certificates and client CAs, loaded (ok) or rejected (fault).", ["outcome"],
+    ),
   };
 }

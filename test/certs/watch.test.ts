@@ -10,7 +10,7 @@ import { makePairs } from "./pairs.ts";
 const [first, second] = await makePairs();
 
 interface Watched {
-  readonly watch: CertificateWatch;
+  readonly watch: CertificateWatch<ServingPair>;
   readonly pairs: ServingPair[];
   readonly faults: Error[];
   readonly seen: EventEmitter;
@@ -23,8 +23,8 @@ async function watched(dir: string, onPair?: (pair: ServingPair) => void): Promi
   const watch = new CertificateWatch({
     dir,
     current: await readServingPair(dir, new Date()),
-    now: () => new Date(),
-    onPair: (pair) => {
+    read: () => readServingPair(dir, new Date()),
+    onChange: (pair) => {
       onPair?.(pair);
       pairs.push(pair);
       seen.emit("pair");

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { Agent, request, type RequestOptions } from "node:https";
 import { join } from "node:path";
@@ -17,7 +18,7 @@ import { COMPANY, FakeSource } from "./webhook-under-test.ts";
 
 const [serving, renewed] = await makePairs();
 const { ca, pairs: [apiserver, node] } = await makeClients("kube-apiserver", "node");
-const { pairs: [imposter] } = await makeClients("kube-apiserver");
+const { ca: otherCA, pairs: [imposter] } = await makeClients("kube-apiserver");
 const log = createLogger({ name: "webhook", level: "silent" });
 const FLAGS = { cluster: true, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" };
 
@@ -110,6 +111,30 @@ test("verifies clients with the same CA after the serving certificate was reload
   while (!(await metrics(webhook)).includes(reloaded));
   t.equal((await send(webhook, { ...apiserver, agent: new Agent() })).status, 200);
   await t.rejects(send(webhook, { ...imposter, agent: new Agent() }));
+});
+
+test("reloads the CA of client certificates, and keeps it if the new file is invalid", async (t) => {
+  const { webhook, dir } = await verifying(t);
+  const [host, port] = webhook.address.split(":");
+  const tls = { rejectUnauthorized: false, maxVersion: "TLSv1.2" } as const;
+  const previous = { host, port: Number(port), ...tls, ...apiserver };
+  const first = connect(previous);
+  const { promise, resolve } = Promise.withResolvers<Buffer>();
+  const session = await (first.on("session", resolve), promise);
+  first.destroy();
+
+  await writeFile(join(dir, "clients.crt"), otherCA);
+  while (!(await metrics(webhook)).includes('certificate_reloads_total{outcome="ok"} 1'));
+  t.equal((await send(webhook, { ...imposter, agent: new Agent() })).status, 200);
+  await t.rejects(send(webhook, { ...apiserver, agent: new Agent() }), "the previous CA");
+  await t.rejects(once(connect({ ...previous, session }), "secureConnect"), "a session of the previous CA");
+
+  await writeFile(join(dir, "clients.crt"), "no certificate");
+  while (!(await metrics(webhook)).includes('certificate_reloads_total{outcome="fault"} 1'));
+  t.equal((await send(webhook, { ...imposter, agent: new Agent() })).status, 200);
+  await storeCertificates(dir, renewed, { force: true });
+  while (!(await metrics(webhook)).includes('certificate_reloads_total{outcome="ok"} 2'));
+  t.equal((await send(webhook, { ...imposter, agent: new Agent() })).status, 200, "with the reloaded CA");
 });
 
 test("rejects a missing or invalid --client-ca-file", async (t) => {
