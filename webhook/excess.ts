@@ -3,6 +3,7 @@ import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ACK_34, IRS_34 } from "../shared/decisions/checks/kind-deletion.ts";
 import { ACK_35, CM_14, NS_14 } from "../shared/decisions/checks/limits.ts";
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
+import { WAIVER_01 } from "../shared/decisions/checks/waiver.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { isACKController, isCleanupController } from "../shared/decisions/exemptions.ts";
 import { isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
@@ -27,9 +28,10 @@ export function reviewExcess(
 
 /**
  * Returns the check that limits objects of this kind and name, or null if the webhook does not check them. The name is
- * "" if a client deletes a collection. For a CustomResourceDefinition, returns its deletion check.
+ * "" if a client deletes a collection.
  */
-function limitCheckOf({ kind: { group, kind }, name, namespace, operation }: AdmissionRequest): CheckEntry | null {
+function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
+  const { kind: { group, kind }, name, namespace } = request;
   switch (`${kind}.${group}`) {
     case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
       return IRS_48;
@@ -38,17 +40,22 @@ function limitCheckOf({ kind: { group, kind }, name, namespace, operation }: Adm
     case "ConfigMap.":
       return name === "" || isCARMMapName(name) ? CM_14 : null;
     case "CustomResourceDefinition.apiextensions.k8s.io":
-      return operation === "DELETE" ? deletionCheckOf(name) : null;
+      return definitionCheckOf(request);
     default:
       return isACKGroup(group) && namespace !== "" ? ACK_35 : null;
   }
 }
 
-/** Returns the check for the deletion of a CustomResourceDefinition, whose name is `PLURAL.GROUP`. */
-function deletionCheckOf(name: string): CheckEntry | null {
+/**
+ * Returns the check for the deletion of a CustomResourceDefinition, whose name is `PLURAL.GROUP`, or for a change of
+ * its waiver annotation.
+ */
+function definitionCheckOf({ name, operation }: AdmissionRequest): CheckEntry | null {
   const group = name.slice(name.indexOf(".") + 1);
-  if (group === SELECTOR_GROUP) return IRS_34;
-  return name === "" || isACKGroup(group) ? ACK_34 : null;
+  const isSelectors = group === SELECTOR_GROUP;
+  if (!isSelectors && name !== "" && !isACKGroup(group)) return null;
+  if (operation !== "DELETE") return WAIVER_01;
+  return isSelectors ? IRS_34 : ACK_34;
 }
 
 function isWarnOnly(

@@ -60,6 +60,8 @@ test("denies the deletion of a CustomResourceDefinition whose review has too man
   t.match(await deletion("iamroleselectors.services.k8s.aws"), "IRS-34");
   t.match(await deletion("buckets.s3.services.k8s.aws"), "ACK-34");
   t.match(await deletion(""), "ACK-34", "the deletion of a collection");
+  const definition = { ...CRD, metadata: { name: "buckets.s3.services.k8s.aws" } };
+  t.match(await answer("/validate/resources", definition, { operation: "UPDATE" }), "WAIVER-01", "an added waiver");
   t.equal(await deletion("alertmanagers.monitoring.coreos.com"), "()");
 });
 
