@@ -72,7 +72,7 @@ export function limitConnections(
       return;
     }
     busy.add(socket);
-    if (replacesIncomplete && hasBody(request) && !excess.has(socket)) addUntilComplete(request, idle);
+    if (replacesIncomplete && hasBody(request) && !excess.has(socket)) addUntilComplete(request, { idle, busy });
     const cancel = clock.schedule(responseMs, () => socket.destroy());
     response.once("close", () => {
       cancel();
@@ -84,10 +84,15 @@ export function limitConnections(
 }
 
 /** Adds the connection until the body is complete. A body that never arrives must not prevent the replacement. */
-function addUntilComplete(request: IncomingMessage, idle: Set<Socket>): void {
+function addUntilComplete(
+  request: IncomingMessage, { idle, busy }: { readonly idle: Set<Socket>; readonly busy: ReadonlySet<Socket> },
+): void {
   const { socket } = request;
   idle.add(socket);
-  request.once("end", () => void idle.delete(socket));
+  request.once("end", () => {
+    // After an early response, Node reads the rest of the body, and the connection is idle.
+    if (busy.has(socket)) idle.delete(socket);
+  });
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

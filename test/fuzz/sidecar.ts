@@ -141,9 +141,15 @@ export const SELECTORS: Target = target("selectors", {
   input: fc.record({
     spec: fc.array(fc.record({ field: fc.constantFrom(...SPECS), value: hostile }), { maxLength: 2 }),
     annotations: fc.array(fc.record({ name: fc.constantFrom(...ANNOTATIONS), value: hostile }), { maxLength: 2 }),
+    /** The only namespace and kind, which session tags can repeat. */
+    namespace: fc.option(text), kind: fc.option(text),
   }),
-  expand({ spec, annotations }) {
-    const valid = { arn: "arn:aws:iam::111111111111:role/hostile", namespaceSelector: { names: ["team-a"] } };
+  expand({ spec, annotations, namespace, kind }) {
+    const valid = {
+      arn: "arn:aws:iam::111111111111:role/hostile",
+      namespaceSelector: { names: [namespace === null ? "team-a" : repeat(namespace.unit, namespace.size)] },
+      ...(kind !== null && { resourceTypeSelector: [{ kind: repeat(kind.unit, kind.size) }] }),
+    };
     const object = selectorObject("hostile", { ...valid, ...parsed(spec.map((one) => [one.field, one.value])) });
     const fields = annotations.map((one) => [`ack-role-resolver.io/${one.name}`, one.value] as const);
     return { ...object, metadata: { name: "hostile", annotations: parsed(fields) } };

@@ -1,10 +1,13 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { test, type Test } from "tap";
 import { createLogger } from "../../shared/server/logger.ts";
 import { runSidecar } from "../../sidecar/main.ts";
+import { FakeClock } from "./fake-clock.ts";
 import { get, loadedSource, SETTINGS, start, TOKEN } from "./running-sidecar.ts";
 
 test("starts, serves credentials, reports readiness and stops", async (t) => {
@@ -202,12 +205,28 @@ test("responds with 408 if the body of a request is incomplete after 5 s", async
   );
 });
 
-test("returns 503 on connections beyond the limit of 256, and serves the first 256 connections", async (t) => {
-  const { sidecar } = await start(t);
-  const request = `GET /v1/credentials HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n`;
+test("returns 503 beyond 256 connections that wait for a response, and serves these connections", async (t) => {
+  const release = Promise.withResolvers<null>();
+  // The fake clock never ends the requests that wait.
+  const { sidecar } = await start(t, {}, { clock: new FakeClock(Date.now()) }, ({ action }) => (
+    action === "AssumeRole" ? release.promise : null
+  ));
+  const headers = `HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\nConnection: close\r\n\r\n`;
   const sockets = await Promise.all(Array.from({ length: 256 }, () => open(t, sidecar.address)));
+  const received = Promise.withResolvers<void>();
+  let requests = 0;
+  // The STS emulator of this process receives requests too.
+  const count = (event: unknown): void => {
+    const request = typeof event === "object" && event !== null && "request" in event ? event.request : null;
+    if (!(request instanceof IncomingMessage) || request.method !== "GET") return;
+    if (++requests === sockets.length) received.resolve();
+  };
+  subscribe("http.server.request.start", count);
+  t.teardown(() => unsubscribe("http.server.request.start", count));
+  for (const socket of sockets) socket.write(`GET /v1/credentials/selectors/team-a ${headers}`);
+  await received.promise;
   t.match(
-    await raw(t, sidecar.address, `${request}\r\n`),
+    await raw(t, sidecar.address, `GET /v1/credentials ${headers}`),
     new RegExp(
       [
         /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*connection: close\r\n/,
@@ -221,8 +240,9 @@ test("returns 503 on connections beyond the limit of 256, and serves the first 2
     /^HTTP\/1\.1 503 [^]*<Code>ServiceUnavailable<\/Code>/,
     "the response on the STS path is an STS error",
   );
-  sockets[0]?.write(`${request}Connection: close\r\n\r\n`);
-  t.match((await sockets[0]?.setEncoding("utf8").toArray())?.join(""), /^HTTP\/1\.1 200 /);
+  release.resolve(null);
+  const responses = await Promise.all(sockets.map((socket) => socket.setEncoding("utf8").toArray()));
+  t.ok(responses.every((parts) => parts.join("").startsWith("HTTP/1.1 200 ")));
 });
 
 test("serves 50 clients with one STS call although the client that caused the call disconnects", async (t) => {
