@@ -17,7 +17,7 @@ const SETTINGS: DecisionSettings = {
   allowedAccounts: [], controllerServiceAccounts: [], tenantLabels: [], allowedEndpointHosts: [], watchNamespaces: [],
   watchSelector: null, runtime: "ack", region: "eu-west-1", controllerAccount: "111122223333", controllerRole: null,
   checkSeverities: new Map(), waiverUsers: [], waiverGroups: [],
-  isWebhookInstalled: true,
+  isWebhookInstalled: true, isInputComplete: false,
 };
 
 /** A cluster in which the number of namespaces equals the number of selectors. */

@@ -44,6 +44,7 @@ const FLAG_HELP: Readonly<Record<SettingName, string | HelpByCommand>> = {
     general: "output format: text for people, or stable JSON",
     commands: { lint: "output format: text for people, stable JSON, or SARIF 2.1.0 for code scanners" },
   },
+  complete: "the manifests contain every namespace and every CRD of the cluster: report names that do not exist",
   noWebhook: "the webhook is not installed: report what the API server rejects without it as denied",
   failOn: "minimum severity of a finding that sets the exit status to 1",
   namespace: {

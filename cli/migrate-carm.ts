@@ -1,8 +1,10 @@
 import { renderYAML } from "../manifests/render.ts";
 import { type Finding, findingLine } from "../shared/decisions/checks/check.ts";
 import { runChecks } from "../shared/decisions/checks/run.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import { accountOfARN } from "../shared/decisions/kubernetes/arn.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
@@ -28,6 +30,10 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
   const input = decisionSettings({ ...settings, mode: "carm", controllerAccount });
+  if (!hasCARM(state.inventory)) {
+    io.stderr.write(`ack-role-resolver: ${NO_CARM}\n`);
+    return EXIT.findings;
+  }
   const plan = planMigration(state.inventory, input, settings.extraGroups);
   state.inventory.apply(plan.changes);
   const migration = proveWithProgress(plan, io);
@@ -38,6 +44,15 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
     writeLines(io.stderr, reportLines(migration, denials, painter(io.stderr, io.environment)));
   }
   return migration.proof.differences.length === 0 && denials.length === 0 ? EXIT.fine : EXIT.findings;
+}
+
+const NO_CARM = "the input contains no CARM ConfigMap and no namespace with an account or team annotation, "
+  + "so there is nothing to migrate. Pass the ConfigMaps and the Namespaces of the controllers, or --cluster";
+
+/** Returns whether any namespace has a CARM ConfigMap, or names an account or a team in its annotations. */
+function hasCARM(inventory: Inventory): boolean {
+  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => [...inventory.namespacesOfConfigMap(name)]);
+  return maps.length > 0 || inventory.namespaces.usingCARM.size > 0;
 }
 
 function checkExtraGroups(groups: readonly string[]): void {

@@ -52,13 +52,17 @@ export interface DecisionSettings {
   readonly waiverGroups: readonly string[];
   /** Whether the API server calls the webhook, which completes selectors before the API server validates them. */
   readonly isWebhookInstalled: boolean;
+  /** Whether manifests contain every Namespace and every CustomResourceDefinition. A cluster always does. */
+  readonly isInputComplete: boolean;
 }
 
 type DecisionInput = Omit<
   SettingsFor<"lint">,
   "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn" | "noWebhook"
+  | "complete"
 > &
-  Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups"> & Pick<SettingsFor<"lint">, "noWebhook">>;
+  Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">> &
+  Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;
 
 /**
  * Returns the settings of a command that affect decisions. Offline commands have no requester and therefore no waiver
@@ -88,5 +92,6 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     teamLevelCARM: settings.teamLevelCarm,
     serviceLevelCARM: settings.serviceLevelCarm,
     isWebhookInstalled: settings.noWebhook !== true,
+    isInputComplete: settings.complete === true,
   };
 }

@@ -152,6 +152,7 @@ export const SETTINGS = {
     flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny",
     commands: ["lint", "audit"],
   },
+  complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
   namespace: {
     flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default",

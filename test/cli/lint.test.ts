@@ -27,7 +27,7 @@ test("exits 0 for a valid selector", async (t) => {
     stderr,
     new RegExp(
       "^skipped checks: IRS-04 \\(needs --allowed-accounts or --controller-role\\), " +
-        "IRS-05 .*, IRS-10 \\(needs namespaces\\), [^\n]*\n$",
+        "IRS-05 .*, IRS-10 \\(needs namespaces, --complete or --cluster\\), [^\n]*\n$",
     ),
     "text output is one line",
   );
@@ -50,16 +50,17 @@ test("JSON output lists each skipped check once, in order, with its missing requ
   t.strictSame(notApplied.filter(({ code }) => ["IRS-04", "IRS-07", "IRS-10", "IRS-13"].includes(code)), [
     { code: "IRS-04", needs: "--allowed-accounts or --controller-role" },
     { code: "IRS-07", needs: "the stored object" },
-    { code: "IRS-10", needs: "namespaces" },
+    { code: "IRS-10", needs: "namespaces, --complete or --cluster" },
     { code: "IRS-13", needs: "kinds" },
   ]);
   t.equal(notApplied.some(({ code }) => code === "IRS-03"), false, "a check that has no requirements is not skipped");
 });
 
 test("runs a check if the input or a flag provides what the check requires", async (t) => {
-  const notApplied = await notAppliedTo(`${GOOD}${NAMESPACES}${KINDS}`, "--allowed-accounts", "444455556666");
+  const flags = ["--complete", "--allowed-accounts", "444455556666"];
+  const notApplied = await notAppliedTo(`${GOOD}${NAMESPACES}${KINDS}`, ...flags);
   t.strictSame(notApplied.filter(({ code }) => ["IRS-04", "IRS-10", "IRS-13", "IRS-22"].includes(code)), []);
-  const { stdout, status } = await runCommand(["lint", "--allowed-accounts", "444455556666", "-"], {
+  const { stdout, status } = await runCommand(["lint", ...flags, "-"], {
     stdin: `${GOOD}${NAMESPACES}`,
   });
   t.equal(status, 1);

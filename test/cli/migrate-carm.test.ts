@@ -206,3 +206,13 @@ test("exits 2 and prints no result if the input is unreadable or a flag is inval
     stderr: /unknown option '--mode'/,
   });
 });
+
+test("exits 1 if the input contains no CARM ConfigMap and no annotated namespace", async (t) => {
+  const stdin = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n";
+  for (const flags of [[], ["-o", "json"]]) {
+    const { status, stdout, stderr } = await runCommand(["migrate", "carm", "-", ...flags], { stdin });
+    t.equal(status, 1);
+    t.equal(stdout, "");
+    t.match(stderr, "the input contains no CARM ConfigMap and no namespace with an account or team annotation");
+  }
+});

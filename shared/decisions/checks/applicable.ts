@@ -10,6 +10,7 @@ import { configMapChange } from "./configmaps/change.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
 import { KIND_DELETION_CHECKS } from "./kind-deletion.ts";
 import { ACK_35, CM_14, NS_14 } from "./limits.ts";
+import { META_01 } from "./metadata.ts";
 import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { resourceChange } from "./resources/change.ts";
@@ -63,7 +64,7 @@ function withinLimits(
   // A deletion reads only metadata and status, and must be possible for an object that was stored without this check.
   const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
   if (excess !== undefined) return bindChecks([limitCheck], input.object, null);
-  return [...checks(), ...waiverChecks(input, settings)];
+  return [...checks(), ...bindChecks([META_01], input.object, input.old), ...waiverChecks(input, settings)];
 }
 
 function nearMissChecks({ object, inventory = null }: CheckInput): BoundCheck[] {

@@ -9,6 +9,7 @@ import type { SelectorSpec } from "../selectors/iamroleselector.ts";
 /** A requirement of a check: data that the input may not contain, or a setting that has no default. */
 export type Requirement =
   | "namespaces"
+  | "--complete or --cluster"
   | "kinds"
   | "resources"
   | "config maps"

@@ -13,6 +13,7 @@ export function unmetRequirements(
 /** The functions that return whether a requirement is met. The type ensures that no requirement is missing. */
 const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
   "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
+  "--complete or --cluster": isComplete,
   "kinds": ({ inventory }) => inventory?.includes("kinds") === true,
   "resources": ({ inventory }) => inventory?.includes("resources") === true,
   "config maps": ({ inventory }) => inventory?.includes("config maps") === true,
@@ -33,6 +34,11 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "--watch-namespace": (_, { watchNamespaces }) => watchNamespaces.length > 0,
   "--watch-selectors": (_, { watchSelector }) => watchSelector !== null,
 };
+
+/** Manifests often contain only some namespaces of a cluster. */
+function isComplete({ origin }: CheckInput, { isInputComplete }: DecisionSettings): boolean {
+  return origin === "cluster" || isInputComplete;
+}
 
 /**
  * Returns whether the input contains every object that determines the role of the resource. Manifests may omit objects

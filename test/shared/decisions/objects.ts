@@ -24,6 +24,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   waiverUsers: [],
   waiverGroups: ["system:masters"],
   isWebhookInstalled: true,
+  isInputComplete: false,
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

@@ -81,6 +81,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     waiverUsers: [],
     waiverGroups: [],
     isWebhookInstalled: true,
+    isInputComplete: false,
   });
   t.match(decisionSettings({ ...input, waiverUsers: ["u"], waiverGroups: ["g"] }), {
     waiverUsers: ["u"],

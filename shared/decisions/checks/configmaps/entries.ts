@@ -33,11 +33,18 @@ export const CM_02: QuickCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: false,
   deniesInCARM: true,
-  reason: "Controllers do not reconcile a resource whose key has no role in the map.",
+  reason: "Controllers do not reconcile a resource whose key has no role in the map. "
+    + "With the feature gate ServiceLevelCARM, they use the role of ID if the value of SERVICE.ID is empty.",
   fix: "set the value of the key to the role's ARN, or remove the key once no namespace names the key",
   example: "data: {'111122223333': ''}",
-  *find({ data }): Iterable<Fault> {
-    for (const [key, value] of data) if (value === "") yield { path: dataPath(key), message: "the key has no role" };
+  *find({ data, settings }): Iterable<Fault> {
+    for (const [key, value] of data) {
+      if (value !== "") continue;
+      const { service, id } = parseKey(key);
+      const fallsThrough = settings.serviceLevelCARM && service !== null && id !== "";
+      const effect = fallsThrough ? `, so controllers use the role of key ${quote(id)}` : "";
+      yield { path: dataPath(key), message: `the key has no role${effect}` };
+    }
   },
 };
 

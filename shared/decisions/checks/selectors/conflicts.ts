@@ -4,7 +4,7 @@ import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
 import { LIMITS } from "../../limits.ts";
 import { type Paced, paced } from "../../paced.ts";
-import { accountOfResource, type PendingChanges, type Transition } from "../../resolution/change-set.ts";
+import type { PendingChanges, Transition } from "../../resolution/change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../../selectors/effective.ts";
 import { canOverlap } from "../../selectors/overlap.ts";
 import type { Fault, ScanningCheck } from "../check.ts";
@@ -95,7 +95,8 @@ function otherSelectorsOf({ first }: Hits, { name }: EffectiveSelector): Effecti
 function listConflicts(hits: Hits, effect: string, { name }: EffectiveSelector): string {
   const itemOf = (transition: Transition): string => {
     const others = transition.after.map((one) => one.name).filter((one) => one !== name).toSorted();
-    const resource = resourceInAccount(transition.resource, accountOfResource(transition));
+    // Before the change, the role of another selector applied. Its account is not the account of the resource.
+    const resource = resourceInAccount(transition.resource, transition.resource.status.ownerAccountID);
     return `${resource} (also selected by ${listOf(others)})`;
   };
   return listHits(hits, { noun: "resource", effect, itemOf });
@@ -114,7 +115,7 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
   example: "# while another selector selects every Bucket\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/b', resourceLabelSelector: {matchLabels: {tier: gold}}}",
   ofChange: true,
-  *scan({ after, effects, inventory }) {
+  *scan({ after, effects, inventory, origin }) {
     if (after === null) return [];
     // IRS-17 reports the selectors that conflict now. A complete scan finds all of these selectors.
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) {
@@ -124,8 +125,8 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
     if (names.length === 0) return [];
     const count = countOf(names.length, "other selector", SCAN_LIMIT);
     const list = listOf(names, names.length, SCAN_LIMIT);
-    const message = `the selector could share a resource with ${count} (${list}), but no such resource exists now`;
-    return [{ path: ["spec"], message }];
+    const now = origin === "cluster" ? "no such resource exists now" : "the input contains no such resource";
+    return [{ path: ["spec"], message: `the selector could share a resource with ${count} (${list}), but ${now}` }];
   },
 };
 

@@ -20,7 +20,7 @@ export const IRS_10: QuickCheck<SelectorChange> = {
     + "Resources of the intended namespace fall back to the controller's own account.",
   fix: "correct the name, or create the namespace",
   example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
-  requires: ["namespaces"],
+  requires: ["namespaces", "--complete or --cluster"],
   *find({ spec, inventory }): Iterable<Fault> {
     for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
       if (inventory.namespaces.has(name) || namespaceNameFaults(name).length > 0) continue;
@@ -38,7 +38,7 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   fix: "compare the selector with the output of kubectl get namespaces --show-labels. "
     + "Ignore this warning if the namespaces are created later",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: no-such-team}}}}",
-  requires: ["namespaces"],
+  requires: ["namespaces", "--complete or --cluster"],
   *scan({ inventory, after }) {
     if (after === null || (yield* selectsAnything(inventory, after))) return [];
     return [{ path: ["spec"], message: "the selector selects no existing namespace and no existing resource" }];
@@ -71,11 +71,15 @@ export const IRS_13: ScanningCheck<SelectorChange> = {
   fix: "copy group, version and kind from kubectl get crd, or install the controller that provides the kind",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
   requires: ["kinds"],
-  *scan({ spec, origin, settings: { runtime }, inventory }) {
+  *scan({ spec, origin, settings: { runtime, isInputComplete }, inventory }) {
     const installed = [...inventory.kinds.installedTypes()];
+    // Manifests may lack the CustomResourceDefinitions of other controllers.
+    const isComplete = origin === "cluster" || isInputComplete;
+    const isKnown = ({ group }: TypeEntry): boolean => isComplete || inventory.kinds.groups.has(group);
     const faults: Fault[] = [];
     yield* paced(typeEntries({ spec, origin, runtime }), ENTRIES_BETWEEN_PAUSES, ([path, entry]) => {
-      const found = entry.group === "" || isACKGroup(entry.group) ? mismatch(entry, installed) : null;
+      const isChecked = isKnown(entry) && (entry.group === "" || isACKGroup(entry.group));
+      const found = isChecked ? mismatch(entry, installed) : null;
       if (found !== null) faults.push({ path: [...path, found.part], message: found.message });
       return true;
     });

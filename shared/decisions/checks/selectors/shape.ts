@@ -1,10 +1,10 @@
 import { field, type JsonObject, stringAt } from "../../kubernetes/json.ts";
-import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../../kubernetes/names.ts";
-import { objectMeta } from "../../kubernetes/object-meta.ts";
+import { subdomainFaults } from "../../kubernetes/names.ts";
 import { shapeChecker } from "../../kubernetes/shape.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../../selectors/schema.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
+import { metadataFaults } from "../metadata.ts";
 
 /** The fields of `spec`, by a wrong name that users write. */
 const ALIASES = new Map([
@@ -41,22 +41,3 @@ function* nameFaults(object: JsonObject): Iterable<Fault> {
     yield { path: NAME, message, fix: "rename the selector" };
   }
 }
-
-/** Yields the faults of the selector's own labels and annotations. Annotation keys may have upper case. */
-function* metadataFaults(object: JsonObject): Iterable<Fault> {
-  const { labels, annotations } = objectMeta(object);
-  for (const [key, value] of labels) {
-    const faults = [...labelKeyFaults(key), ...labelValueFaults(value)];
-    if (faults.length === 0) continue;
-    const message = `the label is not valid: ${faults.join("; ")}`;
-    yield { path: ["metadata", "labels", { key }], message, fix: LABEL_FIX };
-  }
-  for (const key of annotations.keys()) {
-    const faults = labelKeyFaults(key.toLowerCase());
-    if (faults.length === 0) continue;
-    const message = `the annotation key is not valid: ${faults.join("; ")}`;
-    yield { path: ["metadata", "annotations", { key }], message, fix: LABEL_FIX };
-  }
-}
-
-const LABEL_FIX = "use the Kubernetes syntax: [prefix/]name: value";

@@ -39,6 +39,10 @@ test("CM-02 denies a key whose value is empty", (t) => {
       + `once no namespace names the key.`,
   ]);
   t.same(dataLines("CM-02", { [ONE]: ROLE }, { settings }), []);
+  const [line = ""] = dataLines("CM-02", { [`s3.${ONE}`]: "" }, { settings: { ...settings, serviceLevelCARM: true } });
+  t.match(line, `data[s3.${ONE}]: the key has no role, so controllers use the role of key "${ONE}". `);
+  const [withoutGate = ""] = dataLines("CM-02", { [`s3.${ONE}`]: "" }, { settings });
+  t.match(withoutGate, "the key has no role. ");
   t.end();
 });
 

@@ -18,7 +18,7 @@ test("IRS-17: denies a new selector that selects resources of another selector, 
   const known = [GOLD, existingBucket("b1", FIRST), newBucket("b2"), newBucket("b3", { namespace: "team-b" })];
   t.same(findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"]), { known }), [
     `deny IRS-17 spec: 2 resources ${STOPS}: Bucket team-a/b1 in account ${FIRST} (also selected by gold) and Bucket `
-      + `team-a/b2 in account ${FIRST} (also selected by gold). ${FIX}`,
+      + `team-a/b2 (also selected by gold). ${FIX}`,
   ]);
   t.same(
     findingLines("IRS-17", selectorFor("new", FIRST, ["team-b"]), { known }),
@@ -36,7 +36,7 @@ test("IRS-17: stops the scan after 20 conflicting resources", (t) => {
     findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"]), { known: [GOLD, ...repeat(count, newBucket)] })[0] ??
     "";
   const list = ["b00", "b01", "b02"]
-    .map((name) => `Bucket team-a/${name} in account ${FIRST} (also selected by gold)`)
+    .map((name) => `Bucket team-a/${name} (also selected by gold)`)
     .join(", ");
   t.equal(lineOf(19), `deny IRS-17 spec: 19 resources ${STOPS}: ${list} and 16 more. ${FIX}`);
   t.equal(lineOf(20), `deny IRS-17 spec: at least 20 resources ${STOPS}: ${list} and others. ${FIX}`);
@@ -49,7 +49,7 @@ test("IRS-17: denies an update that causes new conflicts, and only warns about e
   const known = [GOLD, SILVER, old, newBucket("b1"), newBucket("b2", { namespace: "team-b" })];
   const both = selectorFor("new", FIRST, ["team-a", "team-b"]);
   t.same(findingLines("IRS-17", both, { known, old }), [
-    `deny IRS-17 spec: 1 resource ${STOPS}: Bucket team-b/b2 in account ${FIRST} (also selected by silver). `
+    `deny IRS-17 spec: 1 resource ${STOPS}: Bucket team-b/b2 (also selected by silver). `
       + FIX.replaceAll("gold", "silver"),
     "warn IRS-17 spec: 1 resource would stay in conflict: Bucket team-a/b1 (also selected by gold and silver). "
       + "Restrict the selectors so that only one of them selects each resource. "

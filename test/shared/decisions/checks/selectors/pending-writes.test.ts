@@ -37,7 +37,7 @@ const REMAINS = "If this denial remains, restrict the selectors so that they do 
 
 test("IRS-17 compares a selector with selectors that are being created or changed", (t) => {
   t.same(findings("IRS-17", NEW, { written: [A] }), [
-    `${EFFECT} in account ${FIRST} (also selected by a). `
+    `${EFFECT} (also selected by a). `
       + `try again in 5 s: a is being created or changed at the same time. ${REMAINS}`,
   ]);
   t.match(findings("IRS-17", NEW, { written: [A, B] }), [/5 s: a and b are being created or changed at the same time/]);

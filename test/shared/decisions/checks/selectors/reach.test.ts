@@ -17,8 +17,10 @@ test("IRS-10: warns about each listed namespace that does not exist", (t) => {
   t.same(linesOf("team-a", "team-b"), []);
   t.same(linesOf("Team-*", ""), [], "IRS-08 and IRS-09 report invalid names");
   t.same(changeLines("IRS-10", { arn: ROLE }), []);
-  t.equal(needsOf("IRS-10", { arn: ROLE }, { origin: "file" }), "namespaces");
-  t.equal(needsOf("IRS-10", { arn: ROLE }, { origin: "file", known: KNOWN }), null);
+  const complete = { origin: "file", settings: { isInputComplete: true } } as const;
+  t.equal(needsOf("IRS-10", { arn: ROLE }, { origin: "file", known: KNOWN }), "--complete or --cluster");
+  t.equal(needsOf("IRS-10", { arn: ROLE }, complete), "namespaces");
+  t.equal(needsOf("IRS-10", { arn: ROLE }, { ...complete, known: KNOWN }), null);
   t.end();
 });
 
@@ -61,7 +63,7 @@ test("IRS-22: allows a selector that selects a namespace or a resource, and igno
     "a resource in an unknown namespace",
   );
   t.same(reachLines({ arn: "not-an-arn", namespaceSelector: { names: ["team-c"] } }), []);
-  t.equal(needsOf("IRS-22", { arn: ROLE }, { origin: "file" }), "namespaces");
+  t.equal(needsOf("IRS-22", { arn: ROLE }, { origin: "file", known: KNOWN }), "--complete or --cluster");
   t.end();
 });
 

@@ -69,6 +69,13 @@ test("IRS-13: allows an entry that matches an installed kind, and ignores entrie
   ])
     t.same(linesOf(entry), []);
   t.equal(needsOf("IRS-13", { arn: ROLE, resourceTypeSelector: [{ group }] }, { origin: "file" }), "kinds");
+  // Manifests may lack the CustomResourceDefinitions of other controllers.
+  const fromFile = { origin: "file" } as const;
+  t.same(linesOf({ group: "sns.services.k8s.aws" }, fromFile), []);
+  t.same(linesOf({ kind: "Topic" }, fromFile), []);
+  t.equal(linesOf({ group: "s3.services.k8s.aws", kind: "Buckets" }, fromFile).length, 1);
+  const complete = { ...fromFile, settings: { isInputComplete: true } };
+  t.equal(linesOf({ group: "sns.services.k8s.aws" }, complete).length, 1);
   t.equal(linesOf({ group }, { known: [] }).length, 1, "a cluster without kinds");
   t.same(changeLines("IRS-13", { arn: ROLE }, { known: KINDS }), []);
   t.end();

@@ -1,0 +1,62 @@
+import { OWNER_ACCOUNT_ANNOTATION } from "../annotation-keys.ts";
+import { field, isJsonObject, type JsonObject } from "../kubernetes/json.ts";
+import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../kubernetes/names.ts";
+import { objectMeta, objectReference } from "../kubernetes/object-meta.ts";
+import { quote } from "../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+
+/** Applies to ACK resources, Namespaces and CARM ConfigMaps. IRS-00 has the same rules for IAMRoleSelectors. */
+export const META_01: QuickCheck<JsonObject> = {
+  id: "META-01",
+  severity: "deny",
+  waivable: false,
+  reason: "The API server rejects an object whose name, labels or annotations are not valid. "
+    + "YAML reads an unquoted number or boolean as a value that is not a string.",
+  fix: "use the Kubernetes syntax: [prefix/]name: value",
+  example: `metadata: {annotations: {${OWNER_ACCOUNT_ANNOTATION}: 111122223333}}`,
+  *find(object): Iterable<Fault> {
+    yield* invalidName(object);
+    yield* typeFaults(object, "labels");
+    yield* typeFaults(object, "annotations");
+    yield* metadataFaults(object);
+  },
+};
+
+function* invalidName(object: JsonObject): Iterable<Fault> {
+  const { name } = objectReference(object);
+  const faults = name === "" ? [] : subdomainFaults(name);
+  if (faults.length === 0) return;
+  const message = `${quote(name)} is not a valid object name: ${faults.join("; ")}`;
+  yield { path: ["metadata", "name"], message, fix: "rename the object" };
+}
+
+function* typeFaults(object: JsonObject, map: "labels" | "annotations"): Iterable<Fault> {
+  const values = field(field(object, "metadata"), map) ?? null;
+  if (values !== null && !isJsonObject(values)) {
+    yield { path: ["metadata", map], message: `the ${map} are not a map` };
+  }
+  for (const [key, value] of isJsonObject(values) ? Object.entries(values) : []) {
+    // The API server reads null as "".
+    if (typeof value === "string" || value === null) continue;
+    const found = typeof value === "object" ? "an object or a list" : `the ${typeof value} ${JSON.stringify(value)}`;
+    const message = `the value is ${found}, and the API server accepts only strings`;
+    yield { path: ["metadata", map, { key }], message, fix: "put the value in quotes" };
+  }
+}
+
+/** Yields the faults in the syntax of labels and annotations. Annotation keys may have upper case. */
+export function* metadataFaults(object: JsonObject): Iterable<Fault> {
+  const { labels, annotations } = objectMeta(object);
+  for (const [key, value] of labels) {
+    const faults = [...labelKeyFaults(key), ...labelValueFaults(value)];
+    if (faults.length === 0) continue;
+    const message = `the label is not valid: ${faults.join("; ")}`;
+    yield { path: ["metadata", "labels", { key }], message, fix: META_01.fix };
+  }
+  for (const key of annotations.keys()) {
+    const faults = labelKeyFaults(key.toLowerCase());
+    if (faults.length === 0) continue;
+    const message = `the annotation key is not valid: ${faults.join("; ")}`;
+    yield { path: ["metadata", "annotations", { key }], message, fix: META_01.fix };
+  }
+}
