@@ -5,6 +5,7 @@ import {
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { AffectedResources, type Effect } from "../message-lists.ts";
+import { useEverywhereFix, useFix, useRule } from "../use-permission.ts";
 import type { NamespaceChange } from "./change.ts";
 
 const LABELS = ["metadata", "labels"] as const;
@@ -81,8 +82,9 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   waivable: false,
   reason: "Anyone who can label a namespace controls which roles its resources use. "
     + "If this check is on, the requester needs the verb `use` on each selector that newly selects the namespace.",
-  fix: "grant the requester the verb use on the selector, in a ClusterRole rule with "
-    + "apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [NAME], verbs: [use]",
+  fix: `create a Role in the namespace, or a ClusterRole, with the rule ${useRule("NAME")}, `
+    + "and a RoleBinding in the namespace that grants it to the requester. For a new namespace, create a ClusterRole "
+    + "and a ClusterRoleBinding",
   example: "kubectl label namespace sandbox env=prod "
     + "# by a user without the verb use on the IAMRoleSelector that matches env: prod",
   requires: ["access reviews"],
@@ -92,7 +94,9 @@ export const NS_02: QuickCheck<NamespaceChange> = {
       const answer = change.access?.get(selector) ?? "unknown";
       if (answer === "denied") {
         const message = `the requester may not use IAMRoleSelector ${selector}, which newly selects the namespace`;
-        yield { path: LABELS, message };
+        // A new namespace contains no Role.
+        const fix = change.stored === null ? useEverywhereFix(selector) : useFix(selector, change.name);
+        yield { path: LABELS, message, fix };
       }
       if (answer === "unknown") {
         const selecting = `IAMRoleSelector ${selector}, which newly selects the namespace`;

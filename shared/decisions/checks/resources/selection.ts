@@ -4,6 +4,7 @@ import { satisfies } from "../../kubernetes/label-selector.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
 import type { Fault, QuickCheck } from "../check.ts";
+import { useFix, useRule } from "../use-permission.ts";
 import { RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange } from "./change.ts";
 
 const METADATA = ["metadata"] as const;
@@ -150,9 +151,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
       const answer = access?.get(name) ?? "unknown";
       const selector = `IAMRoleSelector ${name}, which ${verb} the resource`;
       if (answer === "denied") {
-        const fix = `create a Role in namespace ${namespace} with the rule ${useRule(name)}, `
-          + "and a RoleBinding in that namespace that grants it to the requester";
-        yield { path: METADATA, message: `the requester may not use ${selector}`, fix };
+        yield { path: METADATA, message: `the requester may not use ${selector}`, fix: useFix(name, namespace) };
       }
       if (answer === "unknown") {
         const message = `it is unknown whether the requester may use ${selector}`;
@@ -161,10 +160,6 @@ export const ACK_09: QuickCheck<ResourceChange> = {
     }
   },
 };
-
-function useRule(selector: string): string {
-  return `apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [${selector}], verbs: [use]`;
-}
 
 /** Returns the selectors that select the resource after or before the change, by name. */
 function usedSelectors({ resolution, stored }: ResourceChange): ReadonlyMap<string, "selects" | "selected"> {

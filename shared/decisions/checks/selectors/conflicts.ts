@@ -1,7 +1,7 @@
 import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
-import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
+import { compareText, countOf, listOf, MAX_NAMES } from "../../kubernetes/text.ts";
 import { LIMITS } from "../../limits.ts";
 import { type Paced, paced } from "../../paced.ts";
 import type { PendingChanges, Transition } from "../../resolution/change-set.ts";
@@ -48,11 +48,14 @@ function conflictFault(hits: Hits, selector: EffectiveSelector, pending: Pending
     + "and controllers do not reconcile such a resource";
   const message = listConflicts(hits, effect, selector);
   if (names.some((one) => pending.writes.has(one))) return { path: ["spec"], message, fix: retryFix(names, pending) };
+  const replaced = names.length > MAX_NAMES
+    ? `${names.slice(0, MAX_NAMES).join(",")},... (list all ${names.length} selectors)`
+    : names.join(",");
   return {
     path: ["spec"],
     message,
     fix: `restrict ${name} or ${list} so that only one of them selects each resource. To replace ${list} (new name or `
-      + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${names.join(",")}, apply ${name}, then delete ${list}`,
+      + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${replaced}, apply ${name}, then delete ${list}`,
   };
 }
 

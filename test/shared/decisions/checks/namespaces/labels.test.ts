@@ -148,13 +148,18 @@ function useLines(
 }
 
 test("NS-02 requires permission to use a selector if the change makes the selector select the namespace", (t) => {
-  const denied = [
+  const denied = (fix: string): string[] => [
     "deny NS-02 metadata.labels: the requester may not use IAMRoleSelector prod, which newly selects the namespace. "
-    + "Grant the requester the verb use on the selector, in a ClusterRole rule with apiGroups: [services.k8s.aws], "
-    + "resources: [iamroleselectors], resourceNames: [NAME], verbs: [use].",
+    + fix,
   ];
-  t.same(useLines({ env: "prod" }, { prod: "denied" }), denied);
-  t.same(useLines({ env: "prod" }, { prod: "denied" }, { isNew: true }), denied, "at CREATE");
+  const rule = "with the rule apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [prod], "
+    + "verbs: [use]";
+  t.same(useLines({ env: "prod" }, { prod: "denied" }), denied(
+    `Create a Role in namespace team-a ${rule}, and a RoleBinding in that namespace that grants it to the requester.`,
+  ));
+  t.same(useLines({ env: "prod" }, { prod: "denied" }, { isNew: true }), denied(
+    `Create a ClusterRole ${rule}, and a ClusterRoleBinding that grants it to the requester.`,
+  ));
   t.same(useLines({ env: "prod" }, { prod: "allowed" }), []);
   const unchanged = { from: { env: "prod" } };
   t.same(

@@ -31,6 +31,26 @@ test("IRS-17: denies a new selector that selects resources of another selector, 
   t.end();
 });
 
+test("IRS-17: lists at most 3 selectors in its fix", (t) => {
+  const fixFor = (count: number): string => {
+    const others = Array.from({ length: count }, (_, i) => selectorFor(`s${i}`, FIRST, ["team-a"]));
+    const known = [...others, newBucket("b")];
+    return findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"]), { known })[0]?.split("Restrict ")[1] ?? "";
+  };
+  t.equal(
+    fixFor(3),
+    "new or s0, s1 and s2 so that only one of them selects each resource. To replace s0, s1 and s2 (new name or role), "
+      + "annotate new with ack-role-resolver.io/replaces: s0,s1,s2, apply new, then delete s0, s1 and s2.",
+  );
+  t.equal(
+    fixFor(500),
+    "new or s0, s1, s10 and 497 more so that only one of them selects each resource. "
+      + "To replace s0, s1, s10 and 497 more (new name or role), annotate new with ack-role-resolver.io/replaces: "
+      + "s0,s1,s10,... (list all 500 selectors), apply new, then delete s0, s1, s10 and 497 more.",
+  );
+  t.end();
+});
+
 test("IRS-17: stops the scan after 20 conflicting resources", (t) => {
   const lineOf = (count: number): string =>
     findingLines("IRS-17", selectorFor("new", FIRST, ["team-a"]), { known: [GOLD, ...repeat(count, newBucket)] })[0] ??

@@ -1,0 +1,16 @@
+/** Returns the RBAC rule that permits to use the selector. */
+export function useRule(selector: string): string {
+  return `apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [${selector}], verbs: [use]`;
+}
+
+/** Returns a fix that permits the requester to use the selector in the namespace. */
+export function useFix(selector: string, namespace: string): string {
+  return `create a Role in namespace ${namespace} with the rule ${useRule(selector)}, `
+    + "and a RoleBinding in that namespace that grants it to the requester";
+}
+
+/** Returns a fix that permits the requester to use the selector in every namespace, also in one that does not exist. */
+export function useEverywhereFix(selector: string): string {
+  return `create a ClusterRole with the rule ${useRule(selector)}, `
+    + "and a ClusterRoleBinding that grants it to the requester";
+}
