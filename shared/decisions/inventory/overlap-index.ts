@@ -42,9 +42,8 @@ export class OverlapIndex {
   /** The listed namespaces that do not exist. Such a namespace can get any labels. */
   readonly #unknownNames = new Set<string>();
 
-  constructor(namespaces: KnownNamespaces, selectors: Iterable<EffectiveSelector>) {
+  constructor(namespaces: KnownNamespaces) {
     this.#namespaces = namespaces;
-    for (const selector of selectors) this.add(selector);
   }
 
   add(selector: EffectiveSelector): void {

@@ -1,12 +1,16 @@
 import type { Origin, Runtime } from "../context.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";
+import { type Paced, paced } from "../paced.ts";
 import { type DecodedSelector, decodeSelector, isGrantable } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { NamespaceStore } from "./namespaces.ts";
 import { OverlapIndex } from "./overlap-index.ts";
 import { SelectorIndex } from "./selector-index.ts";
 import { SetIndex } from "./set-index.ts";
+
+/** Adding one selector to the overlap index takes about 5 µs, or 1 ms if its lists have the maximum length. */
+const INDEXED_BETWEEN_PAUSES = 5;
 
 interface SelectorContext {
   readonly runtime: Runtime;
@@ -31,6 +35,8 @@ export class SelectorStore {
   readonly #faultyByRole = new SetIndex<DecodedSelector>();
   /** Null until the first lookup, because sidecars never compare selectors. */
   #overlaps: OverlapIndex | null = null;
+  /** The selectors that the first lookup has not added to `#overlaps` yet. */
+  readonly #unindexed = new Set<EffectiveSelector>();
   #withNamespaceLabels = 0;
 
   constructor(context: SelectorContext, namespaces: NamespaceStore) {
@@ -69,7 +75,7 @@ export class SelectorStore {
     if (selector === undefined) return;
     this.#effective.delete(name);
     this.#index.delete(selector);
-    this.#overlaps?.delete(selector);
+    if (!this.#unindexed.delete(selector)) this.#overlaps?.delete(selector);
     this.#byRole.delete(selector.roleARN, selector);
     this.#deleteSession(selector);
     if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
@@ -154,10 +160,20 @@ export class SelectorStore {
     return this.#index.inNamespace(name, labels ?? this.#namespaces.labelsOf(name), isStored);
   }
 
-  /** Yields a superset of the selectors that can overlap with the selector, each once. */
-  overlapCandidates(selector: EffectiveSelector): Iterable<EffectiveSelector> {
-    this.#overlaps ??= new OverlapIndex(this.#namespaces, this.#effective.values());
-    return this.#overlaps.candidates(selector);
+  /**
+   * Returns a superset of the selectors that can overlap with the selector, each once. The first lookup builds an index
+   * in steps. Lookups and changes may run between the steps.
+   */
+  *overlapCandidates(selector: EffectiveSelector): Paced<Iterable<EffectiveSelector>> {
+    const index = this.#overlaps ?? new OverlapIndex(this.#namespaces);
+    if (this.#overlaps === null) for (const one of this.#effective.values()) this.#unindexed.add(one);
+    this.#overlaps = index;
+    yield* paced(this.#unindexed, INDEXED_BETWEEN_PAUSES, (one) => {
+      this.#unindexed.delete(one);
+      index.add(one);
+      return true;
+    });
+    return index.candidates(selector);
   }
 
   /** Returns the selectors that have no namespace restriction and may select a kind in `group`. */

@@ -138,7 +138,8 @@ function* overlappingSelectors(
   inventory: Inventory, selector: EffectiveSelector, excluded: ReadonlySet<string>,
 ): Paced<string[]> {
   const names: string[] = [];
-  yield* paced(inventory.selectors.overlapCandidates(selector), PAIRS_BETWEEN_PAUSES, (other) => {
+  const candidates = yield* inventory.selectors.overlapCandidates(selector);
+  yield* paced(candidates, PAIRS_BETWEEN_PAUSES, (other) => {
     if (other.name === selector.name || excluded.has(other.name) || isReplacing(selector, other)) return true;
     // Compares the namespaces first: this excludes most pairs and costs a tenth of `canOverlap`.
     if (shareNamespace(inventory, selector, other) && canOverlap(selector, other)) names.push(other.name);

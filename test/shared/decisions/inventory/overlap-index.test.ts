@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { test } from "tap";
 import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { drain } from "../../../../shared/decisions/paced.ts";
 import { type EffectiveSelector, selectsNamespace } from "../../../../shared/decisions/selectors/effective.ts";
 import { canOverlap } from "../../../../shared/decisions/selectors/overlap.ts";
 import { labels, NAMESPACES, SELECTOR_NAMES, spec } from "../arbitraries.ts";
@@ -55,7 +56,7 @@ test("yields every selector that overlaps, each once, after any changes of selec
       inventory.apply([one]);
       const all = [...inventory.selectors.values()];
       for (const selector of all) {
-        const candidates = [...inventory.selectors.overlapCandidates(selector)];
+        const candidates = [...drain(inventory.selectors.overlapCandidates(selector))];
         assert.equal(new Set(candidates).size, candidates.length);
         assert.ok(candidates.every((other) => all.includes(other)));
         const sharing = all.filter((other) => shareNamespace(inventory, selector, other));
@@ -80,7 +81,7 @@ function comparedPairs(specOf: (i: number) => JsonObject, namespaces: readonly J
   inventory.apply(Array.from({ length: COUNT }, (_, i) => create(i)));
   let pairs = 0;
   for (const selector of inventory.selectors.values()) {
-    for (const other of inventory.selectors.overlapCandidates(selector)) if (other !== selector) pairs++;
+    for (const other of drain(inventory.selectors.overlapCandidates(selector))) if (other !== selector) pairs++;
   }
   return pairs;
 }
@@ -112,5 +113,30 @@ test("compares selectors by name only with selectors by label that select the sa
       ? { names: [`n${i / 2}`] } : { labelSelector: { matchLabels: { team: `t${(i - 1) / 2}` } } },
   });
   t.equal(comparedPairs(mixed, namespaces), COUNT, "each selector with one other selector");
+  t.end();
+});
+
+test("builds the index in steps, between which selectors and namespaces may change", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  const ofTeam = (name: string, team: string): InventoryChange => (
+    put(selectorObject(name, { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { team } } } }))
+  );
+  inventory.apply(Array.from({ length: 1_000 }, (_, i) => ofTeam(`s${i}`, `t${i}`)));
+  inventory.apply([put(selectorObject("searching", { arn: ROLE, namespaceSelector: { names: ["n"] } }))]);
+  const searching = inventory.selectors.get("searching");
+  if (searching === undefined) throw new Error("the selector is malformed");
+  const lookup = inventory.selectors.overlapCandidates(searching);
+  let steps = 0;
+  while (steps < 100 && lookup.next().done !== true) steps++;
+  t.equal(steps, 100, "the index is not complete");
+  inventory.apply([
+    ofTeam("s0", "new"), ofTeam("s999", "new"), ofTeam("s1000", "new"), put(namespaceObject("n", { team: "new" })),
+    removal("services.k8s.aws", "IAMRoleSelector", "s1"), removal("services.k8s.aws", "IAMRoleSelector", "s998"),
+  ]);
+  const names = (found: Iterable<EffectiveSelector>): string[] => Array.from(found, ({ name }) => name).toSorted();
+  const expected = ["s0", "s1000", "s999", "searching"];
+  t.same(names(drain(inventory.selectors.overlapCandidates(searching))), expected, "another lookup meanwhile");
+  t.same(names(drain(lookup)), expected);
+  t.equal(inventory.selectors.overlapCandidates(searching).next().done, true, "the index is built only once");
   t.end();
 });
