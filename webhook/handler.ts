@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckInput } from "../shared/decisions/checks/change.ts";
 import type { Finding } from "../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecksPaced } from "../shared/decisions/checks/run.ts";
@@ -10,10 +9,13 @@ import type { JsonObject, PatchOperation } from "../shared/decisions/kubernetes/
 import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { runInSlices } from "../shared/server/slices.ts";
+import { TurnQueue } from "../shared/server/turn-queue.ts";
 import type { AdmissionRequest } from "./decode.ts";
 
 /** The maximum time that one review blocks the event loop, in ms. */
 const SLICE_MS = 10;
+/** The paused reviews of the process. */
+const turns = new TurnQueue();
 
 /** A warning about the annotations that the webhook writes to a resource. */
 export interface Notice {
@@ -81,8 +83,8 @@ export async function runChecksInSlices(
   settings: DecisionSettings,
   { monotonicMs, remainingMs }: ReviewTime,
 ): Promise<CheckResult> {
-  const options = { sliceMs: SLICE_MS, now: monotonicMs, pause: nextTurn, remainingMs };
-  return runInSlices(runChecksPaced(input, settings), options);
+  const pause = (pauses: number): Promise<void> => turns.pause(pauses, remainingMs);
+  return runInSlices(runChecksPaced(input, settings), { sliceMs: SLICE_MS, now: monotonicMs, pause, remainingMs });
 }
 
 export function checkInputOf(request: AdmissionRequest, object: JsonObject, inventory: Inventory): CheckInput {

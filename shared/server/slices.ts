@@ -6,8 +6,8 @@ interface SliceOptions {
   readonly sliceMs: number;
   /** Returns the time of a monotonic clock, in ms. */
   readonly now: () => number;
-  /** Yields to the event loop, like `setImmediate` of node:timers/promises. */
-  readonly pause: () => Promise<unknown>;
+  /** Yields to the event loop. `pauses` is the number of earlier pauses of the work. */
+  readonly pause: (pauses: number) => Promise<unknown>;
   /** Returns the remaining time until the deadline, in ms. */
   readonly remainingMs: () => number;
 }
@@ -25,7 +25,7 @@ export async function runInSlices<Result>(
   steps: Paced<Result>, { sliceMs, now, pause, remainingMs }: SliceOptions,
 ): Promise<Result> {
   let startedMs = now();
-  for (;;) {
+  for (let pauses = 0;;) {
     const step = steps.next();
     const isOver = now() - startedMs >= sliceMs * SHARE_OF_SLICE;
     if ((isOver || step.done === true) && remainingMs() <= 0) throw deadlineError();
@@ -33,7 +33,7 @@ export async function runInSlices<Result>(
     if (!isOver) continue;
     // Slices are sequential.
     // oxlint-disable-next-line no-await-in-loop
-    await pause();
+    await pause(pauses++);
     startedMs = now();
   }
 }
