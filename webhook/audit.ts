@@ -8,6 +8,10 @@ import type { Notice, Verdict } from "./handler.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 
 const MS_PER_SECOND = 1000;
+/** The maximum number of selectors in an audit line. */
+const MAX_LOGGED_SELECTORS = 100;
+/** The maximum length of a region in an audit line. */
+const MAX_LOGGED_REGION = 100;
 
 export interface AuditedRequest {
   readonly path: string;
@@ -101,9 +105,12 @@ function resolutionFields({ outcome, selectors, accountID, region, roleARN }: Re
   const [selector] = outcome === "selected" ? selectors : [];
   return {
     selector: selector?.name ?? null,
-    ...(outcome === "conflict" && { conflicting_selectors: selectors.map(({ name }) => name) }),
+    ...(outcome === "conflict" && {
+      conflicting_selectors: selectors.slice(0, MAX_LOGGED_SELECTORS).map(({ name }) => name),
+    }),
     account_id: accountID,
-    region: region?.value ?? null,
+    // A user can write a region of 256 KiB.
+    region: region?.value.slice(0, MAX_LOGGED_REGION) ?? null,
     role_arn: roleARN,
   };
 }

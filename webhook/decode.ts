@@ -55,7 +55,9 @@ export function decodeReview(body: ReviewBody): AdmissionRequest {
     oldObject,
     dryRun: field(request, "dryRun") === true,
   };
-  if (decoded.uid.length > MAX_TEXT) throw malformed(`request.uid must have at most ${MAX_TEXT} characters.`);
+  requireShort("uid", decoded.uid);
+  requireShort("subResource", decoded.subResource);
+  for (const [part, value] of Object.entries(decoded.kind)) requireShort(`kind.${part}`, value);
   const excessOfNames = excessOfTexts(decoded);
   if (excessOfNames === null) return { ...decoded, excess };
   return { ...decoded, ...withShortTexts(decoded), excess: excessOfNames };
@@ -63,6 +65,11 @@ export function decodeReview(body: ReviewBody): AdmissionRequest {
 
 const MAX_TEXT = LIMITS.reviewCharacters.value;
 const MAX_GROUPS = LIMITS.reviewGroups.value;
+
+/** Requires a short text of a field that only the API server sets: the response and the log repeat it. */
+function requireShort(name: string, value: string): void {
+  if (value.length > MAX_TEXT) throw malformed(`request.${name} must have at most ${MAX_TEXT} characters.`);
+}
 
 /** Returns the limit that the names of the object and the requester exceed, or null. */
 function excessOfTexts({ name, namespace, requester: { username, groups } }: TextsOfReview): string | null {

@@ -99,7 +99,29 @@ test("denies a review whose requester or object has a name that is too long", as
     t.match(text, /ACK-35 .*more than \d+/);
     t.ok(text.length + JSON.stringify(subject.lines).length < 12_000, "the response and the log cut the name");
   }
-  const { status, text } = await webhook().post("/validate/resources", reviewOf(BUCKET, { uid: long }));
-  t.equal(status, 400);
-  t.match(text, "request.uid must have at most 4096 characters");
+});
+
+test("rejects a review whose identifiers are too long, so that the response and the log stay short", async (t) => {
+  const long = "a".repeat(LIMITS.reviewCharacters.value * 10);
+  const kind = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
+  const requests = [
+    { uid: long }, { subResource: long }, { kind: { ...kind, kind: long } }, { kind: { ...kind, version: long } },
+    { kind: { ...kind, group: `${long}.services.k8s.aws` } },
+  ];
+  for (const request of requests) {
+    const subject = webhook();
+    const { status, text } = await subject.post("/validate/resources", reviewOf(BUCKET, request));
+    t.equal(status, 400);
+    t.match(text, /request\.\S+ must have at most 4096 characters/);
+    t.ok(text.length + JSON.stringify(subject.lines).length < 12_000);
+  }
+});
+
+test("logs a short region if a resource or its namespace has a very long region", async (t) => {
+  const subject = webhook();
+  const annotations = { "services.k8s.aws/region": "a-".repeat(100_000) };
+  const bucket = { ...BUCKET, metadata: { ...objectAt(BUCKET, "metadata"), annotations } };
+  await subject.post("/mutate/resources", reviewOf(bucket));
+  t.ok(JSON.stringify(subject.lines).length < 12_000);
+  t.match(subject.lines[0], { region: "a-".repeat(50) });
 });
