@@ -25,16 +25,17 @@ function checks(object: JsonObject, old: JsonObject): Paced<CheckResult> {
   return runChecksPaced({ object, old, requester: null, inventory, origin: "cluster" }, SETTINGS_BY_DEFAULT);
 }
 
-/** Returns the length of all texts and lists that `JSON.stringify` and `split` return during the call. */
+/** Returns the length of all texts and lists that `JSON.stringify`, `split` and keys of maps contain in the call. */
 function work(t: Test, call: () => void): number {
   const texts = t.capture(JSON, "stringify", JSON.stringify);
   const { value: split } = Object.getOwnPropertyDescriptors(String.prototype).split;
   const parts = t.capture(String.prototype, "split", split);
+  const { value: set } = Object.getOwnPropertyDescriptors(Map.prototype).set;
+  const keys = t.capture(Map.prototype, "set", set);
   call();
+  for (const { restore } of [texts, parts, keys]) restore();
   const returned: unknown[] = [...texts(), ...parts()].map((one) => ("returned" in one ? one.returned : ""));
-  texts.restore();
-  parts.restore();
-  return returned.reduce<number>((sum, value) => (
+  return [...returned, ...keys().map(({ args: [key] }): unknown => key)].reduce<number>((sum, value) => (
     sum + (typeof value === "string" || Array.isArray(value) ? value.length : 0)
   ), 0);
 }

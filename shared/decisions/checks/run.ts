@@ -103,15 +103,14 @@ const MAX_PATH_LENGTH = 500;
 
 /** Returns a key that is equal for equal faults. The key contains no list positions, because edits shift positions. */
 function identity({ message, path }: Fault): string {
-  const names: string[] = [];
-  let length = 0;
+  let names = "";
   for (const step of path) {
-    if (length >= MAX_PATH_LENGTH) break;
+    if (names.length >= MAX_PATH_LENGTH) break;
     if (typeof step === "number") continue;
-    const name = (typeof step === "string" ? step : step.key).slice(0, MAX_PATH_LENGTH);
-    length += names.push(name) + name.length;
+    const name = typeof step === "string" ? step : step.key;
+    names += `\n${name.slice(0, MAX_PATH_LENGTH)}`;
   }
-  return JSON.stringify([message, names]);
+  return message + names;
 }
 
 /** Returns the configured severity of a check, or its default in the current mode. */

@@ -18,9 +18,14 @@ const PARTS_BEFORE_RESOURCE = 5;
 export function parseARN(text: string): ARN | null {
   if (!text.startsWith("arn:")) return null;
   // Splits only the first parts, because a client can send a text that has millions of colons.
-  const parts = text.split(":", PARTS_BEFORE_RESOURCE);
-  const start = parts.join(":").length + 1;
-  if (parts.length < PARTS_BEFORE_RESOURCE || start > text.length) return null;
+  const parts: string[] = [];
+  let start = 0;
+  while (parts.length < PARTS_BEFORE_RESOURCE) {
+    const end = text.indexOf(":", start);
+    if (end < 0) return null;
+    parts.push(text.slice(start, end));
+    start = end + 1;
+  }
   const [, partition = "", service = "", region = "", accountID = ""] = parts;
   return { partition, service, region, accountID, resource: text.slice(start) };
 }

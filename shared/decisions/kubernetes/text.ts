@@ -17,8 +17,12 @@ export function quote(value: string): string {
   return cut === value ? quoted : `${quoted}… (${value.length} characters)`;
 }
 
+/** Matches a text that needs no escapes. Most texts match, and this pattern is faster than `UNPRINTABLE`. */
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
 /** Escapes unprintable characters, so that an unquoted value cannot control a terminal or hide text. */
 export function printable(text: string): string {
+  if (PRINTABLE_ASCII.test(text)) return text;
   return text.toWellFormed().replace(UNPRINTABLE, (characters) => characters.split("").map(escapeUnit).join(""));
 }
 
