@@ -5,11 +5,17 @@ import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
+import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
 import type { Logger } from "../shared/server/logger.ts";
 
 const PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 /** The timeout of one SubjectAccessReview, in ms: a third of the webhook's `timeoutSeconds`. */
 const CALL_MS = 1_000;
+/**
+ * The maximum number of concurrent SubjectAccessReviews. Without a limit, each forged review could send 100 requests to
+ * the API server.
+ */
+const CONCURRENT_CALLS = 32;
 /** How long a result is cached, in ms. The webhook notices a granted or revoked right within this time. */
 const LIFETIME_MS = 10_000;
 /** The maximum number of cached results, which take a few MB. */
@@ -45,12 +51,14 @@ interface CachedReview {
  */
 export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   const { clock } = ports;
+  const calls = new Semaphore(CONCURRENT_CALLS);
   const cache = new Map<string, CachedReview>();
   return (requester, use) => {
     const key = cacheKey(requester, use);
     const cached = cache.get(key);
     if (cached !== undefined && clock.now() < cached.expiresMs) return cached.access;
-    const entry = { access: sendReview(ports, requester, use), expiresMs: clock.now() + LIFETIME_MS };
+    const access = withinTimeout(ports, calls, (signal) => sendReview(ports, requester, use, signal));
+    const entry = { access, expiresMs: clock.now() + LIFETIME_MS };
     cache.delete(key); // A Map iterates in insertion order: deleting first makes this entry the newest.
     cache.set(key, entry);
     const [oldest] = cache.keys();
@@ -89,12 +97,35 @@ async function evictUnknown(cache: Map<string, CachedReview>, key: string, entry
   return access;
 }
 
+/**
+ * Runs the call when fewer than 32 calls run. Returns "unknown" after 1 s, even if the call has not started. A call
+ * that starts later sends nothing.
+ */
+async function withinTimeout(
+  { clock, log }: AccessReviewPorts, calls: Semaphore, call: (signal: AbortSignal) => Promise<Access>,
+): Promise<Access> {
+  const timeout = new AbortController();
+  const { promise: timedOut, resolve } = Promise.withResolvers<Access>();
+  let hasStarted = false;
+  const cancelTimeout = clock.schedule(CALL_MS, () => {
+    timeout.abort();
+    if (hasStarted) return;
+    log.warn("access review failed: too many access reviews are in flight");
+    resolve("unknown");
+  });
+  const access = calls.run(async (): Promise<Access> => {
+    hasStarted = true;
+    return timeout.signal.aborted ? "unknown" : await call(timeout.signal);
+  });
+  return await Promise.race([access, timedOut]).finally(cancelTimeout);
+}
+
 async function sendReview(
-  ports: AccessReviewPorts,
+  { api, log }: AccessReviewPorts,
   { username, groups }: Requester,
   { selector, namespace }: SelectorUse,
+  signal: AbortSignal,
 ): Promise<Access> {
-  const { api, clock, log } = ports;
   const resourceAttributes = {
     // Also applies to a cluster-scoped resource: a RoleBinding in this namespace can grant the verb.
     namespace, group: SELECTOR_GROUP, resource: "iamroleselectors", name: selector, verb: "use",
@@ -104,10 +135,8 @@ async function sendReview(
     kind: "SubjectAccessReview",
     spec: { user: username, groups, resourceAttributes },
   });
-  const timeout = new AbortController();
-  const cancelTimeout = clock.schedule(CALL_MS, () => timeout.abort());
   try {
-    const response = await api.request({ method: "POST", path: PATH, body, signal: timeout.signal });
+    const response = await api.request({ method: "POST", path: PATH, body, signal });
     const review: unknown = JSON.parse(await bodyText(response));
     const allowed = field(field(review, "status"), "allowed");
     if (typeof allowed === "boolean") return allowed ? "allowed" : "denied";
@@ -115,8 +144,6 @@ async function sendReview(
     log.warn({ selector, user: username, status: response.status, fault }, "access review failed");
   } catch (err) {
     log.warn({ selector, user: username, err }, "access review failed");
-  } finally {
-    cancelTimeout();
   }
   return "unknown";
 }

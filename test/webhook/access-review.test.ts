@@ -112,9 +112,27 @@ test("cancels an access review after 1 s and returns unknown", async (t) => {
   t.equal(await access, "unknown");
 });
 
+test("sends at most 32 access reviews at a time, and returns unknown if one cannot start within 1 s", async (t) => {
+  const open: (() => void)[] = [];
+  const { reviewAccess, calls, clock, log } = underTest((request) => new Promise((_, reject) => {
+    open.push(() => reject(new Error("closed")));
+    request.signal.addEventListener("abort", () => reject(new Error("aborted")));
+  }));
+  const all = Array.from({ length: 34 }, (_, i) => reviewAccess(JANE, use(`s${i}`)));
+  t.equal(calls.length, 32);
+  open[0]?.();
+  t.equal(await all[0], "unknown");
+  t.equal(calls.length, 33, "the next review starts");
+  clock.advance(1_000);
+  t.same(new Set(await Promise.all(all)), new Set(["unknown"]));
+  t.equal(calls.length, 33, "the last review sends nothing");
+  t.match(log, [{}, { msg: "access review failed: too many access reviews are in flight" }]);
+  t.same(clock.delays, []);
+});
+
 test("caches at most 10,000 access review results and evicts the oldest result first", async (t) => {
   const { reviewAccess, calls } = underTest(respondAllowed(true));
-  for (let i = 0; i <= 10_000; i++) void reviewAccess(JANE, use(`s${i}`));
+  await Promise.all(Array.from({ length: 10_001 }, (_, i) => reviewAccess(JANE, use(`s${i}`))));
   await reviewAccess(JANE, use("s1"));
   t.equal(calls.length, 10_001);
   await reviewAccess(JANE, use("s0"));

@@ -22,6 +22,14 @@ onCluster("large reviews on a real API server", async (t, cluster) => {
     tt.match(await patch(cluster, { ...move, ownerReferences: [owner] }), "NS-14");
     tt.match(await patch(cluster, { labels: { app: "x" } }), "allowed");
   });
+  await t.test("denies a resource whose review has 8 MB", async (tt) => {
+    const { status, body } = await cluster.request("POST", BUCKETS, {
+      apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "large" },
+      spec: { name: "large", policy: ESCAPED },
+    });
+    tt.equal(status, 422);
+    tt.match(stringAt(body, "message"), "ACK-35 : the review is larger than 7340032 bytes");
+  });
 });
 
 function byEnv(env: string, account: string): object {
