@@ -23,7 +23,9 @@ export function reviewExcess(
   if (check === null) return skipped("not managed");
   const severity = isWarnOnly(check, request, settings) ? "warn" : "deny";
   const finding = { code: check.id, severity, path: [], message: excess, waivable: false, waived: false } as const;
-  return { outcome: severity === "deny" ? "denied" : "allowed", findings: [{ ...finding, fix: ACK_35.fix }] };
+  // The fix of a deletion check is about the existing resources, not about the size.
+  const fix = check === ACK_34 || check === IRS_34 ? ACK_35.fix : check.fix;
+  return { outcome: severity === "deny" ? "denied" : "allowed", findings: [{ ...finding, fix }] };
 }
 
 /**

@@ -51,6 +51,7 @@ test("denies every operation on a managed object whose review has too many value
       t.match(message, MESSAGE);
     }
   }
+  t.match(await answer("/validate/namespaces", NAMESPACE), /Remove labels and annotations from the namespace\.$/);
 });
 
 test("denies the deletion of a CustomResourceDefinition whose review has too many values", async (t) => {
