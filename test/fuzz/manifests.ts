@@ -48,6 +48,8 @@ function manifestTextOf(input: ManifestText): string {
 export const MANIFESTS: Target = target("manifests", {
   input: manifestText,
   expand: manifestTextOf,
+  // Only commands read manifests in the main thread. They serve no requests.
+  maxBlockMs: 2_000,
   run(text) {
     const { manifests, faults } = readManifests(text, "a.yaml");
     if (faults.length > LIMITS.faultsPerFile.value + 1) throw new Error(`${faults.length} faults`);

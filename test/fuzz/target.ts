@@ -24,10 +24,10 @@ export interface CheckResult {
   readonly failure: string | null;
 }
 
-/** No input may block the event loop for longer than this: the limit of 100 ms on a machine of half the speed. */
+/** No input may block the event loop of a server for longer than 100 ms. A busy machine has half the speed. */
 const MAX_BLOCK_MS = 200;
-/** An input without a response in this time fails. */
-const MAX_RESPONSE_MS = 2_000;
+/** An input without a response in this time fails. A response takes less than 1 s, except on a busy machine. */
+const MAX_RESPONSE_MS = 5_000;
 const MAX_PRINTED = 1_000;
 
 /** How a target expands a random input, and how it checks the expanded input. */
@@ -37,9 +37,13 @@ interface Steps<Input, Expanded> {
   readonly expand: (input: Input) => Expanded | Promise<Expanded>;
   /** Throws if the response is wrong. */
   readonly run: (expanded: Expanded) => unknown;
+  /** The longest block that the target permits, in ms. Default: 200. */
+  readonly maxBlockMs?: number;
 }
 
-export function target<Input, Expanded>(name: string, { input, expand, run }: Steps<Input, Expanded>): Target {
+export function target<Input, Expanded>(
+  name: string, { input, expand, run, maxBlockMs = MAX_BLOCK_MS }: Steps<Input, Expanded>,
+): Target {
   return {
     name,
     async check({ seed, milliseconds }) {
@@ -51,7 +55,7 @@ export function target<Input, Expanded>(name: string, { input, expand, run }: St
         const { blockMs, totalMs } = await measureBlock(async () => run(expanded), MAX_RESPONSE_MS);
         if (blockMs > worst.blockMs) blocking = JSON.stringify(value).slice(0, MAX_PRINTED);
         worst = { blockMs: Math.max(blockMs, worst.blockMs), totalMs: Math.max(totalMs, worst.totalMs) };
-        if (blockMs > MAX_BLOCK_MS) throw new Error(`the event loop was blocked for ${Math.round(blockMs)} ms`);
+        if (blockMs > maxBlockMs) throw new Error(`the event loop was blocked for ${Math.round(blockMs)} ms`);
       };
       const property = fc.asyncProperty(input, async (value) => {
         last = { input: JSON.stringify(value), done: checkOne(value) };
