@@ -229,7 +229,7 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
     'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 ' +
       "the API server pruned this field of the applied manifest: the CRD does not define it. " +
       "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD that "
-        + "the command `ack-role-resolver manifests crds` prints.\n",
+        + "the command `ack-role-resolver manifests crds --own-crd` prints.\n",
   );
   const typed = selector("typed", {
     arn: ROLE,
