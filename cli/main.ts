@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import process from "node:process";
 import { EXIT } from "./io.ts";
 import { runCommandLine } from "./program.ts";
@@ -15,4 +14,6 @@ for (const stream of [stdout, stderr]) {
     process.exit(EXIT.usage);
   });
 }
+// The exit status if the command waits for an event that can no longer happen.
+process.exitCode = EXIT.usage;
 process.exitCode = await runCommandLine(process.argv.slice(2), { stdin, stdout, stderr, environment: env });

@@ -92,7 +92,7 @@ test("a command does not load modules that only other commands need", async (t) 
     const code = readFileSync(path.join(dist, file), "utf8");
     for (const [, next = ""] of code.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) load(next);
   };
-  load("ack-role-resolver.js");
+  load("main.js");
   for (const file of readdirSync(dist).filter((name) => name.startsWith("credential-process-"))) load(file);
   const code = [...loaded].map((file) => readFileSync(path.join(dist, file), "utf8")).join("\n");
   // Strings of fastify, the AWS SDK, yaml, prom-client and ajv.
