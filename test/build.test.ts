@@ -10,6 +10,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import tap, { test } from "tap";
 import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
+import manifest from "../package.json" with { type: "json" };
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { type Command, COMMANDS, DEFINITIONS } from "../shared/decisions/settings.ts";
 import { runCommand } from "./cli/run-command.ts";
@@ -108,6 +109,7 @@ test("the npm package contains the build, the documentation and the examples, bu
   const listed = (await text(pack.stdout)).matchAll(/"path": "(?<file>[^"]+)"/g);
   const files = [...listed].map(({ groups }) => groups?.["file"] ?? "").filter((file) => !file.startsWith("dist/"));
   t.ok(files.includes("manifests/examples/storefront/shop.yaml"));
+  t.notOk("dependencies" in manifest, "the build contains all packages, so users install none");
   t.same(files.filter((file) => !/^(README\.md|LICENSE|package\.json|manifests\/.*\.(yaml|md))$/.test(file)), []);
 });
 

@@ -23,3 +23,9 @@ export function readEnvironment(): RealEnvironment {
     ),
   };
 }
+
+/** Returns the folders of the PATH, without those that npm adds, such as the folder of the project's Node.js. */
+export function readPath(): readonly string[] {
+  const folders = (process.env["PATH"] ?? "").split(path.delimiter);
+  return folders.filter((folder) => !folder.split(path.sep).includes("node_modules"));
+}

@@ -1,6 +1,7 @@
 // With CI=true, builds the programs that the tests in test/real need. Otherwise these tests skip, and name the
 // `npm run setup:...` to run.
 import { setUpAssets } from "./apiserver/assets.ts";
+import { setUpCI } from "./ci/tools.ts";
 import { readEnvironment } from "./environment.ts";
 import { setUpOracle } from "./oracle/binary.ts";
 import { setUpSDKs } from "./sdks/toolchains/toolchains.ts";
@@ -10,4 +11,5 @@ if (environment.ci) {
   await setUpAssets(environment);
   await setUpOracle(environment);
   await setUpSDKs(environment);
+  await setUpCI(environment);
 }

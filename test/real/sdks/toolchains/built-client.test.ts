@@ -27,6 +27,8 @@ test("builds nothing without CI, and returns the command that builds the client"
     found: false,
     reason: "client is not built; run `npm run setup:sdks` (requires a compiler)",
   });
+  const other = { ...recipe(folder, mustNotBuild), script: "setup:other" };
+  t.match(await findClient(environment(cache, false), other), { reason: /`npm run setup:other`/ });
   t.same(await readdir(cache), []);
 });
 

@@ -14,6 +14,8 @@ export interface Recipe {
   readonly files: readonly string[];
   /** What the build requires, such as "Rust >= 1.94 with cargo, once, about a minute". */
   readonly needs: string;
+  /** The npm script that builds it. Default: `setup:sdks`. */
+  readonly script?: string;
   /** Builds into an empty folder. */
   build(folder: string, sources: string): Promise<void>;
 }
@@ -28,7 +30,7 @@ export async function findClient(environment: RealEnvironment, recipe: Recipe): 
   if (environment.ci) return { found: true, folder: await setUpClient(environment, recipe) };
   const folder = await cachePlace(environment, recipe);
   if (await exists(folder)) return { found: true, folder };
-  const fix = `run \`npm run setup:sdks\` (requires ${recipe.needs})`;
+  const fix = `run \`npm run ${recipe.script ?? "setup:sdks"}\` (requires ${recipe.needs})`;
   return { found: false, reason: `${recipe.name} is not built; ${fix}` };
 }
 
