@@ -3,24 +3,22 @@ import path from "node:path";
 import { test } from "tap";
 import manifest from "../package.json" with { type: "json" };
 import { runCommand } from "./cli/run-command.ts";
+import { argumentsOf, documentedCommands } from "./documented-commands.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 const README = readFileSync(path.join(ROOT, "README.md"), "utf8");
-const BLOCKS = [...README.matchAll(/^```\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 
 test("each sample output in the README is the real output of its command", async (t) => {
   process.chdir(ROOT);
-  const samples = BLOCKS.filter((block) => block.startsWith("$ npx ack-role-resolver "));
+  const samples = documentedCommands(README);
   t.ok(samples.length >= 2);
-  for (const block of samples) {
-    const [command = "", ...output] = block.split("\n");
-    const { stdout } = await runCommand(command.split(" ").slice(3));
-    t.equal(stdout, output.join("\n"), command);
+  for (const { command, output } of samples) {
+    t.equal((await runCommand(argumentsOf(command))).stdout, output, command);
   }
 });
 
 test("every command and npm script in the README exists", async (t) => {
-  for (const [, command = ""] of README.matchAll(/npx ack-role-resolver ([a-z]+)/g)) {
+  for (const [, command = ""] of README.matchAll(/npx --no-install ack-role-resolver ([a-z]+)/g)) {
     t.equal((await runCommand([command, "--help"])).status, 0, command);
   }
   const scripts = new Set(Object.keys(manifest.scripts));
@@ -28,7 +26,7 @@ test("every command and npm script in the README exists", async (t) => {
 });
 
 test("every flag in the README belongs to its command", async (t) => {
-  for (const [, line = ""] of README.matchAll(/npx ack-role-resolver ([^|\n]+)/g)) {
+  for (const [, line = ""] of README.matchAll(/npx --no-install ack-role-resolver ([^|\n]+)/g)) {
     const words = line.split(" ");
     const command = words[0] === "certs" ? ["certs", "make"] : words.slice(0, 1);
     const { stdout } = await runCommand([...command, "--help"]);

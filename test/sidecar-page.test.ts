@@ -104,7 +104,7 @@ test("the sidecar guide shows a valid selector, and lists each of its annotation
 });
 
 test("the sidecar guide shows an AWS profile whose credential-process arguments are valid", async (t) => {
-  const [, line = ""] = /^credential_process = npx ack-role-resolver credential-process (.*)$/m.exec(CONFIG) ?? [];
+  const [, line = ""] = /^credential_process = \/\S+\/ack-role-resolver credential-process (.*)$/m.exec(CONFIG) ?? [];
   const words = line.replaceAll(/(--\S+) ([^-]\S*)/g, "$1=$2").split(" ");
   const settings = readSettings("credential-process", flagsOf(words), {});
   t.match(settings, { endpoint: `http://${String(defaultOf(SETTINGS.listen, "sidecar"))}`, selector: "team-a" });

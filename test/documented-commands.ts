@@ -1,0 +1,30 @@
+/** How the documentation runs the command in a checkout. Without --no-install, npx would download a package. */
+export const NPX = "npx --no-install ack-role-resolver ";
+
+/** A command that a page shows after a prompt, and the text that the page shows below the command. */
+export interface DocumentedCommand {
+  readonly command: string;
+  readonly output: string;
+}
+
+/** Returns the content of each code block without a language. */
+export function plainBlocks(page: string): readonly string[] {
+  return [...page.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
+    .filter(([, language]) => language === "")
+    .map(([, , block = ""]) => block);
+}
+
+/** Returns each command with a prompt (`$ `) in the code blocks of a page. A command can continue after `\`. */
+export function documentedCommands(page: string): readonly DocumentedCommand[] {
+  return plainBlocks(page).flatMap((block) => [...block.matchAll(COMMAND)]).map(([, command = "", output = ""]) => (
+    { command, output }
+  ));
+}
+
+const COMMAND = /^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm;
+
+/** Returns the arguments of a command that starts with `NPX`. */
+export function argumentsOf(command: string): string[] {
+  if (!command.startsWith(NPX)) throw new Error(`${command} does not start with ${NPX}`);
+  return command.slice(NPX.length).split(" ");
+}
