@@ -86,7 +86,7 @@ test("the action builds its own version if no package is given", async (t) => {
   await mkdir(bin);
   const npm = `#!/bin/sh\n[ "$1" = ci ] && exec "${process.execPath}" build.ts\n`;
   await writeFile(path.join(bin, "npm"), npm, { mode: 0o755 });
-  t.match(manifest.scripts, { prepare: "npm run build", build: "node build.ts" });
+  t.match(manifest.scripts, { prepare: "node prepare.js", build: "node build.ts" });
   const environment = environmentWith(run.environment.HOME, bin);
   const result = await runAction(ACTION, { ...run, actionPath, environment });
   t.match(result, { code: 1, stdout: ANNOTATION, outputs: { "exit-status": "1" } });

@@ -1,0 +1,36 @@
+import { chmod, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { type Test, test } from "tap";
+import manifest from "../package.json" with { type: "json" };
+import { type ProgramResult, runProgram } from "./real/apiserver/run-program.ts";
+
+const ROOT = path.join(import.meta.dirname, "..");
+
+/** Runs the script `prepare` in a folder, with an npm that records its arguments and exits with a status. */
+async function prepare(t: Test, status: number, ...packages: readonly string[]): Promise<[ProgramResult, string]> {
+  const folder = t.testdir({});
+  const npm = path.join(folder, "npm");
+  await copyFile(path.join(ROOT, "prepare.js"), path.join(folder, "prepare.js"));
+  await writeFile(path.join(folder, "package.json"), JSON.stringify({ type: manifest.type }));
+  await writeFile(npm, `#!/bin/sh\necho "$@" >> calls\nexit ${status}\n`);
+  await chmod(npm, 0o755);
+  for (const name of packages) await mkdir(path.join(folder, "node_modules", name), { recursive: true });
+  const [command, file = ""] = manifest.scripts.prepare.split(" ");
+  t.equal(command, "node");
+  const env = { PATH: `${folder}:/usr/bin:/bin` };
+  const result = await runProgram(process.execPath, [file], { cwd: folder, env });
+  return [result, await readFile(path.join(folder, "calls"), "utf8")];
+}
+
+test("prepare builds the program if the packages are installed", async (t) => {
+  t.match(await prepare(t, 0, "esbuild"), [{ code: 0 }, "run build\n"]);
+});
+
+// https://github.com/npm/cli/issues/8440
+test("prepare installs the packages of a clone, in which npm install -g did not install them", async (t) => {
+  t.match(await prepare(t, 0), [{ code: 0 }, "ci --no-global --no-audit --no-fund\n"]);
+});
+
+test("prepare fails if npm fails", async (t) => {
+  t.match(await prepare(t, 3, "esbuild"), [{ code: 3 }, "run build\n"]);
+});
