@@ -7,18 +7,18 @@ export interface DocumentedCommand {
   readonly output: string;
 }
 
-/** Returns the content of each code block without a language. */
-export function plainBlocks(page: string): readonly string[] {
+/** Returns the language and the content of each code block of a page, or of the blocks in one language. */
+export function codeBlocks(page: string, language?: string): readonly (readonly [language: string, block: string])[] {
   return [...page.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
-    .filter(([, language]) => language === "")
-    .map(([, , block = ""]) => block);
+    .map(([, name = "", block = ""]) => [name, block] as const)
+    .filter(([name]) => language === undefined || name === language);
 }
 
 /** Returns each command with a prompt (`$ `) in the code blocks of a page. A command can continue after `\`. */
 export function documentedCommands(page: string): readonly DocumentedCommand[] {
-  return plainBlocks(page).flatMap((block) => [...block.matchAll(COMMAND)]).map(([, command = "", output = ""]) => (
-    { command, output }
-  ));
+  return codeBlocks(page, "")
+    .flatMap(([, block]) => [...block.matchAll(COMMAND)])
+    .map(([, command = "", output = ""]) => ({ command, output }));
 }
 
 const COMMAND = /^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm;

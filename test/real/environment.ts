@@ -29,3 +29,8 @@ export function readPath(): readonly string[] {
   const folders = (process.env["PATH"] ?? "").split(path.delimiter);
   return folders.filter((folder) => !folder.split(path.sep).includes("node_modules"));
 }
+
+/** Whether `UPDATE_GOLDEN=1` asks a test to rewrite its expected output. In CI, tests rewrite nothing. */
+export function updatesGolden(): boolean {
+  return process.env["UPDATE_GOLDEN"] === "1" && process.env["CI"] !== "true";
+}
