@@ -39,11 +39,13 @@ export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> 
   try {
     const groups = servedGroups(source);
     const addresses = await startAll(settings, { source, groups, folder, closers });
+    // Handle signals before the output invites the user to press Ctrl-C.
+    const stopped = serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
     writeLines(io.stdout, welcomeLines(addresses, source, settings));
     source.onChange(() => {
       writeLines(io.stdout, [...rolesLines(source, settings), ...unservedGroupLines(source, groups)]);
     });
-    return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
+    return await stopped;
   } catch (error) {
     await close();
     throw error;
