@@ -14,10 +14,12 @@ export interface Definition {
   /** The one-letter form of the flag. */
   readonly short?: `-${string}`;
   /**
-   * The type of the value. A flag of type `strings` is repeatable. A `duration` such as 5m, 30s or 500ms is converted
-   * to milliseconds.
+   * The type of the value. A flag of type `strings` is repeatable, and each value is a comma-separated list. A
+   * `duration` such as 5m, 30s or 500ms is converted to milliseconds.
    */
   readonly type: "string" | "boolean" | "duration" | "strings";
+  /** Whether one value of the list can contain a comma. The flag then sets one value and is not split. */
+  readonly allowsComma?: true;
   /** The placeholder for the value in the help. */
   readonly value?: string;
   readonly choices?: readonly string[];
@@ -82,8 +84,8 @@ const HTTPS_URL = { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PO
 /** The settings table: the source of flags, environment variables and docs/settings.md. */
 export const SETTINGS = {
   from: {
-    flag: "--from", type: "strings", value: "PATH", default: [], defaults: { local: ["manifests/examples"] },
-    commands: DECIDERS,
+    flag: "--from", type: "strings", allowsComma: true, value: "PATH", default: [],
+    defaults: { local: ["manifests/examples"] }, commands: DECIDERS,
   },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
   kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: READERS },
@@ -134,9 +136,12 @@ export const SETTINGS = {
     commands: DECIDERS,
   },
   check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", default: [], commands: DECIDERS },
-  waiverUsers: { flag: "--waiver-users", type: "strings", value: "USER", default: [], commands: ["webhook", "local"] },
+  waiverUsers: {
+    flag: "--waiver-users", type: "strings", allowsComma: true, value: "USER", default: [],
+    commands: ["webhook", "local"],
+  },
   waiverGroups: {
-    flag: "--waiver-groups", type: "strings", value: "GROUP", default: ["system:masters"],
+    flag: "--waiver-groups", type: "strings", allowsComma: true, value: "GROUP", default: ["system:masters"],
     commands: ["webhook", "local"],
   },
   onInternalError: {

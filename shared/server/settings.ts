@@ -1,11 +1,11 @@
 import type { ErrorObject } from "ajv";
-import { CHECK_IDS } from "../decisions/checks/catalogue.ts";
 import { ResolverError } from "../decisions/errors.ts";
 import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
-import { closest } from "../decisions/kubernetes/text.ts";
+import { closest, quote } from "../decisions/kubernetes/text.ts";
 import {
   choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type Pattern, type SettingName, type SettingsFor,
 } from "../decisions/settings.ts";
+import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
 /** The flags of a command line by setting name. The value of a repeatable flag is a list. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
@@ -18,16 +18,6 @@ const PREFIX = "ACK_ROLE_RESOLVER_";
  */
 const SERVICE_LINK = /(^|_)(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT|PORT_[0-9]+_.*)$/;
 const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-const IDS = [...CHECK_IDS];
-/**
- * The pattern of a --check value. It is defined here, because the settings table must not depend on the check
- * catalogue.
- */
-const CHECK_SEVERITY: Pattern = {
-  regexp: `^(${IDS.join("|")})=(deny|warn|off)$`,
-  meaning: `ID=deny, ID=warn or ID=off with one of ${IDS.join(", ")}`,
-};
 
 /** Returns the name of a flag's environment variable, such as ACK_ROLE_RESOLVER_HEALTH_LISTEN for --health-listen. */
 export function environmentName(flag: string): string {
@@ -44,7 +34,7 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   const values: Record<string, unknown> = {};
   for (const [name, definition] of DEFINITIONS) {
     if (!definition.commands.includes(command)) continue;
-    const value = flags[name] ?? fromEnvironment(definition, environment);
+    const value = fromFlag(definition, flags[name]) ?? fromEnvironment(definition, environment);
     values[name] = convert(definition, value) ?? defaultOf(definition, command);
   }
   const validate = compileSchema<SettingsFor<C>>(settingsSchema(command));
@@ -52,7 +42,8 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   const valid = validate(settings);
   const errors = validate.errors ?? [];
   faults.push(
-    ...errors.map((error) => faultText(error, { command, flags, environment })), ...crossFieldFaults(command, values),
+    ...errors.map((error) => faultText(error, { command, flags, environment, values })),
+    ...crossFieldFaults(command, values),
   );
   // Removes duplicates: an empty value violates minLength and the pattern, and the two messages are equal.
   if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
@@ -71,6 +62,12 @@ function unknownVariables(environment: Environment): string[] {
     const hint = guess === null ? "see --help for the names of variables" : `did you mean ${PREFIX}${guess}?`;
     return `${name}: unknown setting; ${hint}`;
   });
+}
+
+/** Splits the values of a list at commas. An empty item remains, so that validation rejects it. */
+function fromFlag({ type, allowsComma }: Definition, value: Flags[string]): Flags[string] {
+  if (type !== "strings" || allowsComma === true || !Array.isArray(value)) return value;
+  return value.flatMap((item: string) => item.split(",").map((part) => part.trim()));
 }
 
 function fromEnvironment(
@@ -124,18 +121,26 @@ interface SettingSources {
   readonly command: Command;
   readonly flags: Flags;
   readonly environment: Environment;
+  /** The converted settings, by name. */
+  readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** Returns `SOURCE: expected ...`. SOURCE is the flag or the environment variable that set the value. */
-function faultText(error: ErrorObject, { command, flags, environment }: SettingSources): string {
+/**
+ * Returns `SOURCE: expected ...`. SOURCE is the flag or the environment variable that set the value. For an item of a
+ * list, SOURCE includes the item.
+ */
+function faultText(error: ErrorObject, { command, flags, environment, values }: SettingSources): string {
   const [, setting = "", index] = error.instancePath.split("/");
   const found = DEFINITIONS.find(([name]) => name === setting);
   if (found === undefined) return `${setting}: unexpected setting`;
   const [name, definition] = found;
   const variable = environmentName(definition.flag);
   const source = flags[name] === undefined && environment[variable] !== undefined ? variable : definition.flag;
-  const position = index === undefined ? "" : ` (value ${Number(index) + 1})`;
-  return `${source}${position}: expected ${expectation(name, definition, command)}`;
+  const expected = `expected ${expectation(name, definition, command)}`;
+  const list = values[name];
+  if (index === undefined || !Array.isArray(list)) return `${source}: ${expected}`;
+  const item = String(list[Number(index)]);
+  return `${source} ${quote(item)}: ${name === "check" ? checkFault(item) : expected}`;
 }
 
 function expectation(name: SettingName, definition: Definition, command: Command): string {

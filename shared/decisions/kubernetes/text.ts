@@ -42,13 +42,20 @@ export function compareText(a: string, b: string): number {
  * candidate.
  */
 export function closest(text: string, candidates: Iterable<string>): string | null {
-  let best: string | null = null;
-  let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1;
+  return allClosest(text, candidates)[0] ?? null;
+}
+
+/** Returns each candidate that is as similar to `text` as the result of `closest`, in the given order. */
+export function allClosest(text: string, candidates: Iterable<string>): string[] {
+  let best: string[] = [];
+  let bestDistance = Math.max(1, Math.floor(text.length / 3));
   for (const candidate of candidates) {
     // The edit distance is at least the difference in length. Skipping such candidates limits the work for long texts.
-    if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
+    if (Math.abs(candidate.length - text.length) > bestDistance) continue;
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+    if (distance < bestDistance) best = [];
+    if (distance <= bestDistance) best.push(candidate);
+    bestDistance = Math.min(distance, bestDistance);
   }
   return best;
 }

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { compareFindings, type Finding } from "../../../../shared/decisions/checks/check.ts";
 import { formatFieldPath, plainKeys } from "../../../../shared/decisions/kubernetes/field-path.ts";
-import { closest, printable, quote } from "../../../../shared/decisions/kubernetes/text.ts";
+import { allClosest, closest, printable, quote } from "../../../../shared/decisions/kubernetes/text.ts";
 
 test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
   t.equal(quote('a "b" \\'), '"a \\"b\\" \\\\"');
@@ -78,6 +78,15 @@ test("finds the closest candidate if at most a third of the text or one letter d
   ];
   for (const [text, candidates, meant] of rows)
     t.equal(closest(text, candidates), meant, `${text} of ${candidates.join(", ")}`);
+  t.end();
+});
+
+test("finds every candidate that is as similar as the closest candidate, in the given order", (t) => {
+  const ids = ["IRS-01", "IRS-09", "IRS-17", "ACK-09", "IRS-19"];
+  t.same(allClosest("IRS-99", ids), ["IRS-09", "IRS-19"]);
+  t.same(allClosest("irs-17", ids), ["IRS-17"]);
+  t.same(allClosest("IRS17", ids), ["IRS-17"]);
+  t.same(allClosest("something", ids), []);
   t.end();
 });
 

@@ -1,0 +1,25 @@
+import { CATALOGUE, CHECK_IDS } from "../decisions/checks/catalogue.ts";
+import { allClosest, listOf, quote } from "../decisions/kubernetes/text.ts";
+import type { Pattern } from "../decisions/settings.ts";
+
+/**
+ * The pattern of a --check value. It is defined here, because the settings table must not depend on the check
+ * catalogue.
+ */
+export const CHECK_SEVERITY: Pattern = {
+  regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`,
+  meaning: "ID=deny, ID=warn or ID=off",
+};
+
+const FIXED_IDS: ReadonlySet<string> = new Set(CATALOGUE.flatMap(({ id, fixed = false }) => (fixed ? [id] : [])));
+
+/** Returns what is wrong with a value of --check. For an unknown id, names the ids that are most similar. */
+export function checkFault(value: string): string {
+  const [id = "", severity] = value.split("=", 2);
+  if (severity === undefined || id === "" || CHECK_IDS.has(id)) return `expected ${CHECK_SEVERITY.meaning}`;
+  if (FIXED_IDS.has(id)) return `the severity of check ${id} is fixed`;
+  const similar = allClosest(id, CHECK_IDS);
+  const missing = `check ${quote(id)} does not exist`;
+  if (similar.length === 0) return `${missing}; docs/checks.md lists the ids, such as IRS-03`;
+  return `${missing}; similar ids: ${listOf(similar)}`;
+}
