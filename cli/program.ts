@@ -5,8 +5,10 @@ import {
 } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 import { VERSION } from "../shared/server/version.ts";
-import { flagHelp } from "./flag-help.ts";
+import { flagGroup, flagHelp } from "./flag-help.ts";
+import { HELP_LAYOUT } from "./help-layout.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { widthOf } from "./terminal.ts";
 
 /** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
 export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {
@@ -33,7 +35,13 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
   const program = new Commander("ack-role-resolver")
     .description("Resolves, checks and grants the IAM roles that AWS Controllers for Kubernetes (ACK) use.")
     .version(VERSION)
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => widthOf(io.stdout, io.environment),
+      getErrHelpWidth: () => widthOf(io.stderr, io.environment),
+    })
+    .configureHelp(HELP_LAYOUT)
     .showHelpAfterError("(see --help)")
     .exitOverride();
   const context = { io, done };
@@ -46,6 +54,7 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
 // Each command imports its module when it runs, so `lint` does not load a server.
 
 function addServers(program: Commander, { io, done }: ProgramContext): void {
+  program.commandsGroup("Servers:");
   addCommand(program, "local", "run the webhook, the sidecar and an STS emulator locally for a folder of manifests")
     .action(async (flags: Flags) => {
       const { runLocal } = await import("./local/local.ts");
@@ -67,6 +76,7 @@ function addServers(program: Commander, { io, done }: ProgramContext): void {
 const SAME_AS_FROM = "same as --from PATH";
 
 function addReaders(program: Commander, { io, done }: ProgramContext): void {
+  program.commandsGroup("Checks and reports:");
   const settings = <C extends Command>(command: C, flags: Flags, paths: readonly string[]): SettingsFor<C> =>
     readSettings(command, withPaths(flags, paths), io.environment);
   addCommand(program, "lint", "run the checks of the webhook on manifests or on the objects of a cluster")
@@ -93,7 +103,7 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
       const { runImpact } = await import("./impact.ts");
       done(await runImpact(paths, readSettings("impact", flags, io.environment), io));
     });
-  const migrate = program.command("migrate").description("migrate to IAMRoleSelectors");
+  const migrate = program.command("migrate").description("migrate to IAMRoleSelectors").helpCommand(false);
   addCommand(migrate, "migrate carm", "generate IAMRoleSelectors from the CARM maps and prove that no role changes")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
@@ -103,12 +113,13 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
 }
 
 function addTools(program: Commander, { io, done }: ProgramContext): void {
+  program.commandsGroup("Tools:").helpCommand("help [command]", "display help for command");
   const processHelp = "print credentials from a running sidecar, for the setting credential_process in ~/.aws/config";
   addCommand(program, "credential-process", processHelp).action(async (flags: Flags) => {
     const { runCredentialProcess } = await import("./credential-process.ts");
     done(await runCredentialProcess(readSettings("credential-process", flags, io.environment), io));
   });
-  const certs = program.command("certs").description("manage certificates");
+  const certs = program.command("certs").description("manage certificates").helpCommand(false);
   addCommand(certs, "certs make", "create the files ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
     const { runCertsMake } = await import("./certs.ts");
     done(await runCertsMake(readSettings("certs make", flags, io.environment), io));
@@ -125,22 +136,29 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
 /** Adds a command that has every flag that the settings table lists for the command. */
 function addCommand(parent: Commander, command: Command, description: string): Commander {
   const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
-  for (const [name, definition] of DEFINITIONS) {
-    if (definition.commands.includes(command)) created.addOption(optionOf(name, definition, command));
-  }
+  const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
+  for (const [name, definition] of own) created.addOption(optionOf(name, definition, command));
+  if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", LISTS_HELP);
   return created;
+}
+
+const LISTS_HELP = "\nA value with ,... is a comma-separated list, and its flag can be repeated.";
+
+function isSplit({ type, allowsComma }: Definition): boolean {
+  return type === "strings" && allowsComma !== true;
 }
 
 /** Returns an option whose value is not converted. The settings schema validates flags and environment variables. */
 function optionOf(name: SettingName, definition: Definition, command: Command): Option {
   const { flag, short, type } = definition;
   const placeholder = definition.value ?? choicesOf(definition, command)?.join("|") ?? "VALUE";
-  const value = type === "boolean" ? "" : ` <${placeholder}>`;
+  const value = type === "boolean" ? "" : ` <${placeholder}${isSplit(definition) ? ",..." : ""}>`;
   const flags = `${short === undefined ? "" : `${short}, `}${flag}${value}`;
   const option = new Option(flags, flagHelp(name, command) + hint(definition, command));
   // By default, commander reads --no-X as the negation of a flag --X.
   option.attributeName = () => name;
   option.negate = false;
+  option.helpGroup(`${flagGroup(name, command)}:`);
   if (type !== "strings") return option;
   return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
 }
@@ -149,7 +167,7 @@ function hint(definition: Definition, command: Command): string {
   const value = defaultOf(definition, command);
   const text = definition.type === "duration" && typeof value === "number" ? `${value / 1000}s` : String(value);
   const remarks = [
-    definition.type === "strings" ? "repeatable" : "",
+    definition.allowsComma === true ? "repeatable" : "",
     value === null || value === false || text === "" ? "" : `default: ${text}`,
   ].filter((remark) => remark !== "");
   return remarks.length === 0 ? "" : ` (${remarks.join("; ")})`;

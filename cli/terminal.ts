@@ -32,6 +32,22 @@ export function formatTable(
   return rows.map((row) => row.map(align).join("  ").trimEnd());
 }
 
+/** The width of output that is not written to a terminal, in columns. */
+const DEFAULT_WIDTH = 80;
+
+/**
+ * Returns the width for text output, in columns: the environment variable COLUMNS, the width of the terminal, or 80.
+ * As in GNU programs, COLUMNS overrides the width of the terminal:
+ * https://www.gnu.org/software/coreutils/manual/html_node/General-output-formatting.html
+ */
+export function widthOf(
+  { isTTY, columns = 0 }: { readonly isTTY?: boolean; readonly columns?: number | undefined }, environment: Environment,
+): number {
+  const requested = Number(environment["COLUMNS"]);
+  if (Number.isInteger(requested) && requested > 0) return requested;
+  return isTTY === true && columns > 0 ? columns : DEFAULT_WIDTH;
+}
+
 /** The time from the start of the work to the first progress line, in ms. */
 const DELAY_MS = 1000;
 const INTERVAL_MS = 100;

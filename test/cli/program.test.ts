@@ -18,7 +18,7 @@ test("the help of a command shows the placeholder and default of each flag", asy
   );
   t.match(
     (await runCommand(["sidecar", "--help"])).stdout,
-    /--listen <HOST:PORT> +loopback address to listen on\s+\(default: 127\.0\.0\.1:9780\)/,
+    /--listen <HOST:PORT> +loopback address to listen on\s+\(default:\s+127\.0\.0\.1:9780\)/,
   );
   t.notMatch(
     (await runCommand(["credential-process", "--help"])).stdout,
@@ -26,7 +26,41 @@ test("the help of a command shows the placeholder and default of each flag", asy
     "the help of one command does not show other commands",
   );
   t.match((await runCommand(["sidecar", "--help"])).stdout, /--max-staleness <DURATION>[^]*default: 300s/);
-  t.match((await runCommand(["certs", "make", "--help"])).stdout, /--host <NAME>[^]*\(repeatable\)/);
+  t.match((await runCommand(["certs", "make", "--help"])).stdout, /--host <NAME,\.\.\.>[^]*comma-separated list/);
+  t.match((await runCommand(["lint", "--help"])).stdout, /--from <PATH>[^]*\(repeatable\)/, "--from is not a list");
+});
+
+test("the help of every command fits the terminal and groups the flags by heading", async (t) => {
+  for (const command of ["", ...COMMANDS]) {
+    const argv = [...command.split(" ").filter((word) => word !== ""), "--help"];
+    for (const columns of [80, 120]) {
+      const { stdout } = await runCommand(argv, { terminal: true, columns });
+      const widest = Math.max(...stdout.split("\n").map((line) => line.length));
+      t.ok(widest <= columns, `${command}: ${widest} columns of ${columns}`);
+    }
+  }
+  const { stdout } = await runCommand(["sidecar", "--help"]);
+  t.match(stdout, /^Input:\n {2}--from [^]*^Decisions:\n {2}--mode [^]*^Checks:\n {2}--allowed-accounts /m);
+  t.match(stdout, /^Grants:\n {2}--group <GROUP,\.\.\.> [^]*  --kind [^]*^Credentials:\n {2}--token /m);
+  t.match((await runCommand(["manifests", "--help"])).stdout, /^Installation:\n {2}-n, --namespace /m);
+});
+
+test("wraps the help at 80 columns in a pipe, and at COLUMNS if it is set", async (t) => {
+  const widest = async (environment: Record<string, string>): Promise<number> => {
+    const { stdout } = await runCommand(["sidecar", "--help"], { environment });
+    return Math.max(...stdout.split("\n").map((line) => line.length));
+  };
+  t.ok(await widest({}) <= 80);
+  const wide = await widest({ COLUMNS: "140" });
+  t.ok(wide > 100 && wide <= 140, `${wide} columns`);
+  t.equal(await widest({ COLUMNS: "many" }), await widest({}));
+});
+
+test("starts the description of a long flag on the next line", async (t) => {
+  t.match(
+    (await runCommand(["lint", "--help"])).stdout,
+    /^ {2}--controller-service-accounts <NS\/NAME,\.\.\.>\n {30}service account of an ACK controller\n/m,
+  );
 });
 
 const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: string | RegExp])[] = [
