@@ -85,7 +85,8 @@ function reportLines({ summary, findings }: Report, paint: Paint): string[] {
     if (own.length === 0) return [];
     return ["", paint("bold", capitalized(TITLES[section])), ...own.flatMap((finding) => findingLines(finding, paint))];
   });
-  return [`${total} (${unannotated} without resolution annotations)`, ...formatTable(counts, ["right"]), ...sections];
+  const countLines = formatTable(counts, { alignment: ["right"] });
+  return [`${total} (${unannotated} without resolution annotations)`, ...countLines, ...sections];
 }
 
 function capitalized(text: string): string {

@@ -70,7 +70,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   waiverGroups: help("Checks", "group whose members may waive checks with an annotation"),
   output: help(
     "Output", "output format: text for people, or stable JSON",
-    { lint: "output format: text for people, stable JSON, or SARIF 2.1.0 for code scanners" },
+    {
+      lint: "output format: text for people, stable JSON, or SARIF 2.1.0 for code scanners",
+      resolve: "output format: text that fits the terminal, wide text with selectors, ARNs and regions, or stable JSON",
+      impact: "output format: text that fits the terminal, wide text with complete values, or stable JSON",
+    },
   ),
   failOn: help("Output", "minimum severity of a finding that sets the exit status to 1"),
   namespace: help(

@@ -15,7 +15,7 @@ import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared
 import type { Manifest } from "../shared/inventory/manifests/reader.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
-import { resourceName } from "./resolve.ts";
+import { resourceName, roleOrReason, type TableFormat, tableFormat } from "./resolve.ts";
 import { inventoryOf, isUnreadable, readInput, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
 
@@ -33,9 +33,13 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   const comparison = compareInventories(state.inventory, after, decisionSettings(settings));
   const findings = checkManifests(manifests, state, settings);
   const denials = findings.filter(({ severity }) => severity === "deny");
+  const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") {
     io.stdout.write(`${JSON.stringify({ ...comparisonJSON(comparison), findings }, null, 2)}\n`);
-  } else writeLines(io.stdout, impactLines(comparison, denials, painter(io.stdout, io.environment)));
+  } else {
+    const lines = comparisonLines(comparison, tableFormat(settings.output, io), paint);
+    writeLines(io.stdout, [...lines, ...denialLines(denials, paint)]);
+  }
   writeLines(io.stderr, proposed.absent.map(absentWarning));
   return denials.length > 0 || comparison.impacts.some(isDisruptive) ? EXIT.findings : EXIT.fine;
 }
@@ -101,27 +105,27 @@ const CHANGE_TEXT: Readonly<Record<Change, string>> = {
   added: "added", removed: "removed",
 };
 
-/** Returns the lines of the report: the counts, the changed resources, and the findings of severity deny. */
-function impactLines(comparison: ImpactComparison, denials: readonly LocatedFinding[], paint: Paint): string[] {
-  const lines = comparisonLines(comparison, paint);
-  if (denials.length === 0) return lines;
-  const denialLines = denials.flatMap((denial) => findingLines(denial, paint));
-  return [...lines, "", paint("bold", "The webhook would deny"), ...denialLines];
+/** Returns the lines of the findings of severity deny. */
+function denialLines(denials: readonly LocatedFinding[], paint: Paint): string[] {
+  if (denials.length === 0) return [];
+  return ["", paint("bold", "The webhook would deny"), ...denials.flatMap((denial) => findingLines(denial, paint))];
 }
 
-function comparisonLines({ impacts, resources }: ImpactComparison, paint: Paint): string[] {
+/** Returns the lines of the counts and of the changed resources. */
+function comparisonLines({ impacts, resources }: ImpactComparison, format: TableFormat, paint: Paint): string[] {
   const counts = countsOf(impacts);
   const changed = CHANGES.filter((change) => counts[change] > 0);
   const texts = changed.map((change) => `${counts[change]} ${CHANGE_TEXT[change]}`);
   const unchanged = `${resources - impacts.length} unchanged`;
   const summary = `${countOf(resources, "resource")}: ${[...texts, unchanged].join(", ")}`;
   if (impacts.length === 0) return [summary];
+  const cell = format.isWide ? wideCell : changedValue;
   const rows = impacts.map(({ resource, change, before, after }) => [
     resource.namespace, `${resource.kind}/${resource.name ?? ""}`, CHANGE_TEXT[change],
-    resolutionCell(before, change), "->", resolutionCell(after, change),
+    cell(before, change), cell(after, change),
   ]);
-  const header = ["NAMESPACE", "RESOURCE", "CHANGE", "BEFORE", "", "AFTER"];
-  const [headerLine = "", ...lines] = formatTable([header, ...rows]);
+  const header = ["NAMESPACE", "RESOURCE", "CHANGE", "BEFORE", "AFTER"];
+  const [headerLine = "", ...lines] = formatTable([header, ...rows], format);
   const colored = lines.map((line, i) => {
     const change = impacts[i]?.change ?? "role";
     const text = CHANGE_TEXT[change];
@@ -130,8 +134,19 @@ function comparisonLines({ impacts, resources }: ImpactComparison, paint: Paint)
   return [summary, "", paint("bold", headerLine), ...colored];
 }
 
-/** Returns the text of a cell. The account comes first. The region is shown only if the region changes. */
-function resolutionCell(resolution: Resolution | null, change: Change): string {
+/** Returns the value that the change affects: the account, the role, the region or the selector. */
+function changedValue(resolution: Resolution | null, change: Change): string {
+  if (resolution === null) return "-";
+  const { outcome, accountID, roleARN, region, selectors } = resolution;
+  if (change === "region") return region?.value ?? "no region";
+  if (outcome !== "selected") return roleOrReason(resolution);
+  if (change === "account") return accountID ?? "unknown account";
+  if (change === "role") return roleResource(roleARN);
+  return change === "selector" ? selectors.map(({ name }) => name).join(", ") : roleOrReason(resolution);
+}
+
+/** Returns the text of a cell in the wide table. The region is shown only if the region changes. */
+function wideCell(resolution: Resolution | null, change: Change): string {
   if (resolution === null) return "-";
   const { outcome, code, selectors, region } = resolution;
   if (outcome === "conflict") return `conflict of ${selectors.map(({ name }) => name).join(", ")}`;
@@ -143,6 +158,10 @@ function resolutionCell(resolution: Resolution | null, change: Change): string {
 function roleText({ outcome, accountID, roleARN, selectors }: Resolution): string {
   const account = accountID ?? "unknown account";
   if (outcome === "default") return `${account}, the controller's own`;
-  const role = (roleARN ?? "").split(":").at(-1) ?? "";
-  return [account, role, ...selectors.map(({ name }) => `by ${name}`)].join(" ");
+  return [account, roleResource(roleARN), ...selectors.map(({ name }) => `by ${name}`)].join(" ");
+}
+
+/** Returns the last part of an ARN, such as role/ack/team-a. */
+function roleResource(roleARN: string | null): string {
+  return (roleARN ?? "").split(":").at(-1) ?? "";
 }

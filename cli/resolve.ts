@@ -2,6 +2,7 @@ import { findingLine } from "../shared/decisions/checks/check.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/decisions/context.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
+import { parseRoleARN } from "../shared/decisions/kubernetes/arn.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
@@ -13,7 +14,7 @@ import { type Resolution, resolve } from "../shared/decisions/resolution/resolve
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
-import { formatTable, type Paint, painter } from "./terminal.ts";
+import { formatTable, type Paint, painter, widthOf } from "./terminal.ts";
 
 /** A resource and its resolution, in the format of `resolve -o json`. */
 interface ResolvedResource extends Resolution {
@@ -41,7 +42,8 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   });
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
-  else writeLines(io.stdout, settings.explain ? explanationLines(resolved, paint) : resolutionTable(resolved, paint));
+  else if (settings.explain) writeLines(io.stdout, explanationLines(resolved, paint));
+  else writeLines(io.stdout, resolutionTable(resolved, tableFormat(settings.output, io), paint));
   writeLines(io.stderr, [
     ...versionWarnings(resolved, inventory),
     ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace, inventory) : []),
@@ -97,25 +99,60 @@ function namespaceWarnings(namespace: string, inventory: Inventory): string[] {
   return [`warning: Namespace ${namespace} does not exist; selectors match it as if its only label were ${NAME_LABEL}`];
 }
 
+const TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "ROLE OR REASON"];
+const WIDE_TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"];
+
+/** The format of a table: `-o wide` has more columns and no maximum width. */
+export interface TableFormat {
+  readonly isWide: boolean;
+  readonly width: number;
+}
+
+/** Returns the table format for `-o text` or `-o wide`. */
+export function tableFormat(output: "text" | "wide", { stdout, environment }: IO): TableFormat {
+  const isWide = output === "wide";
+  return { isWide, width: isWide ? Infinity : widthOf(stdout, environment) };
+}
+
 const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
 
 /** Returns the lines of a table that has a row for each resource. A hypothetical resource has no name. */
-export function resolutionTable(resolved: readonly ResolvedResource[], paint: Paint): string[] {
-  const rows = resolved.map(({ resource, outcome, roleARN, region, selectors }) => [
-    resource.namespace,
-    resource.name === null ? resource.kind : `${resource.kind}/${resource.name}`,
-    outcome,
-    selectors.map(({ name }) => name).join(", ") || "-",
-    roleARN ?? (outcome === "default" ? "the controller's own" : "-"),
-    region?.value ?? "-",
+export function resolutionTable(resolved: readonly ResolvedResource[], format: TableFormat, paint: Paint): string[] {
+  const rows = resolved.map((one) => [
+    one.resource.namespace,
+    one.resource.name === null ? one.resource.kind : `${one.resource.kind}/${one.resource.name}`,
+    one.outcome,
+    ...(format.isWide ? wideCells(one) : [roleOrReason(one)]),
   ]);
-  const header = ["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"];
-  const [headerLine = "", ...lines] = formatTable([header, ...rows]);
+  const [headerLine = "", ...lines] = formatTable([format.isWide ? WIDE_TABLE_HEADER : TABLE_HEADER, ...rows], format);
   const colored = lines.map((line, i) => {
     const outcome = resolved[i]?.outcome ?? "refused";
     return line.replace(`  ${outcome}`, `  ${paint(OUTCOME_STYLE[outcome], outcome)}`);
   });
   return [paint("bold", headerLine), ...colored];
+}
+
+function wideCells({ outcome, selectors, roleARN, region }: Resolution): string[] {
+  const role = roleARN ?? (outcome === "default" ? OWN_ROLE : "-");
+  return [selectors.map(({ name }) => name).join(", ") || "-", role, region?.value ?? "-"];
+}
+
+const OWN_ROLE = "the controller's own";
+
+/** Returns the short name of the role. Without a role, returns the selectors in conflict, or the error code. */
+export function roleOrReason({ outcome, selectors, roleARN, code }: Resolution): string {
+  if (outcome === "default") return OWN_ROLE;
+  if (outcome === "conflict") return selectors.map(({ name }) => name).join(", ");
+  return roleARN === null ? (code ?? "-") : shortRole(roleARN);
+}
+
+/**
+ * Returns ACCOUNT/NAME for the ARN of a role, and any other text unchanged. The path of a role is not required: the
+ * name of a role is unique in its account (https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html).
+ */
+function shortRole(roleARN: string): string {
+  const arn = parseRoleARN(roleARN);
+  return arn === null ? roleARN : `${arn.accountID}/${arn.resource.split("/").at(-1) ?? ""}`;
 }
 
 /** Returns the resolution and the selectors of each resource. Selectors that select the resource come first. */

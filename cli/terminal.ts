@@ -15,23 +15,6 @@ export function painter(stream: { readonly isTTY?: boolean }, environment: Envir
   return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }
 
-/**
- * Returns a line for each row, with two spaces between columns. The first row is the header. Columns are left-aligned
- * by default. Control characters in cells are escaped, so colors must be added afterwards.
- */
-export function formatTable(
-  cells: readonly (readonly string[])[], alignment: readonly ("left" | "right")[] = [],
-): string[] {
-  const rows = cells.map((row) => row.map(printable));
-  const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((width, row) => Math.max(width, (row[column] ?? "").length), 0));
-  const align = (cell: string, column: number): string => {
-    const width = widths[column] ?? 0;
-    return alignment[column] === "right" ? cell.padStart(width) : cell.padEnd(width);
-  };
-  return rows.map((row) => row.map(align).join("  ").trimEnd());
-}
-
 /** The width of output that is not written to a terminal, in columns. */
 const DEFAULT_WIDTH = 80;
 
@@ -46,6 +29,53 @@ export function widthOf(
   const requested = Number(environment["COLUMNS"]);
   if (Number.isInteger(requested) && requested > 0) return requested;
   return isTTY === true && columns > 0 ? columns : DEFAULT_WIDTH;
+}
+
+interface TableLayout {
+  /** The alignment of each column. Default: left. */
+  readonly alignment?: readonly ("left" | "right")[];
+  /** The maximum width of a line. Default: no limit. */
+  readonly width?: number;
+}
+
+/**
+ * Returns a line for each row, with two spaces between columns. The first row is the header. If the lines would be too
+ * wide, replaces the middle of long cells by "…", in the widest columns first. Control characters in cells are escaped,
+ * so colors must be added afterwards.
+ */
+export function formatTable(
+  cells: readonly (readonly string[])[], { alignment = [], width = Infinity }: TableLayout = {},
+): string[] {
+  const rows = cells.map((row) => row.map(printable));
+  const widths = fittedWidths((rows[0] ?? []).map((_, column) => (
+    rows.reduce((widest, row) => Math.max(widest, (row[column] ?? "").length), 0)
+  )), width);
+  const align = (cell: string, column: number): string => {
+    const columnWidth = widths[column] ?? 0;
+    const text = shorten(cell, columnWidth);
+    return alignment[column] === "right" ? text.padStart(columnWidth) : text.padEnd(columnWidth);
+  };
+  return rows.map((row) => row.map(align).join(GAP).trimEnd());
+}
+
+const GAP = "  ";
+/** The width below which a column is not shortened, in columns of the terminal. */
+const MIN_COLUMN_WIDTH = 8;
+
+/** Returns the widths of the columns after the widest columns are shortened until the line fits. */
+function fittedWidths(widths: readonly number[], lineWidth: number): number[] {
+  const available = lineWidth - GAP.length * (widths.length - 1);
+  let limit = Math.max(...widths);
+  const isTooWide = (): boolean => widths.reduce((sum, width) => sum + Math.min(width, limit), 0) > available;
+  while (limit > MIN_COLUMN_WIDTH && isTooWide()) limit--;
+  return widths.map((width) => Math.min(width, limit));
+}
+
+/** Replaces the middle of a text that is longer than `length` by "…". Names often differ only in their ends. */
+function shorten(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const end = Math.floor((length - 1) / 2);
+  return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`.toWellFormed();
 }
 
 /** The time from the start of the work to the first progress line, in ms. */

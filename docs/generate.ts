@@ -27,13 +27,14 @@ function settingsPage(): string {
 }
 
 function settingRow(name: SettingName, definition: Definition): string[] {
-  const { flag, short, type, choices, value, commands, defaults } = definition;
+  const { flag, short, type, choices, choicesFor, value, commands, defaults } = definition;
+  const otherChoices = Object.entries(choicesFor ?? {}).map(([command, own]) => `; ${command}: ${own.join(", ")}`);
   const ofCommands = Object.entries(defaults ?? {}).map(
     ([command, own]) => `${defaultText(type, own) || "none"} (${command})`,
   );
   return [
     code(short === undefined ? flag : `${short}, ${flag}`), code(environmentName(flag)),
-    cell(choices?.join(", ") ?? value ?? type),
+    cell([choices?.join(", ") ?? value ?? type, ...otherChoices].join("")),
     [defaultText(type, definition.default), ...ofCommands].filter((text) => text !== "").join(", "),
     commands.join(", "), type === "strings" ? "yes" : "no", cell(combinedHelp(name)),
   ];

@@ -15,6 +15,7 @@ import { Drain } from "../../shared/server/stopping.ts";
 import { runSidecar } from "../../sidecar/main.ts";
 import { runWebhook } from "../../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
+import { tableFormat } from "../resolve.ts";
 import { serveUntilStopped, startSource } from "../serve.ts";
 import { startSTSEmulator } from "./sts-emulator/emulator.ts";
 import type { BaseCredentials } from "./sts-emulator/principals.ts";
@@ -39,12 +40,12 @@ export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> 
   try {
     const groups = servedGroups(source);
     const addresses = await startAll(settings, { source, groups, folder, closers });
+    const format = tableFormat("text", io);
+    const roles = (): string[] => rolesLines(source, settings, format);
     // Handle signals before the output invites the user to press Ctrl-C.
     const stopped = serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
-    writeLines(io.stdout, welcomeLines(addresses, source, settings));
-    source.onChange(() => {
-      writeLines(io.stdout, [...rolesLines(source, settings), ...unservedGroupLines(source, groups)]);
-    });
+    writeLines(io.stdout, [...roles(), ...welcomeLines(addresses, source, settings)]);
+    source.onChange(() => writeLines(io.stdout, [...roles(), ...unservedGroupLines(source, groups)]));
     return await stopped;
   } catch (error) {
     await close();

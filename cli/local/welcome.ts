@@ -7,7 +7,7 @@ import type { SettingsFor } from "../../shared/decisions/settings.ts";
 import type { ManifestSource } from "../../shared/inventory/manifests/source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
 import type { RunningWebhook } from "../../webhook/main.ts";
-import { faultySelectorLines, resolutionTable, resolveAll } from "../resolve.ts";
+import { faultySelectorLines, resolutionTable, resolveAll, type TableFormat } from "../resolve.ts";
 import type { STSEmulator } from "./sts-emulator/emulator.ts";
 
 type Input = Pick<ManifestSource, "manifests" | "inventory">;
@@ -41,7 +41,7 @@ function namedGroups({ manifests, inventory }: Input): readonly string[] {
   return [...new Set([...ofResources, ...ofSelectors].filter(isACKGroup))].toSorted(compareText);
 }
 
-/** Returns the lines that local mode prints at its start: roles, addresses, and commands to try. */
+/** Returns the lines that local mode prints at its start, after the roles: addresses, and commands to try. */
 export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, settings: Settings): string[] {
   const { webhook, sidecar, sts, caFile, tokenFile } = addresses;
   const from = settings.from.join(" ");
@@ -51,7 +51,6 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
   const mode = settings.mode === "carm" ? " --mode carm" : "";
   const token = `token: ${tokenFile}`;
   return [
-    ...rolesLines(source, settings),
     "Listening on loopback:",
     `  webhook  https://${webhook.address}  (CA: ${caFile}; health and metrics: http://${webhook.healthAddress})`,
     `  sidecar  http://${sidecar.address}  (${token}; health and metrics: http://${sidecar.healthAddress})`,
@@ -76,13 +75,13 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
 }
 
 /** Returns lines that list the current role of each resource and the faults of the manifests. */
-export function rolesLines(source: ManifestSource, settings: Settings): string[] {
+export function rolesLines(source: ManifestSource, settings: Settings, format: TableFormat): string[] {
   const objects = source.manifests.map(({ object }) => object);
   const resolved = resolveAll(objects, source.inventory, decisionSettings(settings));
   const { fault } = source.status;
   return [
     "Roles:",
-    ...resolutionTable(resolved, (_style, text) => text),
+    ...resolutionTable(resolved, format, (_style, text) => text),
     "",
     ...faultySelectorLines(source.inventory),
     ...(fault === null ? [] : [`The manifests are invalid, so the last valid manifests are used: ${fault}`]),

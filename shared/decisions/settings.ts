@@ -150,7 +150,10 @@ export const SETTINGS = {
   },
   output: {
     flag: "--output", short: "-o", type: "string", choices: ["text", "json"],
-    choicesFor: { lint: ["text", "json", "sarif"] }, default: "text",
+    choicesFor: {
+      lint: ["text", "json", "sarif"], resolve: ["text", "wide", "json"], impact: ["text", "wide", "json"],
+    },
+    default: "text",
     commands: ["lint", "resolve", "audit", "impact", "migrate carm"],
   },
   failOn: {

@@ -25,7 +25,7 @@ function parsed(stdout: string): Report {
   return JSON.parse(stdout);
 }
 
-test("text output shows the counts, then the old and new role and account of each changed resource", async (t) => {
+test("text output shows the counts, then the old and new value of each changed resource", async (t) => {
   const { status, stdout, stderr } = await impact(t, FIXED + ROTATED);
   t.equal(status, 1);
   t.equal(stderr, "");
@@ -34,14 +34,40 @@ test("text output shows the counts, then the old and new role and account of eac
     [
       "3 resources: 1 other account, 1 now selected, 1 unchanged",
       "",
-      "NAMESPACE  RESOURCE   CHANGE         BEFORE                                     AFTER",
-      "team-a     Bucket/b1  other account  111122223333 role/team-a by team-a   " +
-        "  ->  444455556666 role/team-a by team-a",
-      "team-b     Bucket/b1  now selected   unknown account, the controller's own" +
-        "  ->  444455556666 role/team-b by team-b",
+      "NAMESPACE  RESOURCE   CHANGE         BEFORE                AFTER",
+      "team-a     Bucket/b1  other account  111122223333          444455556666",
+      "team-b     Bucket/b1  now selected   the controller's own  444455556666/team-b",
       "",
     ].join("\n"),
   );
+});
+
+test("-o wide shows the complete role, account and selector of each changed resource", async (t) => {
+  const { status, stdout } = await impact(t, FIXED + ROTATED, "-o", "wide");
+  t.equal(status, 1);
+  t.equal(
+    stdout,
+    [
+      "3 resources: 1 other account, 1 now selected, 1 unchanged",
+      "",
+      "NAMESPACE  RESOURCE   CHANGE         BEFORE                                 AFTER",
+      "team-a     Bucket/b1  other account  111122223333 role/team-a by team-a     " +
+        "444455556666 role/team-a by team-a",
+      "team-b     Bucket/b1  now selected   unknown account, the controller's own  " +
+        "444455556666 role/team-b by team-b",
+      "",
+    ].join("\n"),
+  );
+  const conflict = await impact(t, selector("more", "arn:aws:iam::111122223333:role/team-a", "team-a"), "-o", "wide");
+  t.match(conflict.stdout, / 111122223333 role\/team-a by team-a +conflict of more, team-a\n/);
+});
+
+test("fits 80 columns", async (t) => {
+  const name = `arn:aws:iam::111122223333:role/${"r".repeat(64)}`;
+  const { stdout } = await impact(t, selector("team-b", name, "team-b") + selector("s".repeat(200), name, "team-a"));
+  const [table = ""] = stdout.split("\nThe webhook");
+  t.match(table, /now in conflict/);
+  for (const line of table.split("\n")) t.ok(line.length <= 80, line);
 });
 
 test("JSON output contains the counts and the complete resolutions before and after", async (t) => {
@@ -96,22 +122,19 @@ test("exits 0 for a new role in the same account, and 1 for a conflict or the co
   t.equal(role.status, 0);
   t.match(
     role.stdout,
-    /\nteam-a +Bucket\/b1 +other role +111122223333 role\/team-a by team-a +-> +111122223333 role\/new by team-a\n/,
+    /\nteam-a +Bucket\/b1 +other role +role\/team-a +role\/new\n/,
   );
   const conflict = await impact(t, selector("more", "arn:aws:iam::111122223333:role/team-a", "team-a"));
   t.equal(conflict.status, 1);
   t.match(
     conflict.stdout,
-    /\nteam-a +Bucket\/b1 +now in conflict +111122223333 role\/team-a by team-a +-> +conflict of more, team-a\n/,
+    /\nteam-a +Bucket\/b1 +now in conflict +111122223333\/team-a +more, team-a\n/,
   );
   const removed = await impact(t, selector("team-a", "arn:aws:iam::111122223333:role/team-a", "team-a"), "--delete");
   t.equal(removed.status, 1);
   t.match(
     removed.stdout,
-    new RegExp(
-      "\nteam-a +Bucket/b1 +now default +111122223333 role/team-a by team-a +" +
-        "-> +unknown account, the controller's own\n",
-    ),
+    /\nteam-a +Bucket\/b1 +now default +111122223333\/team-a +the controller's own\n/,
   );
 });
 
@@ -121,10 +144,7 @@ test("reports resources that the manifests add or remove", async (t) => {
   t.equal(added.status, 0);
   t.match(
     added.stdout,
-    new RegExp(
-      "^4 resources: 1 added, 3 unchanged\n[^]*\n" +
-        "team-a +Bucket/b2 +added +- +-> +111122223333 role/team-a by team-a\n$",
-    ),
+    /^4 resources: 1 added, 3 unchanged\n[^]*\nteam-a +Bucket\/b2 +added +- +111122223333\/team-a\n$/,
   );
   const removed = await impact(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n", "--delete");
   t.equal(removed.status, 0);
@@ -134,13 +154,15 @@ test("reports resources that the manifests add or remove", async (t) => {
 test("reports resources whose region changes, and resources whose role the CARM maps do not contain", async (t) => {
   const namespace = (annotation: string): string =>
     `apiVersion: v1\nkind: Namespace\nmetadata: {name: team-b, annotations: {${annotation}}}\n`;
+  const inRegion = namespace("services.k8s.aws/default-region: eu-west-1");
+  t.match((await impact(t, inRegion)).stdout, / other region +no region +eu-west-1\n$/);
   t.match(
-    (await impact(t, namespace("services.k8s.aws/default-region: eu-west-1"))).stdout,
-    /own in no region +-> +unknown account, the controller's own in eu-west-1\n$/,
+    (await impact(t, inRegion, "-o", "wide")).stdout,
+    /own in no region +unknown account, the controller's own in eu-west-1\n$/,
   );
   const refused = await impact(t, namespace('services.k8s.aws/owner-account-id: "111122223333"'), "--mode", "carm");
   t.equal(refused.status, 1);
-  t.match(refused.stdout, /now refused .* -> +refused: ERR_CARM_MAP_MISSING\n$/);
+  t.match(refused.stdout, /now refused .* ERR_CARM_MAP_MISSING\n$/);
 });
 
 test("exits 1 and lists new findings that the webhook would deny, but ignores findings of the old state", async (t) => {

@@ -123,13 +123,49 @@ test("exits 2 and prints only the errors if a manifest cannot be read", async (t
 });
 
 test("prints a table by default", async (t) => {
-  const { stdout } = await runCommand(["resolve", "-"], { stdin: SELECTORS + bucket("team-a") + bucket("other") });
+  const stdin = SELECTORS + bucket("team-a") + bucket("other") + bucket("both");
+  const { stdout } = await runCommand(["resolve", "-"], { stdin });
   t.equal(stdout, [
-    "NAMESPACE  RESOURCE   OUTCOME   SELECTORS  ROLE                                   REGION",
-    "team-a     Bucket/b1  selected  team-a     arn:aws:iam::111122223333:role/team-a  -",
-    "other      Bucket/b1  default   -          the controller's own                   -",
+    "NAMESPACE  RESOURCE   OUTCOME   ROLE OR REASON",
+    "team-a     Bucket/b1  selected  111122223333/team-a",
+    "other      Bucket/b1  default   the controller's own",
+    "both       Bucket/b1  conflict  buckets, team-a",
     "",
   ].join("\n"));
+});
+
+test("-o wide also prints selectors, ARNs and regions, and does not limit the width", async (t) => {
+  const path = "a".repeat(100);
+  const stdin = SELECTORS.replaceAll("role/team-a", `role/${path}/team-a`) + bucket("team-a") + bucket("other");
+  const { stdout } = await runCommand(["resolve", "-", "-o", "wide", "--region", "eu-west-1"], { stdin });
+  const role = `arn:aws:iam::111122223333:role/${path}/team-a`;
+  t.equal(stdout, [
+    `NAMESPACE  RESOURCE   OUTCOME   SELECTORS  ROLE${" ".repeat(role.length - 4)}  REGION`,
+    `team-a     Bucket/b1  selected  team-a     ${role}  eu-west-1`,
+    `other      Bucket/b1  default   -          ${"the controller's own".padEnd(role.length)}  eu-west-1`,
+    "",
+  ].join("\n"));
+  t.match((await runCommand(["resolve", "-"], { stdin })).stdout, "111122223333/team-a\n", "text omits the path");
+});
+
+test("shortens the longest cells in the middle to fit 80 columns in a pipe, and the width of a terminal", async (t) => {
+  const stdin = SELECTORS + bucket("team-a", `${"x".repeat(100)}-east`) + bucket("team-a");
+  const { stdout } = await runCommand(["resolve", "-"], { stdin });
+  const [, long = "", short = ""] = stdout.split("\n");
+  t.equal(long, "team-a     Bucket/xxxxxxxxxxxx…xxxxxxxxxxxxx-east  selected  111122223333/team-a");
+  t.ok(long.length <= 80, `${long.length} columns`);
+  t.match(short, /^team-a +Bucket\/b1 +selected +111122223333\/team-a$/, "short cells are complete");
+  const wide = await runCommand(["resolve", "-"], { stdin, terminal: true, columns: 200 });
+  t.match(wide.stdout, `Bucket/${"x".repeat(100)}-east `);
+  const narrow = await runCommand(["resolve", "-"], { stdin, environment: { COLUMNS: "50" } });
+  for (const line of narrow.stdout.split("\n")) t.ok(line.length <= 50, line);
+});
+
+test("prints the error code as the reason for a refused resource", async (t) => {
+  const namespace = "apiVersion: v1\nkind: Namespace\n"
+    + 'metadata: {name: team-a, annotations: {services.k8s.aws/owner-account-id: "111122223333"}}\n---\n';
+  const { stdout } = await runCommand(["resolve", "-", "--mode", "carm"], { stdin: namespace + bucket("team-a") });
+  t.match(stdout, /\nteam-a +Bucket\/b1 +refused +ERR_CARM_MAP_MISSING\n$/);
 });
 
 test("prints outcomes in color on a terminal", async (t) => {
