@@ -1,4 +1,7 @@
-import { LABEL_SELECTOR_TEXT } from "./kubernetes/label-selector.ts";
+import {
+  ACCOUNT, ADDRESS, GROUP, HTTPS_URL, LABEL_SELECTOR, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, type Pattern, REGION, ROLE,
+  SERVICE_ACCOUNT, SESSION_NAME,
+} from "./setting-patterns.ts";
 
 export const COMMANDS = [
   "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "credential-process",
@@ -33,53 +36,17 @@ export interface Definition {
   readonly commands: readonly Command[];
 }
 
-export interface Pattern {
-  readonly regexp: string;
-  readonly meaning: string;
-}
-
 const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
 const READERS = ["lint", "resolve", "audit", "impact", "migrate carm", ...SERVERS] as const;
 const DECIDERS = [...READERS, "local"] as const;
-const ACCOUNT = { regexp: "^[0-9]{12}$", meaning: "an AWS account ID of 12 digits" };
-const ADDRESS = {
-  regexp: "^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
-  meaning: "HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780",
-};
-const NAMESPACE = {
-  regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
-  meaning: "a namespace name of up to 63 lowercase letters, digits and '-', such as team-a",
-};
-const OBJECT_NAME = {
-  regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
-  meaning: "an object name of up to 253 lowercase letters, digits, '-' and '.', such as team-a",
-};
-const LOOPBACK_URL = {
-  regexp: "^https?://(127(\\.[0-9]{1,3}){3}|localhost|\\[::1\\])(:[0-9]{1,5})?/?$",
-  meaning: "a loopback URL, such as http://127.0.0.1:9780, http://localhost:9780 or http://[::1]:9780",
-};
-const GROUP = {
-  regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$",
-  meaning: "an API group, such as s3.services.k8s.aws",
-};
-const REGION = { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "an AWS region, such as eu-west-1" };
-const ROLE = {
-  regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$",
-  meaning: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/ack",
-};
+
 /** The minimum length of the token that clients of the sidecar send. */
 export const MIN_TOKEN_LENGTH = 16;
 const TOKEN = {
   regexp: `^[!-~]{${MIN_TOKEN_LENGTH},}$`,
   meaning: `at least ${MIN_TOKEN_LENGTH} characters of printable ASCII without spaces`,
 };
-const SERVICE_ACCOUNT = { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" };
-const LABEL_SELECTOR = {
-  regexp: LABEL_SELECTOR_TEXT, meaning: "a label selector, such as team=a,tier in (gold,silver)",
-};
-const SESSION_NAME = { regexp: "^[A-Za-z0-9_+=,.@-]{2,64}$", meaning: "2 to 64 letters, digits or _+=,.@-" };
-const HTTPS_URL = { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" };
 
 /** The settings table: the source of flags, environment variables and docs/settings.md. */
 export const SETTINGS = {

@@ -1,6 +1,6 @@
 import { CATALOGUE, CHECK_IDS } from "../decisions/checks/catalogue.ts";
 import { allClosest, listOf, quote } from "../decisions/kubernetes/text.ts";
-import type { Pattern } from "../decisions/settings.ts";
+import type { Pattern } from "../decisions/setting-patterns.ts";
 
 /**
  * The pattern of a --check value. It is defined here, because the settings table must not depend on the check

@@ -2,8 +2,9 @@ import type { ErrorObject } from "ajv";
 import { ResolverError } from "../decisions/errors.ts";
 import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
 import { closest, quote } from "../decisions/kubernetes/text.ts";
+import type { Pattern } from "../decisions/setting-patterns.ts";
 import {
-  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type Pattern, type SettingName, type SettingsFor,
+  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor,
 } from "../decisions/settings.ts";
 import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 

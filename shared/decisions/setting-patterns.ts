@@ -1,0 +1,42 @@
+import { LABEL_SELECTOR_TEXT } from "./kubernetes/label-selector.ts";
+
+/** The pattern that a value of a setting must match, and a description of the pattern for error messages. */
+export interface Pattern {
+  readonly regexp: string;
+  readonly meaning: string;
+}
+
+export const ACCOUNT: Pattern = { regexp: "^[0-9]{12}$", meaning: "an AWS account ID of 12 digits" };
+export const ADDRESS: Pattern = {
+  regexp: "^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
+  meaning: "HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780",
+};
+export const NAMESPACE: Pattern = {
+  regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+  meaning: "a namespace name of up to 63 lowercase letters, digits and '-', such as team-a",
+};
+export const OBJECT_NAME: Pattern = {
+  regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
+  meaning: "an object name of up to 253 lowercase letters, digits, '-' and '.', such as team-a",
+};
+export const LOOPBACK_URL: Pattern = {
+  regexp: "^https?://(127(\\.[0-9]{1,3}){3}|localhost|\\[::1\\])(:[0-9]{1,5})?/?$",
+  meaning: "a loopback URL, such as http://127.0.0.1:9780, http://localhost:9780 or http://[::1]:9780",
+};
+export const GROUP: Pattern = {
+  regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$",
+  meaning: "an API group, such as s3.services.k8s.aws",
+};
+export const REGION: Pattern = { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "an AWS region, such as eu-west-1" };
+export const ROLE: Pattern = {
+  regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$",
+  meaning: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/ack",
+};
+export const SERVICE_ACCOUNT: Pattern = { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" };
+export const LABEL_SELECTOR: Pattern = {
+  regexp: LABEL_SELECTOR_TEXT, meaning: "a label selector, such as team=a,tier in (gold,silver)",
+};
+export const SESSION_NAME: Pattern = {
+  regexp: "^[A-Za-z0-9_+=,.@-]{2,64}$", meaning: "2 to 64 letters, digits or _+=,.@-",
+};
+export const HTTPS_URL: Pattern = { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" };
