@@ -93,6 +93,24 @@ test("exits 2 and names the missing permission if the cluster denies listing a k
   );
 });
 
+test("exits 2 and reports a refused connection once", async (t) => {
+  // Nothing listens on port 1 (tcpmux).
+  const dir = t.testdir({
+    kubeconfig: JSON.stringify({
+      clusters: [{ name: "c", cluster: { server: "http://127.0.0.1:1" } }], users: [{ name: "u", user: {} }],
+      contexts: [{ name: "test", context: { cluster: "c", user: "u" } }],
+    }),
+  });
+  const flags = ["--cluster", "--kubeconfig", `${dir}/kubeconfig`, "--context", "test"];
+  const { status, stdout, stderr } = await runCommand(["resolve", ...flags]);
+  t.same({ status, stdout }, { status: 2, stdout: "" });
+  t.equal(
+    stderr,
+    "ack-role-resolver: The cluster cannot be read: cannot list or watch 5 kinds: connect ECONNREFUSED 127.0.0.1:1; "
+      + "check that the API server is running and reachable.\n",
+  );
+});
+
 test("warns if the cluster denies listing an ACK kind that the release does not know", async (t) => {
   const run = await onFakeCluster(t, ({ objects, errors }) => {
     objects.set(DEFINITIONS, [

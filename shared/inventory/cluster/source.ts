@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import type { KubernetesAPI } from "./api.ts";
 import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
+import { joinFaults } from "./join-faults.ts";
 import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS } from "./kinds.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
@@ -152,12 +153,4 @@ function withObserver(kind: WatchedKind, onObject: (object: JsonObject) => void)
     return kind.transform(object);
   };
   return { ...kind, transform };
-}
-
-const MAX_FAULTS = 10;
-
-/** Joins the first ten faults. If the API server is unreachable, every kind has a fault. */
-function joinFaults(faults: readonly string[]): string {
-  const more = faults.length - MAX_FAULTS;
-  return more > 0 ? `${faults.slice(0, MAX_FAULTS).join("; ")}; and ${more} more` : faults.join("; ");
 }
