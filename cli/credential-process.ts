@@ -9,6 +9,7 @@ import { type Clock, systemClock, withTimeout } from "../shared/inventory/clock.
 import { formatExpiration, statedExpirationMs } from "../sidecar/http/respond.ts";
 import { readToken } from "../sidecar/token.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { instructionsForUser, responseForUser } from "./sidecar-message.ts";
 
 /** A complete response of the server at --endpoint. */
 export interface SidecarResponse {
@@ -111,9 +112,12 @@ function credentialsURL({ endpoint, selector, namespace, kind, label }: Settings
 
 async function tokenOf({ tokenFile }: Settings): Promise<string> {
   const file = tokenFile ?? "";
-  const token = await readToken(file);
+  const token = await readToken(file).catch((error: unknown) => {
+    if (!(error instanceof ResolverError)) throw error;
+    throw new ResolverError(error.code, instructionsForUser(error.message), { cause: error });
+  });
   if (token !== null) return token;
-  const message = `--token-file ${file}: the file is missing or empty; pass the --token-file of the running sidecar`;
+  const message = `--token-file ${file}: the file is missing or empty; pass the token file of the running sidecar`;
   throw new ResolverError("ERR_CONFIG_INVALID", message);
 }
 
@@ -151,7 +155,7 @@ async function requestOnce(clock: Clock, attempt: Attempt): Promise<SidecarRespo
     return await withTimeout(clock, ATTEMPT_LIMIT_MS, attempt(abort.signal), timeoutError);
   } catch (error) {
     const fault = `Cannot reach the sidecar (${reasonOf(error)}).`;
-    return { fault: `${fault} Check that the sidecar is running and that --endpoint is the address of its --listen.` };
+    return { fault: `${fault} Check that the sidecar is running, and that it listens on the address in --endpoint.` };
   } finally {
     abort.abort();
   }
@@ -186,6 +190,6 @@ function readOutput({ status, body }: SidecarResponse, nowMs: number): { readonl
 
 function errorText(status: number, response: unknown): string {
   const [code, message] = [field(response, "code"), field(response, "message")];
-  if (typeof code === "string" && typeof message === "string") return `${code}: ${message}`;
+  if (typeof code === "string" && typeof message === "string") return `${code}: ${responseForUser(message)}`;
   return `The server responded with status ${status}, but without an error code. ${ENDPOINT_FIX}`;
 }

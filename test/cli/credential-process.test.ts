@@ -253,6 +253,16 @@ test("rejects an endpoint that is not a loopback address before it sends the tok
   }
 });
 
+test("an unreadable token file names the user of the command, not of the sidecar", async (t) => {
+  const { stderr } = await runWith(t.testdir({}), UNUSED_ENDPOINT, ["--selector", "a"]);
+  t.match(stderr, /: the file cannot be read \(EISDIR\)\. Allow this user to read the file\.\n$/);
+});
+
+test("an unreachable sidecar names --endpoint, not flags of the sidecar", async (t) => {
+  const { stderr } = await run(t, [Object.assign(new Error("connect"), { code: "ECONNREFUSED" })]);
+  t.match(stderr, "Check that the sidecar is running, and that it listens on the address in --endpoint.\n");
+});
+
 test("rejects a missing or invalid token file without printing its content", async (t) => {
   const dir = t.testdir({ empty: "", newline: "\n", spaces: "planted token", lines: "planted\ntoken", folder: {} });
   for (const name of ["absent", "empty", "newline", "spaces", "lines", "folder"]) {
