@@ -7,6 +7,7 @@ import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { compareText } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { STDIN } from "../shared/inventory/manifests/files.ts";
 import { formatInputFault, type InputFault } from "../shared/inventory/manifests/reader.ts";
 import { VERSION } from "../shared/server/version.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
@@ -22,6 +23,8 @@ interface LintResult {
   readonly checked: number;
   readonly findings: readonly LocatedFinding[];
   readonly notApplied: CheckResult["skipped"];
+  /** The unreadable files and objects, which were not checked. If any exist, the exit status is 2. */
+  readonly inputErrors: readonly InputFault[];
 }
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
@@ -30,7 +33,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   const result = lint(state, settings);
   if (settings.output === "text") printText(result, io);
   else {
-    const json = settings.output === "json" ? result : sarifLog(result.findings, state.faults);
+    const json = settings.output === "json" ? result : sarifLog(result);
     io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
   }
   reportFaults(state.faults, io);
@@ -39,7 +42,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
 }
 
 /** Checks each object as if a user created the object while all other objects exist. */
-function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint">): LintResult {
+function lint({ objects, inventory, origin, faults }: State, settings: SettingsFor<"lint">): LintResult {
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
   const results = checked.map((found) => {
     const input = { object: found.object, old: null, requester: null, origin, inventory };
@@ -50,6 +53,7 @@ function lint({ objects, inventory, origin }: State, settings: SettingsFor<"lint
     checked: checked.length,
     findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
     notApplied: [...skipped.values()].toSorted((a, b) => compareText(a.code, b.code)),
+    inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
   };
 }
 
@@ -76,17 +80,29 @@ const RULE_INDEX: ReadonlyMap<string, number> = new Map(CATALOGUE.map(({ id }, i
  * Returns the findings as a SARIF 2.1.0 log, in which each check is a rule.
  * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
  */
-function sarifLog(findings: readonly LocatedFinding[], faults: readonly InputFault[]): object {
-  const notifications = faults.map((fault) => ({ level: "error", message: { text: formatInputFault(fault) } }));
+function sarifLog({ findings, inputErrors }: LintResult): object {
   return {
     $schema: SARIF_SCHEMA,
     version: "2.1.0",
     runs: [{
       tool: { driver: { name: "ack-role-resolver", version: VERSION, rules: CATALOGUE.map(sarifRule) } },
       columnKind: "utf16CodeUnits",
-      invocations: [{ executionSuccessful: faults.length === 0, toolExecutionNotifications: notifications }],
+      invocations: [sarifInvocation(inputErrors)],
       results: findings.map(sarifResult),
     }],
+  };
+}
+
+function sarifInvocation(faults: readonly InputFault[]): object {
+  return { executionSuccessful: faults.length === 0, toolExecutionNotifications: faults.map(sarifNotification) };
+}
+
+function sarifNotification(fault: InputFault): object {
+  const physicalLocation = sarifPlace(fault);
+  return {
+    level: "error",
+    message: { text: formatInputFault(fault) },
+    ...(physicalLocation === null ? {} : { locations: [{ physicalLocation }] }),
   };
 }
 
@@ -119,9 +135,14 @@ function sarifResult(finding: LocatedFinding): object {
 function sarifLocation({ file, line, kind, namespace, name, path: field }: LocatedFinding): object {
   const object = [kind, namespace, name].filter((part) => part !== null).join("/");
   const logicalLocations = [{ name: field, fullyQualifiedName: `${object}:${field}`, kind: "member" }];
-  if (file === null || file === "-") return { logicalLocations };
-  const region = line === null ? {} : { region: { startLine: line } };
-  return { physicalLocation: { artifactLocation: { uri: uriOf(file) }, ...region }, logicalLocations };
+  const physicalLocation = sarifPlace({ file, line });
+  return physicalLocation === null ? { logicalLocations } : { physicalLocation, logicalLocations };
+}
+
+/** Returns the file and line in the format of SARIF. Returns null for standard input and for a cluster. */
+function sarifPlace({ file, line }: Pick<LocatedFinding, "file" | "line">): object | null {
+  if (file === null || file === STDIN) return null;
+  return { artifactLocation: { uri: uriOf(file) }, ...(line !== null && { region: { startLine: line } }) };
 }
 
 /** Returns the URI of a file. A relative path stays relative: SARIF viewers resolve the path against the repository. */

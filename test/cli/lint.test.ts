@@ -195,6 +195,22 @@ test("checks the readable files and exits 2 if another file is unreadable", asyn
   t.match(stderr, /broken\.yaml:\d+: /);
 });
 
+test("JSON output contains the errors of the input, and the exit status is 2", async (t) => {
+  const dir = t.testdir({ "a.yaml": BAD, "b.yaml": "kind: [\n" });
+  const paths = [dir, `${dir}/absent.yaml`];
+  const { status, stdout, stderr } = await runCommand(["lint", "-o", "json", ...paths]);
+  t.equal(status, 2);
+  const inputErrors = field(JSON.parse(stdout), "inputErrors");
+  t.ok(Array.isArray(inputErrors) && inputErrors.length === 2);
+  t.match(inputErrors, [
+    { file: `${dir}/absent.yaml`, line: null, message: "no such file or folder" },
+    { file: `${dir}/b.yaml`, line: 2, message: /^\S/ },
+  ]);
+  t.match(stderr, "absent.yaml: no such file or folder\n", "the errors are also printed to stderr");
+  const { stdout: readable } = await runCommand(["lint", "-o", "json", "-"], { stdin: GOOD });
+  t.strictSame(field(JSON.parse(readable), "inputErrors"), []);
+});
+
 test("prints colors on a terminal unless NO_COLOR or TERM=dumb is set", async (t) => {
   t.match(
     (await runCommand(["lint", "-"], { stdin: EVERYTHING, terminal: true })).stdout,

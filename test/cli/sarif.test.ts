@@ -12,6 +12,42 @@ const text = {
   additionalProperties: false,
 };
 const level = { enum: ["none", "note", "warning", "error"] };
+const location = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    physicalLocation: {
+      type: "object",
+      required: ["artifactLocation"],
+      additionalProperties: false,
+      properties: {
+        artifactLocation: {
+          type: "object",
+          required: ["uri"],
+          properties: { uri: { type: "string", pattern: "^[^\\s\\\\]+$" } },
+          additionalProperties: false,
+        },
+        region: {
+          type: "object",
+          properties: { startLine: { type: "integer", minimum: 1 } },
+          additionalProperties: false,
+        },
+      },
+    },
+    logicalLocations: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          name: { type: "string" },
+          fullyQualifiedName: { type: "string" },
+          kind: { type: "string" },
+        },
+        additionalProperties: false,
+      },
+    },
+  },
+};
 /**
  * The part of the published schema that lint uses: names, required fields, types, limits, and no unknown field.
  * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json
@@ -80,7 +116,7 @@ const SCHEMA = {
                   items: {
                     type: "object",
                     required: ["message"],
-                    properties: { level, message: text },
+                    properties: { level, message: text, locations: { type: "array", items: location } },
                     additionalProperties: false,
                   },
                 },
@@ -108,45 +144,7 @@ const SCHEMA = {
                     additionalProperties: false,
                   },
                 },
-                locations: {
-                  type: "array",
-                  items: {
-                    type: "object",
-                    additionalProperties: false,
-                    properties: {
-                      physicalLocation: {
-                        type: "object",
-                        required: ["artifactLocation"],
-                        additionalProperties: false,
-                        properties: {
-                          artifactLocation: {
-                            type: "object",
-                            required: ["uri"],
-                            properties: { uri: { type: "string", pattern: "^[^\\s\\\\]+$" } },
-                            additionalProperties: false,
-                          },
-                          region: {
-                            type: "object",
-                            properties: { startLine: { type: "integer", minimum: 1 } },
-                            additionalProperties: false,
-                          },
-                        },
-                      },
-                      logicalLocations: {
-                        type: "array",
-                        items: {
-                          type: "object",
-                          properties: {
-                            name: { type: "string" },
-                            fullyQualifiedName: { type: "string" },
-                            kind: { type: "string" },
-                          },
-                          additionalProperties: false,
-                        },
-                      },
-                    },
-                  },
-                },
+                locations: { type: "array", items: location },
               },
             },
           },
@@ -272,9 +270,13 @@ test("reports an unreadable file as a notification and the run as unsuccessful",
   const dir = t.testdir({ "a.yaml": BAD, "b.json": "{" });
   const { status, run } = await sarif([dir]);
   t.equal(status, 2);
-  t.match(run.invocations, [
-    { executionSuccessful: false, toolExecutionNotifications: [{ level: "error", message: { text: /b\.json:1: / } }] },
-  ]);
+  const uri = pathToFileURL(path.join(dir, "b.json")).href;
+  const physicalLocation = { artifactLocation: { uri }, region: { startLine: 1 } };
+  const notification = { level: "error", message: { text: /b\.json:1: / }, locations: [{ physicalLocation }] };
+  t.match(run.invocations, [{ executionSuccessful: false, toolExecutionNotifications: [notification] }]);
   t.ok(run.results.length > 0, "the readable files are checked");
+  const invalid = await sarif(["-"], "{");
+  t.match(invalid.run.invocations, [{ toolExecutionNotifications: [{ message: { text: /^-:1: / } }] }]);
+  t.notMatch(invalid.run.invocations, [{ toolExecutionNotifications: [{ locations: [] }] }], "stdin has no location");
   t.match((await sarif(["-"], BAD)).run.invocations, [{ executionSuccessful: true, toolExecutionNotifications: [] }]);
 });
