@@ -7,8 +7,9 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLine,
 } from "./located-finding.ts";
+import { runWithProgress } from "./progress.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
-import { formatTable, type Paint, painter, Progress } from "./terminal.ts";
+import { formatTable, type Paint, painter } from "./terminal.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
 interface ReportedFinding extends LocatedFinding {
@@ -32,17 +33,9 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
 }
 
 function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
-  const progress = new Progress(io.stderr);
   const input = { objects: objects.map(({ object }) => object), inventory, origin };
-  const steps = auditObjects(input, decisionSettings(settings));
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) {
-      progress.clear();
-      return step.value;
-    }
-    progress.update(`${step.value} of ${objects.length} objects checked`);
-  }
+  const work = auditObjects(input, decisionSettings(settings));
+  return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }
 
 function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFinding {

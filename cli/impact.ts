@@ -15,6 +15,7 @@ import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared
 import type { Manifest } from "../shared/inventory/manifests/reader.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
+import { mapWithProgress, runWithProgress } from "./progress.ts";
 import { resourceName, roleOrReason, type TableFormat, tableFormat } from "./resolve.ts";
 import { inventoryOf, isUnreadable, readInput, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
@@ -30,8 +31,9 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const proposed = propose(state, manifests.map(({ object }) => object), settings.delete);
   const after = inventoryOf(proposed.objects, { runtime: settings.runtime, origin: state.origin });
-  const comparison = compareInventories(state.inventory, after, decisionSettings(settings));
-  const findings = checkManifests(manifests, state, settings);
+  const work = compareInventories(state.inventory, after, decisionSettings(settings));
+  const comparison = runWithProgress(work, io, (compared) => `${countOf(compared, "resource")} compared`);
+  const findings = checkManifests(manifests, state, settings, io);
   const denials = findings.filter(({ severity }) => severity === "deny");
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") {
@@ -62,10 +64,10 @@ function propose({ objects, origin }: State, manifests: readonly JsonObject[], i
 
 /** Returns the findings that the webhook would report if each manifest were applied or deleted alone. */
 function checkManifests(
-  manifests: readonly Manifest[], { objects, inventory }: State, settings: Settings,
+  manifests: readonly Manifest[], { objects, inventory }: State, settings: Settings, io: IO,
 ): LocatedFinding[] {
   const stored = new Map(objects.map(({ object }) => [keyOf(object), object]));
-  return manifests.flatMap((manifest) => {
+  return mapWithProgress(manifests, io, "manifests checked", (manifest) => {
     const old = stored.get(keyOf(manifest.object)) ?? null;
     if (settings.delete && old === null) return [];
     const change = settings.delete
@@ -73,7 +75,7 @@ function checkManifests(
       : { object: manifest.object, old };
     const input = { ...change, requester: null, origin: "file" as const, inventory };
     return runChecks(input, decisionSettings(settings)).findings.map((finding) => locate(finding, manifest));
-  });
+  }).flat();
 }
 
 /** Returns the key of a stored object, or null if the object has no name. An object without a name is always new. */

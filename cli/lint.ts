@@ -14,6 +14,7 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLine,
 } from "./located-finding.ts";
+import { mapWithProgress } from "./progress.ts";
 import { readState, reportFaults, type State, type StateObject } from "./state.ts";
 import { painter } from "./terminal.ts";
 
@@ -30,7 +31,7 @@ interface LintResult {
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
   const state = await readState(settings, io);
-  const result = lint(state, settings);
+  const result = lint(state, settings, io);
   if (settings.output === "text") printText(result, io);
   else {
     const json = settings.output === "json" ? result : sarifLog(result);
@@ -42,9 +43,9 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
 }
 
 /** Checks each object as if a user created the object while all other objects exist. */
-function lint({ objects, inventory, origin, faults }: State, settings: SettingsFor<"lint">): LintResult {
+function lint({ objects, inventory, origin, faults }: State, settings: SettingsFor<"lint">, io: IO): LintResult {
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
-  const results = checked.map((found) => {
+  const results = mapWithProgress(checked, io, "objects checked", (found) => {
     const input = { object: found.object, old: null, requester: null, origin, inventory };
     return { found, ...runChecks(input, decisionSettings(settings)) };
   });

@@ -14,8 +14,9 @@ import {
 } from "../shared/decisions/migration/plan.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { runWithProgress } from "./progress.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
-import { type Paint, painter, Progress } from "./terminal.ts";
+import { type Paint, painter } from "./terminal.ts";
 
 /** A finding for which the webhook would deny a generated selector. */
 interface Denial {
@@ -36,7 +37,7 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
   }
   const plan = planMigration(state.inventory, input, settings.extraGroups);
   state.inventory.apply(plan.changes);
-  const migration = proveWithProgress(plan, io);
+  const migration = runWithProgress(proveMigration(plan), io, progressText);
   const denials = denialsOf(plan, state);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(migrationJSON(migration, denials), null, 2)}\n`);
   else {
@@ -55,24 +56,15 @@ function hasCARM(inventory: Inventory): boolean {
   return maps.length > 0 || inventory.namespaces.usingCARM.size > 0;
 }
 
+function progressText(namespaces: number): string {
+  return `${countOf(namespaces, "namespace")} compared`;
+}
+
 function checkExtraGroups(groups: readonly string[]): void {
   const others = groups.filter((group) => !isACKGroup(group));
   if (others.length === 0) return;
   const message = `--extra-groups ${others.join(", ")}: expected an ACK API group, which ends in .services.k8s.aws`;
   throw new ResolverError("ERR_CONFIG_INVALID", message);
-}
-
-function proveWithProgress(plan: MigrationPlan, io: IO): ProvedMigration {
-  const progress = new Progress(io.stderr);
-  const steps = proveMigration(plan);
-  for (let compared = 0; ; compared++) {
-    const { done, value } = steps.next();
-    if (done === true) {
-      progress.clear();
-      return value;
-    }
-    progress.update(`${compared} namespaces compared`);
-  }
 }
 
 /** Runs the checks that a webhook with the same flags and --mode selectors would run on the generated selectors. */

@@ -13,6 +13,7 @@ import { hypotheticalResources } from "../shared/decisions/resolution/hypothetic
 import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { mapWithProgress } from "./progress.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter, widthOf } from "./terminal.ts";
 
@@ -36,7 +37,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   const state = await readState(settings, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const { inventory } = state;
-  const resolved = queriesOf(state, settings).map((query) => {
+  const resolved = mapWithProgress(queriesOf(state, settings), io, "resources resolved", (query) => {
     const resolution = resolveOne(query, inventory, decisionSettings(settings));
     return settings.explain ? { ...resolution, explanation: explain(inventory, query) } : resolution;
   });

@@ -3,18 +3,20 @@ import type { Origin } from "../shared/decisions/context.ts";
 import { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { compareText } from "../shared/decisions/kubernetes/text.ts";
+import { compareText, countOf } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { readManifestPaths } from "../shared/inventory/manifests/files.ts";
+import { readManifestPaths, STDIN } from "../shared/inventory/manifests/files.ts";
 import {
   formatInputFault, type InputFault, type Manifest, type ManifestResult,
 } from "../shared/inventory/manifests/reader.ts";
 import { type IO, writeLines } from "./io.ts";
-import { Progress } from "./terminal.ts";
+import { Progress, showElapsed } from "./progress.ts";
 
 /** Reads manifests from files, folders and standard input. */
 export async function readInput(paths: readonly string[], io: IO): Promise<ManifestResult> {
-  return await readManifestPaths(paths, () => text(io.stdin));
+  const reading = readManifestPaths(paths, () => text(io.stdin));
+  // A progress line would overwrite what a user types as standard input.
+  return paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
 }
 
 /** An object and its place in the input. `file` is null for an object of a cluster. */
@@ -56,14 +58,14 @@ async function readCluster(settings: StateSettings, io: IO): Promise<State> {
   const [{ loadCluster }, { connectKubernetes }] = await Promise.all([
     import("../shared/inventory/cluster/load.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
   ]);
-  const progress = new Progress(io.stderr);
+  const progress = new Progress(io);
   try {
     const { inventory, objects } = await loadCluster({
       runtime, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
       carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm" },
       collect: withoutManagedFields,
       onProgress: ({ kinds, listed, objects: seen }) =>
-        progress.update(`reading the cluster: ${listed} of ${kinds} kinds, ${seen} objects`),
+        progress.update(`reading the cluster: ${listed} of ${countOf(kinds, "kind")}, ${countOf(seen, "object")}`),
     });
     progress.clear();
     const unlisted = [...inventory.unlisted("resources")];

@@ -1,7 +1,6 @@
 import { styleText } from "node:util";
 import { printable } from "../shared/decisions/kubernetes/text.ts";
 import type { Environment } from "../shared/server/settings.ts";
-import type { IO } from "./io.ts";
 
 type Style = "red" | "yellow" | "green" | "cyan" | "dim" | "bold";
 export type Paint = (style: Style, text: string) => string;
@@ -76,37 +75,4 @@ function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = Math.floor((length - 1) / 2);
   return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`.toWellFormed();
-}
-
-/** The time from the start of the work to the first progress line, in ms. */
-const DELAY_MS = 1000;
-const INTERVAL_MS = 100;
-/** The control sequence that returns to the start of the line and erases the line (ECMA-48 EL). */
-const CLEAR = "\r\u001B[K";
-
-/** A progress line on standard error. The line is shown only on a terminal. */
-export class Progress {
-  readonly #stream: IO["stderr"];
-  readonly #now: () => number;
-  #next: number;
-  #shown = false;
-
-  constructor(stream: IO["stderr"], now: () => number = () => performance.now()) {
-    this.#stream = stream;
-    this.#now = now;
-    this.#next = now() + DELAY_MS;
-  }
-
-  update(text: string): void {
-    if (this.#stream.isTTY !== true || this.#now() < this.#next) return;
-    this.#next = this.#now() + INTERVAL_MS;
-    this.#shown = true;
-    this.#stream.write(`${CLEAR}${text}`);
-  }
-
-  /** Erases the progress line. Call `clear` before writing other output. */
-  clear(): void {
-    if (this.#shown) this.#stream.write(CLEAR);
-    this.#shown = false;
-  }
 }

@@ -2,6 +2,7 @@ import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { compareText } from "../kubernetes/text.ts";
+import { type Paced, paced } from "../paced.ts";
 import { type Resolution, resolve } from "./resolve.ts";
 
 /**
@@ -31,19 +32,24 @@ export interface ImpactComparison {
   readonly resources: number;
 }
 
+const RESOURCES_BETWEEN_PAUSES = 200;
+
 /** Compares the resolution of each resource in two inventories. The time is proportional to the number of resources. */
-export function compareInventories(before: Inventory, after: Inventory, settings: DecisionSettings): ImpactComparison {
+export function* compareInventories(
+  before: Inventory, after: Inventory, settings: DecisionSettings,
+): Paced<ImpactComparison> {
   const impacts: Impact[] = [];
   let resources = 0;
   const add = (impact: Impact | null): void => {
     resources++;
     if (impact !== null) impacts.push(impact);
   };
-  for (const resource of before.resources.all()) {
+  yield* paced(before.resources.all(), RESOURCES_BETWEEN_PAUSES, (resource) => {
     const later = after.resources.get(resource);
     const resolution = later === null ? null : resolve(after, later, settings);
     add(impactOn(later ?? resource, resolve(before, resource, settings), resolution));
-  }
+    return true;
+  });
   for (const resource of after.resources.all()) {
     if (before.resources.get(resource) !== null) continue;
     add({ resource, change: "added", before: null, after: resolve(after, resource, settings) });

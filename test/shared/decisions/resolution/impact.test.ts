@@ -2,6 +2,7 @@ import { test } from "tap";
 import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { drain } from "../../../../shared/decisions/paced.ts";
 import {
   compareInventories, countsOf, type Impact, isDisruptive,
 } from "../../../../shared/decisions/resolution/impact.ts";
@@ -29,7 +30,8 @@ function impacts(
   after: readonly JsonObject[],
   settings: Partial<DecisionSettings> = {},
 ): readonly Impact[] {
-  return compareInventories(inventoryOf(before), inventoryOf(after), { ...SETTINGS_BY_DEFAULT, ...settings }).impacts;
+  const all = { ...SETTINGS_BY_DEFAULT, ...settings };
+  return drain(compareInventories(inventoryOf(before), inventoryOf(after), all)).impacts;
 }
 
 const bucket = bucketObject();
@@ -198,7 +200,7 @@ test("counts the resources of both inventories, and sorts the impacts by disrupt
   const other = bucketObject({ namespace: "team-b", name: "x" });
   const queue = { ...bucketObject({ name: "x" }), kind: "Queue" };
   const before = inventoryOf([x, y, other, queue, selector("a", A)]);
-  const comparison = compareInventories(before, inventoryOf([x, queue, z, other]), SETTINGS_BY_DEFAULT);
+  const comparison = drain(compareInventories(before, inventoryOf([x, queue, z, other]), SETTINGS_BY_DEFAULT));
   t.equal(comparison.resources, 5);
   t.same(
     comparison.impacts.map(
