@@ -107,12 +107,13 @@ const WIDE_TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROL
 export interface TableFormat {
   readonly isWide: boolean;
   readonly width: number;
+  readonly firstDetail: number;
 }
 
 /** Returns the table format for `-o text` or `-o wide`. */
 export function tableFormat(output: "text" | "wide", { stdout, environment }: IO): TableFormat {
   const isWide = output === "wide";
-  return { isWide, width: isWide ? Infinity : widthOf(stdout, environment) };
+  return { isWide, width: isWide ? Infinity : widthOf(stdout, environment), firstDetail: 3 };
 }
 
 const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;

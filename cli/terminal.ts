@@ -35,44 +35,74 @@ interface TableLayout {
   readonly alignment?: readonly ("left" | "right")[];
   /** The maximum width of a line. Default: no limit. */
   readonly width?: number;
-}
-
-/**
- * Returns a line for each row, with two spaces between columns. The first row is the header. If the lines would be too
- * wide, replaces the middle of long cells by "…", in the widest columns first. Control characters in cells are escaped,
- * so colors must be added afterwards.
- */
-export function formatTable(
-  cells: readonly (readonly string[])[], { alignment = [], width = Infinity }: TableLayout = {},
-): string[] {
-  const rows = cells.map((row) => row.map(printable));
-  const widths = fittedWidths((rows[0] ?? []).map((_, column) => (
-    rows.reduce((widest, row) => Math.max(widest, (row[column] ?? "").length), 0)
-  )), width);
-  const align = (cell: string, column: number): string => {
-    const columnWidth = widths[column] ?? 0;
-    const text = shorten(cell, columnWidth);
-    return alignment[column] === "right" ? text.padStart(columnWidth) : text.padEnd(columnWidth);
-  };
-  return rows.map((row) => row.map(align).join(GAP).trimEnd());
+  /** The index of the first column of details. Details are shortened before the other columns. Default: no details. */
+  readonly firstDetail?: number;
 }
 
 const GAP = "  ";
-/** The width below which a column is not shortened, in columns of the terminal. */
+/** Details are shortened to this width before other columns are shortened: `111122223333/…`. */
+const MIN_DETAIL_WIDTH = 14;
 const MIN_COLUMN_WIDTH = 8;
 
-/** Returns the widths of the columns after the widest columns are shortened until the line fits. */
-function fittedWidths(widths: readonly number[], lineWidth: number): number[] {
-  const available = lineWidth - GAP.length * (widths.length - 1);
-  let limit = Math.max(...widths);
-  const isTooWide = (): boolean => widths.reduce((sum, width) => sum + Math.min(width, limit), 0) > available;
-  while (limit > MIN_COLUMN_WIDTH && isTooWide()) limit--;
-  return widths.map((width) => Math.min(width, limit));
+/**
+ * Returns a line for each row, with two spaces between columns. The first row is the header. If the lines would be too
+ * wide, replaces a part of the longest cells by "…": the end of a detail, and another part of other cells. Control
+ * characters in cells are escaped, so colors must be added afterwards.
+ */
+export function formatTable(
+  cells: readonly (readonly string[])[],
+  { alignment = [], width = Infinity, firstDetail = Infinity }: TableLayout = {},
+): string[] {
+  const rows = cells.map((row) => row.map(printable));
+  const columns = (rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? ""));
+  const widths = fittedWidths(columns.map(widestOf), width, firstDetail);
+  const aligned = columns.map((column, i) => {
+    const columnWidth = widths[i] ?? 0;
+    const shortened = shortenAll(column, columnWidth, i < firstDetail ? HEAD_SHARES : [1]);
+    return shortened.map((cell) => alignment[i] === "right" ? cell.padStart(columnWidth) : cell.padEnd(columnWidth));
+  });
+  return rows.map((_, row) => aligned.map((column) => column[row] ?? "").join(GAP).trimEnd());
 }
 
-/** Replaces the middle of a text that is longer than `length` by "…". Names often differ only in their ends. */
-function shorten(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const end = Math.floor((length - 1) / 2);
-  return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`.toWellFormed();
+function widestOf(cells: readonly string[]): number {
+  return cells.reduce((widest, cell) => Math.max(widest, cell.length), 0);
+}
+
+/** Returns the widths of the columns after the widest details, and then the widest other columns, are shortened. */
+function fittedWidths(widths: readonly number[], lineWidth: number, firstDetail: number): readonly number[] {
+  const available = lineWidth - GAP.length * (widths.length - 1);
+  const details = limitWidths(widths, available, { min: MIN_DETAIL_WIDTH, applies: (column) => column >= firstDetail });
+  return limitWidths(details, available, { min: MIN_COLUMN_WIDTH, applies: (column) => column < firstDetail });
+}
+
+/** Reduces the widest of some columns until the sum is at most `available`, or the columns have the minimum width. */
+function limitWidths(
+  widths: readonly number[], available: number,
+  { min, applies }: { readonly min: number; readonly applies: (column: number) => boolean },
+): readonly number[] {
+  const limited = (limit: number): number[] => (
+    widths.map((width, column) => (applies(column) ? Math.min(width, limit) : width))
+  );
+  let limit = Math.max(min, ...widths);
+  while (limit > min && limited(limit).reduce((sum, width) => sum + width, 0) > available) limit--;
+  return limited(limit);
+}
+
+/** The parts of a shortened cell that are before the "…". */
+const HEAD_SHARES = [0.5, 0.75, 1, 0.25, 0];
+
+/**
+ * Shortens the cells that are longer than `width`. The names in a column often have a common start or end. So the same
+ * part of each cell is removed, and it is the part whose removal leaves the most distinct cells.
+ */
+function shortenAll(cells: readonly string[], width: number, shares: readonly number[]): readonly string[] {
+  if (cells.every((cell) => cell.length <= width)) return cells;
+  const candidates = shares.map((share) => cells.map((cell) => shorten(cell, width, share)));
+  return candidates.reduce((best, other) => (new Set(other).size > new Set(best).size ? other : best));
+}
+
+function shorten(text: string, width: number, headShare: number): string {
+  if (text.length <= width) return text;
+  const head = Math.ceil((width - 1) * headShare);
+  return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`.toWellFormed();
 }

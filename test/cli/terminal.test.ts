@@ -1,5 +1,37 @@
 import { test } from "tap";
+import { formatTable, widthOf } from "../../cli/terminal.ts";
 import { runCommand } from "./run-command.ts";
+
+test("a table shortens details before names, and keeps names distinct", (t) => {
+  const cells = [["NAME", "DETAIL"], ...["a", "b"].map((letter) => [
+    `common-start-${letter}-common-end-that-is-long`, "111122223333/a-long-role",
+  ])];
+  t.same(formatTable(cells, { width: 55, firstDetail: 1 }), [
+    "NAME                                    DETAIL",
+    "common-start-a-common-end-that-is-long  111122223333/a…",
+    "common-start-b-common-end-that-is-long  111122223333/a…",
+  ]);
+  t.same(formatTable(cells, { width: 40, firstDetail: 1 }), [
+    "NAME                      DETAIL",
+    "common-start-a-com…-long  111122223333/…",
+    "common-start-b-com…-long  111122223333/…",
+  ]);
+  t.same(formatTable([["A"], ["1-end-end"], ["2-end-end"]], { width: 1 }), ["A", "1-en…end", "2-en…end"]);
+  t.same(formatTable([["A"], ["start-start-1"], ["start-start-2"]], { width: 8 }), ["A", "star…t-1", "star…t-2"]);
+  t.end();
+});
+
+test("the width is COLUMNS, the width of the terminal, or 80", (t) => {
+  for (const [stream, environment, width] of [
+    [{ isTTY: true, columns: 132 }, {}, 132],
+    [{ isTTY: true, columns: 132 }, { COLUMNS: "100" }, 100],
+    [{ isTTY: true, columns: 0 }, {}, 80],
+    [{ isTTY: true }, { COLUMNS: "" }, 80],
+    [{ isTTY: false, columns: 132 }, { COLUMNS: "0" }, 80],
+    [{}, { COLUMNS: "wide" }, 80],
+  ] as const) t.equal(widthOf(stream, environment), width, JSON.stringify([stream, environment]));
+  t.end();
+});
 
 const escape = String.raw`\e[2J\n`;
 const MANIFESTS = `apiVersion: services.k8s.aws/v1alpha1
