@@ -5,7 +5,7 @@ import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
-  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLine,
+  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./located-finding.ts";
 import { runWithProgress } from "./progress.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
@@ -51,35 +51,50 @@ function printJSON({ summary, findings }: Report, notApplied: Audit["skipped"], 
 
 function printText(report: Report, skipped: Audit["skipped"], io: IO): void {
   writeLines(io.stdout, reportLines(report, painter(io.stdout, io.environment)));
-  if (skipped.length > 0) writeLines(io.stderr, [skippedLine(skipped, painter(io.stderr, io.environment))]);
+  writeLines(io.stderr, skippedLines(skipped, painter(io.stderr, io.environment)));
 }
 
-/** The titles of the sections. The list of counts uses the same titles. */
-const TITLES: Readonly<Record<Section, string>> = {
-  malformed: "malformed selectors (not effective)",
-  faulty: "effective selectors that the webhook would deny",
-  conflicts: "resources in conflict",
-  refused: "resources without a role in the CARM maps",
-  drift: "resources whose account or region differs from their resolution",
-  unexpectedAccounts: "selectors and resources that use an account that is not allowed",
-  onDefault: "resources that use the controller's own role",
-  selectingNothing: "selectors that select no resource",
-  staleAnnotations: "resources with stale annotations",
-  checks: "objects with other findings",
+/** The singular and the plural of the title of each section. */
+const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = {
+  malformed: ["malformed selector (not effective)", "malformed selectors (not effective)"],
+  faulty: ["effective selector that the webhook would deny", "effective selectors that the webhook would deny"],
+  conflicts: ["resource in conflict", "resources in conflict"],
+  refused: ["resource without a role in the CARM maps", "resources without a role in the CARM maps"],
+  drift: [
+    "resource whose account or region differs from its resolution",
+    "resources whose account or region differs from their resolution",
+  ],
+  unexpectedAccounts: [
+    "selector or resource that uses an account that is not allowed",
+    "selectors and resources that use an account that is not allowed",
+  ],
+  onDefault: ["resource that uses the controller's own role", "resources that use the controller's own role"],
+  selectingNothing: ["selector that selects no resource", "selectors that select no resource"],
+  staleAnnotations: ["resource with stale annotations", "resources with stale annotations"],
+  checks: ["object with other findings", "objects with other findings"],
 };
 
 /** Returns the lines of the counts, followed by each section that has findings. */
 function reportLines({ summary, findings }: Report, paint: Paint): string[] {
   const { objects, selectors, resources, unannotated } = summary;
   const total = `${countOf(objects, "object")}: ${countOf(selectors, "selector")}, ${countOf(resources, "resource")}`;
-  const counts = SECTIONS.map((section) => [String(summary[section]), TITLES[section]]);
   const sections = SECTIONS.flatMap((section) => {
     const own = findings.filter((finding) => finding.section === section);
     if (own.length === 0) return [];
-    return ["", paint("bold", capitalized(TITLES[section])), ...own.flatMap((finding) => findingLines(finding, paint))];
+    const title = capitalized(TITLES[section][1]);
+    return ["", paint("bold", title), ...own.flatMap((finding) => findingLines(finding, paint))];
   });
-  const countLines = formatTable(counts, { alignment: ["right"] });
-  return [`${total} (${unannotated} without resolution annotations)`, ...countLines, ...sections];
+  return [`${total} (${unannotated} without resolution annotations)`, ...countLines(summary, paint), ...sections];
+}
+
+/** Returns a line for each section. Zeros are dim, so that the sections that have findings stand out. */
+function countLines(summary: Audit["summary"], paint: Paint): string[] {
+  const counts = SECTIONS.map((section) => {
+    const [one, many] = TITLES[section];
+    return [String(summary[section]), summary[section] === 1 ? one : many];
+  });
+  const lines = formatTable(counts, { alignment: ["right"] });
+  return lines.map((line, i) => (counts[i]?.[0] === "0" ? paint("dim", line) : line));
 }
 
 function capitalized(text: string): string {

@@ -12,7 +12,7 @@ import { formatInputFault, type InputFault } from "../shared/inventory/manifests
 import { VERSION } from "../shared/server/version.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
-  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLine,
+  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./located-finding.ts";
 import { mapWithProgress } from "./progress.ts";
 import { readState, reportFaults, type State, type StateObject } from "./state.ts";
@@ -70,7 +70,7 @@ function printText({ checked, findings, notApplied }: LintResult, io: IO): void 
     ...findings.flatMap((finding) => findingLines(finding, paint)),
     `${checked} checked, ${denied} denied, ${warned} warned`,
   ]);
-  if (notApplied.length > 0) writeLines(io.stderr, [skippedLine(notApplied, painter(io.stderr, io.environment))]);
+  writeLines(io.stderr, skippedLines(notApplied, painter(io.stderr, io.environment)));
 }
 
 const SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";

@@ -71,7 +71,10 @@ export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   ];
 }
 
-/** Returns the line that lists the skipped checks, each followed by its unmet requirements. */
-export function skippedLine(skipped: CheckResult["skipped"], paint: Paint): string {
-  return paint("dim", `skipped checks: ${skipped.map(({ code, needs }) => `${code} (needs ${needs})`).join(", ")}`);
+/** Returns the lines that list the skipped checks, grouped by their unmet requirements. */
+export function skippedLines(skipped: CheckResult["skipped"], paint: Paint): string[] {
+  if (skipped.length === 0) return [];
+  const groups = [...Map.groupBy(skipped, ({ needs }) => needs)];
+  const lines = groups.map(([needs, checks]) => `  needs ${needs}: ${checks.map(({ code }) => code).join(", ")}`);
+  return ["skipped checks:", ...lines].map((line) => paint("dim", line));
 }

@@ -25,15 +25,15 @@ function parsed(stdout: string): Report {
 }
 
 const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annotations)
-1  malformed selectors (not effective)
+1  malformed selector (not effective)
 0  effective selectors that the webhook would deny
-1  resources in conflict
+1  resource in conflict
 0  resources without a role in the CARM maps
 0  resources whose account or region differs from their resolution
 0  selectors and resources that use an account that is not allowed
-1  resources that use the controller's own role
+1  resource that uses the controller's own role
 0  selectors that select no resource
-1  resources with stale annotations
+1  resource with stale annotations
 0  objects with other findings
 
 Malformed selectors (not effective)
@@ -66,7 +66,7 @@ test("text output shows the counts and each section that has findings; stderr li
   const { status, stdout, stderr } = await runCommand(ARGUMENTS, { stdin: STATE });
   t.equal(status, 1);
   t.equal(stdout, REPORT);
-  t.match(stderr, /^skipped checks: [^\n]*AUD-04 \(needs --allowed-accounts\)[^\n]*\n$/);
+  t.match(stderr, /^skipped checks:\n( {2}needs .*\n)* {2}needs --allowed-accounts: AUD-04\n/);
 });
 
 test("JSON output contains the counts and the findings; a finding has the lint format and its section", async (t) => {
@@ -123,10 +123,16 @@ test("exits 0 if there are no findings, or if every finding is a warning and --f
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: GOOD })).status, 0);
 });
 
+test("dims the counts that are zero on a terminal", async (t) => {
+  const { stdout } = await runCommand(["audit", "-"], { stdin: STATE, terminal: true });
+  t.match(stdout, "\u001b[2m0  resources without a role in the CARM maps\u001b[22m\n");
+  t.match(stdout, "\n1  resource in conflict\n");
+});
+
 test("denies a role whose account is not one of --allowed-accounts", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-", "--allowed-accounts", "999999999999"], { stdin: GOOD });
   t.equal(status, 1);
-  t.match(stdout, "\n1  selectors and resources that use an account that is not allowed\n");
+  t.match(stdout, "\n1  selector or resource that uses an account that is not allowed\n");
   t.match(
     stdout,
     "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n" +

@@ -23,14 +23,9 @@ test("exits 0 for a valid selector", async (t) => {
   const { status, stdout, stderr } = await runCommand(["lint", "-"], { stdin: GOOD });
   t.equal(status, 0);
   t.equal(stdout, "1 checked, 0 denied, 0 warned\n");
-  t.match(
-    stderr,
-    new RegExp(
-      "^skipped checks: IRS-04 \\(needs --allowed-accounts or --controller-role\\), " +
-        "IRS-05 .*, IRS-10 \\(needs namespaces, --complete or --cluster\\), [^\n]*\n$",
-    ),
-    "text output is one line",
-  );
+  t.match(stderr, /^skipped checks:\n {2}needs [^\n]*/);
+  t.match(stderr, "\n  needs --allowed-accounts or --controller-role: IRS-04\n");
+  t.match(stderr, "\n  needs namespaces, --complete or --cluster: IRS-10, IRS-22\n", "one line for the same input");
 });
 
 const NAMESPACES = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team-b}\n";

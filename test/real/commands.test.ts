@@ -131,7 +131,7 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
     text.stdout,
     new RegExp(
       "^\\d+ objects: 4 selectors, 3 resources \\(3 without resolution annotations\\)\n" +
-        "1 {2}malformed selectors \\(not effective\\)\n",
+        "1 {2}malformed selector \\(not effective\\)\n",
     ),
   );
   t.notMatch(text.stdout, "\u001b", "the output has no color and no progress if it is a pipe");
