@@ -43,6 +43,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   });
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
+  else if (resolved.length === 0) writeLines(io.stderr, [NO_RESOURCES]);
   else if (settings.explain) writeLines(io.stdout, explanationLines(resolved, paint));
   else writeLines(io.stdout, resolutionTable(resolved, tableFormat(settings.output, io), paint));
   writeLines(io.stderr, [
@@ -53,6 +54,9 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
   return inventory.selectors.faulty.size > 0 || hasUndecided ? EXIT.findings : EXIT.fine;
 }
+
+const NO_RESOURCES = "The input contains no ACK resource. "
+  + "To resolve a resource that does not exist yet, set --kind, such as --kind Bucket.s3.services.k8s.aws.";
 
 /** Returns the resources that --kind describes. Without --kind, returns every ACK resource of the state. */
 function queriesOf({ objects, inventory }: State, { kind, namespace, label }: SettingsFor<"resolve">): ResourceQuery[] {

@@ -134,6 +134,16 @@ test("prints a table by default", async (t) => {
   ].join("\n"));
 });
 
+test("prints a note and no table if the input contains no ACK resource", async (t) => {
+  for (const flags of [[], ["--explain"], ["-o", "wide"]]) {
+    const { status, stdout, stderr } = await runCommand(["resolve", "-", ...flags], { stdin: SELECTORS });
+    t.same({ status, stdout }, { status: 0, stdout: "" });
+    t.match(stderr, /^The input contains no ACK resource\. /);
+  }
+  const json = await runCommand(["resolve", "-", "-o", "json"], { stdin: SELECTORS });
+  t.same(json, { status: 0, stdout: "[]\n", stderr: "" });
+});
+
 test("-o wide also prints selectors, ARNs and regions, and does not limit the width", async (t) => {
   const path = "a".repeat(100);
   const stdin = SELECTORS.replaceAll("role/team-a", `role/${path}/team-a`) + bucket("team-a") + bucket("other");
