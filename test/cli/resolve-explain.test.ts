@@ -97,8 +97,7 @@ test("--kind resolves a hypothetical resource and ignores the resources in the i
   const text = await runCommand(["resolve", "-", ...QUEUE], { stdin: STATE });
   t.equal(
     text.stdout,
-    "NAMESPACE  RESOURCE  OUTCOME   SELECTORS       ROLE  REGION\n" +
-      "team-a     Queue     conflict  queues, team-a  -     -\n",
+    "NAMESPACE  RESOURCE  OUTCOME   ROLE OR REASON\nteam-a     Queue     conflict  queues, team-a\n",
   );
 });
 
