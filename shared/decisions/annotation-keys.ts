@@ -65,7 +65,7 @@ export const RESOLUTION_KEYS = [
   "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "reason",
 ].map((key) => RESOLVER_PREFIX + key);
 
-/** On a namespace, this annotation forbids its resources to use the controller's own role. */
+/** On a namespace, this annotation forbids the namespace's resources to use the controller's own role. */
 export const SELECTOR_REQUIRED_ANNOTATION = `${RESOLVER_PREFIX}selector-required`;
 
 /**

@@ -26,19 +26,22 @@ export interface AuditSummary extends Readonly<Record<Section, number>> {
   readonly objects: number;
   readonly selectors: number;
   readonly resources: number;
-  /** Resources that have no resolution annotations: all resources if the cluster has never run the webhook. */
+  /**
+   * The number of resources without resolution annotations. If the cluster has never run the webhook, this is every
+   * resource.
+   */
   readonly unannotated: number;
 }
 
 export interface Audit {
-  /** Sorted by section, then by the index of the object. */
+  /** The findings, sorted by section, then by the index of the object. */
   readonly findings: readonly AuditFinding[];
   readonly summary: AuditSummary;
   /** Sorted by code. */
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** All stored objects, and the inventory that was built from the objects. */
+/** All stored objects, and the inventory of these objects. */
 export interface AuditInput {
   readonly objects: readonly JsonObject[];
   readonly inventory: Inventory;
@@ -47,7 +50,7 @@ export interface AuditInput {
 
 const OBJECTS_BETWEEN_PAUSES = 200;
 
-/** Audits every stored object. Each pause yields the number of objects audited so far. */
+/** Audits every stored object. At each pause, yields the number of objects audited so far. */
 export function* auditObjects(input: AuditInput, settings: DecisionSettings): Paced<Audit> {
   const auditor = new Auditor(input, settings);
   yield* paced(input.objects.entries(), OBJECTS_BETWEEN_PAUSES, ([index, object]) => {
@@ -65,9 +68,9 @@ class Auditor {
   readonly #skipped = new Map<string, string>();
   /** The findings of the admission checks. */
   readonly #findings: AuditFinding[] = [];
-  /** The findings of the checks that only audits run. */
+  /** The findings of the checks that only `audit` runs. */
   readonly #auditFindings: AuditFinding[] = [];
-  /** `ID INDEX` (check id, object index) of each admission finding that an audit finding replaces. */
+  /** `ID INDEX` (check id, object index) of each admission finding that is replaced by an audit finding. */
   readonly #superseded = new Set<string>();
   readonly #selectors: { readonly name: string; readonly index: number }[] = [];
   /** The names of the selectors that select at least one resource. */
@@ -95,7 +98,7 @@ class Auditor {
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
   }
 
-  /** Audits the selectors and returns the result. Requires that all objects have been audited. */
+  /** Audits the selectors and returns the result. The caller must have audited all objects. */
   finish(): Audit {
     for (const { name, index } of this.#selectors) this.#auditSelector(name, index);
     const kept = this.#findings.filter(({ code, index }) => !this.#superseded.has(`${code} ${index}`));

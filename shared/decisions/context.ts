@@ -21,8 +21,8 @@ export type AccessBySelector = ReadonlyMap<string, Access>;
 export type Severity = "deny" | "warn";
 
 /**
- * The source of an object: a manifest file or a cluster. The webhook has not yet rewritten the `apiVersion` entries of
- * a manifest.
+ * The source of an object: a manifest file or a cluster. In a manifest, the webhook has not rewritten the `apiVersion`
+ * entries yet.
  */
 export type Origin = "file" | "cluster";
 
@@ -30,7 +30,7 @@ export type Origin = "file" | "cluster";
 export interface DecisionSettings {
   readonly mode: "selectors" | "carm";
   readonly runtime: Runtime;
-  /** The CARM feature gates of the controllers, which only mode `carm` uses. */
+  /** The CARM feature gates of the controllers. Only mode `carm` uses these settings. */
   readonly teamLevelCARM: boolean;
   readonly serviceLevelCARM: boolean;
   readonly ackSystemNamespace: string;

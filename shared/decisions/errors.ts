@@ -1,7 +1,7 @@
 interface ErrorEntry {
   /** The HTTP status of a response with this error. */
   readonly status: number;
-  /** Whether the same request may succeed later. */
+  /** Whether a retry of the same request may succeed. */
   readonly retry: boolean;
   /** The description of the error in docs/errors.md. */
   readonly meaning: string;
@@ -19,7 +19,7 @@ export const ERRORS = {
   ),
   ERR_CONFIG_ADDRESS: entry(
     500, false,
-    "The server cannot listen on the address, or the flag requires a loopback address.",
+    "The server cannot listen on the address, or the address is not a loopback address although the flag requires one.",
   ),
   ERR_CONFIG_TLS_MISSING: entry(500, false, "A certificate or key file is missing or unreadable."),
   ERR_CONFIG_TLS_MISMATCH: entry(500, false, "The private key does not belong to the certificate."),
@@ -51,7 +51,7 @@ export const ERRORS = {
   ),
   ERR_SELECTOR_UNMATCHED: entry(
     403, false,
-    "No IAMRoleSelector selects the resource, and --unmatched deny denies the base identity. With "
+    "No IAMRoleSelector selects the resource, and the sidecar runs with --unmatched deny. With "
       + "--mode carm, the namespace names no account or team.",
   ),
   ERR_SELECTOR_AMBIGUOUS: entry(409, false, "The role depends on a kind or a label that the request does not specify."),
@@ -83,7 +83,7 @@ export const ERRORS = {
   ERR_REQUEST_METHOD: entry(405, false, "The path does not support the HTTP method."),
   ERR_REQUEST_TOO_LARGE: entry(
     413, false,
-    "The request body exceeds the size limit: the size of the largest admission review, or 64 KiB in the sidecar.",
+    "The request body exceeds the size limit: 7 MiB in the webhook, or 64 KiB in the sidecar.",
   ),
   ERR_REQUEST_MEDIA_TYPE: entry(
     415, false,

@@ -23,7 +23,7 @@ export interface AdmissionChange {
 export type Exemption = "subresource" | "being deleted" | "bookkeeping only";
 
 /**
- * Returns the reason why the webhook allows a change without checks, or null if the checks run. Denying a change of the
+ * Returns the reason why the webhook allows a change without checks, or null if the checks run. A denied change of the
  * status or the finalizers would only prevent the cleanup of a faulty object. A second deletion of an object has no
  * effect.
  */
@@ -38,9 +38,9 @@ export function exemptionOf({ operation, subResource, object, oldObject }: Admis
 function updateExemptionOf(subResource: string, object: JsonObject, stored: JsonObject): Exemption | null {
   // Some subresources store labels and annotations, such as `status` and `finalize` of a Namespace.
   if (subResource !== "") return isSameLabelsAndAnnotations(object, stored) ? "subresource" : null;
-  // Controllers use the labels, annotations and spec of an object until its last finalizer is removed. Reads only the
-  // deletionTimestamp of the stored object: the API server ignores that of the request (k8s.io/apiserver
-  // pkg/registry/rest/update.go, BeforeUpdate).
+  // Controllers use the labels, annotations and spec of an object until its last finalizer is removed. Reads the
+  // deletionTimestamp of the stored object, because the API server ignores the deletionTimestamp in the request
+  // (k8s.io/apiserver pkg/registry/rest/update.go, BeforeUpdate).
   if (isBeingDeleted(stored) && isSameContent(object, stored) && isSameLabelsAndAnnotations(object, stored)) {
     return "being deleted";
   }
@@ -49,8 +49,9 @@ function updateExemptionOf(subResource: string, object: JsonObject, stored: Json
 
 /**
  * Returns the reason why the webhook does not mutate an object, or null if the webhook may mutate the object. The
- * webhook may mutate an object even if only its finalizers change. It does not mutate an object that is being deleted,
- * unless the update changes the spec, labels or annotations, including the annotations that record a resolution.
+ * webhook may mutate an object even if only its finalizers change. While an object is being deleted, the webhook
+ * mutates it only if the update changes the spec, labels or annotations. The annotations that record a resolution count
+ * as annotations here.
  */
 export function mutationExemptionOf({ subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";
@@ -78,8 +79,8 @@ interface RequestOrigin {
 }
 
 /**
- * Returns whether Kubernetes deletes a namespaced object because its namespace is deleted. A denial would block the
- * deletion of the namespace.
+ * Returns whether Kubernetes deletes a namespaced object because its namespace is deleted. If the webhook denied such a
+ * deletion, the namespace could never be deleted.
  */
 export function isNamespaceCleanup(
   { operation, namespace, requester }: RequestOrigin,
@@ -115,7 +116,10 @@ function isServiceAccount({ username }: Requester, namespace: string, name: stri
   return username === `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Returns whether the stored object has a deletion timestamp. Only finalizers delay the removal of such an object. */
+/**
+ * Returns whether the stored object is being deleted: it has a deletion timestamp, and only finalizers delay its
+ * removal.
+ */
 function isBeingDeleted(stored: JsonObject): boolean {
   return (stringAt(stored, "metadata", "deletionTimestamp") ?? "") !== "";
 }
@@ -138,8 +142,8 @@ function isSameContent(a: JsonObject, b: JsonObject): boolean {
 }
 
 /**
- * Compares the labels and the annotations, except the annotations that record a resolution: the webhook corrects these
- * in the same request.
+ * Returns whether the labels and annotations are equal. Ignores the annotations that record a resolution, because the
+ * webhook corrects these annotations in the same request.
  */
 function isSameLabelsAndAnnotations(
   a: JsonObject, b: JsonObject, exceptAnnotations: readonly string[] = RESOLUTION_KEYS,
@@ -149,7 +153,7 @@ function isSameLabelsAndAnnotations(
     && isSameExcept(exceptAnnotations, field(inA, "annotations") ?? {}, field(inB, "annotations") ?? {});
 }
 
-/** Returns whether two JSON values are equal. Ignores the keys `except` if both values are objects. */
+/** Returns whether two JSON values are equal. If both values are objects, ignores the keys in `except`. */
 function isSameExcept(except: readonly string[], a: unknown, b: unknown): boolean {
   if (!isJsonObject(a) || !isJsonObject(b)) return isSame(a, b);
   const [keysOfA, keysOfB] = [a, b].map((map) => Object.keys(map).filter((key) => !except.includes(key)));
@@ -174,7 +178,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** Compares two values, but not their children. Adds each pair of children to `open`. */
+/** Returns whether two values are equal, apart from their children. Adds each pair of children to `open`. */
 function isSameWithoutChildren(a: unknown, b: unknown, open: unknown[]): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     for (let i = 0; i < a.length && a.length === b.length; i++) open.push(a[i], b[i]);

@@ -8,16 +8,17 @@ export interface Limit {
   readonly beyond: string;
 }
 
-const REVIEW_BEYOND = "denied without reading the object: ACK-35, CM-14, IRS-48 or NS-14";
-const SERVED_BEYOND = "the connection that was idle for longest is closed; if all are busy, HTTP 503";
+const REVIEW_BEYOND = "denied without parsing the object: ACK-35, CM-14, IRS-48 or NS-14";
+const SERVED_BEYOND = "the server closes the connection that has been idle longest; if no connection is idle, it "
+  + "returns HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";
 const LATE = "the connection is closed";
 
-/** All limits of the project. A limit is checked before the limited data is read. */
+/** All limits of the project. Each limit is checked before the limited data is processed. */
 export const LIMITS = {
   /**
    * The API server accepts 3 MiB from a client. The review of an UPDATE contains the new object, the stored object, and
-   * less than 1 MiB more. controller-runtime has the same limit (pkg/webhook/admission/http.go).
+   * less than 1 MiB of other data. controller-runtime has the same limit (pkg/webhook/admission/http.go).
    */
   reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", REVIEW_BEYOND),
   /**
@@ -27,7 +28,7 @@ export const LIMITS = {
   reviewReceivedBytes: limit(64 * 1024 * 1024, "bytes", "body of an AdmissionReview that is denied", "HTTP 413"),
   reviewValues: limit(50_000, "values", "values of an AdmissionReview, at any depth", REVIEW_BEYOND),
   reviewCharacters: limit(
-    4_096, "characters", "name, namespace and user name of an AdmissionReview, and the name of each group, each",
+    4_096, "characters", "each name in an AdmissionReview: of the object, the namespace, the user and the groups",
     REVIEW_BEYOND,
   ),
   reviewGroups: limit(10_000, "entries", "groups of the requester in an AdmissionReview", REVIEW_BEYOND),
@@ -53,14 +54,14 @@ export const LIMITS = {
   listedEntries: limit(
     100,
     "entries",
-    "a comma-separated list in an annotation",
+    "entries of a comma-separated list in an annotation",
     "the other entries are ignored, and one fault reports their number",
   ),
   accessReviews: limit(
-    100, "entries", "IAMRoleSelectors whose use one request reviews", "ACK-09 and NS-02 deny the request",
+    100, "entries", "access reviews for one request, one for each IAMRoleSelector", "ACK-09 and NS-02 deny the request",
   ),
   grantedTypes: limit(
-    10_000, "entries", "kinds and versions that the selectors of a namespace name, for a request without a kind",
+    10_000, "entries", "kinds and versions in the selectors of a namespace, if a credential request has no kind",
     "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
   ),
   grantSteps: limit(
@@ -71,13 +72,13 @@ export const LIMITS = {
     20,
     "faults",
     "faults that one check reports for an object",
-    "a last fault states how many faults are not listed",
+    "one more fault states how many faults are not listed",
   ),
   faultsPerObject: limit(
     100,
     "faults",
     "faults that all checks report for an object",
-    "a last fault states how many faults are not listed",
+    "one more fault states how many faults are not listed",
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),
@@ -93,7 +94,8 @@ export const LIMITS = {
     "values that the aliases of a manifest file expand to",
     "the file is rejected",
   ),
-  faultsPerFile: limit(100, "faults", "faults of a manifest file", "a last fault counts the other faults"),
+  faultsPerFile: limit(100, "faults", "faults of a manifest file", "one more fault states how many faults are not "
+    + "listed"),
   tokenCharacters: limit(4_096, "characters", "content of `--token-file`", "the file is rejected"),
   formParameters: limit(250, "entries", "parameters of a form at `/sts`", "HTTP 400"),
   queryParameters: limit(100, "entries", "parameters of a query at `/v1/credentials`", "HTTP 400"),

@@ -1,13 +1,13 @@
 /**
- * A long task that pauses at each `yield` and returns its result. Each `yield` reports how many items the current loop
- * has visited, for a progress line. `drain` runs the task without pauses. `runInSlices` of shared/server/slices.ts runs
- * other work during each pause.
+ * A long task that pauses at each `yield` and returns its result. Each `yield` passes the number of items that the
+ * current loop has visited, for a progress line. `drain` runs the task without pauses. `runInSlices` of
+ * shared/server/slices.ts runs other work during each pause.
  */
 export type Paced<Result> = Generator<number, Result, void>;
 
 /**
- * Visits each item and pauses after every `every` items. Returns true after the last item, or false as soon as `visit`
- * returns false.
+ * Visits each item and pauses after every `every` items. Stops and returns false when `visit` returns false. Returns
+ * true after the last item.
  */
 export function* paced<Item>(items: Iterable<Item>, every: number, visit: (item: Item) => boolean): Paced<boolean> {
   let visited = 0;

@@ -26,12 +26,12 @@ export interface Definition {
   /** The placeholder for the value in the help. */
   readonly value?: string;
   readonly choices?: readonly string[];
-  /** The choices for specific commands, which override `choices`. */
+  /** For some commands, the choices that replace `choices`. */
   readonly choicesFor?: Partial<Readonly<Record<Command, readonly string[]>>>;
   /** The pattern that every value must match, and a description of the pattern for error messages. */
   readonly pattern?: Pattern;
   readonly default: Default;
-  /** The defaults for specific commands, which override `default`. */
+  /** For some commands, the default that replaces `default`. */
   readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
   readonly commands: readonly Command[];
 }
@@ -226,7 +226,7 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** The rows of the table, for code that loops over them. */
+/** The rows of the settings table, for code that loops over all settings. */
 export const DEFINITIONS: readonly (readonly [name: SettingName, definition: Definition])[] = Object.keys(SETTINGS)
   .filter(isSettingName)
   .map((name) => [name, SETTINGS[name]]);
@@ -242,7 +242,7 @@ type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boole
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | NullDefault<D, C>
   : string | NullDefault<D, C>;
 
-/** `null` if the command has the default null for the setting, otherwise `never`. */
+/** The type `null` if the default of the setting is null for the command, otherwise `never`. */
 type NullDefault<D extends Definition, C extends Command> = C extends keyof D["defaults"]
   ? Extract<D["defaults"][C], null>
   : Extract<D["default"], null>;

@@ -8,7 +8,7 @@ metadata: {name: ack-role-account-map, namespace: ack-system}
 data: {"111122223333": "arn:aws:iam::111122223333:role/a", blue: "arn:aws:iam::444455556666:role/b"}
 ---
 `;
-/** The number of pairs for a number of namespaces, an unknown one included. */
+/** The number of pairs of namespace and kind, for a number of namespaces that includes one unknown namespace. */
 const pairs = (namespaces: number): number => namespaces * (ACK_GROUPS.length + 1);
 const namespace = (name: string, owner: string): string => `apiVersion: v1
 kind: Namespace
@@ -68,7 +68,7 @@ endpoint-url: controllers still read these annotations.
   );
 });
 
-test("exits 1 if a namespace that CARM blocks would use the controller's own role after the migration", async (t) => {
+test("exits 1 if a namespace without a role in CARM would use the controller's own role", async (t) => {
   const { status, stderr } = await runCommand(["migrate", "carm", "-"], {
     stdin: MAP + namespace("one", "999900001111"),
   });
@@ -77,9 +77,9 @@ test("exits 1 if a namespace that CARM blocks would use the controller's own rol
     stderr.split("\n").slice(0, 3).join("\n"),
     `0 IAMRoleSelectors. The proof failed: of 0 resources and ${pairs(2)} namespace and kind pairs, the following \
 resolve to a different role after the migration:
-  every resource in namespace "one": refused before, the controller's own role after: CARM stops these resources \
-(ConfigMap ack-system/ack-role-account-map has no key "999900001111"), but without a selector they use the \
-controller's own role
+  every resource in namespace "one": refused before, the controller's own role after: with CARM, controllers do \
+not reconcile these resources (ConfigMap ack-system/ack-role-account-map has no key "999900001111"); without a \
+selector, controllers use their own role for these resources
     fix: set the role of the key in the map, or remove the annotation from the namespace to use the controller's own \
 role. Then run the command again`,
   );

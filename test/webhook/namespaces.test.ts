@@ -87,7 +87,7 @@ test("with NS-02 on, denies a requester whose access to a selector is denied or 
   const on = { checkSeverities: new Map([["NS-02", "deny"] as const]) };
   const unknown = await post(webhookUnderTest(payments(), on), fixtureText("namespace-create"));
   t.match(objectAt(unknown, "status"), {
-    message: /^NS-02 metadata\.labels: it is unknown whether the requester may use IAMRoleSelector shared, /,
+    message: /^NS-02 metadata\.labels: the webhook could not verify that the requester may use IAMRoleSelector shared/,
   });
   const aliceMayUseShared: AccessReviewer = async ({ username }, { selector, namespace }) => (
     username === "alice@example.com" && selector === "shared" && namespace === "payments" ? "allowed" : "denied"

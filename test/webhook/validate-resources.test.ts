@@ -10,7 +10,7 @@ const BUCKET: JsonObject = {
   apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b", namespace: "team-a" },
 };
 const TYPO = bucketWith({ annotations: { "services.k8s.aws/deletion-policy": "Delete" } });
-/** Exists in another account than the one of its selector, so that its deletion is denied. */
+/** A bucket that exists in another account than the role of its selector, so that the webhook denies its deletion. */
 const FOREIGN: JsonObject = {
   ...BUCKET, status: { ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "444455556666" } },
 };
@@ -99,7 +99,7 @@ test("returns warnings but no denial to an ACK controller or a cleanup controlle
   t.match(webhook.lines.at(-1), { answer: "allowed", codes: ["ACK-32"] });
 });
 
-test("denies the deletion of a CustomResourceDefinition that has resources, and allows it otherwise", async (t) => {
+test("denies the deletion of a CustomResourceDefinition only while resources of the kind exist", async (t) => {
   const webhook = webhookUnderTest();
   const removal = (group: string, kind: string): JsonObject => {
     const definition = kindObject(kind, group, []);
@@ -186,7 +186,7 @@ test("with ACK-09 on, denies a requester whose access to the selector is denied 
   });
   const unknown = {
     allowed: false,
-    status: { message: /it is unknown whether the requester may use IAMRoleSelector team-a/ },
+    status: { message: /the webhook could not verify that the requester may use IAMRoleSelector team-a/ },
   };
   t.match(await post(reviewing("unknown"), reviewOf(BUCKET)), unknown);
   const withoutReviewer = webhookUnderTest(new FakeSource(COMPANY), DENY_ACK_09);

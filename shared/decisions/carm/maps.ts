@@ -26,7 +26,7 @@ export type MapLookup =
     readonly message: string;
   };
 
-/** The map entry that CARM looks up for a resource. */
+/** The entry of a CARM map that a controller looks up for a resource. */
 export interface MapEntry {
   readonly via: "team-map" | "account-map";
   readonly map: string;

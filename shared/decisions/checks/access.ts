@@ -10,7 +10,10 @@ import { stateOf } from "./namespaces/change.ts";
 import { newSelectors, NS_02 } from "./namespaces/labels.ts";
 import { ACK_09 } from "./resources/selection.ts";
 
-/** The checks that need access reviews. They are off by default: each review is a request to the API server. */
+/**
+ * The checks that need access reviews. These checks are off by default: each access review is a request to the API
+ * server.
+ */
 const ACCESS_CHECKS: readonly CheckEntry[] = [ACK_09, NS_02];
 
 /** Returns whether any check that needs access reviews is enabled. */

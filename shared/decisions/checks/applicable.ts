@@ -61,7 +61,7 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
 function withinLimits(
   limitCheck: QuickCheck<JsonObject>, input: CheckInput, settings: DecisionSettings, checks: () => BoundCheck[],
 ): BoundCheck[] {
-  // A deletion reads only metadata and status, and must be possible for an object that was stored without this check.
+  // The limit check does not run at DELETE: an object that was stored before this check existed must be deletable.
   const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
   if (excess !== undefined) return bindChecks([limitCheck], input.object, null);
   return [...checks(), ...bindChecks([META_01], input.object, input.old), ...waiverChecks(input, settings)];
@@ -93,7 +93,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   ];
 }
 
-/** The self checks. Each returns its faults from `decodeSelector`, so that it runs only once per object. */
+/** Each self check returns its faults from `decodeSelector`, so that the check runs only once per selector. */
 const DECODED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<DecodedSelector> => ({
   ...check,
   find: ({ faults }) => faults.filter((one) => one.check === check).map(({ fault }) => fault),

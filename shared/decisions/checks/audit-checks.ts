@@ -10,7 +10,7 @@ import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { CheckEntry, Fault } from "./check.ts";
 import { resolutionClause } from "./resources/change.ts";
 
-/** The sections of the report of `audit`, in order. They are keys of its JSON output. */
+/** The sections of the report of `audit`, in order. The sections are keys in the JSON output of `audit`. */
 export const SECTIONS = [
   "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
   "staleAnnotations", "checks",
@@ -33,7 +33,10 @@ export interface AuditedSelector {
 /** A check that only `audit` runs, in addition to the admission checks. */
 export interface AuditCheck extends CheckEntry {
   readonly section: Section;
-  /** The admission checks that report the same problem. A finding of this check replaces their findings. */
+  /**
+   * The admission checks that report the same problem. A finding of the audit check replaces the findings of these
+   * admission checks.
+   */
   readonly supersedes: readonly string[];
   readonly findInResource?: (subject: AuditedResource) => Iterable<Fault>;
   readonly findInSelector?: (subject: AuditedSelector) => Iterable<Fault>;
@@ -79,8 +82,8 @@ export const AUD_03: AuditCheck = {
   waivable: false,
   section: "drift",
   supersedes: [],
-  reason: "Controllers never reconcile a resource whose account differs from the account of its role, "
-    + "or whose region differs from its desired region.",
+  reason: "Controllers never reconcile a resource that exists in another account than its role, or in another region "
+    + "than its desired region.",
   fix: "use a selector whose role is in the account of the resource, or restore the region of the resource",
   example: "# A Bucket that exists in account 111122223333, while its selector has a role in 444455556666.",
   *findInResource({ resource, resolution, region }) {

@@ -5,18 +5,18 @@ import type { PendingChanges } from "../resolution/change-set.ts";
 
 /** A change of one object, and the data that the checks of the change need. */
 export interface CheckInput {
-  /** The object after the change; at DELETE the deleted object. */
+  /** The object after the change. At DELETE, the deleted object. */
   readonly object: JsonObject;
   /** The stored object at UPDATE; otherwise null. */
   readonly old: JsonObject | null;
   /** Default: UPDATE if `old` is set, else CREATE. */
   readonly operation?: Operation;
-  /** Null offline. If the requester is null, every waiver is valid. */
+  /** The user that requests the change. Null if the command runs offline: every waiver is then valid. */
   readonly requester: Requester | null;
   readonly origin: Origin;
-  /** If null, only the checks of the object itself run. */
+  /** The current state of the cluster. If null, only the checks of the object itself run. */
   readonly inventory?: Inventory | null;
-  /** Whether the requester may `use` each selector. Null if no access reviews were made. */
+  /** Whether the requester may `use` each selector. The value is null if no access reviews were made. */
   readonly access?: AccessBySelector | null;
   /** Admitted changes of other selectors that the inventory does not contain yet. Default: no changes. */
   readonly pending?: PendingChanges;
@@ -24,7 +24,7 @@ export interface CheckInput {
   readonly warnOnly?: boolean;
 }
 
-/** The data that the checks of a change read in addition to the object. */
+/** The data that a check reads in addition to the changed object. */
 export interface CheckContext {
   readonly operation: Operation;
   readonly settings: DecisionSettings;

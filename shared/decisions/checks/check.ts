@@ -34,9 +34,9 @@ export interface Fault {
   readonly message: string;
   /** The fix of this fault. Default: the fix of the check. */
   readonly fix?: string;
-  /** Whether shipped controllers drop the whole selector because of this fault and only log the fault. */
+  /** Whether this fault makes shipped controllers ignore the whole selector. Controllers only log the fault. */
   readonly dropsSelector?: boolean;
-  /** Set if the fault only warns, even if the severity of the check is deny. */
+  /** If set, the fault is only a warning, even if the severity of the check is deny. */
   readonly severity?: "warn";
 }
 
@@ -56,27 +56,30 @@ export interface CheckEntry {
   readonly severity: Severity | "off";
   /** Whether the annotation `ack-role-resolver.io/allow` can waive the check for one object. */
   readonly waivable: boolean;
-  /** Whether the severity cannot be changed with `--check`: the checks of limits. */
+  /** Whether the severity is fixed: `--check` does not change the severity of the limit checks. */
   readonly fixed?: true;
   /** The problem that the check prevents. */
   readonly reason: string;
   /** The fix of the problem that the check finds: an imperative without a full stop. */
   readonly fix: string;
-  /** The smallest manifest or change in which the check finds a fault. */
+  /** A minimal manifest or change in which the check finds a fault. */
   readonly example: string;
   /** Default: none. */
   readonly requires?: readonly Requirement[];
   /** The operations that the check applies to. Default: CREATE and UPDATE. */
   readonly on?: readonly Operation[];
-  /** Whether the check compares the old object with the new object. Every fault of such a check is a new fault. */
+  /** Whether the check compares the old object with the new object. Every fault that such a check reports is new. */
   readonly ofChange?: true;
-  /** Whether the check denies only in mode `carm`. In mode `selectors`, where CARM maps have no effect, it warns. */
+  /**
+   * Whether the check denies only in mode `carm`. In mode `selectors`, CARM maps have no effect, and the check only
+   * warns.
+   */
   readonly deniesInCARM?: true;
 }
 
 /** A check that reads one object or a bounded part of the inventory. */
 export interface QuickCheck<Subject> extends CheckEntry {
-  /** Yields every fault of the subject. Reads only the subject and changes nothing. */
+  /** Yields every fault of the subject. `find` reads only the subject and changes nothing. */
   readonly find: (subject: Subject) => Iterable<Fault>;
 }
 
@@ -91,16 +94,19 @@ export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
 /** A check that needs only the IAMRoleSelector itself. */
 export type SelectorCheck = QuickCheck<SelectorSubject>;
 
-/** A check that is bound to its subject and ready to run. */
+/** A check and the subject that the check examines. */
 export interface BoundCheck {
   readonly check: CheckEntry;
-  /** Finds the faults of the new object. */
+  /** Returns the faults of the new object. */
   readonly faults: () => Paced<readonly Fault[]>;
-  /** Finds the faults of the old object. Null if no old object exists or if every fault of the check is new. */
+  /** Returns the faults of the old object. Null if no old object exists, or if the check reports only new faults. */
   readonly oldFaults: (() => Paced<readonly Fault[]>) | null;
 }
 
-/** Binds checks to the subject. Checks of one object, not of a change, are also bound to the old subject. */
+/**
+ * Binds checks to the subject. If a check examines one object and not a change, also binds the check to the old
+ * subject.
+ */
 export function bindChecks<Subject>(
   checks: readonly Check<Subject>[], subject: Subject, old: Subject | null,
 ): BoundCheck[] {

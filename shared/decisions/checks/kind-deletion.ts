@@ -11,7 +11,7 @@ import type { Check, Fault, ScanningCheck } from "./check.ts";
 import { resourceInAccount, SCAN_LIMIT } from "./message-lists.ts";
 
 /**
- * The deletion of a CustomResourceDefinition. The API server deletes every object of the kind with it, and calls no
+ * The deletion of a CustomResourceDefinition. The API server then also deletes every object of the kind, and calls no
  * webhook for these objects.
  */
 export interface KindDeletion extends CheckContext {
@@ -25,8 +25,8 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
   id: "IRS-34",
   severity: "deny",
   waivable: true,
-  reason: "The API server then deletes every IAMRoleSelector without a call of a webhook. "
-    + "Controllers then use their own role for every resource that an IAMRoleSelector selected.",
+  reason: "When the CustomResourceDefinition is deleted, the API server also deletes every IAMRoleSelector, and calls "
+    + "no webhook. Controllers then use their own role for every resource that an IAMRoleSelector selected.",
   fix: "first delete each IAMRoleSelector; the webhook denies this deletion if a resource depends on the selector",
   example: "kubectl delete crd iamroleselectors.services.k8s.aws # while an IAMRoleSelector selects Bucket team-a/b1",
   requires: ["resources"],
@@ -53,8 +53,8 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   id: "ACK-34",
   severity: "deny",
   waivable: true,
-  reason: "The API server then deletes every resource of the kind without a call of a webhook. "
-    + "Controllers then delete or retain each AWS resource, as its deletion policy states.",
+  reason: "When the CustomResourceDefinition is deleted, the API server also deletes every resource of the kind, and "
+    + "calls no webhook. Controllers then delete or retain each AWS resource, as its deletion policy states.",
   fix: "delete the resources first. To keep them in AWS, annotate each with services.k8s.aws/deletion-policy: retain, "
     + "and ask a waiver user to allow the deletion",
   example: "kubectl delete crd buckets.s3.services.k8s.aws # while Bucket team-a/b1 exists",

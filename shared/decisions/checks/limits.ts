@@ -5,7 +5,10 @@ import type { Fault, QuickCheck } from "./check.ts";
 
 const BOUNDS = { maxDepth: LIMITS.objectDepth.value, maxValues: LIMITS.objectValues.value };
 
-/** The limit check of an ACK resource. An object that exceeds a limit gets one fault, and no other check runs on it. */
+/**
+ * The limit check of an ACK resource. If a resource exceeds a limit, this check reports one fault, and no other check
+ * runs on the resource.
+ */
 export const ACK_35: QuickCheck<JsonObject> = {
   id: "ACK-35",
   severity: "deny",

@@ -4,7 +4,7 @@ import { compareText, countOf, listOf, printable, sortedListOf } from "../kubern
 import { accountOfResource, resourceName, type Transition } from "../resolution/change-set.ts";
 import type { Fault } from "./check.ts";
 
-/** The number of resources at which the scan of a denying check stops. The message then contains "at least 20". */
+/** A check that denies stops its scan after this number of resources. The message then contains "at least 20". */
 export const SCAN_LIMIT = 20;
 
 /** The resources on which a change has the same effect. */
@@ -17,11 +17,11 @@ export interface Hits {
 
 interface HitsText {
   readonly noun: string;
-  /** The effect on the resources: a verb phrase that follows the count and fits any count. */
+  /** The effect on the resources: a verb phrase that follows a count such as `2 resources`. */
   readonly effect: string;
   /** Returns the text of one resource. Default: the resource and its account before the change. */
   readonly itemOf?: (transition: Transition) => string;
-  /** The count at which the scan stopped. Default: `SCAN_LIMIT`. */
+  /** The number of resources after which the scan stopped. Default: `SCAN_LIMIT`. */
   readonly limit?: number;
 }
 
@@ -63,7 +63,7 @@ function countText(number: number, noun: string, isPartial: boolean): string {
 
 /** An effect of a namespace change on resources. */
 export interface Effect {
-  /** Returns the message for a count such as `2 resources`. Effects that have equal messages are the same effect. */
+  /** Returns the message for a count such as `2 resources`. Effects with equal messages are reported as one effect. */
   readonly messageFor: (count: string) => string;
   /** Returns the fix for the resources. Default: the fix of the check. */
   readonly fixFor?: (resources: readonly ACKResource[]) => string;

@@ -3,14 +3,17 @@ import { objectReference } from "../kubernetes/object-meta.ts";
 import type { CheckInput } from "./change.ts";
 import type { CheckEntry, Requirement } from "./check.ts";
 
-/** Returns the requirements of a check that neither the input nor the settings meet. */
+/** Returns the unmet requirements of a check. */
 export function unmetRequirements(
   { requires = [] }: CheckEntry, input: CheckInput, settings: DecisionSettings,
 ): Requirement[] {
   return requires.filter((requirement) => !IS_MET[requirement](input, settings));
 }
 
-/** The functions that return whether a requirement is met. The type ensures that no requirement is missing. */
+/**
+ * For each requirement, a function that returns whether it is met. The type `Record` ensures that no requirement is
+ * missing.
+ */
 const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
   "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
   "--complete or --cluster": isComplete,
@@ -21,7 +24,7 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "the stored object": ({ old }) => old !== null,
   "selectors and namespaces": canResolve,
   "access reviews": ({ access = null }) => access !== null,
-  // Never met: only the sidecar calls STS (sidecar/assume-role-probe.ts).
+  // The requirement is never met here, because only the sidecar calls STS (sidecar/assume-role-probe.ts).
   "STS": () => false,
   "--controller-account or --controller-role": (_, { controllerAccount, controllerRole }) =>
     controllerAccount !== null || controllerRole !== null,

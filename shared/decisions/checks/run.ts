@@ -8,21 +8,24 @@ import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Fin
 import { unmetRequirements } from "./requirements.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
 
-/** A check that did not run or was incomplete, and its unmet requirements. */
+/** A check that did not run completely, and its unmet requirements. */
 export interface SkippedCheck {
   readonly code: string;
   readonly needs: string;
 }
 
 export interface CheckResult {
-  /** Sorted by code and path. */
+  /** The findings, sorted by code and path. */
   readonly findings: readonly Finding[];
   readonly denied: boolean;
   /** Sorted by code. */
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** Runs every check that applies to the change, then applies the ratchet, the waivers and the severities. */
+/**
+ * Runs every check that applies to the change. Then applies the waivers, the severities, and the rule that a fault of
+ * the stored object only causes a warning.
+ */
 export function runChecks(input: CheckInput, settings: DecisionSettings): CheckResult {
   return drain(runChecksPaced(input, settings));
 }
@@ -48,7 +51,7 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
   return { findings: capped(findings, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
 }
 
-/** Reports the kinds that a check could not see because the API server has not listed their objects. */
+/** Reports the kinds whose objects the API server has not listed, so that a check could not read these objects. */
 function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
   const unlisted = requires.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
   if (unlisted.length === 0) return [];
@@ -73,7 +76,10 @@ function* findingsOf(
   return findings;
 }
 
-/** Returns at most `limit` findings, denials first, and one that counts the others and denies if one of them does. */
+/**
+ * Returns at most `limit` findings, denials first. If more exist, adds a finding that states their number, and that
+ * denies if one of them denies.
+ */
 function capped(findings: readonly Finding[], limit: number, ofWhat: string): readonly Finding[] {
   if (findings.length <= limit) return findings;
   const ordered = [...findings.filter(isDenial), ...findings.filter((finding) => !isDenial(finding))];
@@ -130,7 +136,7 @@ interface Circumstances {
   readonly wasThere: boolean;
 }
 
-/** Applies the ratchet, the waiver and the severity: only a new fault that is not waived denies. */
+/** Determines the severity of a fault: only a new fault that is not waived can deny. */
 function toFinding(check: CheckEntry, fault: Fault, { input, settings, waiver, wasThere }: Circumstances): Finding {
   const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.warnOnly === true;
   return {
@@ -147,7 +153,10 @@ function toFinding(check: CheckEntry, fault: Fault, { input, settings, waiver, w
   };
 }
 
-/** Returns the state of the waiver. It is valid only from a waiver user: anyone who can write the object can set it. */
+/**
+ * Returns the state of the waiver. A waiver is valid only from a waiver user, because anyone who can write the object
+ * can set the annotation.
+ */
 function waiverState(
   id: string,
   { object, requester }: CheckInput,

@@ -27,13 +27,13 @@ export const WAIVER_01: QuickCheck<WaiverChange> = {
   id: "WAIVER-01",
   severity: "deny",
   waivable: false,
-  reason: "A waiver that another user has planted would apply to the next write or deletion by a waiver user. "
-    + "Everyone may remove a waiver.",
+  reason: "If any user could set a waiver, it would take effect when a waiver user next writes or deletes the object. "
+    + "Every user may remove a waiver.",
   fix: `remove the annotation ${WAIVER_ANNOTATION}, or ask a user in --waiver-users or in a group in --waiver-groups `
     + "to set it",
   example: `metadata: {annotations: {${WAIVER_ANNOTATION}: IRS-30}} # set by a user who is not a waiver user`,
   requires: ["the requester"],
-  ofChange: true, // the requester of the stored object is unknown
+  ofChange: true, // the webhook does not know who wrote the stored object
   *find({ object, old, requester, settings }): Iterable<Fault> {
     if (requester === null || mayWaive(requester, settings)) return;
     const stored = new Set(old === null ? [] : waivedChecks(old));

@@ -11,8 +11,8 @@ import {
 } from "./grant.ts";
 
 /**
- * Grants the role that the CARM maps specify for a namespace. The role can depend on the service, but not on the kind
- * or the labels.
+ * Grants the role that the CARM maps specify for a namespace. With CARM, the role of a resource can depend on its
+ * service, but not on its kind or its labels.
  */
 export function mapGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   return commonGrant(query.namespace, candidatesOf(inventory, query));
@@ -23,8 +23,8 @@ function* candidatesOf(inventory: Inventory, query: NamespaceQuery): Iterable<Ca
 }
 
 /**
- * The status of a resource that does not exist in AWS yet. The account of such a resource depends only on its
- * namespace.
+ * The status of a resource that does not exist in AWS yet. The account of a resource without a status depends only on
+ * the namespace.
  */
 const NO_STATUS: ResourceStatus = { ownerAccountID: null, region: null };
 
@@ -43,8 +43,9 @@ function grantForGroup(
 }
 
 /**
- * Whether a controller of the group reads a key of the form `SERVICE.ID` for an account or team that is itself named
- * `SERVICE.ID`. With ServiceLevelCARM, such a key belongs to the controllers of SERVICE. ACK does not enforce this.
+ * Whether a namespace annotation names the whole key `SERVICE.ID` as its account or team, and a controller of the group
+ * reads this key. With ServiceLevelCARM, the key is intended only for the controllers of SERVICE, but ACK does not
+ * enforce this.
  */
 function readsOtherService(
   { key, data }: Entry, group: string, { serviceLevelCARM }: GrantScope["settings"],
@@ -70,7 +71,7 @@ function unmatched({ namespace, unmatched: result }: Pick<NamespaceQuery, "names
   if (result === "base") return { verdict: "base" };
   return deny(
     "ERR_SELECTOR_UNMATCHED",
-    `Namespace ${namespace} names no account or team for the CARM maps, and --unmatched deny denies the base identity.`,
+    `Namespace ${namespace} names no account or team for the CARM maps, and the sidecar runs with --unmatched deny.`,
   );
 }
 
@@ -133,8 +134,8 @@ interface Search extends Pick<GrantScope, "settings"> {
 }
 
 /**
- * Whether a controller of the group can read the entry: no other entry takes precedence, and the entry is not specific
- * to another service.
+ * Whether a controller of the group can read the entry. A controller can read an entry if no other entry takes
+ * precedence and the entry is not specific to another service.
  */
 function isReachable(group: string, { roleARN, entry, settings }: Search): boolean {
   const { map, key, data } = entry;
@@ -145,8 +146,8 @@ function isReachable(group: string, { roleARN, entry, settings }: Search): boole
 }
 
 /**
- * Returns the account or team for which a controller of `group` reads the key. Returns "" if the key starts with any
- * other service, such as `rds.team-a`, even if the service is unknown: it may be newer than this release.
+ * Returns the account or team for which a controller of `group` reads the key. Returns "" if the key starts with
+ * another service, such as `rds.team-a`. The other service may be unknown, because it may be newer than this release.
  */
 function ownerOf(key: string, group: string): string {
   const dot = key.indexOf(".");

@@ -180,8 +180,8 @@ function unmatched(query: NamespaceQuery): Grant {
   if (query.unmatched === "base") return { verdict: "base" };
   return deny(
     "ERR_SELECTOR_UNMATCHED",
-    `No IAMRoleSelector selects ${describeKinds(query)} in namespace ${query.namespace}, `
-      + "and --unmatched deny denies the base identity.",
+    `No IAMRoleSelector selects ${describeKinds(query)} in namespace ${query.namespace}, and the sidecar runs with `
+      + "--unmatched deny.",
   );
 }
 
@@ -205,7 +205,7 @@ function resolvesInScope(
 
 const NO_LABELS: Labels = new Map();
 
-/** Returns a minimal set of labels that satisfies the label selector, if such a set exists. */
+/** Returns a minimal set of labels that satisfies the label selector, if any labels satisfy it. */
 function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels {
   const labels = new Map(matchLabels);
   for (const { key, operator, values } of matchExpressions) {
@@ -215,13 +215,13 @@ function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels
 }
 
 /**
- * Grants the role of a selector. Denies the role if its selectors have different session settings, because a request
- * names only the role.
+ * Grants the role of a selector. Denies the role if its selectors have different session settings, because an
+ * AssumeRole request names no selector.
  */
 function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope, steps: Steps): Grant {
   const { name, roleARN } = selector;
   const differing = new Set<string>();
-  // The selectors of a set have equal session settings.
+  // All selectors in one set have equal session settings.
   for (const [other = selector] of inventory.selectors.sessionsOfRole(roleARN)) {
     steps.take();
     for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);

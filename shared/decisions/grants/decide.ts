@@ -4,7 +4,7 @@ import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } fr
 import { deny, type Grant, type NamespaceQuery, type RoleQuery, unknownNamespace } from "./grant.ts";
 import { withinSteps } from "./steps.ts";
 
-/** Grants the role of a namespace if every requested group, kind and version resolves to it. */
+/** Grants the role of a namespace if every requested group, kind and version resolves to this role. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   const unknown = unknownNamespace(inventory, query.namespace);
   if (unknown !== null) return unknown;

@@ -21,8 +21,8 @@ export interface RoleGrant {
   readonly selectors: readonly string[];
   readonly extras: SessionExtras;
   /**
-   * The selector or map that grants the role. A change of the selector or map creates a new object, which invalidates
-   * cached STS results.
+   * The selector or map that grants the role. If the selector or map changes, `grantedBy` is a different object, which
+   * invalidates cached STS results.
    */
   readonly grantedBy: object;
 }
@@ -39,8 +39,8 @@ export interface GrantScope {
   /** The API groups that the sidecar serves. */
   readonly groups: readonly string[];
   /**
-   * The requested kinds; [] for all kinds of the groups. A kind without a group stands for the kinds of that name in
-   * all groups.
+   * The requested kinds; [] for all kinds of the groups. A kind without a group means the kind of this name in every
+   * group.
    */
   readonly kinds: readonly KindArgument[];
   readonly settings: DecisionSettings;
@@ -105,13 +105,15 @@ export function candidateGroups({ groups, kinds }: Pick<GrantScope, "groups" | "
   return groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
 }
 
-/** The grant for one kind or group that the request covers. */
+/** A grant, and a kind or group in the request to which the grant applies. */
 export interface Candidate {
   readonly name: string;
   readonly grant: Grant;
 }
 
-/** Returns the grant that all candidates have in common, or a denial that lists the differences. */
+/**
+ * If all candidates have the same grant, returns this grant; otherwise, returns a denial that lists the differences.
+ */
 export function commonGrant(namespace: string, candidates: Iterable<Candidate>): Grant {
   const distinct = new Map<string, DistinctGrant>();
   for (const { name, grant } of candidates) {
@@ -160,7 +162,7 @@ export function listed(names: Iterable<string>, separator = ", "): Listed {
   return { first, text: first.join(separator) + more };
 }
 
-/** Compares session tags too: two sessions of the same role can differ in a tag that contains the group. */
+/** Also compares session tags, because a tag can contain the group. */
 function identityOf(grant: Grant): string {
   return JSON.stringify([describeGrant(grant), grant.verdict === "role" ? grant.extras.tags : []]);
 }

@@ -5,8 +5,7 @@ import type { GrantScope } from "./grant.ts";
 import type { Steps } from "./steps.ts";
 
 /**
- * Yields the requested types that can resolve to different roles. "" stands for a kind or version that no selector
- * names.
+ * Yields the requested types that can resolve to different roles. "" means a kind or version that no selector names.
  */
 export function* candidateTypes(
   inventory: Inventory, scope: GrantScope, selectorsOf: (group: string) => Iterable<EffectiveSelector>,
@@ -19,7 +18,10 @@ export function* candidateTypes(
   }
 }
 
-/** Returns the versions that the type entries of the selectors name for each kind. "" is an entry for any kind. */
+/**
+ * Returns the versions that the type entries of the selectors name for each kind. The key "" is for entries that match
+ * any kind.
+ */
 function namedVersions(group: string, selectors: Iterable<EffectiveSelector>): Map<string, Set<string>> {
   const named = new Map<string, Set<string>>();
   for (const { types } of selectors) {
@@ -32,8 +34,8 @@ function namedVersions(group: string, selectors: Iterable<EffectiveSelector>): M
 }
 
 /**
- * Yields types that the selector selects. A request for a type with other fields is never granted if these types are
- * not: each other selector that selects one of these types also selects the more specific type.
+ * Yields the least specific types that the selector selects. If none of these types is granted, no more specific type
+ * is granted: a conflicting selector for one of these types also selects the more specific types.
  */
 export function* selectedTypes(
   inventory: Inventory, { types }: EffectiveSelector, scope: GrantScope, steps: Steps,
@@ -77,8 +79,8 @@ function typesOf({ group, kind, version }: RequestedKind, versions: ReadonlySet<
 }
 
 /**
- * Describes a type in a message. Describes a kind without a version as `any other version` if `versioned` contains
- * `KIND.GROUP`.
+ * Describes a type in a message. If `versioned` contains `KIND.GROUP`, describes the kind without a version as `any
+ * other version`.
  */
 export function describeType({ group, version, kind }: TypeEntry, versioned: ReadonlySet<string>): string {
   const qualified = version === "" ? group : `${version}.${group}`;

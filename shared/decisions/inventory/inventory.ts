@@ -19,11 +19,12 @@ export type InventoryChange =
     readonly name: string;
   }
   /**
-   * Whether the objects of an item, such as the kind `Queue.sqs.services.k8s.aws`, have been listed from the cluster.
+   * Whether the objects of an item have been listed from the cluster. An item is, for example, the kind
+   * `Queue.sqs.services.k8s.aws`.
    */
   | { readonly type: "unlisted" | "listed"; readonly collection: Collection; readonly item: string };
 
-/** The collections that an inventory may lack. Every inventory includes the selectors. */
+/** The collections that an inventory may omit. Every inventory includes the selectors. */
 export type Collection = "namespaces" | "kinds" | "resources" | "config maps";
 
 export interface InventoryContext {
@@ -95,9 +96,9 @@ export class Inventory {
 
   /**
    * Whether the inventory includes a collection. An inventory of a cluster includes a collection if its source reads
-   * and has listed the collection. An inventory of manifests includes a collection if it has at least one object.
-   * Resources count as included even if some kinds are unlisted: every resource in the inventory is reliable, but
-   * resources may be missing.
+   * and has listed the collection. An inventory of manifests includes a collection if it has at least one object. The
+   * resources count as included even if some kinds are unlisted: resources may be missing, but each resource in the
+   * inventory exists.
    */
   includes(collection: Collection): boolean {
     if (this.#context.origin === "cluster") {

@@ -14,7 +14,10 @@ interface KindVersions {
 export class KindStore {
   /** By `GROUP/KIND`. */
   readonly #kinds = new Map<string, KindVersions>();
-  /** Maps the name of a CustomResourceDefinition to its key in `#kinds`. A removal contains only the name. */
+  /**
+   * Maps the name of a CustomResourceDefinition to its key in `#kinds`. The inventory needs this map because the
+   * removal of a CustomResourceDefinition contains only the name.
+   */
   readonly #keys = new Map<string, string>();
   #selectorFields: KnownFields | null = null;
 

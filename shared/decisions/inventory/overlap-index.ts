@@ -7,8 +7,8 @@ import { SetIndex } from "./set-index.ts";
 type Values = ReadonlySet<string>;
 
 /**
- * The criteria of a selector that allow only listed values, and these values. Two selectors that have a criterion in
- * common and no value of it in common never overlap.
+ * The criteria of a selector that allow only listed values, and these values. If two selectors share a criterion but no
+ * value of this criterion, they never overlap.
  */
 type Criteria = ReadonlyMap<string, Values>;
 
@@ -23,7 +23,7 @@ interface Family {
   readonly isListing: boolean;
   readonly criteria: Values;
   readonly members: Set<EffectiveSelector>;
-  /** By criterion and value. */
+  /** The selectors by criterion and value. */
   readonly byValue: SetIndex<EffectiveSelector>;
 }
 
@@ -39,7 +39,7 @@ export class OverlapIndex {
   readonly #families = new Map<string, Family>();
   /** The selectors by the namespaces that they list. */
   readonly #byName = new SetIndex<EffectiveSelector>();
-  /** The listed namespaces that do not exist. Such a namespace can get any labels. */
+  /** The listed namespaces that do not exist. A namespace that does not exist yet can get any labels. */
   readonly #unknownNames = new Set<string>();
 
   constructor(namespaces: KnownNamespaces) {
@@ -69,7 +69,7 @@ export class OverlapIndex {
     }
   }
 
-  /** Must be called when a namespace is stored or removed. */
+  /** The caller must call this function when a namespace is stored or removed. */
   updateNamespace(name: string): void {
     if (this.#namespaces.has(name) || this.#byName.get(name).size === 0) this.#unknownNames.delete(name);
     else this.#unknownNames.add(name);
@@ -102,7 +102,9 @@ class Search {
   readonly selectsNothing: boolean;
   /** The listed namespaces that the selector can select, if all of them exist; otherwise null. */
   readonly #names: Values | null;
-  /** The existing namespaces that the selector can select; null if it lists namespaces or restricts no label. */
+  /**
+   * The existing namespaces that the selector can select; null if the selector lists namespaces or restricts no label.
+   */
   readonly #withLabels: Values | null;
 
   constructor(selector: EffectiveSelector, namespaces: KnownNamespaces, unknownNames: Values) {
@@ -115,7 +117,10 @@ class Search {
     this.#withLabels = selector.namespaces === null ? namespacesWithLabels(selector, namespaces) : null;
   }
 
-  /** Yields the members that have an allowed value, for the criterion with the fewest such members. */
+  /**
+   * Yields the members of the family that share a value of one criterion with the selector. Chooses the criterion with
+   * the fewest such members.
+   */
   *candidatesIn(family: Family): Iterable<EffectiveSelector> {
     const { criteria, members, byValue } = family;
     let fewest: readonly ReadonlySet<EffectiveSelector>[] = [members];
@@ -127,15 +132,17 @@ class Search {
       const total = sets.reduce((sum, set) => sum + set.size, 0);
       if (total < size) [fewest, size] = [sets, total];
     }
-    // A copy if there is more than one set, because a selector may have several values.
+    // Merges the sets if there are several, because a selector with several values is in several sets.
     yield* fewest.length === 1 ? fewest.flatMap((set) => [...set]) : new Set(fewest.flatMap((set) => [...set]));
   }
 
-  /** Returns the values of a criterion of the family that the selector allows, or null for any value. */
+  /**
+   * Returns the values that the selector allows for a criterion of the family; null if the selector allows any value.
+   */
   #valuesFor(criterion: string, { isListing }: Family, size: number): Values | null {
     const values = this.#criteria.get(criterion) ?? null;
     if (values !== null) return values;
-    // The search does not restrict the criterion, but existing namespaces have only some of its values.
+    // The selector allows any value of the criterion, but the existing namespaces have only some of the values.
     if (criterion === NAME && isListing) return this.#sharedNames(size);
     if (!criterion.startsWith(NAMESPACE_LABEL) || isListing || this.#names === null) return null;
     const key = criterion.slice(NAMESPACE_LABEL.length, -1);
@@ -143,7 +150,10 @@ class Search {
     return new Set(found.filter((value) => value !== undefined));
   }
 
-  /** Returns the listed namespaces that the selector can select; null for any, or if there are at least `size`. */
+  /**
+   * Returns the listed namespaces that the selector can select; null if the selector allows any, or if there are at
+   * least `size` of them.
+   */
   #sharedNames(size: number): Values | null {
     if (this.#withLabels === null || this.#withLabels.size + this.#unknownNames.size >= size) return null;
     return new Set([...this.#withLabels, ...this.#unknownNames]);
@@ -159,7 +169,7 @@ function selectableNames(
   )));
 }
 
-/** Returns the existing namespaces that have one of the required labels: the label that the fewest have. */
+/** Returns the existing namespaces that have one required label. Chooses the label that the fewest namespaces have. */
 function namespacesWithLabels({ namespaceLabels }: EffectiveSelector, known: KnownNamespaces): Values | null {
   const [first, ...others] = (namespaceLabels?.matchLabels ?? []).map((label) => known.withLabel(...label));
   if (first === undefined) return null;

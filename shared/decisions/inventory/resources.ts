@@ -4,7 +4,8 @@ import { isACKGroup } from "../kubernetes/kinds.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
 /**
- * The maximum number of values in a pool. A pool that is full is cleared. A large cluster has fewer distinct values.
+ * The maximum number of values in a pool. A pool that is full is cleared. Even a large cluster has fewer distinct
+ * values than this maximum.
  */
 const MAX_POOL_SIZE = 65_536;
 

@@ -5,7 +5,7 @@ import { labelKey, SetIndex } from "./set-index.ts";
 
 type Label = readonly [key: string, value: string];
 
-/** The criterion by which a selector is indexed: the narrowest criterion that the selector has. */
+/** The criterion by which a selector is indexed. A selector is indexed by its narrowest criterion. */
 type IndexEntry =
   | { readonly by: "name"; readonly keys: readonly string[] }
   | { readonly by: "label"; readonly label: Label }
@@ -14,8 +14,8 @@ type IndexEntry =
 
 /**
  * Finds the selectors that may select a resource, without a scan of all selectors. A selector that has a namespace
- * restriction is indexed by namespace name or by one label. The result for a stored namespace is cached until a change
- * affects the result. Other selectors are indexed by API group.
+ * restriction is indexed by namespace name or by one label. The lookup result for a stored namespace is cached until a
+ * change affects this result. Other selectors are indexed by API group.
  */
 export class SelectorIndex {
   readonly #namespaces: Pick<NamespaceStore, "withLabel">;
@@ -55,8 +55,8 @@ export class SelectorIndex {
   }
 
   /**
-   * Returns the selectors that have a namespace restriction and match the namespace. `isStored` is whether `labels` are
-   * the stored labels of the namespace.
+   * Returns the selectors that have a namespace restriction and match the namespace. `isStored` must be true if
+   * `labels` are the stored labels of the namespace.
    */
   inNamespace(name: string, labels: Labels, isStored: boolean): readonly EffectiveSelector[] {
     const cached = isStored ? this.#cache.get(name) : undefined;
@@ -77,8 +77,8 @@ export class SelectorIndex {
   }
 
   /**
-   * Returns the index entry of a selector. If the selector requires several labels, uses the label with the fewest
-   * uses, which keeps the sets small.
+   * Returns the index entry of a selector. If the selector requires several labels, uses the label that the fewest
+   * selectors use, so that the sets stay small.
    */
   #entryOf({ namespaces, namespaceLabels, types }: EffectiveSelector): IndexEntry {
     if (namespaces !== null) return { by: "name", keys: [...namespaces] };

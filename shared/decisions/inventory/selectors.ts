@@ -19,8 +19,8 @@ interface SelectorContext {
 }
 
 /**
- * The IAMRoleSelectors of an inventory, decoded once and indexed by name, role and namespace. `get`, `has`, `keys`,
- * `values` and `size` cover only the effective selectors.
+ * The IAMRoleSelectors of an inventory, decoded once and indexed by name, role and namespace. The methods `get`, `has`,
+ * `keys`, `values` and `size` cover only the effective selectors.
  */
 export class SelectorStore {
   readonly #context: SelectorContext;
@@ -30,10 +30,10 @@ export class SelectorStore {
   readonly #malformed = new Map<string, DecodedSelector>();
   readonly #faulty = new Map<string, DecodedSelector>();
   readonly #byRole = new SetIndex<EffectiveSelector>();
-  /** By role, the selectors by their session settings. */
+  /** For each role, the selectors grouped by their session settings. */
   readonly #bySession = new Map<string, SetIndex<EffectiveSelector>>();
   readonly #faultyByRole = new SetIndex<DecodedSelector>();
-  /** Null until the first lookup, because sidecars never compare selectors. */
+  /** The overlap index; null until the first lookup, because sidecars never compare selectors. */
   #overlaps: OverlapIndex | null = null;
   /** The selectors that the first lookup has not added to `#overlaps` yet. */
   readonly #unindexed = new Set<EffectiveSelector>();
@@ -92,7 +92,10 @@ export class SelectorStore {
     if (this.#byRole.get(selector.roleARN).size === 0) this.#bySession.delete(selector.roleARN);
   }
 
-  /** Evicts the cached result for a namespace. Must be called when the namespace is stored or removed. */
+  /**
+   * Evicts the cached result for a namespace. The caller must call this function when the namespace is stored or
+   * removed.
+   */
   evictNamespace(name: string): void {
     this.#index.evict(name);
     this.#overlaps?.updateNamespace(name);

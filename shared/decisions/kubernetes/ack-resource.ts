@@ -3,8 +3,8 @@ import type { Labels } from "./label-selector.ts";
 import { objectMeta } from "./object-meta.ts";
 
 /**
- * The fields of `status.ackResourceMetadata` that affect decisions. ACK writes these fields for a resource that exists
- * in AWS.
+ * The fields of `status.ackResourceMetadata` that affect decisions. ACK controllers write these fields for a resource
+ * that exists in AWS.
  */
 export interface ResourceStatus {
   readonly ownerAccountID: string | null;
@@ -54,9 +54,9 @@ export interface ACKResource extends ResourceQuery {
 }
 
 /**
- * Whether the resource is pinned to an account: its status has an ARN or an owner account. From then on, controllers
- * reject a role of another account. Controllers record the account at the first attempt, even if nothing is created.
- * Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getOwnerAccountID.
+ * Whether the resource is pinned to an account: its status has an ARN or an owner account. Controllers reject a role of
+ * another account for a pinned resource. Controllers record the account at the first attempt, even if the attempt
+ * creates nothing. Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getOwnerAccountID.
  */
 export function isPinned({ created, status }: Pick<ACKResource, "created" | "status">): boolean {
   return created || status.ownerAccountID !== null;

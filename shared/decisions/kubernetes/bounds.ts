@@ -6,7 +6,7 @@ export interface Bounds {
   readonly maxValues: number;
 }
 
-/** The first place at which a JSON value exceeds its bounds. */
+/** The position at which a JSON value first exceeds its bounds. */
 export interface Excess {
   /** At most the first 10 steps of the path, because a deep path would not fit into a message. */
   readonly path: FieldPath;
@@ -24,8 +24,8 @@ interface Visit {
 }
 
 /**
- * Returns the first place at which a JSON value exceeds its bounds, or null. Visits at most `maxValues` values. Uses no
- * recursion, because a client controls the nesting depth.
+ * Returns the position at which a JSON value first exceeds its bounds, or null. Visits at most `maxValues` values. Uses
+ * no recursion, because a client controls the nesting depth.
  */
 export function excessOf(root: unknown, { maxDepth, maxValues }: Bounds): Excess | null {
   const open: Visit[] = [{ value: root, step: null, parent: null, depth: 0 }];

@@ -5,7 +5,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON. Returns undefined if the text is not valid JSON. */
+/** Parses a JSON text. Returns undefined if the text is not valid JSON. */
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);

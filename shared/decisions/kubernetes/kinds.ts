@@ -10,7 +10,9 @@ export function isSelector(object: JsonObject): boolean {
   return stringAt(object, "kind") === SELECTOR_KIND && apiVersion.startsWith(`${SELECTOR_GROUP}/`);
 }
 
-/** Whether the API group belongs to an ACK service. The group `services.k8s.aws` itself does not. */
+/**
+ * Whether the API group belongs to an ACK service. The group `services.k8s.aws` itself does not belong to a service.
+ */
 export function isACKGroup(group: string): boolean {
   return group.endsWith(".services.k8s.aws");
 }
@@ -67,17 +69,18 @@ export function parseKindArgument(text: string): KindArgument | null {
 }
 
 /**
- * The API groups of all ACK service controllers, sorted. Webhook rules list them one by one: `apiGroups` in a webhook
- * configuration matches whole names or `*`, not suffixes.
+ * The API groups of all ACK service controllers, sorted. Webhook rules list the groups one by one: `apiGroups` in a
+ * webhook configuration matches whole names or `*`, not suffixes.
  *
- * The list is the union of three public lists of the organization github.com/aws-controllers-k8s. It therefore includes
- * controllers that are not released yet or no longer built. A group that a cluster does not serve has no effect.
+ * The list is the union of three public lists of the organization github.com/aws-controllers-k8s. The list therefore
+ * includes controllers that are not released yet or no longer built. A group that a cluster does not serve has no
+ * effect.
  * - the `<service>-controller` repositories;
  * - `aws_services` in test-infra `prow/jobs/jobs_config.yaml` at 17b0b9a;
- * - the dependencies in ack-chart `Chart.yaml` at af3c138 (version 46.158.1).
- * The prefixes of repository and group are equal: code-generator at d4aaca5 builds both from the controller name
- * (`pkg/model/model.go` `APIGroup`, `templates/helm/Chart.yaml.tpl` `sources`).
- * The group `services.k8s.aws` is not listed: its kinds (IAMRoleSelector, AdoptedResource) are not AWS resources.
+ * - the dependencies in ack-chart `Chart.yaml` at af3c138 (version 46.158.1). The name of a repository has the same
+ *   prefix as its group: code-generator at d4aaca5 builds both from the controller name (`pkg/model/model.go`
+ *   `APIGroup`, `templates/helm/Chart.yaml.tpl` `sources`). The group `services.k8s.aws` is not listed: its kinds
+ *   (IAMRoleSelector, AdoptedResource) are not AWS resources.
  */
 export const ACK_GROUPS: readonly string[] = [
   "acm.services.k8s.aws",

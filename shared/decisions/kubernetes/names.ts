@@ -13,7 +13,10 @@ const DNS_LABEL_FORM = "lower-case letters, digits and '-', and start and end wi
 const SUBDOMAIN_FORM =
   "lower-case letters, digits, '-' and '.', and each part must start and end with a letter or digit";
 
-/** The label that the API server sets on every namespace (KEP-2161). Its value is the name of the namespace. */
+/**
+ * The label that the API server sets on every namespace (KEP-2161). The value of the label is the name of the
+ * namespace.
+ */
 export const NAME_LABEL = "kubernetes.io/metadata.name";
 
 /** Returns the rules for label keys that `key` violates; [] if `key` is valid. */

@@ -46,7 +46,7 @@ export function annotationAt(object: JsonObject, key: string): string | null {
   return stringAt(object, "metadata", "annotations", key);
 }
 
-/** Reads the metadata of an object, like `objectReference`. Copies all labels and annotations. */
+/** Returns the metadata of an object. Unlike `objectReference`, also returns copies of all labels and annotations. */
 export function objectMeta(object: JsonObject): ObjectMeta {
   const metadata = field(object, "metadata");
   return {

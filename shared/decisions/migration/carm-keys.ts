@@ -6,29 +6,30 @@ import { isACKGroup, knownGroups } from "../kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../kubernetes/names.ts";
 import { compareText } from "../kubernetes/text.ts";
 
-/** The input of a migration. The migration reads only the names of the selectors in the inventory. */
+/** The input of a migration. The cluster state. Of the selectors, the migration reads only the names. */
 export interface MigrationInput {
   readonly inventory: Inventory;
-  /** The settings of the controllers. The `mode` has no effect. */
+  /** The settings of the controllers. The setting `mode` has no effect. */
   readonly settings: DecisionSettings;
   /** The ACK groups to migrate, sorted. */
   readonly groups: readonly string[];
 }
 
-/** A key of a CARM map that namespace annotations name. The role of the key depends only on the API group. */
+/** A key of a CARM map that namespace annotations name. The role of such a key depends only on the API group. */
 export interface CARMKey {
   readonly via: MapLookup["via"];
   readonly key: string;
   /** The namespaces whose annotations name the key, sorted. */
   readonly namespaces: readonly string[];
-  /** The result of the lookup for each group. */
+  /** The role or fault of the key for each API group. */
   readonly byGroup: ReadonlyMap<string, MapLookup>;
-  /** The result of the lookup for a group that has no service-specific key. */
+  /** The role or fault of the key for a group that has no service-specific key. */
   readonly fallback: MapLookup;
 }
 
 /**
- * A placeholder for every unknown group. No map has a key for this group, because a ConfigMap key cannot contain `*`.
+ * A placeholder group that stands for every unknown group. No map has a key for this group, because a ConfigMap key
+ * cannot contain `*`.
  */
 export const UNKNOWN_GROUP = "*.services.k8s.aws";
 
@@ -65,7 +66,8 @@ export function keysInUse({ inventory, settings, groups }: MigrationInput): read
 }
 
 /**
- * Returns a hypothetical resource that does not exist in AWS yet. No selector names the default kind of the resource.
+ * Returns a hypothetical resource that does not exist in AWS yet. The default kind of the resource is a kind that no
+ * selector names.
  */
 export function sampleResource(
   namespace: string, group: string, { version, kind } = { version: "", kind: "" },

@@ -9,9 +9,12 @@ export type Side = Pick<Resolution, "outcome" | "via" | "roleARN" | "code">;
 /** Resources of one namespace whose resolution changes in the same way when selectors replace CARM. */
 export interface Difference {
   readonly namespace: string;
-  /** The ACK groups whose resources differ, sorted. `["*"]` for every group; [] if only the listed resources differ. */
+  /**
+   * The ACK groups whose resources differ, sorted. The value is `["*"]` if every group differs, and [] if only the
+   * listed resources differ.
+   */
   readonly groups: readonly string[];
-  /** The stored resources that differ. */
+  /** The stored resources whose resolution differs. */
   readonly resources: readonly {
     readonly apiVersion: string;
     readonly kind: string;
@@ -27,7 +30,7 @@ export interface Difference {
 /** A difference and the details that explain its cause. */
 interface DifferenceDetails {
   readonly difference: Omit<Difference, "message" | "fix">;
-  /** The message of the error in the CARM maps; "" if the maps have no error. */
+  /** The error message for a fault in the CARM maps; "" if the maps have no fault. */
   readonly reason: string;
   /** The account in which the first resource exists; null if the resource does not exist in AWS. */
   readonly ownerAccountID: string | null;
@@ -69,8 +72,8 @@ function causeOf({ difference, reason, ownerAccountID }: DifferenceDetails): Cau
   if (groups.length === 0 && ownerAccountID !== null) return foundByStatus(ownerAccountID, reason);
   if (before.code !== null) {
     return {
-      cause: `CARM stops these resources (${withoutFullStop(reason)}), `
-        + "but without a selector they use the controller's own role",
+      cause: `with CARM, controllers do not reconcile these resources (${withoutFullStop(reason)}); without a `
+        + "selector, controllers use their own role for these resources",
       fix: FIXES[before.code] ?? ADD_ROLE,
     };
   }

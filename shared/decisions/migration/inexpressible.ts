@@ -18,7 +18,7 @@ interface MigrationResult {
   readonly keys: readonly CARMKey[];
   readonly selectors: readonly JsonObject[];
   readonly proof: FullProof;
-  /** The names of the selectors in the inventory before the migration. */
+  /** The names of the selectors that existed before the migration. */
   readonly stored: readonly string[];
   readonly unusedEntries: readonly Inexpressible[];
 }
@@ -52,8 +52,8 @@ function laterGroups({ proof: { unknownGroups } }: MigrationResult): Inexpressib
   if (unknownGroups.length === 0) return [];
   return [{
     subject: `ACK groups that are neither installed nor known to this release, in ${describeNamespaces(unknownGroups)}`,
-    reason: "with a key for one service, selectors must list all other groups, because they cannot exclude a group; "
-      + "resources of a group that is not listed would use the controller's own role",
+    reason: "for a service key, the generated selectors list all other groups by name; resources of an unlisted group "
+      + "would use the controller's own role",
     fix: "before you install a controller of such a group, set --extra-groups, run the command again "
       + "and apply the output",
   }];
@@ -113,9 +113,9 @@ function watchedNamespace({ settings: { watchNamespaces } }: MigrationInput): In
   if (watchNamespaces.length !== 1) return [];
   return [{
     subject: `controllers that watch only ${describeNamespaces(watchNamespaces)}`,
-    reason: "these controllers do not start CARM, so they use their own role before the switch; "
-      + "the proof assumes that they use CARM",
-    fix: "remove the selectors of that namespace if its resources must keep the controller's own role",
+    reason: "these controllers do not start CARM, so before the switch they use their own role; the proof wrongly "
+      + "assumes that they use CARM",
+    fix: "remove the selectors of that namespace if its resources must continue to use the controller's own role",
   }];
 }
 
@@ -125,8 +125,8 @@ function otherSelectors({ stored, selectors }: MigrationResult): Inexpressible[]
   if (others.length === 0) return [];
   return [{
     subject: `IAMRoleSelector ${listOf(others)}`,
-    reason: "the selector exists already, and the proof ignores it; with CARM off, it conflicts with "
-      + "generated selectors for the same resources",
+    reason: "the selector existed before the migration, and the proof ignores it; when CARM is off, it conflicts with "
+      + "each generated selector for the same resources",
     fix: "delete the selector, or compare it with the generated selectors: ack-role-resolver impact",
   }];
 }

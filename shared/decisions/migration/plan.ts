@@ -54,8 +54,9 @@ export function* proveMigration(plan: MigrationPlan): Paced<ProvedMigration> {
 }
 
 /**
- * Returns the steps of a safe switch from CARM to selectors, in order. The ACK documentation removes annotations and
- * maps before selectors take effect. In the meantime, controllers would create new resources in their own account.
+ * Returns the steps of a safe switch from CARM to selectors, in order. The ACK documentation tells users to remove
+ * annotations and maps before selectors take effect. Until then, controllers would create new resources in their own
+ * account.
  */
 function switchSteps(
   differences: number, { teamLevelCARM, serviceLevelCARM }: DecisionSettings,

@@ -9,7 +9,10 @@ import type { TypeEntry } from "../selectors/type-entry.ts";
 import { type MigrationInput, sampleResource, UNKNOWN_GROUP } from "./carm-keys.ts";
 import { describeDifference, type Difference, type Side } from "./difference.ts";
 
-/** The result of a comparison before and after the switch, for every resource and every pair of namespace and kind. */
+/**
+ * The result of a comparison of the roles before and after the switch. The comparison covers every resource and every
+ * pair of namespace and kind.
+ */
 export interface FullProof {
   /** The number of compared resources. */
   readonly resources: number;
@@ -24,7 +27,7 @@ export interface FullProof {
   readonly unknownGroups: readonly string[];
 }
 
-/** A difference whose groups and resources are still being collected. */
+/** A difference to which the comparison still adds groups and resources. */
 interface PendingDifference {
   readonly first: ResourceQuery;
   readonly before: Side;
@@ -36,8 +39,8 @@ interface PendingDifference {
 
 /**
  * Compares the roles from the CARM maps with the roles from the selectors in the inventory. Compares every resource,
- * and one hypothetical resource of every kind in every namespace. Includes an unknown kind of every group and an
- * unknown namespace. Pauses after each namespace.
+ * and one hypothetical resource of every kind in every namespace. The kinds include an unknown kind of every group, and
+ * the namespaces include an unknown namespace. Pauses after each namespace.
  */
 export function* proveSelectors(input: MigrationInput): Paced<FullProof> {
   const { inventory, groups } = input;
@@ -79,7 +82,7 @@ class Comparison {
     this.#add(resource)?.resources.push(resource);
   }
 
-  /** Whether the resource resolves differently, in a way that no resource in the comparison does. */
+  /** Whether the resource resolves differently in a way that the comparison has not recorded yet. */
   isNewDifference(query: ResourceQuery): boolean {
     const found = this.#compare(query);
     return found !== null && !this.#pending.has(found.id);
@@ -114,8 +117,8 @@ class Comparison {
 }
 
 /**
- * Whether two resolutions are equal. Resolutions without a role are never equal: with CARM, controllers do not
- * reconcile the resource, but without a selector they use their own role.
+ * Whether two resolutions are equal. Two resolutions without a role are never equal: with CARM, controllers do not
+ * reconcile the resource, but without a selector, controllers use their own role.
  */
 function isSame(before: Resolution, after: Resolution): boolean {
   const hasRole = before.outcome === "selected" || before.outcome === "default";

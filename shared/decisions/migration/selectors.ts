@@ -21,7 +21,7 @@ const MAX_NAME_LENGTH = 253; // RFC 1123 subdomain
 export function selectorName(source: NameSource, isTaken: (name: string) => boolean): string {
   const plain = plainName(source);
   const name = toSubdomain(plain);
-  // Two keys can be converted to the same name. A digest of the key makes a converted name unique.
+  // Adds a digest of the key to a converted name, because two keys can be converted to the same name.
   return name === plain && !isTaken(name) ? name : digestedName(name, `${source.via}/${plain}`, isTaken);
 }
 
@@ -32,8 +32,8 @@ function digestedName(name: string, id: string, isTaken: (name: string) => boole
 }
 
 /**
- * Returns the name before its conversion to a valid name. Adds a prefix to an account ID, because YAML parsers would
- * read the ID as a number.
+ * Returns the name for a key. The name may be invalid or in use. Adds a prefix to an account ID, because YAML parsers
+ * would read the ID as a number.
  */
 function plainName({ key, service }: NameSource): string {
   if (service !== null) return `${service}.${key}`;
@@ -59,7 +59,8 @@ function digestOf(text: string): string {
 }
 
 /**
- * The groups for which a key has the same role. `groups` is null for all groups, including groups that are added later.
+ * A role of a key and the groups that have this role. `groups` is null for all groups, including groups that are added
+ * later.
  */
 interface RoleShare {
   readonly roleARN: string;
@@ -138,7 +139,7 @@ export function isRoleARN(text: string): boolean {
 }
 
 /**
- * Whether a stored selector named `name` is malformed or has another role. The migration cannot reuse its name then,
+ * Whether a stored selector named `name` is malformed or has another role. If so, the migration cannot reuse the name,
  * because the role of a selector is immutable.
  */
 function hasOtherRole(name: string, roleARN: string, inventory: Inventory): boolean {

@@ -41,7 +41,7 @@ function invalidValues({ subject, data }: CARMMap): Inexpressible[] {
   }));
 }
 
-/** Returns the keys that have no effect on any role, grouped by cause. */
+/** Returns the keys that do not affect the role of any resource, grouped by cause. */
 function unusedKeys(
   { subject, data, used }: CARMMap, { settings: { serviceLevelCARM }, groups }: MigrationInput,
 ): Inexpressible[] {

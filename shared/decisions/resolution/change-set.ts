@@ -42,12 +42,15 @@ export function isUnchanged({ name }: EffectiveSelector, { deletions, writes }: 
   return !deletions.has(name) && !writes.has(name);
 }
 
-/** The number of resources that a scan visits between two pauses. The visits take well under a millisecond. */
+/**
+ * The number of resources that a scan visits between two pauses. Visiting these resources takes well under a
+ * millisecond.
+ */
 export const RESOURCES_BETWEEN_PAUSES = 100;
 
 /**
- * Visits each resource that the selector selects before or after the change. Ends the scan and returns false as soon as
- * `visit` returns false. A resource that changes during the scan is visited in its earlier state.
+ * Visits each resource that the selector selects before or after the change. If `visit` returns false, ends the scan
+ * and returns false. If a resource changes during the scan, visits the state before that change.
  */
 export function* transitionsOfSelector(
   inventory: Inventory,
@@ -101,8 +104,8 @@ function* visitSelected(
   inventory: Inventory, selector: EffectiveSelector | null, visit: (resource: ACKResource) => boolean,
 ): Paced<boolean> {
   if (selector === null) return true;
-  // Pauses while collecting, because a selector may name many empty namespaces. A resource that is created during the
-  // scan has its own admission review.
+  // Pauses while collecting resources too, because a selector may name many empty namespaces. Skips a resource that is
+  // created during the scan, because its own admission review checks it.
   const sets: ReadonlySet<ACKResource>[] = [];
   const candidates = candidateSets(inventory, selector);
   yield* paced(candidates, RESOURCES_BETWEEN_PAUSES, (set) => set.size === 0 || sets.push(set) > 0);
@@ -181,7 +184,7 @@ export function accountOfResource(
   return resource.status.ownerAccountID ?? accountOfSelectors(before, controllerAccount);
 }
 
-/** A move of a pinned resource from its account to the account of another role. Controllers reject such a role. */
+/** A move of a pinned resource to a role in another account. Controllers reject such a role. */
 export interface AccountMove {
   readonly from: string;
   readonly to: string;
@@ -200,15 +203,15 @@ export function accountMoveOf(
   return from === null || from === to ? null : { from, to };
 }
 
-/** Returns an account of the selectors that differs from `account`: one of these selectors pinned the resource. */
+/** Returns an account of the selectors that differs from `account`. One of these selectors has pinned the resource. */
 function otherAccount(selecting: readonly EffectiveSelector[], account: string): string | null {
   const accounts = selecting.map(({ roleARN }) => accountOfARN(roleARN));
   return accounts.find((other) => other !== account) ?? null;
 }
 
 /**
- * Returns a sentence for the fix of an account move if the status of a resource does not prove that the resource
- * exists in AWS; otherwise "".
+ * Returns a sentence for the fix of an account move, which lists the resources whose status does not prove that they
+ * exist in AWS. Returns "" if there are none.
  */
 export function recreationHint(resources: readonly ACKResource[]): string {
   const names = resources.filter(({ created }) => !created).map(resourceName);

@@ -31,7 +31,7 @@ export interface SelectorExplanation {
 }
 
 /**
- * Explains for each selector why it selects or does not select the resource, sorted by selector name. The time is
+ * Explains for each selector why it selects or does not select the resource, sorted by selector name. The run time is
  * proportional to the number of selectors.
  */
 export function explain(inventory: Inventory, query: ResourceQuery): SelectorExplanation[] {
@@ -153,7 +153,7 @@ function anyOf(texts: readonly string[]): string {
   return shown.join(" or ");
 }
 
-/** Returns a condition. Escapes names and labels, because users write names and labels. */
+/** Returns a condition. Escapes control characters, because users can write any text in names and labels. */
 function partOf(path: FieldPath, { wants, carries, holds }: Omit<PartExplanation, "path">): PartExplanation {
   return { path: formatFieldPath(path), wants: printable(wants), carries: printable(carries), holds };
 }

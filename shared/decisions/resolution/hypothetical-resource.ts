@@ -22,8 +22,8 @@ export interface HypotheticalResource {
 const DEFAULT_VERSION = "v1alpha1";
 
 /**
- * Returns a query for each kind. If a flag names no version, uses the storage version of the kind.
- * Throws ERR_CONFIG_INVALID if a flag is invalid. The message has one line for each fault.
+ * Returns a query for each kind. If a flag names no version, uses the storage version of the kind. Throws
+ * ERR_CONFIG_INVALID if a flag is invalid. The error message has one line for each fault.
  */
 export function hypotheticalResources(
   { kinds, namespace, labels: labelTexts }: HypotheticalResource, inventory: Inventory,
@@ -45,7 +45,10 @@ function parseACKKind(text: string, faults: string[]): GroupedKind | null {
   return null;
 }
 
-/** Parses the value of a `--kind` flag with any API group. If the value is invalid, adds a fault and returns null. */
+/**
+ * Parses the value of a `--kind` flag with any API group. If the value of the flag is invalid, adds a fault and returns
+ * null.
+ */
 export function parseKindFlag(text: string, faults: string[]): GroupedKind | null {
   const kind = parseKindArgument(text);
   if (kind !== null && kind.group !== null) return { ...kind, group: kind.group };

@@ -6,9 +6,9 @@ import { type Paced, paced } from "../paced.ts";
 import { type Resolution, resolve } from "./resolve.ts";
 
 /**
- * The ways in which a resource can change, most disruptive first: new conflict, new refusal, fallback to the
- * controller's own role, other account, other role, other region, newly selected, other selector with the same role,
- * resource added, resource removed.
+ * The ways in which a resource can change, most disruptive first: new conflict, new fault in the CARM maps, fallback to
+ * the controller's own role, other account, other role, other region, newly selected, other selector with the same
+ * role, resource added, resource removed.
  */
 export const CHANGES = [
   "conflict", "refused", "default", "account", "role", "region", "selected", "selector", "added", "removed",
@@ -26,7 +26,7 @@ export interface Impact {
 }
 
 export interface ImpactComparison {
-  /** Sorted by change, then by namespace, kind, name and group. */
+  /** The changed resources, sorted by type of change, then by namespace, kind, name and group. */
   readonly impacts: readonly Impact[];
   /** The number of compared resources, including unchanged resources. */
   readonly resources: number;

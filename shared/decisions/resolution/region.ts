@@ -11,7 +11,8 @@ export interface Region {
 }
 
 /**
- * Returns the region in the status of a resource. If the resource does not exist in AWS, returns the desired region.
+ * Returns the region in the status of a resource. If the status of the resource has no region, returns the desired
+ * region.
  */
 export function regionOf(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
   return region(query.status.region, "status") ?? desiredRegion(inventory, query, settings);

@@ -22,11 +22,14 @@ export interface Resolution {
   readonly outcome: Outcome;
   readonly via: "selector" | "team-map" | "account-map" | "identity" | null;
   /**
-   * The selector that selects the resource, or all conflicting selectors, sorted by name. Empty if no selector selects
-   * the resource.
+   * The selector that selects the resource, or all conflicting selectors, sorted by name. The list is empty if no
+   * selector selects the resource.
    */
   readonly selectors: readonly SelectingSelector[];
-  /** The resolved role. For the outcome `default`, the controller's own role, or null if that role is unknown. */
+  /**
+   * The ARN of the resolved role. For the outcome `default`, the controller's own role, or null if that role is
+   * unknown.
+   */
   readonly roleARN: string | null;
   readonly accountID: string | null;
   readonly region: Region | null;
@@ -155,8 +158,8 @@ function byDefault(settings: DecisionSettings, region: Region | null, message: s
 }
 
 /**
- * Returns each difference between the status and the resolution in account and region, as a clause. Controllers never
- * reconcile a resource that has such a drift.
+ * Returns a clause for each difference between the status and the resolution: the account and the region. Controllers
+ * never reconcile a resource that has such a drift.
  */
 export function driftsOf(
   { accountID }: Pick<Resolution, "accountID">, { ownerAccountID, region }: ResourceStatus, desired: Region | null,
@@ -168,7 +171,7 @@ export function driftsOf(
   if (region !== null && desired !== null && region !== desired.value) {
     drifts.push(`the resource exists in region ${region}, but its desired region is ${desired.value}`);
   }
-  return drifts.map(printable); // users can write the account and the regions
+  return drifts.map(printable); // users can write any text in the account and the regions
 }
 
 function withDrift(resolution: Resolution, status: ResourceStatus, desired: Region | null): Resolution {

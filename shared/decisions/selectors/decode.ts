@@ -66,8 +66,8 @@ interface CheckedFault {
 const CHECKS_WITHIN_LIMITS = SELECTOR_SELF_CHECKS.filter((check) => check !== IRS_48);
 
 /**
- * Returns the faults of every self check, in catalog order. For a value of a wrong type, omits all other faults at or
- * below the value.
+ * Returns the faults of every self check, in catalog order. If a value has a wrong type, omits all other faults of this
+ * value and of its fields.
  */
 function selectorFaults(subject: SelectorSubject): CheckedFault[] {
   const excess = Array.from(IRS_48.find(subject), (fault) => ({ check: IRS_48, fault }));

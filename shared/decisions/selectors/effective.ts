@@ -17,11 +17,11 @@ export interface EffectiveSelector {
   readonly types: TypeSet | null;
   readonly resourceLabels: LabelSelector | null;
   /**
-   * The names of the selectors that this selector replaces. An overlap with a replaced selector is intended until the
-   * replaced selector is deleted.
+   * The names of the selectors that this selector replaces. An overlap with a replaced selector is intended until that
+   * selector is deleted.
    */
   readonly replaces: ReadonlySet<string>;
-  /** The session settings of the role. Every template except `{group}` is filled in. */
+  /** The session settings of the role. Every template in the settings except `{group}` is filled in. */
   readonly extras: SessionExtras;
   /** Whether the sidecar may grant the role: the selector has no non-waivable deny fault. */
   readonly grantable: boolean;
@@ -60,7 +60,10 @@ function compileLabels(spec: LabelSelectorSpec | null, runtime: Runtime): LabelS
   return isEmptySelector(selector) ? null : selector;
 }
 
-/** Whether the operator is valid. Always true for a well-formed selector, because IRS-11 denies other operators. */
+/**
+ * Whether the operator is valid. The result is always true for a well-formed selector, because IRS-11 denies other
+ * operators.
+ */
 function isRequirement(spec: LabelRequirementSpec): spec is LabelRequirementSpec & LabelRequirement {
   return isOperator(spec.operator);
 }
@@ -72,8 +75,8 @@ export function selectsNamespace(selector: EffectiveSelector, namespace: string,
 }
 
 /**
- * Whether the selector selects a resource that has the given type and labels. The caller must have checked the
- * namespace.
+ * Whether the selector selects a resource that has the given type and labels. Does not check the namespace of the
+ * resource, which the caller must check.
  */
 export function selectsWithinNamespace(selector: EffectiveSelector, type: TypeEntry, labels: Labels): boolean {
   return (selector.types === null || selector.types.matches(type))

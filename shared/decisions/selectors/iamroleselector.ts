@@ -17,12 +17,12 @@ interface NamespaceSelectorSpec {
   readonly labelSelector: LabelSelectorSpec | null;
 }
 
-/** An entry of `resourceTypeSelector`. A missing field is "", as in controllers. */
+/** An entry of `resourceTypeSelector`. The value "" means that the field is missing, as in controllers. */
 export interface TypeEntrySpec {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** `GROUP/VERSION`; null if missing. Only ACK's design proposal defines this field. */
+  /** `GROUP/VERSION`; null if missing. The field is defined only in ACK's design proposal. */
   readonly apiVersion: string | null;
 }
 
@@ -39,7 +39,7 @@ export interface SelectorSpec {
   readonly resourceLabelSelector: LabelSelectorSpec | null;
 }
 
-/** Reads an IAMRoleSelector. Accepts any JSON object. */
+/** Reads the spec of an IAMRoleSelector. Accepts any JSON object. */
 export function readSelectorSpec(object: JsonObject): SelectorSpec {
   const spec = field(object, "spec");
   const types = field(spec, "resourceTypeSelector");

@@ -17,7 +17,7 @@ export function canOverlap(a: EffectiveSelector, b: EffectiveSelector): boolean 
     && typesOverlap(a.types?.entries ?? null, b.types?.entries ?? null);
 }
 
-/** Whether the name lists overlap. This comparison runs first because most selectors list namespaces by name. */
+/** Whether the name lists overlap. The names are compared first, because most selectors list namespaces by name. */
 function namesOverlap(a: ReadonlySet<string> | null, b: ReadonlySet<string> | null): boolean {
   if (a === null || b === null) return true;
   const [few, many] = a.size <= b.size ? [a, b] : [b, a];
@@ -26,7 +26,7 @@ function namesOverlap(a: ReadonlySet<string> | null, b: ReadonlySet<string> | nu
 }
 
 /**
- * Returns the label requirements for a namespace. Expresses namespace names as a requirement on the name label, which
+ * Returns the label requirements for a namespace. Converts namespace names to a requirement on the name label, which
  * every namespace has.
  */
 function namespaceRequirements({ namespaces, namespaceLabels }: EffectiveSelector): LabelRequirement[] {
@@ -58,7 +58,7 @@ function isSatisfiableKey(requirements: readonly LabelRequirement[]): boolean {
   );
   const mustBeAbsent = valuesOf("DoesNotExist").length > 0;
   const [first, ...others] = valuesOf("In").map((values) => new Set(values));
-  // Without an In requirement, a value that NotIn does not exclude always exists.
+  // Without an In requirement, there is always a value that NotIn does not exclude.
   if (first === undefined) return !mustBeAbsent || valuesOf("Exists").length === 0;
   const excluded = new Set(valuesOf("NotIn").flat());
   return (

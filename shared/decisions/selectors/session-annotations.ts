@@ -52,7 +52,7 @@ const NONE: readonly string[] = [];
 
 /** Returns the annotations whose values differ between two selectors. */
 export function differingExtras(a: SessionExtras, b: SessionExtras): readonly string[] {
-  const isSame = a === b || FIELDS.every((field) => field.isSame(a, b)); // the common case allocates nothing
+  const isSame = a === b || FIELDS.every((field) => field.isSame(a, b)); // usually true
   return isSame ? NONE : FIELDS.filter((field) => !field.isSame(a, b)).map(({ annotation }) => annotation);
 }
 
@@ -69,8 +69,8 @@ export function fillInGroups(extras: SessionExtras, groups: readonly string[]): 
 }
 
 /**
- * Returns the keys of the tags whose values are too long after `{group}` is filled in. The checks do not know the
- * groups of a grant.
+ * Returns the keys of the tags whose values are too long after `{group}` is filled in. The checks cannot report such
+ * tags, because they do not know the groups of a grant.
  */
 export function tagsTooLong({ tags }: SessionExtras): string[] {
   return tags.filter(({ value }) => value.length > TAG_VALUE_LIMITS.max).map(({ key }) => key);
@@ -81,7 +81,7 @@ export function readDuration(text: string): number | null {
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : null;
 }
 
-/** Returns each fault as a verb phrase. The phrase does not contain the text, which may be confidential. */
+/** Returns each fault as a verb phrase. A phrase does not contain the checked text, which may be confidential. */
 export function textFaults(text: string, { min, max, pattern, characters }: TextLimits): string[] {
   const faults: string[] = [];
   if (text.length < min || text.length > max) {
@@ -91,7 +91,7 @@ export function textFaults(text: string, { min, max, pattern, characters }: Text
   return faults;
 }
 
-/** A session tag in the annotation. `value` is null if the tag has no `=`. */
+/** A session tag in the annotation. The value is null if the tag has no `=`. */
 interface TagSpec {
   readonly key: string;
   readonly value: string | null;

@@ -34,8 +34,9 @@ export interface SessionRequest {
   readonly policyARNs: readonly string[];
 }
 
-// The limits of AssumeRole: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html.
-// A length is the number of UTF-16 code units. STS counts characters, of which a text has at most as many.
+// The limits of AssumeRole: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html. A
+// length is the number of UTF-16 code units. STS counts characters. A text never has more characters than UTF-16 code
+// units.
 
 export interface TextLimits {
   /** The minimum and maximum length. */
@@ -49,7 +50,7 @@ export interface TextLimits {
 export const EXTERNAL_ID_LIMITS: TextLimits = {
   min: 2, max: 1224, pattern: /^[\w+=,.@:/-]*$/, characters: "letters, digits and _+=,.@:/-",
 };
-/** Also the limits of a source identity, which in addition must not start with `aws:`. */
+/** The limits of a session name and of a source identity. A source identity also must not start with `aws:`. */
 export const SESSION_NAME_LIMITS: TextLimits = {
   min: 2, max: 64, pattern: /^[\w+=,.@-]*$/, characters: "letters, digits and _+=,.@-",
 };
@@ -62,5 +63,8 @@ export const MAX_TAGS = 50;
 
 /** In seconds. */
 export const DURATION_LIMITS = { min: 900, max: 43_200 } as const;
-/** The maximum duration of a chained session, in seconds. A chained session is created from another session. */
+/**
+ * The maximum duration of a chained session, in seconds. A chained session is a session that is created from another
+ * session.
+ */
 export const MAX_CHAINED_SECONDS = 3600;

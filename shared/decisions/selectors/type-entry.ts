@@ -41,7 +41,7 @@ export function effectiveEntry(entry: TypeEntrySpec, context: Context): TypeEntr
   return (readsAPIVersion(context) ? rewrittenEntry(entry) : null) ?? entry;
 }
 
-/** Whether the entry matches a type. An empty field of the type stands for a value that no entry names. */
+/** Whether the entry matches a type. An empty field of the type means a value that no entry names. */
 export function entryMatches(entry: TypeEntry, type: TypeEntry): boolean {
   return (entry.group === "" || entry.group === type.group)
     && (entry.version === "" || entry.version === type.version)

@@ -1,18 +1,21 @@
 import { entryMatches, type TypeEntry } from "./type-entry.ts";
 
-/** Up to this number of entries, a comparison with each entry is faster than the index and needs no memory. */
+/**
+ * The maximum number of entries that are compared one by one. Up to this number, a comparison is faster than an index
+ * and needs no memory.
+ */
 const MAX_UNINDEXED = 8;
 
 type KindIndex = Map<string, Set<string>>;
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The entries of a `resourceTypeSelector`. Each lookup takes the same time for one entry and for a thousand. */
+/** The entries of a `resourceTypeSelector`. The time of a lookup does not depend on the number of entries. */
 export class TypeSet {
   readonly entries: readonly TypeEntry[];
-  /** The groups that the entries name. Contains "" if an entry matches any group. */
+  /** The groups that the entries name. The set contains "" if an entry matches any group. */
   readonly groups: ReadonlySet<string>;
-  /** The versions of the entries by group and kind, where "" is any. Null until the first lookup. */
+  /** The versions of the entries by group and kind, where "" means any. The index is null until the first lookup. */
   #index: Map<string, KindIndex> | null = null;
 
   constructor(entries: readonly TypeEntry[]) {
@@ -20,7 +23,7 @@ export class TypeSet {
     this.groups = new Set(entries.map(({ group }) => group));
   }
 
-  /** Whether an entry matches the type. An empty field of the type stands for a value that no entry names. */
+  /** Whether an entry matches the type. An empty field of the type means a value that no entry names. */
   matches(type: TypeEntry): boolean {
     if (this.entries.length <= MAX_UNINDEXED) return this.entries.some((entry) => entryMatches(entry, type));
     for (const versions of this.#versionSets(type.group, type.kind)) {
@@ -34,12 +37,18 @@ export class TypeSet {
     return this.groups.has("") || this.groups.has(group);
   }
 
-  /** Returns the kinds of the entries that match the group. Contains "" if one of these entries matches any kind. */
+  /**
+   * Returns the kinds of the entries that match the group. The result contains "" if one of these entries matches any
+   * kind.
+   */
   kindsOf(group: string): ReadonlySet<string> {
     return new Set(this.#kindIndexes(group).flatMap((kinds) => [...kinds.keys()]));
   }
 
-  /** Returns the versions of the entries that match the kind. Contains "" if one of them matches any version. */
+  /**
+   * Returns the versions of the entries that match the kind. The result contains "" if one of these entries matches any
+   * version.
+   */
   versionsOf(group: string, kind: string): ReadonlySet<string> {
     return new Set([...this.#versionSets(group, kind)].flatMap((versions) => [...versions]));
   }

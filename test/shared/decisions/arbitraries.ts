@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import type { ModelEntry, ModelLabelSelector, ModelResource, ModelSelector } from "./model.ts";
 
-// Small alphabets, so that selectors often match resources and overlap. Each list of faulty values has near misses of
-// its rule.
+// Generators use small alphabets, so that selectors often match resources and overlap. Each list of faulty values
+// contains values that narrowly violate a rule.
 export const GROUPS = ["s3.services.k8s.aws", "sqs.services.k8s.aws"] as const;
 export const VERSIONS = ["v1alpha1", "v1"] as const;
 export const KINDS = ["Bucket", "Queue"] as const;
-/** The last one is never stored in an inventory. */
+/** The last namespace is never stored in an inventory. */
 export const NAMESPACES = ["a", "b", "c", "unknown"] as const;
 export const SELECTOR_NAMES = ["s1", "s2", "s3", "s4", "s5", "s6"] as const;
 
@@ -110,7 +110,7 @@ const entry: fc.Arbitrary<ModelEntry> = fc
   )
   .map(compact);
 
-/** Often an empty list, which matches everything. */
+/** Often generates an empty list, which matches everything. */
 const some = <T,>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
   fc.array(arbitrary, { maxLength: 3, size: "medium" });
 

@@ -48,7 +48,7 @@ test("reports conflicts, and resources that use the controller's own role", (t) 
   t.end();
 });
 
-test("reports the faults of malformed and faulty selectors, and still applies faulty selectors", (t) => {
+test("reports the faults of malformed and of faulty selectors, and applies only the faulty selectors", (t) => {
   const objects = [selector("typo", "x"), selector("user", "arn:aws:iam::111122223333:user/jane"), bucketObject()];
   const { findings, summary } = audit(objects);
   const reported = findings.filter(({ section }) => section === "malformed" || section === "faulty");
@@ -66,7 +66,7 @@ test("does not count a selector as malformed or faulty if its only fault can be 
   t.end();
 });
 
-test("reports a resource that exists in another account or region than its role resolves to", (t) => {
+test("reports a resource that exists in another account or region than its resolution", (t) => {
   const settings = { region: "eu-west-1" };
   t.same(auditLines([existing({ ownerAccountID: "444455556666" }), selector()]), [
     "drift 0 deny AUD-03 the resource exists in account 444455556666, but its role is in account 111122223333",
@@ -113,7 +113,7 @@ test("reports selectors that select no resource, if the input contains resources
   t.end();
 });
 
-/** Returns a bucket with the annotations that the webhook writes for selector a, with changes. */
+/** Returns a bucket with the annotations that the webhook writes for selector a, changed by `changes`. */
 function annotatedBucket(changes: Readonly<Record<string, string>> = {}): JsonObject {
   const values = {
     "outcome": "selected", "via": "selector", "selector": "a", "role-arn": ROLE,
@@ -167,7 +167,7 @@ test("--check changes the severity of an audit check or turns the check off", (t
   t.end();
 });
 
-test("reports a problem once, under the audit check if the audit check is enabled", (t) => {
+test("reports a problem once: under the audit check if this check is on, else under the admission check", (t) => {
   const codes = (settings: Partial<DecisionSettings>): string[] => (
     audit([bucketObject(), selector("b", ROLE, "team-b")], settings).findings.map(({ code }) => code)
   );

@@ -39,7 +39,7 @@ test("compares a spec that is nested very deeply without recursion", (t) => {
   t.end();
 });
 
-test("treats a change of only finalizers, managed fields or status as bookkeeping", (t) => {
+test("exempts a change of only finalizers, managed fields or status", (t) => {
   t.equal(update(STORED), "bookkeeping only", "the object is unchanged");
   const maintained = { finalizers: undefined, managedFields: [], resourceVersion: "2", generation: 2 };
   t.equal(update({ ...STORED, metadata: { ...META, ...maintained } }), "bookkeeping only");
@@ -52,7 +52,7 @@ test("treats a change of only finalizers, managed fields or status as bookkeepin
   t.end();
 });
 
-test("treats a change of only the resolution annotations as bookkeeping", (t) => {
+test("exempts a change of only the resolution annotations", (t) => {
   const annotated = (annotations: JsonObject): JsonObject => ({ ...STORED, metadata: { ...META, annotations } });
   const byDefault = annotated({ "ack-role-resolver.io/outcome": "default" });
   t.equal(update(byDefault), "bookkeeping only");
@@ -61,7 +61,7 @@ test("treats a change of only the resolution annotations as bookkeeping", (t) =>
   t.end();
 });
 
-test("does not exempt a bookkeeping change that also changes another field", (t) => {
+test("does not exempt a change of finalizers, managed fields or status that also changes another field", (t) => {
   t.equal(update({ ...STORED, metadata: { ...META, finalizers: [], labels: { x: "2" } } }), null, "a label");
   t.equal(
     update({ ...STORED, metadata: { ...META, finalizers: [], annotations: { "example.com/a": "1" } } }),
@@ -94,7 +94,7 @@ test("compares keys such as __proto__ like other keys", (t) => {
 
 const DELETING: JsonObject = { ...STORED, metadata: { ...META, deletionTimestamp: "2026-03-01T12:00:00Z" } };
 
-test("exempts an update of an object that is being deleted if its spec, labels and annotations stay", (t) => {
+test("exempts an update of a terminating object if its spec, labels and annotations stay the same", (t) => {
   const metadata = (change: JsonObject): JsonObject => ({ ...STORED, metadata: { ...META, ...change } });
   t.equal(update(metadata({ finalizers: [] }), DELETING), "being deleted");
   t.equal(update(metadata({ ownerReferences: [{ uid: "u" }] }), DELETING), "being deleted");
@@ -106,7 +106,7 @@ test("exempts an update of an object that is being deleted if its spec, labels a
   t.end();
 });
 
-test("does not exempt an update or create because the request contains a deletionTimestamp", (t) => {
+test("does not exempt an update or create that submits a deletionTimestamp", (t) => {
   const submitted = { ...DELETING, spec: { arn: "y" } };
   t.equal(update(submitted), null);
   t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: submitted, oldObject: null }), null);
@@ -166,7 +166,7 @@ function requester(username: string): Requester {
   return { username, groups: ["system:masters"] };
 }
 
-test("recognizes as ACK controllers only the service accounts in the settings", (t) => {
+test("treats only the service accounts in the settings as ACK controllers", (t) => {
   const settings = { controllerServiceAccounts: ["ack-system/ack-s3-controller"] };
   t.ok(isACKController(requester("system:serviceaccount:ack-system:ack-s3-controller"), settings));
   const others = [
@@ -181,7 +181,7 @@ test("recognizes as ACK controllers only the service accounts in the settings", 
   t.end();
 });
 
-test("treats deletions in a terminating namespace or by a kube-system cleanup controller as cluster cleanup", (t) => {
+test("treats deletions in a terminating namespace or by a cleanup controller as cluster cleanup", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply([
     put(namespaceObject("team-a")),

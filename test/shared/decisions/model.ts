@@ -1,6 +1,5 @@
-// A simple model of IAMRoleSelectors, to compare the indexed implementation with. It deliberately shares no code and no
-// type with
-// shared/decisions.
+// A simple model of IAMRoleSelectors. Tests compare the indexed implementation with this model. The model deliberately
+// shares no code and no type with shared/decisions.
 
 export interface ModelLabelSelector {
   readonly matchLabels?: Readonly<Record<string, unknown>>;
@@ -51,7 +50,7 @@ export interface ModelWorld extends ModelContext {
   readonly selectors: readonly ModelSelector[];
   /** Labels by namespace. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** Storage version by `KIND.GROUP`. */
+  /** The storage version of each kind, by `KIND.GROUP`. */
   readonly storage: ReadonlyMap<string, string>;
 }
 
@@ -145,7 +144,7 @@ function isUnreadableLabels({ matchLabels = {} }: ModelLabelSelector): boolean {
   return Object.entries(matchLabels).some(([key, value]) => key === "" || typeof value !== "string");
 }
 
-/** Any text with the prefix and six parts is an ARN. */
+/** Like controllers, accepts any text with the prefix `arn:` and six parts as an ARN. */
 function isARN(text: unknown): boolean {
   return typeof text === "string" && text.startsWith("arn:") && text.split(":").length >= 6;
 }
@@ -162,7 +161,10 @@ function isRepeating(texts: readonly string[]): boolean {
   return texts.some((text, i) => texts.indexOf(text) < i);
 }
 
-/** An `apiVersion` without group or version, besides a group or version, or unsupported by the shipped controllers. */
+/**
+ * Whether the `apiVersion` of an entry is a fault: it is malformed, the entry also has a group or version, or shipped
+ * controllers do not read it.
+ */
 function isUnreadableEntry(
   { apiVersion, group = "", version = "" }: ModelEntry,
   { runtime, origin }: ModelContext,

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 
-/** Makes every run use the same cases. `tap --test-arg=--seed=N` uses others. */
+/** The default seed, with which every run uses the same cases. `tap --test-arg=--seed=N` sets another seed. */
 const DEFAULT_SEED = 20_260_801;
 
 /** Returns the number of cases and the seed, and prints them as a comment. */

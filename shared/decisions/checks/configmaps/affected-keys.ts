@@ -8,7 +8,7 @@ import { listNamespaces, listResources, SCAN_LIMIT } from "../message-lists.ts";
 import type { ConfigMapChange } from "./change.ts";
 import { parseKey } from "./entries.ts";
 
-/** A change of the account to which a key of the map resolves. */
+/** A map key whose role is removed or moves to another account. */
 interface KeyChange {
   readonly key: string;
   readonly from: string;
@@ -60,7 +60,7 @@ class AffectedKeys {
     this.allUsers.add(user);
   }
 
-  /** Whether the scan has found enough users to stop. */
+  /** Whether the scan has found `SCAN_LIMIT` users of the keys. The scan then stops. */
   get isFull(): boolean {
     return this.allUsers.size >= SCAN_LIMIT;
   }
@@ -81,7 +81,7 @@ export function* affectedKeys(change: ConfigMapChange): Paced<AffectedKeys> {
   return affected;
 }
 
-/** Returns the account or team ids whose lookup reads a key that the change changes. */
+/** Returns the account ids or team ids whose map entry changes. */
 function changedIDs({ data, settings, stored }: ConfigMapChange): ReadonlySet<string> {
   const keys = [...stored].flatMap(([key, value]) => (data.get(key) === value ? [] : [key]));
   return new Set(settings.serviceLevelCARM ? [...keys, ...keys.map((key) => parseKey(key).id)] : keys);
@@ -89,7 +89,7 @@ function changedIDs({ data, settings, stored }: ConfigMapChange): ReadonlySet<st
 
 /** A namespace or resource that may use a changed key. */
 interface Candidate {
-  /** The map entry that the user reads; null if the change does not affect this entry. */
+  /** The map entry that applies to the namespace or resource; null if the change does not affect this entry. */
   readonly entry: MapEntry | null;
   /** The API group of the resource; "" for a namespace, whose resources can belong to any service. */
   readonly group: string;
@@ -111,7 +111,7 @@ function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterabl
   for (const id of ids) {
     const resources = [...inventory.resources.ofAccount(id)];
     for (const resource of resources) {
-      // The first loop has visited the resources of namespaces that name an account or a team.
+      // Skips the namespaces that name an account or a team: the first loop has already visited their resources.
       const isVisited = entryOf(change, null, resource.namespace, NOT_CREATED) !== null;
       const entry = isVisited ? null : entryOf(change, ids, resource.namespace, resource);
       yield { entry, group: resource.group, user: { resource } };
@@ -119,10 +119,13 @@ function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterabl
   }
 }
 
-/** The status of a resource that does not exist in AWS yet. It contains no account. */
+/** The status of a resource that does not exist in AWS yet. The status of such a resource contains no account. */
 const NOT_CREATED: Pick<ACKResource, "status"> = { status: { ownerAccountID: null, region: null } };
 
-/** Returns the entry that CARM looks up. If `ids` is set, returns null unless this map has the entry under `ids`. */
+/**
+ * Returns the map entry that CARM looks up. If `ids` is set, returns only an entry of this map whose key is in `ids`,
+ * else null.
+ */
 function entryOf(
   { inventory, name, settings }: ConfigMapChange,
   ids: ReadonlySet<string> | null,

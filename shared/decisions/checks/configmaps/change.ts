@@ -7,12 +7,12 @@ import type { CheckContext, CheckInput } from "../change.ts";
 export interface ConfigMapChange extends CheckContext {
   /** The ConfigMap after the change; at DELETE the deleted ConfigMap. */
   readonly object: JsonObject;
-  /** If a manifest sets no namespace, "default", which is also the default of kubectl. */
+  /** The namespace of the ConfigMap. If a manifest sets no namespace, "default", as with kubectl. */
   readonly namespace: string;
   readonly name: string;
-  /** The data after the change; empty at DELETE. */
+  /** The data of the ConfigMap after the change; empty at DELETE. */
   readonly data: ReadonlyMap<string, string>;
-  /** The data before the change; empty at CREATE. */
+  /** The data of the ConfigMap before the change; empty at CREATE. */
   readonly stored: ReadonlyMap<string, string>;
 }
 
@@ -34,7 +34,7 @@ function dataOf(object: JsonObject): ReadonlyMap<string, string> {
   return stringMap(field(object, "data"));
 }
 
-/** Returns whether controllers read the ConfigMap. They read only ConfigMaps in their own namespace. */
+/** Returns whether controllers read the ConfigMap. Controllers read only ConfigMaps in their own namespace. */
 export function isReadByControllers({ namespace, settings }: ConfigMapChange): boolean {
   return namespace === settings.ackSystemNamespace;
 }

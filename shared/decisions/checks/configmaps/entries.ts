@@ -19,7 +19,7 @@ export const CM_01: QuickCheck<ConfigMapChange> = {
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:root'}",
   *find({ data }): Iterable<Fault> {
     for (const [key, value] of data) {
-      if (value === "" || isDocument(value)) continue; // CM-02 and CM-05 report these.
+      if (value === "" || isDocument(value)) continue; // CM-02 and CM-05 report empty values and documents.
       const arn = parseARN(value);
       const faults = arn === null ? ["it is not an ARN"] : roleARNFaults(value, arn);
       if (faults.length === 0) continue;
@@ -72,9 +72,9 @@ export const CM_04: QuickCheck<ConfigMapChange> = {
   id: "CM-04",
   severity: "warn",
   waivable: false,
-  reason: "A controller looks up SERVICE.ID, where SERVICE is its own service, and then ID. "
-    + "No controller finds a key whose prefix is not an ACK service, unless the whole key is an id. "
-    + "With --service-level-carm, the sidecar grants no role for such a key.",
+  reason: "A controller looks up the key SERVICE.ID, where SERVICE is its own service, and then the key ID. If the "
+    + "prefix of a key is not an ACK service, controllers find the key only as an ID that contains a dot. With "
+    + "--service-level-carm, the sidecar grants no role for such a key.",
   fix: "write ID, or SERVICE.ID where SERVICE is an ACK service, such as s3.111122223333",
   example: "data: {s4.111122223333: 'arn:aws:iam::111122223333:role/a'}",
   *find({ data, inventory, settings }): Iterable<Fault> {
@@ -134,7 +134,7 @@ function nonStringKeys(object: JsonObject): string[] {
   return isJsonObject(data) ? Object.keys(data).filter((key) => typeof data[key] !== "string") : [];
 }
 
-/** Returns whether the value is `key: value`, a list, a map or several lines. One CARM proposal used such values. */
+/** Returns whether the value is `key: value`, a list, a map or several lines. A proposal for CARM used such values. */
 function isDocument(value: string): boolean {
   const text = value.trim();
   return text.includes("\n") || /:\s/.test(text) || /^([{[]|-\s)/.test(text);
@@ -160,7 +160,7 @@ export const CM_13: QuickCheck<ConfigMapChange> = {
   id: "CM-13",
   severity: "warn",
   waivable: false,
-  reason: "Controllers look up keys that start with a service only if the feature gate ServiceLevelCARM is enabled.",
+  reason: "Controllers look up keys of the form SERVICE.ID only if the feature gate ServiceLevelCARM is enabled.",
   fix: "enable the feature gate ServiceLevelCARM on the controllers and set --service-level-carm, or remove the key",
   example: "data: {s3.111122223333: 'arn:aws:iam::111122223333:role/a'} # with --mode carm alone",
   *find({ data, settings }): Iterable<Fault> {

@@ -11,8 +11,8 @@ export const CM_08: ScanningCheck<ConfigMapChange> = {
   deniesInCARM: true,
   reason: "Controllers never reconcile a resource whose key is missing from the map, "
     + "or whose role is in a different account from the resource.",
-  fix: "do not remove the key or change its account until the resources are deleted. "
-    + "Otherwise, first annotate the namespaces with another key whose role is in the same account",
+  fix: "delete the resources first, or annotate their namespaces with another key whose role is in the same account. "
+    + "Then change or remove the key",
   example: "data: {} # was {'111122223333': 'arn:aws:iam::111122223333:role/a'}, and a namespace names 111122223333",
   requires: ["namespaces", "resources"],
   on: ["UPDATE"],

@@ -27,7 +27,9 @@ export const NS_03: QuickCheck<NamespaceChange> = {
   },
 };
 
-/** Returns the key that controllers look up in the account map; "" if they ignore the namespace or use its team. */
+/**
+ * Returns the key that controllers look up in the account map; "" if controllers ignore the namespace or use its team.
+ */
 function effectiveOwner({ name, settings, state }: NamespaceChange): string {
   const readsTeam = settings.teamLevelCARM && teamOf(state.annotations, settings) !== "";
   return IGNORED_NAMESPACES.has(name) || readsTeam ? "" : annotationOf(state, OWNER_ACCOUNT_ANNOTATION);

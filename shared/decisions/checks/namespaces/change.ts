@@ -6,7 +6,7 @@ import { objectMeta, objectReference } from "../../kubernetes/object-meta.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 
 export interface NamespaceState {
-  /** Includes the label `kubernetes.io/metadata.name`, which every namespace has. */
+  /** The labels of the namespace, including `kubernetes.io/metadata.name`, which every namespace has. */
   readonly labels: Labels;
   readonly annotations: ReadonlyMap<string, string>;
 }

@@ -18,7 +18,8 @@ export const NS_09: QuickCheck<NamespaceChange> = {
   id: "NS-09",
   severity: "deny",
   waivable: false,
-  reason: "Controllers treat any policy except delete as retain, and leave the AWS resources behind without a warning.",
+  reason: "Controllers treat any policy except delete as retain. The AWS resources then remain in AWS, and controllers "
+    + "log no warning.",
   fix: "set the deletion policy to delete or retain",
   example: "metadata: {annotations: {s3.services.k8s.aws/deletion-policy: Delete}}",
   *find({ state }): Iterable<Fault> {
@@ -67,7 +68,7 @@ export const NS_10: QuickCheck<NamespaceChange> = {
   example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
   *find({ state }): Iterable<Fault> {
     for (const key of state.annotations.keys()) {
-      // NS-09b reports the deletion policy.
+      // Check NS-09b reports a deletion policy that names no service.
       if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
       const message = "controllers ignore this annotation on a namespace";
       const fix = `set ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate its resources`;
@@ -80,9 +81,8 @@ export const NS_13: QuickCheck<NamespaceChange> = {
   id: "NS-13",
   severity: "warn",
   waivable: false,
-  reason: "When a namespace is deleted, controllers delete the AWS resources of its objects. "
-    + "Until the last resource is deleted, controllers need the labels and annotations of the namespace, "
-    + "and the selectors of its resources.",
+  reason: "When a namespace is deleted, controllers delete the AWS resources of its objects. For each deletion, "
+    + "controllers need the namespace's labels and annotations, and the selector of the resource.",
   fix: "do not change the namespace's labels and annotations, or the selectors of its resources, "
     + "until the namespace is deleted",
   example: "kubectl delete namespace team-a # while it contains a Bucket",

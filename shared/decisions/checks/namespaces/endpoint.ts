@@ -34,7 +34,8 @@ function endpointFaults(url: string): string[] {
   const host = hostAndPortOf(authority);
   const protocol = scheme.toLowerCase();
   const faults: readonly (readonly [isFault: boolean, message: string])[] = [
-    [protocol !== "https", `the endpoint uses ${protocol}, not https, so others on the network can read the requests`],
+    [protocol !== "https", `the endpoint uses ${protocol}, not https, so anyone on the network path can read the `
+      + "requests"],
     [host !== authority, "the endpoint contains credentials, which every reader of the namespace can see"],
     [!HOST_AND_PORT.test(host), `the endpoint has no valid host: ${quote(host)}`],
     [(query ?? fragment) !== undefined, "the endpoint has a query or a fragment, which AWS endpoints do not have"],
@@ -54,7 +55,7 @@ export const NS_08B: QuickCheck<NamespaceChange> = {
   waivable: false,
   reason: "The operator of the endpoint sees every request of the controllers and can return any response. "
     + "Allow only hosts that you trust.",
-  fix: "use a host of --allowed-endpoint-hosts, or add the host to that flag",
+  fix: "use a host that --allowed-endpoint-hosts lists, or add the host to that flag",
   example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'https://collector.example.net'}}",
   requires: ["--allowed-endpoint-hosts"],
   *find({ settings: { allowedEndpointHosts }, state }): Iterable<Fault> {

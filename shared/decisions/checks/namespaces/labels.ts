@@ -40,7 +40,10 @@ function sameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, strin
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
-/** Returns the effect of the new labels on a resource; null if nothing changes or a conflict ends safely. */
+/**
+ * Returns the effect of the new labels on a resource. Returns null if the role stays the same, or if a conflict ends
+ * safely.
+ */
 function effectOf(transition: Transition, controllerAccount: string | null): Effect | null {
   const { after, before } = transition;
   if (before.length === after.length && before.every((selector) => after.includes(selector))) return null;
@@ -69,7 +72,7 @@ function selectedEffect(transition: Transition, controllerAccount: string | null
       fixFor: (resources) => NS_01.fix + recreationHint(resources),
     };
   }
-  // The conflict ends safely: the resource is in the account of the remaining selector, or is not pinned.
+  // The conflict ends safely: the resource is not pinned, or is already in the account of the remaining selector.
   if (before.length > 1) return null;
   return before[0]?.roleARN === after[0]?.roleARN ? null : ROLE_CHANGE;
 }
@@ -100,7 +103,7 @@ export const NS_02: QuickCheck<NamespaceChange> = {
       }
       if (answer === "unknown") {
         const selecting = `IAMRoleSelector ${selector}, which newly selects the namespace`;
-        const message = `it is unknown whether the requester may use ${selecting}`;
+        const message = `the webhook could not verify that the requester may use ${selecting}`;
         yield { path: LABELS, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
       }
     }

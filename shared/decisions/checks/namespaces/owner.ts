@@ -57,7 +57,10 @@ function effectOf(change: NamespaceChange, stored: NamespaceState, resource: ACK
     : { messageFor: (count) => `the change moves ${count} from account ${owner} to account ${account}` };
 }
 
-/** Returns the account of the role in the maps; without a key the controllers' account, without a role null. */
+/**
+ * Returns the account of the role in the CARM maps. If the namespace names no key, returns the controllers' account. If
+ * the key has no role, returns null.
+ */
 function accountIn(
   { inventory, name, settings }: NamespaceChange, { annotations }: NamespaceState, resource: ACKResource,
 ): string | null {

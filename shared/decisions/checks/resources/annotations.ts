@@ -28,7 +28,7 @@ export const ACK_02: QuickCheck<ResourceChange> = {
       if (value === undefined || value === expected) continue;
       const expectedText = expected === undefined ? "no value" : quote(expected);
       const message = `${quote(value)} is not the resolved value: expected ${expectedText}`;
-      // Warns even with --check ACK-02=deny, because the webhook replaces the value.
+      // ACK-02 only warns, even with --check ACK-02=deny, because the webhook replaces the value.
       yield { path: annotationPath(key), message, severity: "warn" };
     }
   },
@@ -60,7 +60,7 @@ export const ACK_11: QuickCheck<ResourceChange> = {
   severity: "deny",
   waivable: false,
   reason: "Controllers treat every policy except delete as retain. "
-    + "A misspelled policy leaves the AWS resource and its costs behind.",
+    + "With a misspelled policy, the AWS resource remains and continues to cost money.",
   fix: "set the deletion policy to delete or retain, in lower case",
   example: `metadata: {annotations: {${DELETION_POLICY_ANNOTATION}: Delete}}`,
   *find({ resource }): Iterable<Fault> {
@@ -131,7 +131,7 @@ function suggestedFix(key: string): { readonly fix?: string } {
   return name === null ? {} : { fix: `set ${ACK_PREFIX}${name} if you meant that, or remove the annotation` };
 }
 
-/** Matches one path of the annotation. A path supports neither list positions nor quotes. */
+/** Matches one field path in the annotation. A path cannot contain list positions or quotes. */
 const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
 
 export const ACK_20: QuickCheck<ResourceChange> = {

@@ -12,7 +12,7 @@ export interface ResolvedResource {
   readonly resolution: Resolution;
 }
 
-/** A change of an ACK resource. At DELETE, `resource` is the deleted resource. */
+/** A change of an ACK resource. At DELETE, the field `resource` is the deleted resource. */
 export interface ResourceChange extends CheckContext, ResolvedResource {
   /** The resource before the change; null at CREATE and DELETE. */
   readonly stored: ResolvedResource | null;

@@ -38,7 +38,7 @@ export const ACK_30: QuickCheck<ResourceChange> = {
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["DELETE"],
   *find(change): Iterable<Fault> {
-    // If the policy is not `delete`, the controller makes no AWS call.
+    // If the deletion policy is not `delete`, the controller makes no AWS call.
     if (deletionPolicyOf(change.inventory, change.resource) !== DELETION_POLICY_DELETE) return;
     yield* controllerRoleFaults(change, (account) => `would look for it in account ${account} and leave it behind`);
   },
@@ -71,7 +71,8 @@ export const ACK_32: QuickCheck<ResourceChange> = {
   id: "ACK-32",
   severity: "deny",
   waivable: true,
-  reason: "Controllers never reconcile a resource whose role is in a different account, so its finalizer would stay.",
+  reason: "Controllers never reconcile a resource whose role is in a different account, so the resource would keep its "
+    + "finalizer.",
   fix: "first create a selector that selects the resource and has a role in the resource's account",
   example: "kubectl delete of a Bucket in account 111122223333 whose IAMRoleSelector now names a role in 444455556666",
   requires: RESOLUTION,

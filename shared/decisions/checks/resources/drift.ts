@@ -53,7 +53,7 @@ export const ACK_18: QuickCheck<ResourceChange> = {
     + "and create it again",
   example: "status: {ackResourceMetadata: {ownerAccountID: '111122223333'}} # no arn, and a role in 444455556666",
   requires: RESOLUTION,
-  // At UPDATE, ACK-07 reports the drift.
+  // At UPDATE, check ACK-07 reports the drift.
   on: ["CREATE"],
   *find(change): Iterable<Fault> {
     const drift = change.resource.created ? null : accountDriftOf(change, "selected");
@@ -91,7 +91,7 @@ export function* controllerRoleFaults(change: ResourceChange, action: (account: 
   yield { path: LABELS, message };
 }
 
-/** Two account ids, quoted. */
+/** The account of a resource and the account of its role, quoted for messages. */
 interface AccountDrift {
   /** The account in the status of the resource. */
   readonly recorded: string;
@@ -99,7 +99,10 @@ interface AccountDrift {
   readonly resolved: string;
 }
 
-/** Returns both accounts if the resource has the expected outcome and the accounts differ; otherwise null. */
+/**
+ * Returns both accounts if the resolution of the resource has the expected outcome and the accounts differ; otherwise
+ * null.
+ */
 function accountDriftOf({ resource, resolution }: ResourceChange, expected: Outcome): AccountDrift | null {
   const { ownerAccountID } = resource.status;
   const { outcome, accountID } = resolution;

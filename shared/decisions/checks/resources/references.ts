@@ -15,7 +15,7 @@ export const ACK_16: ScanningCheck<ResourceChange> = {
   waivable: false,
   reason: "A reference to another account needs a policy in that account, which is often missing. "
     + "A reference to another partition never works.",
-  fix: "refer to the account and partition of the role, unless a policy on the other side allows the access",
+  fix: "refer to the account and partition of the role, unless a policy in the other account allows the access",
   example: "spec: {encryption: {kmsKeyID: 'arn:aws:kms:eu-west-1:444455556666:key/1'}} # with a role in 111122223333",
   requires: RESOLUTION,
   *scan({ object, resolution }) {
@@ -46,7 +46,10 @@ function roleText({ partition, accountID, resource }: ARN): string {
   return `arn:${partition}:iam::${accountID}:${resource}`;
 }
 
-/** Matches the names of fields that hold a region. In other fields a text may only look like a region. */
+/**
+ * Matches the names of fields that hold a region. In other fields, a text may look like a region but have another
+ * meaning.
+ */
 const REGION_FIELD = /region|locationConstraint/i;
 
 function foreignRegion(place: Place, text: string, role: ARN): string | null {
@@ -55,7 +58,7 @@ function foreignRegion(place: Place, text: string, role: ARN): string | null {
   return `region ${quote(text)} is in partition ${partition}, but the role is in partition ${quote(role.partition)}`;
 }
 
-/** A field or list element of the spec. The parents are the path, which is built only for a fault. */
+/** A field or list element of the spec. The parent links are used to build the path if the value has a fault. */
 interface Place {
   readonly step: string | number;
   readonly parent: Place | null;
@@ -74,7 +77,7 @@ function fieldOf(place: Place): string {
   return String(at?.step);
 }
 
-/** Yields every string of the spec and its place. Avoids recursion, because a user can nest a spec very deeply. */
+/** Yields every string in the spec, with its position. Avoids recursion, because a user can nest a spec very deeply. */
 function* stringsOf(spec: unknown): Iterable<readonly [place: Place, text: string]> {
   const open: (readonly [place: Place, value: unknown])[] = [[{ step: "spec", parent: null }, spec]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

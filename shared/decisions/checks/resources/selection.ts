@@ -104,21 +104,25 @@ export const ACK_06: QuickCheck<ResourceChange> = {
     const message = `the new labels move the resource from ${from} to ${roleText(resolution, after)}`;
     if (selector === undefined || access === null) yield { path: LABELS, message };
     else {
-      const fix = `keep the labels that selectors match, or request the verb use on IAMRoleSelector ${selector.name}`;
+      const fix = "keep the labels that selectors match, or ask an administrator for the verb use on IAMRoleSelector "
+        + selector.name;
       yield { path: LABELS, message, fix };
     }
   },
 };
 
-/** Returns the ARN of the resolved role. "" is a controller role whose ARN is unknown; null means no unique role. */
+/**
+ * Returns the ARN of the resolved role. Returns "" if the controller's own role applies and its ARN is unknown, and
+ * null if no role resolves.
+ */
 function roleOf({ outcome, roleARN }: Resolution): string | null {
   return outcome === "selected" || outcome === "default" ? (roleARN ?? "") : null;
 }
 
 /**
- * Returns the roles that may have managed the stored resource. In a conflict, these are the roles of all its selectors
- * if the resource is pinned to an account. ACK-04 only warns about a new conflict, so a user could otherwise change
- * the role in two steps.
+ * Returns the roles that may have managed the stored resource. If several selectors select the resource and the
+ * resource is pinned to an account, returns the roles of all these selectors. ACK-04 only warns about a new conflict,
+ * so a user could otherwise change the role in two steps.
  */
 function rolesBefore({ resource, resolution }: ResolvedResource): readonly string[] {
   const { outcome, roleARN, selectors } = resolution;
@@ -135,7 +139,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   id: "ACK-09",
   severity: "off",
   waivable: false,
-  reason: "Anyone who can write a resource can make the controller act with the role of its selector. "
+  reason: "Anyone who can write a resource can make the controller act with the role of the resource's selector. "
     + "If this check is on, a requester who creates, changes or deletes a resource needs the verb `use` on each "
     + "selector that selects the resource before or after the change. "
     + "The service accounts in `--controller-service-accounts` do not need the verb.",
@@ -144,7 +148,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
   requires: [...RESOLUTION, "access reviews"],
   on: ["CREATE", "UPDATE", "DELETE"],
-  ofChange: true, // the requester of the stored object is unknown
+  ofChange: true, // the webhook does not know who wrote the stored object
   *find(change): Iterable<Fault> {
     const { access, resource: { namespace } } = change;
     for (const [name, verb] of usedSelectors(change)) {
@@ -154,7 +158,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
         yield { path: METADATA, message: `the requester may not use ${selector}`, fix: useFix(name, namespace) };
       }
       if (answer === "unknown") {
-        const message = `it is unknown whether the requester may use ${selector}`;
+        const message = `the webhook could not verify that the requester may use ${selector}`;
         yield { path: METADATA, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
       }
     }

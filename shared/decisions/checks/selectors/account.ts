@@ -105,7 +105,7 @@ export const IRS_40: QuickCheck<SelectorChange> = {
       if (++found === SCAN_LIMIT) break;
     }
     for (const [annotation, names] of differing) {
-      // Names the annotation without its value: an external ID is confidential.
+      // The message names the annotation but not its value, because an external ID is confidential.
       const difference = `a different ${shortName(annotation)}`;
       const message = `the selector has the same role as ${firstOf(names)}, but ${difference}`;
       const isPending = names.some((name) => pending.writes.has(name));
@@ -114,7 +114,7 @@ export const IRS_40: QuickCheck<SelectorChange> = {
   },
 };
 
-/** Yields the selectors that have the role and other session settings after the pending changes. */
+/** Yields the selectors that, after the pending changes, have the same role but different session settings. */
 function* selectorsWithOtherSession(
   { name, roleARN, extras }: EffectiveSelector, inventory: Inventory, pending: PendingChanges,
 ): Iterable<EffectiveSelector> {
@@ -130,7 +130,7 @@ function* selectorsWithOtherSession(
   }
 }
 
-/** Returns the names, sorted. The scan has found at most `SCAN_LIMIT` of them. */
+/** Returns the names of the selectors, sorted. The scan has found at most `SCAN_LIMIT` selectors. */
 function firstOf(names: readonly string[]): string {
   return listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
 }

@@ -15,9 +15,9 @@ export interface SelectorChange extends CheckContext {
   readonly oldObject: JsonObject | null;
   /** The spec of the stored selector; null at CREATE. */
   readonly old: SelectorSpec | null;
-  /** The effective selector before the change; null if none exists or it is malformed. */
+  /** The effective selector before the change; null if the selector did not exist or was malformed. */
   readonly before: EffectiveSelector | null;
-  /** The effective selector after the change; null at DELETE or if it is malformed. */
+  /** The effective selector after the change; null at DELETE or if the selector is malformed. */
   readonly after: EffectiveSelector | null;
   /** The effects of the change on the resources in the inventory. */
   readonly effects: SelectorEffects;

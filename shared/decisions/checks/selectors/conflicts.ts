@@ -59,7 +59,7 @@ function conflictFault(hits: Hits, selector: EffectiveSelector, pending: Pending
   };
 }
 
-/** Returns the fix of a conflict with selectors that are being created or changed: a retry. */
+/** Returns the fix of a conflict with selectors that are being created or changed. The fix is to retry. */
 export function retryFix(names: readonly string[], { writes }: PendingChanges): string {
   const written = names.filter((name) => writes.has(name));
   const subject = written.length === 1 ? `${listOf(written)} is` : `${listOf(written)} are`;
@@ -105,7 +105,10 @@ function listConflicts(hits: Hits, effect: string, { name }: EffectiveSelector):
   return listHits(hits, { noun: "resource", effect, itemOf });
 }
 
-/** Selector pairs compared between two pauses. A pair takes less than 10 us if the selectors have few type entries. */
+/**
+ * The number of selector pairs that are compared between two pauses. Comparing a pair with few type entries takes less
+ * than 10 us.
+ */
 const PAIRS_BETWEEN_PAUSES = 50;
 
 export const IRS_18: ScanningCheck<SelectorChange> = {
@@ -113,14 +116,14 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
   severity: "warn",
   waivable: false,
   reason: "If two selectors can overlap, a later resource can match both selectors and is then in conflict. "
-    + "The author of the resource may know neither selector.",
+    + "The author of the resource may not know about the selectors.",
   fix: "separate the selectors by namespace, type or label",
   example: "# while another selector selects every Bucket\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/b', resourceLabelSelector: {matchLabels: {tier: gold}}}",
   ofChange: true,
   *scan({ after, effects, inventory, origin }) {
     if (after === null) return [];
-    // IRS-17 reports the selectors that conflict now. A complete scan finds all of these selectors.
+    // Completes the scan, so that `effects` knows every selector that conflicts now. IRS-17 reports these selectors.
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) {
       yield* effects.of(effect, Infinity);
     }
@@ -141,7 +144,8 @@ function* overlappingSelectors(
   const candidates = yield* inventory.selectors.overlapCandidates(selector);
   yield* paced(candidates, PAIRS_BETWEEN_PAUSES, (other) => {
     if (other.name === selector.name || excluded.has(other.name) || isReplacing(selector, other)) return true;
-    // Compares the namespaces first: this excludes most pairs and costs a tenth of `canOverlap`.
+    // Compares the namespaces first, because this comparison excludes most pairs and takes a tenth of the time of
+    // `canOverlap`.
     if (shareNamespace(inventory, selector, other) && canOverlap(selector, other)) names.push(other.name);
     return names.length < SCAN_LIMIT;
   });

@@ -15,22 +15,28 @@ import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../resources/deletion.
 export type Effect =
   /** The selector did not select the resource before, and now selects it together with another selector. */
   | "joins conflict"
-  /** A new conflict with other selectors, each of which the selector replaces or is replaced by. */
+  /** A new conflict, but only with selectors that replace this selector or that this selector replaces. */
   | "joins replaced"
   /** The selector and another selector select the resource, as before. */
   | "stays in conflict"
   /** No selector selects the resource after the change. */
   | "loses selector"
-  /** As `loses selector`, and the controller could delete or orphan the resource: its own account is different. */
+  /**
+   * Like `loses selector`, but the controller could delete or orphan the AWS resource, because the controller's own
+   * account is different.
+   */
   | "loses account"
   /**
-   * The resource is pinned to an account, and only a role of another account would manage it, at the latest after the
-   * deletion of the selectors that the annotation `replaces` names.
+   * The resource is pinned to an account, but the change gives it a role in another account. With the annotation
+   * `replaces`, this happens at the latest when the replaced selectors are deleted.
    */
   | "changes account"
-  /** The resource is pinned to an account, and a different role of the same account would manage it. */
+  /** The resource is pinned to an account, and the change gives it a different role in the same account. */
   | "changes role"
-  /** The resource was in a conflict with this selector, and only one other selector still selects it. */
+  /**
+   * The change ends a conflict: the resource was selected by this selector and another, and is now selected only by the
+   * other.
+   */
   | "leaves conflict";
 
 interface MutableHits extends Hits {
@@ -49,11 +55,17 @@ export interface EffectsInput {
  * which stops when the checks have enough results.
  */
 export class SelectorEffects {
-  /** Null if the settings do not name the controller's own account. */
+  /** The controller's own account; null if the settings do not name this account. */
   readonly controllerAccount: string | null;
-  /** By selector, the resources scanned so far that leave a conflict and that only this selector still selects. */
+  /**
+   * For each selector, the number of resources that leave a conflict and that only this selector still selects. The map
+   * covers only resources that have been scanned so far.
+   */
   readonly remainingSelectors = new Map<EffectiveSelector, number>();
-  /** The names of the selectors that conflict with the changed selector on a resource scanned so far. */
+  /**
+   * The names of the selectors that conflict with the changed selector. The set covers only resources that have been
+   * scanned so far.
+   */
   readonly conflictingSelectors = new Set<string>();
   readonly #input: EffectsInput;
   readonly #hits = new Map<Effect, MutableHits>();
@@ -113,7 +125,7 @@ export class SelectorEffects {
     for (const other of others) this.conflictingSelectors.add(other.name);
     if (was !== null) return "stays in conflict";
     if (!others.every((other) => isReplacing(selector, other))) return "joins conflict";
-    // The change and the later deletion of the replaced selectors are one move.
+    // Treats the change and the later deletion of the replaced selectors as one move.
     const replacement = { ...transition, after: remainingAfterReplacement(selector, others) };
     if (accountMoveOf(replacement, this.controllerAccount) !== null) this.#count("changes account", replacement);
     return "joins replaced";
@@ -147,7 +159,7 @@ export class SelectorEffects {
   }
 }
 
-/** Returns the selectors that remain after the deletion of each selector that another of them replaces. */
+/** Returns the selectors that remain when every replaced selector is deleted. */
 function remainingAfterReplacement(
   selector: EffectiveSelector, others: readonly EffectiveSelector[],
 ): readonly EffectiveSelector[] {

@@ -22,14 +22,14 @@ export const IRS_11: SelectorCheck = {
   severity: "deny",
   waivable: false,
   reason: "Controllers drop a selector that has an empty label key. "
-    + "A selector that has any other malformed label selects nothing, because no object can have such a label.",
+    + "A selector that has another malformed label selects nothing, because no object can have such a label.",
   fix: "use the Kubernetes label syntax: [prefix/]name: value",
   example: "spec: {resourceLabelSelector: {matchLabels: {tier: 'very gold'}}}",
   *find(subject): Iterable<Fault> {
     for (const [path, selector] of labelSelectors(subject)) {
       for (const [key, value] of selector.matchLabels)
         yield * labelFaults([...path, "matchLabels", { key }], key, value);
-      if (subject.runtime === "ack") continue; // IRS-35 denies every expression
+      if (subject.runtime === "ack") continue; // with --runtime ack, IRS-35 denies every expression
       for (const [i, requirement] of selector.matchExpressions.entries()) {
         yield* requirementFaults([...path, "matchExpressions", i], requirement);
       }

@@ -10,8 +10,8 @@ export const IRS_48: SelectorCheck = {
   severity: "deny",
   waivable: false,
   fixed: true,
-  reason: "A very large selector delays the webhook, the sidecars and the controllers. No other check runs on it, "
-    + "and the sidecar does not grant its role.",
+  reason: "A very large selector delays the webhook, the sidecars and the controllers. No other check runs on such a "
+    + "selector, and the sidecar does not grant its role.",
   fix: "split the selector into several selectors, or select by label instead of by name",
   example: "spec: {namespaceSelector: {names: [team-0001, team-0002]}} # and so on, up to team-1001",
   ofChange: true,

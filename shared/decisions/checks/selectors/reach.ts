@@ -45,7 +45,9 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   },
 };
 
-/** The number of namespaces that a scan visits between two pauses, which takes about 1 ms. */
+/**
+ * The number of namespaces that a scan visits between two pauses. Visiting this number of namespaces takes about 1 ms.
+ */
 const NAMESPACES_BETWEEN_PAUSES = 1000;
 
 /** Whether the selector selects any namespace or any resource of the inventory. */
@@ -92,7 +94,10 @@ interface Mismatch {
   readonly message: string;
 }
 
-/** Returns the first of group, kind and version that no installed kind matches; null if a kind matches all. */
+/**
+ * Returns the first part of the entry (group, kind or version) that no installed kind matches; null if a kind matches
+ * every part.
+ */
 function mismatch({ group, version, kind }: TypeEntry, installed: readonly TypeEntry[]): Mismatch | null {
   const ofGroup = installed.filter((type) => group === "" || type.group === group);
   if (ofGroup.length === 0) {

@@ -46,7 +46,7 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
 const LIST_FIX = "grant the webhook permission to list these objects (manifests rbac --extra-groups GROUP), "
   + "or verify that the selector selects none of these objects and waive this check";
 
-/** Returns the kinds that the selector could select but that the inventory could not list, sorted. */
+/** Returns the kinds that the selector could select but whose objects could not be listed, sorted. */
 function unlistedKinds(inventory: Inventory, selector: EffectiveSelector | null): string[] {
   if (selector === null) return [];
   const couldSelect = (kind: string): boolean => (

@@ -33,7 +33,7 @@ export const IRS_41: SelectorCheck = {
   },
 };
 
-/** Does not quote the value: an external ID is confidential. */
+/** The message does not quote the value, because an external ID is confidential. */
 export const IRS_42: SelectorCheck = {
   id: "IRS-42",
   severity: "deny",
@@ -142,7 +142,7 @@ export const IRS_47: SelectorCheck = {
   severity: "warn",
   waivable: false,
   reason: "An unknown annotation has no effect. "
-    + "If its key is misspelled, the role is assumed without the intended setting.",
+    + "If an annotation key is misspelled, the role is assumed without the intended setting.",
   fix: "correct the key, or remove the annotation",
   example: `metadata: {annotations: {${RESOLVER_PREFIX}externalid: 'X'}}`,
   *find({ object }): Iterable<Fault> {

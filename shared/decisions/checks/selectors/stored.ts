@@ -14,8 +14,8 @@ export const IRS_07: QuickCheck<SelectorChange> = {
   id: "IRS-07",
   severity: "deny",
   waivable: false,
-  reason: "If a selector changes its role, existing resources stay behind in the account of the old role. "
-    + "The CRD has a rule against this, but does not prevent a change in two steps, which first removes spec.",
+  reason: "If the role of a selector changes, existing resources remain in the account of the old role. The CRD "
+    + "rejects this change, but cannot prevent it in two steps: one that removes spec, and one that sets the new role.",
   fix: `create a selector that has another name, the new role and the annotation ${REPLACES_ANNOTATION}: NAME of `
     + "this selector. Delete this selector once no resource needs it",
   example: "# an update from\nspec: {arn: 'arn:aws:iam::111122223333:role/old'}\n"
@@ -53,13 +53,16 @@ export const IRS_16: QuickCheck<SelectorChange> = {
   },
 };
 
-/** Returns the manifest that kubectl applied last, or null. A user can write any text into the annotation. */
+/**
+ * Returns the manifest that kubectl applied last, or null. The annotation can contain any text, because a user can
+ * write it.
+ */
 function lastApplied(object: JsonObject): JsonObject | null {
   const applied = parseJSON(annotationAt(object, LAST_APPLIED) ?? "");
   return isJsonObject(applied) ? applied : null;
 }
 
-/** Returns the paths of each applied `apiVersion` that the webhook rewrote to `group` and `version`. */
+/** Returns the path of each applied `apiVersion` that the webhook rewrote to `group` and `version`. */
 function rewrittenFields(applied: SelectorSpec, { resourceTypeSelector }: SelectorSpec): ReadonlySet<string> {
   const paths = (applied.resourceTypeSelector ?? []).flatMap((entry, i) => {
     const expected = rewrittenEntry(entry);

@@ -17,7 +17,7 @@ export const IRS_24: QuickCheck<SelectorChange> = {
   example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
   requires: ["the requester", "--controller-service-accounts"],
   on: ["CREATE", "UPDATE", "DELETE"],
-  ofChange: true, // the requester of the stored object is unknown
+  ofChange: true, // the webhook does not know who wrote the stored object
   *find({ requester, settings }): Iterable<Fault> {
     if (requester === null || !isACKController(requester, settings)) return;
     const name = quote(requester.username);
@@ -56,7 +56,7 @@ export const IRS_49: ScanningCheck<SelectorChange> = {
   severity: "warn",
   waivable: false,
   reason: "The garbage collector deletes an object if none of its owners exists. "
-    + "The webhook checks this deletion like one by a user, and the garbage collector retries a denied deletion.",
+    + "The webhook checks this deletion like the deletion by a user. The garbage collector retries a denied deletion.",
   fix: "remove the ownerReference from the selector, and delete the selector explicitly when it is no longer needed",
   example: "kubectl patch of an IAMRoleSelector in use, which adds an entry to metadata.ownerReferences",
   requires: ["resources", "the stored object"],
@@ -69,8 +69,8 @@ export const IRS_49: ScanningCheck<SelectorChange> = {
     const isUnused = yield* transitionsOfSelector(inventory, { name, before: null, after }, () => false);
     if (isUnused) return [];
     const owners = listOf(added.slice(0, MAX_NAMES).map(({ text }) => text), added.length);
-    const message = "the selector selects resources, and the garbage collector tries to delete it "
-      + `when none of its owners exists; new owners: ${owners}`;
+    const message = "the selector selects resources, and the garbage collector would delete the selector when none of "
+      + `its owners exists; new owners: ${owners}`;
     return [{ path: ["metadata", "ownerReferences"], message }];
   },
 };
@@ -90,8 +90,8 @@ function ownersOf(object: JsonObject | null): readonly Owner[] {
 }
 
 /**
- * The sidecar runs this check (sidecar/assume-role-probe.ts), so that no admission review waits for AWS. This entry
- * provides its severity and its documentation.
+ * The sidecar runs this check (sidecar/assume-role-probe.ts), so that no admission review waits for AWS. The definition
+ * here provides the severity and the documentation of the check.
  */
 export const IRS_27 = {
   id: "IRS-27",

@@ -101,7 +101,8 @@ export const IRS_14: SelectorCheck = {
   id: "IRS-14",
   severity: "warn",
   waivable: false,
-  reason: "An entry has no effect if a broader entry covers it: a change of the narrower entry has no effect.",
+  reason: "An entry has no effect if a broader entry covers the same kinds. A later change of the narrower entry then "
+    + "has no effect either.",
   fix: "remove the entry, or restrict the broader entry",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws}, {group: s3.services.k8s.aws, kind: Bucket}]}",
   *find(subject): Iterable<Fault> {
@@ -120,7 +121,7 @@ function broaderThan({ group, version, kind }: TypeEntry): TypeEntry[] {
   const all = orEmpty(group).flatMap((g) => (
     orEmpty(version).flatMap((v) => orEmpty(kind).map((k) => ({ group: g, version: v, kind: k })))
   ));
-  return all.slice(0, -1); // the last one is the entry itself
+  return all.slice(0, -1); // the last copy is the entry itself
 }
 
 function orEmpty(part: string): string[] {

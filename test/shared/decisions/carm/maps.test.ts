@@ -58,7 +58,7 @@ test("takes the account from the role ARN, not from the map key", (t) => {
   t.end();
 });
 
-test("looks up the recorded account of a resource if that account is not the controller's account", (t) => {
+test("looks up the account in the status of a resource if it is not the controller's account", (t) => {
   const exists = bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } });
   const map = accounts({ "444455556666": OTHER, "111122223333": ROLE });
   t.match(carm([map], exists), { via: "account-map", roleARN: OTHER });
@@ -92,7 +92,7 @@ test("looks up only the team if TeamLevelCARM is on, and only the account if Tea
   t.end();
 });
 
-test("reads the annotation owner-team-id only with --runtime extended, and prefers the annotation team-id", (t) => {
+test("reads the annotation owner-team-id with --runtime extended if no annotation team-id exists", (t) => {
   const proposed = { "services.k8s.aws/owner-team-id": "green" };
   const map = teams({ blue: OTHER, green: THIRD });
   const gate = { teamLevelCARM: true } as const;
@@ -105,7 +105,7 @@ test("reads the annotation owner-team-id only with --runtime extended, and prefe
   t.end();
 });
 
-test("prefers a service key if ServiceLevelCARM is on, unless the service key is missing or empty", (t) => {
+test("uses a service key if ServiceLevelCARM is on and the service key has a value", (t) => {
   const gate = { serviceLevelCARM: true } as const;
   const data = { "111122223333": ROLE, "s3.111122223333": OTHER, "sqs.111122223333": THIRD };
   t.match(carm([annotated(OWNER), accounts(data)], bucketObject(), gate), { roleARN: OTHER });

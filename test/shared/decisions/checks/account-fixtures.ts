@@ -12,7 +12,7 @@ export function roleIn(account: string, name = "r"): string {
   return `arn:aws:iam::${account}:role/${name}`;
 }
 
-/** Returns a selector for namespaces by name, with a role in the account. */
+/** Returns a selector that lists namespaces by name and has a role in the account. */
 export function selectorFor(
   name: string, account: string, namespaces: readonly string[], metadata: JsonObject = {},
 ): JsonObject {
@@ -47,7 +47,7 @@ export function repeat(count: number, create: (name: string) => JsonObject): Jso
   return Array.from({ length: count }, (_, i) => create(`b${String(i).padStart(2, "0")}`));
 }
 
-/** Returns `SEVERITY LINE` for each finding of the check. The controller's own account is known. */
+/** Returns `SEVERITY LINE` for each finding of the check, with settings that name the controller's own account. */
 export function findingLines(id: string, object: JsonObject, circumstances: Circumstances): string[] {
   const settings = { controllerAccount: OWN, ...circumstances.settings };
   return findingsOf(id, object, { ...circumstances, settings }).map(

@@ -9,7 +9,7 @@ interface Context {
   readonly origin?: Origin;
 }
 
-/** Returns the finding lines of a self check for a new selector. */
+/** Returns the findings of a self check for a new selector, as lines. */
 export function findingLines(
   id: string, object: JsonObject, { runtime = "ack", origin = "file" }: Context = {},
 ): string[] {
@@ -17,7 +17,7 @@ export function findingLines(
   return findings.filter(({ code }) => code === id).map(findingLine);
 }
 
-/** Returns the same for a selector with this spec. */
+/** Returns the findings of a self check for a new selector with this spec, as lines. */
 export function specLines(id: string, spec: unknown, context: Context = {}): string[] {
   return findingLines(id, selectorObject("team-a", spec), context);
 }

@@ -73,7 +73,7 @@ test("ACK-34: denies the deletion of the CRD of an ACK kind while the cluster ha
   t.end();
 });
 
-test("skips IRS-34 and ACK-34 without an inventory", (t) => {
+test("skips IRS-34 and ACK-34 if no inventory is available", (t) => {
   const object = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
   const input = { object, old: null, operation: "DELETE", requester: null, origin: "cluster" } as const;
   t.same(runChecks(input, SETTINGS_BY_DEFAULT).findings, []);

@@ -21,7 +21,7 @@ function check(object: JsonObject, input: Partial<CheckInput> = {}): CheckResult
 const many = <Item>(length: number, item: (i: number) => Item): Item[] => Array.from({ length }, (_, i) => item(i));
 const labels = (length: number): object => ({ matchLabels: Object.fromEntries(many(length, (i) => [`k${i}`, "v"])) });
 
-test("IRS-48 denies a selector beyond each limit, and reports nothing else", (t) => {
+test("IRS-48 denies a selector that exceeds a limit, and no other check reports a fault", (t) => {
   const cases: readonly (readonly [spec: object, line: string])[] = [
     [
       { namespaceSelector: { names: many(1001, (i) => `team-${i}`) } },
@@ -56,14 +56,14 @@ test("IRS-48 denies a selector beyond each limit, and reports nothing else", (t)
   t.end();
 });
 
-test("a selector beyond a limit stays effective for controllers, and its role is not granted", (t) => {
+test("a selector that exceeds a limit stays effective, but the sidecar does not grant its role", (t) => {
   const object = selectorObject("a", { arn: ROLE, namespaceSelector: { names: many(1001, (i) => `team-${i}`) } });
   t.match(decodeSelector(object, CONTEXT).effective, { grantable: false });
   t.equal(decodeSelector(object, { ...CONTEXT, runtime: "extended" }).effective, null);
   t.end();
 });
 
-test("the limit checks deny an old fault too, and neither --check nor a waiver changes them", (t) => {
+test("the limit checks also deny an existing fault, even with a waiver or --check ID=off", (t) => {
   const waiver = { annotations: { "ack-role-resolver.io/allow": "IRS-48" } };
   const object = selectorObject(
     "a",
@@ -77,7 +77,7 @@ test("the limit checks deny an old fault too, and neither --check nor a waiver c
   t.end();
 });
 
-test("ACK-35, NS-14 and CM-14 deny an object beyond its limits, but not its deletion", (t) => {
+test("ACK-35, NS-14 and CM-14 deny an object that exceeds a limit, but allow its deletion", (t) => {
   let deep: unknown = {};
   for (let i = 0; i < 4_000; i++) deep = [deep];
   const carmMap = {
@@ -99,7 +99,7 @@ test("ACK-35, NS-14 and CM-14 deny an object beyond its limits, but not its dele
   t.end();
 });
 
-test("reports at most 20 faults of a check and 100 of an object, denials first, and counts the others", (t) => {
+test("reports at most 20 faults per check and 100 per object, denials first, and counts the rest", (t) => {
   const names = many(500, (i) => `Team-${i}`);
   const { findings, denied } = check(selectorObject("a", { arn: ROLE, namespaceSelector: { names } }), {
     inventory: null,
@@ -131,7 +131,7 @@ test("reports at most 20 faults of a check and 100 of an object, denials first, 
   t.end();
 });
 
-test("an annotation with very many entries neither throws nor lets a relabeled resource pass", (t) => {
+test("limits the faults of an annotation that has 125,000 entries", (t) => {
   const list = many(125_000, () => "x").join();
   const object = bucketObject({ annotations: { "services.k8s.aws/ignore-field-drift": list } });
   const lines = check(object, { old: bucketObject() })

@@ -9,7 +9,7 @@ import {
   bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 
-/** One decoding, or resolution, of the old object and one of the new object. */
+/** The webhook may decode, or resolve, the old object once and the new object once. */
 const MAX_RUNS = 2;
 
 const SETTINGS = { ...SETTINGS_BY_DEFAULT, controllerAccount: "777788889999", region: "eu-west-1" };
@@ -35,7 +35,7 @@ function loadedInventory(): Inventory {
   return inventory;
 }
 
-test("runs each check of the selector itself at most twice for an UPDATE", (t) => {
+test("runs each self check of a selector at most twice for an UPDATE", (t) => {
   const inventory = loadedInventory();
   const runs = new Map<string, number>();
   for (const check of SELECTOR_SELF_CHECKS) {
@@ -68,7 +68,7 @@ test("resolves the role at most twice for an UPDATE of an ACK resource", (t) => 
   const { selectors } = inventory;
   const inNamespace = selectors.inNamespace.bind(selectors);
   let resolutions = 0;
-  // Each resolution looks up the selectors of the namespace once.
+  // Counts resolutions: each resolution looks up the selectors of the namespace once.
   const countedLookup: typeof inNamespace = (...args) => {
     resolutions++;
     return inNamespace(...args);

@@ -13,7 +13,10 @@ export const CONTROLLER_ACCOUNT = "777788889999";
 export const JANE: Requester = { username: "jane", groups: ["developers"] };
 export const ADMIN: Requester = { username: "root", groups: ["system:masters"] };
 
-/** In team-a, resources with the label `gold: yes` or `silver: yes` are selected, each in a different account. */
+/**
+ * In namespace team-a, one selector selects resources with the label `gold: yes`, and one selects resources with the
+ * label `silver: yes`. The roles of the two selectors are in different accounts.
+ */
 export const CLUSTER_OBJECTS: readonly JsonObject[] = [
   namespaceObject("team-a"),
   namespaceObject("sandbox"),
@@ -39,7 +42,7 @@ export function annotated(annotations: JsonObject, object: JsonObject = tiered("
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), annotations } };
 }
 
-/** Returns the object as ACK updates it after it created the resource in the account. */
+/** Returns the object as ACK updates it after ACK has created the AWS resource in the account. */
 export function owned(ownerAccountID: string, object: JsonObject = tiered("gold"), region = "eu-west-1"): JsonObject {
   return { ...object, status: { ackResourceMetadata: { arn: "arn:aws:s3:::b1", ownerAccountID, region } } };
 }
@@ -80,7 +83,7 @@ export function findingLines(id: string, object: JsonObject, circumstances: Circ
     .map((finding) => `${finding.severity}${finding.waived ? " (waived)" : ""} ${findingLine(finding)}`);
 }
 
-/** Returns what each skipped check needs, by id. */
+/** Returns the unmet requirements of each skipped check, by check id. */
 export function skippedChecks(object: JsonObject, circumstances: Circumstances = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(checkResource(object, circumstances).skipped.map(({ code, needs }) => [code, needs]));
 }

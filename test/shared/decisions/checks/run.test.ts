@@ -66,7 +66,7 @@ test("only warns about a fault that the stored object has, even if the list inde
   t.end();
 });
 
-test("denies each fault that the stored object does not have, including a second fault of the same check", (t) => {
+test("denies each fault that the stored object does not have, even a second fault of the same check", (t) => {
   t.same(brief(checkSelector(named("A", "B"), { old: named("A") })), [
     true, [["IRS-09", "warn", false], ["IRS-09", "deny", false]],
   ]);
@@ -151,8 +151,9 @@ test("--check changes the severity of a new fault that is not waived", (t) => {
   t.end();
 });
 
-test("treats a selector as malformed regardless of --check and of waivers", (t) => {
-  // The inventory reads neither: a waived IRS-15 is effective in both runtimes, a selector without a role in none.
+test("neither --check nor a waiver makes a malformed selector effective", (t) => {
+  // Neither --check nor a waiver affects the inventory: a selector with a waived IRS-15 is effective with both
+  // runtimes, and a selector without a role with none.
   for (const runtime of ["ack", "extended"] as const) {
     const inventory = new Inventory({ runtime, origin: "cluster" });
     inventory.apply([selectorObject("roleless", { arn: "" }, WAIVED), selectorObject("broad", { arn: ROLE })].map(put));

@@ -5,7 +5,7 @@ import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
-/** The input of the checks besides the object. By default, the cluster is empty and the requester is unknown. */
+/** The input of the checks, apart from the object. By default, the cluster is empty and the requester is unknown. */
 export interface Circumstances {
   readonly known?: readonly JsonObject[];
   readonly old?: JsonObject | null;
@@ -35,7 +35,7 @@ export function changeLines(id: string, spec: unknown, circumstances: Circumstan
   return findingsOf(id, selectorObject("team-a", spec), circumstances).map(findingLine);
 }
 
-/** Returns what a skipped check needs, or null if the check ran. */
+/** Returns the unmet requirements of a skipped check, or null if the check ran. */
 export function needsOf(id: string, spec: unknown, circumstances: Circumstances = {}): string | null {
   return (
     checkChange(selectorObject("team-a", spec), circumstances).skipped.find(({ code }) => code === id)?.needs ?? null

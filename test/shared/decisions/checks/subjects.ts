@@ -8,7 +8,7 @@ export function annotationLines(id: string, annotations: JsonObject, circumstanc
   return linesOf(id, namespaceObject("team-a", {}, annotations), circumstances);
 }
 
-/** Returns the finding lines of a check, each with its severity. */
+/** Returns the findings of a check as lines, each with its severity. */
 export function linesOf(id: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
   return findingsOf(id, object, circumstances).map((finding) => `${finding.severity} ${findingLine(finding)}`);
 }

@@ -27,7 +27,7 @@ const teams = (data: unknown): JsonObject => configMap("ack-role-team-map", data
 const OWNED = namespaceObject("owned", {}, { "services.k8s.aws/owner-account-id": "111122223333" });
 const BLUE = namespaceObject("blue", {}, { "services.k8s.aws/team-id": "blue" });
 const PLAIN = namespaceObject("plain");
-/** Would grant its role to every kind everywhere in mode selectors. */
+/** In mode selectors, this selector would grant its role to every kind in every namespace. */
 const SELECTOR = selectorObject("everything", { arn: C });
 
 function inventoryOf(...objects: readonly JsonObject[]): Inventory {
@@ -76,8 +76,8 @@ test("grants the role that the CARM maps have for a namespace, for any kind and 
   t.equal(inNamespace("plain", maps, { unmatched: "base" }), "base");
   t.equal(
     inNamespace("plain", maps),
-    "ERR_SELECTOR_UNMATCHED Namespace plain names no account or team for the CARM maps, and --unmatched deny denies "
-      + "the base identity.",
+    "ERR_SELECTOR_UNMATCHED Namespace plain names no account or team for the CARM maps, and the sidecar runs with "
+      + "--unmatched deny.",
   );
   t.match(inNamespace("elsewhere", maps), "ERR_NAMESPACE_UNKNOWN");
   const grant = grantInNamespace(inventoryOf(...maps), {
@@ -160,7 +160,7 @@ test("grants a role ARN that is in the account map, or in the team map if TeamLe
   t.match(ofRole(user, [accounts({ x: user })], { settings: { ...CARM, runtime: "extended" } }), "ERR_CARM_ARN");
 });
 
-test("does not grant a role by ARN if its map key is for another service or a service key overrides it", async (t) => {
+test("grants no role by ARN if the map key is for another service or has a service key", async (t) => {
   const maps = [accounts({ team: A, "s3.team": B, "rds.team": C })];
   t.equal(ofRole(B, maps, { settings: SERVICES }), B);
   t.match(
@@ -224,7 +224,7 @@ test("grants a role by ARN in a scope only if the CARM maps have the role for th
   t.match(scoped(B, "blue", { settings: TEAMS }), "ERR_CARM_MAP_MISSING", "the team map of the scope is missing");
 });
 
-test("sets grantedBy to the data of the map, and to a new object after the map changes", async (t) => {
+test("sets grantedBy to the data of the map, which is a new object after the map changes", async (t) => {
   const inventory = inventoryOf(accounts({ "111122223333": A }));
   const sources = (): unknown[] =>
     [

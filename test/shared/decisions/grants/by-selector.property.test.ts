@@ -75,7 +75,7 @@ function outcomeOf(grant: Grant): string {
   return grant.verdict === "denied" ? grant.code : grant.verdict;
 }
 
-test("grants a role by ARN if and only if the role is granted by the name of one of its selectors", (t) => {
+test("grants a role by ARN exactly if it grants the role by the name of some selector", (t) => {
   seen.clear();
   const input = fc.record({ runtime, selectors, groups, scope: fc.option(fc.constantFrom(...KNOWN_NAMESPACES)) });
   fc.assert(fc.property(input, ({ groups: served, scope, ...context }) => {
@@ -105,7 +105,7 @@ test("grants a role by ARN if and only if the role is granted by the name of one
   t.end();
 });
 
-/** Every set of these labels. */
+/** Every combination of these labels. */
 const LABEL_SETS = ["team", "constructor", "example.com/x", "kubernetes.io/metadata.name"].reduce<
   ReadonlyMap<string, string>[]
 >(
@@ -168,8 +168,8 @@ const maps: fc.Arbitrary<Maps> = fc.record({
 });
 
 /**
- * Returns the namespaces `account-KEY` and `team-KEY` for each key that a namespace can name, which excludes keys of a
- * service.
+ * Returns the namespaces `account-KEY` and `team-KEY` for each key that a namespace can name. A namespace cannot name a
+ * key of one service.
  */
 function ownersOf({
   settings,
@@ -198,7 +198,7 @@ function hasServiceKey({ accounts, teams }: Maps, via: string, key: string): boo
   return (data[key] ?? "") !== "";
 }
 
-test("grants exactly the roles that the CARM maps have for the groups, by ARN and by namespace", (t) => {
+test("by ARN and by namespace, grants exactly the roles that the CARM maps have for the groups", (t) => {
   seen.clear();
   fc.assert(fc.property(maps, groups, (input, served) => {
     const inventory = inventoryOfMaps(input);
@@ -209,7 +209,7 @@ test("grants exactly the roles that the CARM maps have for the groups, by ARN an
         inventory, { namespace, group, status: { ownerAccountID: null, region: null } }, settings,
       );
       const roleARN = lookup?.roleARN ?? null;
-      // The key of another service grants nothing, even if a namespace names the whole key.
+      // A key for another service grants nothing, even if a namespace annotation names the whole key.
       const isService = settings.serviceLevelCARM && lookup?.key.includes(".") === true;
       if (isService && !hasServiceKey(input, lookup.via, `${group.split(".")[0]}.${lookup.key}`)) return null;
       return roleARN === null || parseRoleARN(roleARN) === null ? null : roleARN;

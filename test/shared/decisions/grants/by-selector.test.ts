@@ -153,7 +153,7 @@ test("requires labels in the request if a selector depends on labels", async (t)
   );
 });
 
-test("lists every selector that is in the conflict", async (t) => {
+test("the denial for a conflict lists every conflicting selector", async (t) => {
   t.same(grantFor([selector("b", B), selector("a", A)]), {
     verdict: "denied", code: "ERR_SELECTOR_CONFLICT", selectors: ["a", "b"],
     message: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [a, b]",
@@ -164,11 +164,11 @@ test("returns the base identity or a denial if no selector selects a resource", 
   t.same(grantFor([], { unmatched: "base" }), { verdict: "base" });
   t.same(grantFor([]), {
     verdict: "denied", code: "ERR_SELECTOR_UNMATCHED", selectors: [],
-    message: `No IAMRoleSelector selects ${S3} in namespace team-a, and --unmatched deny denies the base identity.`,
+    message: `No IAMRoleSelector selects ${S3} in namespace team-a, and the sidecar runs with --unmatched deny.`,
   });
   t.match(grantFor([selector("a", A)], { namespace: "team-b", kinds: ["Bucket.v1.s3.services.k8s.aws"] }), {
-    message: `No IAMRoleSelector selects Bucket.v1.${S3} in namespace team-b, and --unmatched deny denies the base `
-      + "identity.",
+    message: `No IAMRoleSelector selects Bucket.v1.${S3} in namespace team-b, and the sidecar runs with --unmatched `
+      + "deny.",
   });
 });
 

@@ -20,7 +20,7 @@ function selector(name: string, resourceTypeSelector: readonly JsonObject[], mor
 
 interface Counted {
   readonly grant: Grant;
-  /** The number of comparisons of a selector with a type. */
+  /** The number of times that a selector was compared with a type. */
   readonly comparisons: number;
 }
 
@@ -40,14 +40,14 @@ const inNamespace = (inventory: Inventory): Grant => (
   grantInNamespace(inventory, { ...QUERY, namespace: "team-a", labels: null, unmatched: "deny" })
 );
 
-test("decides a grant in a namespace in steps that are linear in the type entries of its selectors", async (t) => {
+test("the work to decide a grant in a namespace is linear in the number of type entries", async (t) => {
   const { grant, comparisons } = counted(t, [selector("a", kinds())], inNamespace);
   t.match(grant, { verdict: "denied", code: "ERR_SELECTOR_AMBIGUOUS" }, "no selector selects any other kind");
   t.match(grant, { message: /K0\.s3\.services\.k8s\.aws, K1\.\S+ .* and 980 more: arn:aws:iam::1/ });
   t.ok(comparisons <= COUNT + 1, `${comparisons} comparisons`);
 });
 
-test("grants a role by name and by ARN in steps that are linear in the type entries of its selectors", async (t) => {
+test("the work to grant a role by name or ARN is linear in the number of type entries", async (t) => {
   const others = [selector("b", kinds()), selector("c", [{ group: S3 }])];
   for (const scope of [null, "team-a"]) {
     for (const objects of [[], others]) {

@@ -27,7 +27,10 @@ function inventoryOf(...objects: readonly JsonObject[]): Inventory {
   return inventory;
 }
 
-/** Returns a selector of team-a. `extras` are keyed by the short names of the annotations. */
+/**
+ * Returns a selector that selects namespace team-a. `extras` contains the session annotations, by their name without
+ * prefix.
+ */
 function selector(
   name: string,
   arn: string,
@@ -79,7 +82,7 @@ test("restricts grants by ARN and by selector name to the kinds in --kind", asyn
   t.equal(byName(BUCKETS), `${A} of a`);
 });
 
-test("grants a role through the first selector, in name order, that grants the role", async (t) => {
+test("if several selectors grant a role, uses the selector whose name sorts first", async (t) => {
   const objects = [
     selector("c", A),
     selector("b", A),

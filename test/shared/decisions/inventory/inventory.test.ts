@@ -61,7 +61,7 @@ test("updates the effective and malformed selectors if a selector changes or is 
   t.end();
 });
 
-test("returns the last labels and annotations of a namespace, and only the name label if it is unknown", (t) => {
+test("returns the current labels of a namespace, or only the name label if it is unknown", (t) => {
   const inventory = inventoryOf(namespaceObject("n", { a: "b" }, { c: "d" }));
   t.same(inventory.namespaces.labelsOf("n"), new Map([["a", "b"], ["kubernetes.io/metadata.name", "n"]]));
   t.same(inventory.namespaces.annotationsOf("n"), new Map([["c", "d"]]));

@@ -12,7 +12,7 @@ import { parameters } from "../property.ts";
 
 const VALUES = fc.constantFrom("a", "b", "c", "d");
 const byLabel = (key: string): fc.Arbitrary<JsonObject> => VALUES.map((value) => ({ matchLabels: { [key]: value } }));
-/** Selectors that often exclude each other. */
+/** Generates selectors that often cannot overlap. */
 const narrow: fc.Arbitrary<JsonObject> = fc.record({
   namespaceSelector: fc.oneof(
     fc.constantFrom(...NAMESPACES).map((name) => ({ names: [name] })),
@@ -44,7 +44,7 @@ function shareNamespace(inventory: Inventory, a: EffectiveSelector, b: Effective
   });
 }
 
-test("yields every selector that overlaps, each once, after any changes of selectors and namespaces", (t) => {
+test("yields every overlapping selector once, after any changes of selectors and namespaces", (t) => {
   let [overlapping, skipped] = [0, 0];
   const input = fc.record({
     runtime: fc.constantFrom("ack" as const, "extended" as const),
@@ -106,7 +106,7 @@ test("compares no pair of 10,000 selectors that differ in one value of a criteri
   t.end();
 });
 
-test("compares selectors by name only with selectors by label that select the same namespaces", (t) => {
+test("compares a selector that lists names only with label selectors that match these names", (t) => {
   const namespaces = Array.from({ length: COUNT / 2 }, (_, i) => namespaceObject(`n${i}`, { team: `t${i}` }));
   const mixed = (i: number): JsonObject => ({
     namespaceSelector: i % 2 === 0

@@ -7,7 +7,7 @@ const nested = (levels: number): unknown => {
   return value;
 };
 
-test("accepts a value up to its bounds and reports the first excess beyond them", (t) => {
+test("accepts a value within the bounds, and reports where a value first exceeds them", (t) => {
   const bounds = { maxDepth: 3, maxValues: 4 };
   for (const value of [null, "text", 1, {}, [], nested(3), { a: 1, b: [2, 3] }]) t.equal(excessOf(value, bounds), null);
   t.match(excessOf(nested(4), bounds), { message: "the object is nested deeper than 3 levels" });
@@ -17,7 +17,7 @@ test("accepts a value up to its bounds and reports the first excess beyond them"
   t.end();
 });
 
-test("stops at the first excess and does not recurse", (t) => {
+test("stops where a value first exceeds the bounds, and does not recurse", (t) => {
   const bounds = { maxDepth: 100, maxValues: 100_000 };
   t.match(excessOf(nested(1_000_000), bounds), { message: /deeper than 100 levels/ });
   t.equal(excessOf(nested(1_000_000), bounds)?.path.length, 10, "the path is cut");

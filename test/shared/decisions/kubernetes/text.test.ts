@@ -60,7 +60,7 @@ test("sorts findings by code and path, regardless of the locale", (t) => {
   t.end();
 });
 
-test("finds the closest candidate if at most a third of the text or one letter differs", (t) => {
+test("finds the closest candidate if at most one letter or a third of the text differs", (t) => {
   const rows: readonly (readonly [text: string, candidates: readonly string[], meant: string | null])[] = [
     ["arm", ["arn", "names"], "arn"],
     ["name", ["names", "arn"], "names"],

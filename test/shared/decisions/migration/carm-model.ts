@@ -1,6 +1,5 @@
-// A simple model of CARM and of IAMRoleSelectors, to compare a migration with. It deliberately shares no code and no
-// type with
-// shared/decisions.
+// A simple model of CARM and of IAMRoleSelectors. Tests compare the result of a migration with this model. The model
+// deliberately shares no code and no type with shared/decisions.
 
 export interface ModelWorld {
   readonly accounts: Readonly<Record<string, string>> | null;
@@ -16,7 +15,7 @@ export interface ModelNamespace {
   readonly name: string;
   readonly owner: string;
   readonly team: string;
-  /** The proposed name of the same annotation. */
+  /** The name that an ACK proposal uses for the annotation team-id. */
   readonly ownerTeam: string;
 }
 
@@ -59,7 +58,7 @@ function roleIn(map: ModelWorld["accounts"], service: string, key: string, { gat
   return isAccepted ? value : "refused";
 }
 
-/** Covers the values of these tests only. */
+/** Supports only the values that these tests use. */
 export function modelIsRole(value: string): boolean {
   const [arn, partition, service, region, account = "", role = "", more] = value.split(":");
   return (

@@ -35,7 +35,7 @@ export function bucketIn(namespace: string, ownerAccountID: string, name = "b1")
   return bucketObject({ namespace, name }, { status: { ackResourceMetadata: { ownerAccountID } } });
 }
 
-/** Plans and proves a migration, as the command does. */
+/** Plans and proves a migration, as the command `migrate carm` does. */
 export function migrated(
   objects: readonly JsonObject[],
   settings: Partial<DecisionSettings> = {},

@@ -9,7 +9,10 @@ import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-obje
 
 const LATER = "namespaces that are created later with an owner or a team annotation";
 
-/** Returns `SUBJECT: REASON` of each, without the one that applies to every migration. */
+/**
+ * Returns `SUBJECT: REASON` for each case that selectors cannot express, except the case that applies to every
+ * migration.
+ */
 function reasonsOf(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}): string[] {
   return migrated(objects, settings)
     .inexpressible.filter(({ subject }) => subject !== LATER)
@@ -86,10 +89,9 @@ test("reports service keys if ServiceLevelCARM is off, the service is unknown or
   t.same(reasonsOf(objects, { serviceLevelCARM: true }), [
     `${where}, key "nosuch.blue": no ACK group of that service is installed or known to this release`,
     unused,
-    'ACK groups that are neither installed nor known to this release, in namespace "a": with a key for one service, '
-      + "selectors must list all other groups, "
-      + "because they cannot exclude a group; resources of a group that is not listed would use the controller's own "
-      + "role",
+    'ACK groups that are neither installed nor known to this release, in namespace "a": for a service key, the '
+      + "generated selectors list all other groups by name; resources of an unlisted group would use the controller's "
+      + "own role",
   ]);
   t.same(
     reasonsOf([mapObject("account", { "s3.blue": A }), ownedNamespace("a", "s3.blue")]),
@@ -155,8 +157,8 @@ test("reports team annotations if TeamLevelCARM is off", (t) => {
 
 test("reports that controllers do not start CARM if they watch only one namespace", (t) => {
   t.same(reasonsOf(BLUE, { watchNamespaces: ["a"] }), [
-    'controllers that watch only namespace "a": these controllers do not start CARM, so they use their own role '
-      + "before the switch; the proof assumes that they use CARM",
+    'controllers that watch only namespace "a": these controllers do not start CARM, so before the switch they use '
+      + "their own role; the proof wrongly assumes that they use CARM",
   ]);
   t.same(reasonsOf(BLUE, { watchNamespaces: ["a", "b"] }), []);
   t.end();
@@ -165,8 +167,8 @@ test("reports that controllers do not start CARM if they watch only one namespac
 test("reports stored selectors that the migration did not generate", (t) => {
   const other = selectorObject("other", { arn: B, namespaceSelector: { names: ["z"] } });
   t.same(reasonsOf([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [
-    "IAMRoleSelector bad and other: the selector exists already, and the proof ignores it; "
-      + "with CARM off, it conflicts with generated selectors for the same resources",
+    "IAMRoleSelector bad and other: the selector existed before the migration, and the proof ignores it; when CARM is "
+      + "off, it conflicts with each generated selector for the same resources",
   ]);
   t.end();
 });

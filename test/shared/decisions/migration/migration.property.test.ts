@@ -13,10 +13,11 @@ import {
 } from "./carm-model.ts";
 import { mapObject, migrated } from "./carm-objects.ts";
 
-// Small alphabets, so that keys, services and annotations often match. Each has valid and almost valid values.
+// Generators use small alphabets, so that keys, services and annotations often match. Each alphabet has valid and
+// almost valid values.
 const KEYS = ["111122223333", "444455556666", "blue", "Blue", "team.a", "account-111122223333", "_x"] as const;
 const SERVICES = ["s3", "sqs", "rds", "newservice"] as const;
-/** Not in any list, so it must be reported as uncovered. */
+/** A group that is in no list, so that the migration must report the group as not covered. */
 const UNKNOWN_SERVICE = "notyet";
 const KINDS = ["Bucket", "Queue", "Anything"] as const;
 const NAMESPACES = ["a", "b", "c", "d", "kube-system", "Not_A_Name"] as const;
@@ -93,7 +94,10 @@ function objectsOf({ accounts, teams, namespaces, resources }: ModelWorld): Json
   ];
 }
 
-/** The number of cases by kind. A property without faults in the maps proves nothing about them. */
+/**
+ * The number of generated cases of each type. If no case had a fault in the maps, the test would prove nothing about
+ * faults.
+ */
 const cases = new Map<string, number>();
 
 function assertMigration(given: ModelWorld): void {
@@ -120,7 +124,10 @@ function assertMigration(given: ModelWorld): void {
   assertLater(given, migration);
 }
 
-/** Asserts that every kind of the pair keeps its role or is reported, and that no selectors conflict. */
+/**
+ * Asserts that, for each pair of namespace and group, every kind keeps its role or is reported, and that no selectors
+ * conflict.
+ */
 function assertPair(
   given: ModelWorld,
   { proof, selectors }: ProvedMigration,
@@ -144,7 +151,7 @@ function assertPair(
   else count(before === "refused" ? "was stopped" : "was no role");
 }
 
-/** Asserts that an unknown group keeps its role or is reported, by itself or with its namespace. */
+/** Asserts that an unknown group keeps its role, or that the migration reports the group or its namespace. */
 function assertLater(given: ModelWorld, { proof, selectors, inexpressible }: ProvedMigration): void {
   for (const { name } of given.namespaces) {
     const query = { namespace: name, service: "unknown-service", kind: "Anything" };

@@ -9,7 +9,8 @@ import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-obje
 const REFUSED = { outcome: "refused", via: "account-map", roleARN: null };
 const DEFAULT = { outcome: "default", via: null, roleARN: null, code: null };
 const stopped = (reason: string): string => (
-  `CARM stops these resources (${reason}), but without a selector they use the controller's own role`
+  `with CARM, controllers do not reconcile these resources (${reason}); `
+  + "without a selector, controllers use their own role for these resources"
 );
 const ADD_ROLE =
   "set the role of the key in the map, or remove the annotation from the namespace to use the controller's own role. "
@@ -17,7 +18,7 @@ const ADD_ROLE =
 const CORRECT_ARN =
   "set the value in the map to a role ARN, arn:aws:iam::ACCOUNT:role/NAME, and run the command again";
 
-test("reports a namespace whose key the map lacks: its resources would use the controller's own role", (t) => {
+test("reports a namespace whose key is missing: its resources would use the controller's own role", (t) => {
   const { proof } = migrated([
     mapObject("account", { "444455556666": B }),
     ownedNamespace("a", "111122223333"),
@@ -198,7 +199,7 @@ test("reports selectors that have another role, are in conflict, lack a namespac
   t.end();
 });
 
-test("names the unknown namespace differently from every namespace in the input", (t) => {
+test("the name of the unknown namespace differs from every namespace in the input", (t) => {
   const { proof } = migrated([
     namespaceObject("no-such-namespace"),
     bucketObject({ namespace: "no-such-namespace-x" }),

@@ -130,7 +130,7 @@ test("lists all other groups in the selector of the plain key if the map has a s
   t.end();
 });
 
-test("ignores a service key that has the role of the plain key, and accepts a missing plain key", (t) => {
+test("ignores a service key with the same role as the plain key, and accepts a missing plain key", (t) => {
   const gate = { serviceLevelCARM: true } as const;
   t.same(
     summaries(migrated([mapObject("account", { blue: A, "s3.blue": A }), ownedNamespace("a", "blue")], gate).selectors),

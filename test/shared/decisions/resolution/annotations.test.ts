@@ -117,7 +117,7 @@ test("returns an empty patch if the object already has the resolution annotation
     { ...DEFAULT, message: `${"x".repeat(255)}😀` },
     { ...DEFAULT, message: "\ud83d" },
   ]) {
-    // The API server stores half a surrogate pair as U+FFFD.
+    // If a surrogate pair is cut in half, the API server stores U+FFFD.
     const stored = patched(bucketObject(), { ...resolution, message: resolution.message.slice(0, 256).toWellFormed() });
     t.same(annotationPatch(stored, resolution), { patch: [], tooLarge: false }, resolution.message);
   }

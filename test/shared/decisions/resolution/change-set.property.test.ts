@@ -17,7 +17,7 @@ import { parameters } from "../property.ts";
 
 type Spec = ModelSelector["spec"];
 
-/** The objects of a cluster. The last namespace of the arbitraries stays unknown. */
+/** Generates the objects of a cluster. The last of the generated namespaces stays unknown. */
 const world = fc.record({
   runtime: fc.constantFrom<Runtime>("ack", "extended"),
   selectors: fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), spec, { minKeys: 1, maxKeys: 6 }),
@@ -109,7 +109,9 @@ test("visits the resources whose selectors differ between the inventories before
   t.end();
 });
 
-/** Selectors by namespace labels only. Few others read the labels of a namespace. */
+/**
+ * Generates selectors that match only by namespace labels, because few other selectors read the labels of a namespace.
+ */
 const byLabel: fc.Arbitrary<Spec> = fc.record({
   arn: fc.constant(ROLE),
   namespaceSelector: fc.record({ labelSelector: fc.record({ matchLabels: labels }) }),
@@ -118,7 +120,7 @@ const labeledWorld = fc
   .tuple(world, fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), byLabel, { minKeys: 2, maxKeys: 6 }))
   .map(([one, selectors]): World => ({ ...one, selectors }));
 
-test("the transitions of a namespace agree with separate inventories before and after the change", (t) => {
+test("the transitions of a namespace match the inventories before and after the change", (t) => {
   changed = 0;
   fc.assert(fc.property(labeledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, (there, name, updated) => {
     const [before, after] = [

@@ -88,7 +88,7 @@ test("visits a resource once if the selector selects the resource both before an
   t.end();
 });
 
-test("ignores the stored version of the changed selector, but not other selectors", (t) => {
+test("ignores the stored version of the changed selector, but reads all other selectors", (t) => {
   const inventory = inventoryOf(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   t.same(ofSelector(inventory, { name: "a", before: null, after: selector("a", inNamespaces("team-a")) }), [
     ["Bucket team-a/b1", ["b"], ["b", "a"]],
@@ -96,7 +96,7 @@ test("ignores the stored version of the changed selector, but not other selector
   t.end();
 });
 
-test("treats a selector as deleted if the selector is being deleted", (t) => {
+test("treats a selector that is being deleted as deleted", (t) => {
   const inventory = inventoryOf(A, selectorObject("b", { arn: ROLE, ...inNamespaces("team-a") }), bucket("b1"));
   const step = { name: "a", before: selector("a", inNamespaces("team-a")), after: null };
   t.same(ofSelector(inventory, step), [["Bucket team-a/b1", ["b", "a"], ["b"]]]);

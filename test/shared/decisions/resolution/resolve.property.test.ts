@@ -14,7 +14,7 @@ import { parameters } from "../property.ts";
 interface Change {
   /** Applies the change to the model. */
   readonly applyTo: (world: MutableWorld) => void;
-  /** The same change for the inventory. */
+  /** Applies the same change to the inventory. */
   readonly change: InventoryChange;
 }
 
@@ -69,7 +69,7 @@ const context = fc.record({
   origin: fc.constantFrom("file" as const, "cluster" as const),
 });
 
-/** Lookups follow each change, so that a stale cache of the inventory is found. */
+/** Resolves resources after each change, so that the test finds a stale cache of the inventory. */
 const history = fc.array(fc.tuple(change, fc.array(resource, { minLength: 1, maxLength: 4 })), {
   minLength: 1,
   maxLength: 24,
@@ -99,10 +99,12 @@ function assertAgrees(resolution: Resolution, selecting: readonly string[]): voi
   assert.deepEqual([resolution.outcome, resolution.selectors.map(({ name }) => name)], [outcome, selecting]);
 }
 
-/** The number of cases by outcome. A property without conflicts proves nothing about conflicts. */
+/**
+ * The number of generated cases by outcome. If no case had a conflict, the test would prove nothing about conflicts.
+ */
 const seen = new Map<string, number>();
 
-/** Applies the changes one by one. After each the inventory must agree with the model. */
+/** Applies the changes one by one. After each change, the inventory must agree with the model. */
 function follow(settings: ModelContext, steps: readonly (readonly [Change, readonly ModelResource[]])[]): void {
   const inventory = new Inventory(settings);
   const state: MutableWorld = { selectors: new Map(), namespaces: new Map(), storage: new Map() };
@@ -141,7 +143,7 @@ function assertSorted(inventory: Inventory, world: ModelWorld): void {
   );
 }
 
-test("after any changes, an inventory resolves as the model does and as a new inventory does", (t) => {
+test("after any changes, an inventory resolves roles like the model and like a new inventory", (t) => {
   fc.assert(fc.property(context, history, follow), parameters(t, 1500));
   t.comment(`cases: ${[...seen].map(([what, times]) => `${what} ${times}`).join(", ")}`);
   for (const what of ["selected", "default", "conflict", "malformed"])

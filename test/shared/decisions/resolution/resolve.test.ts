@@ -110,7 +110,7 @@ test("falls back to the controller's own role if no selector selects the resourc
   t.end();
 });
 
-test("ignores malformed selectors, and resolves a denied ARN with --runtime ack as controllers do", (t) => {
+test("ignores malformed selectors; with --runtime ack, uses an ARN that only the webhook denies", (t) => {
   t.equal(resolved([selectorObject("a", { arn: "typo" })], bucketObject()).outcome, "default");
   const user = "arn:aws:iam::111122223333:user/jane";
   t.match(resolved([selectorObject("a", { arn: user })], bucketObject()), {
@@ -249,9 +249,9 @@ test("sets the name label of every namespace, and overrides a forged name label"
   t.end();
 });
 
-test("reads a label such as constructor only if the object has the label", (t) => {
+test("reads a label key such as constructor only if the object sets the label", (t) => {
   for (const key of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
-    // __proto__ becomes an own key, as with JSON.parse.
+    // The key __proto__ becomes an own key, as with JSON.parse.
     const matchLabels: JsonObject = Object.fromEntries([[key, "x"]]);
     const selector = selectorObject("a", { arn: ROLE, resourceLabelSelector: { matchLabels } });
     t.equal(resolved([selector], bucketObject()).outcome, "default", key);

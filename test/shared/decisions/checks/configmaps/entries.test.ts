@@ -24,7 +24,7 @@ test("CM-01 in mode carm denies a value that is not a role ARN, and in mode sele
   t.end();
 });
 
-test("CM-01 denies a new fault, and only warns about a fault that the stored map already has", (t) => {
+test("CM-01 denies a new fault, and only warns about a fault of the stored map", (t) => {
   const old = mapObject(ACCOUNT_MAP, { a: "x" });
   t.match(dataLines("CM-01", { a: "x", b: "y" }, { old, settings }), [
     /^warn CM-01 data\[a\]/,
@@ -36,7 +36,7 @@ test("CM-01 denies a new fault, and only warns about a fault that the stored map
 test("CM-02 denies a key whose value is empty", (t) => {
   t.same(dataLines("CM-02", { [ONE]: "" }, { settings }), [
     `deny CM-02 data[${ONE}]: the key has no role. Set the value of the key to the role's ARN, or remove the key `
-      + `once no namespace names the key.`,
+      + `when no namespace annotation names it.`,
   ]);
   t.same(dataLines("CM-02", { [ONE]: ROLE }, { settings }), []);
   const [line = ""] = dataLines("CM-02", { [`s3.${ONE}`]: "" }, { settings: { ...settings, serviceLevelCARM: true } });

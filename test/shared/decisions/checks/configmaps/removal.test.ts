@@ -7,8 +7,8 @@ import { ACCOUNT_MAP, CARM, existingBucket, linesOf, mapObject, ONE, roleIn, TEA
 const owned = (name: string, id: string, key = "owner-account-id"): JsonObject => (
   namespaceObject(name, {}, { [`services.k8s.aws/${key}`]: id })
 );
-const FIX = "Do not remove the key or change its account until the resources are deleted. Otherwise, first annotate "
-  + "the namespaces with another key whose role is in the same account.";
+const FIX = "Delete the resources first, or annotate their namespaces with another key whose role is in the same "
+  + "account. Then change or remove the key.";
 const KNOWN = [
   owned("team-a", ONE), bucketObject(), existingBucket("b2", ONE), namespaceObject("team-b"),
   existingBucket("b3", TWO, { namespace: "team-b" }),
@@ -21,7 +21,7 @@ interface Options {
   readonly namespace?: string;
 }
 
-/** Returns the lines of CM-08 for a change of the data of a map. */
+/** Returns the findings of CM-08 for a change of the data of a CARM map, as lines. */
 function lines(
   from: JsonObject, to: JsonObject,
   { settings = {}, known = KNOWN, map = ACCOUNT_MAP, namespace = "ack-system" }: Options = {},
@@ -48,7 +48,7 @@ test("CM-08 denies the removal of a used key in mode carm, and only warns in mod
   t.end();
 });
 
-test("CM-08 denies a change of a used key to a role in another account, and allows the same account", (t) => {
+test("CM-08 denies a role in another account for a used key, and allows a role in the same account", (t) => {
   t.same(lines({ [ONE]: roleIn(ONE) }, { [ONE]: roleIn(TWO) }), [
     line(ONE, `changes from account ${ONE} to account ${TWO}`, USERS),
   ]);
@@ -76,7 +76,7 @@ test("CM-08 counts namespaces that name a team as users of the team map if TeamL
   t.end();
 });
 
-test("CM-08 uses the plain key if the service key is missing", (t) => {
+test("CM-08 looks up the plain key if the service key is missing", (t) => {
   const settings = { serviceLevelCARM: true };
   const both = { [ONE]: roleIn(ONE), [`s3.${ONE}`]: roleIn(ONE, "s3") };
   t.same(lines(both, { [ONE]: roleIn(ONE) }, { settings }), [], "the plain key has a role in the same account");

@@ -47,7 +47,7 @@ test("NS-03 denies an account ID if the map is missing, and checks only annotati
   t.end();
 });
 
-test("NS-03 denies a new wrong key, and only warns if the stored namespace has the same wrong key", (t) => {
+test("NS-03 denies a new key without a role, and only warns if the stored namespace has this key", (t) => {
   const old = namespaceObject("team-a", {}, owner("none"));
   t.match(linesOf("NS-03", namespaceObject("team-a", { cost: "7" }, owner("none")), { ...carm(), old }), [/^warn /]);
   t.match(linesOf("NS-03", namespaceObject("team-a", {}, owner("nobody")), { ...carm(), old }), [/^deny /]);

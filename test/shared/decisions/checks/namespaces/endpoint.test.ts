@@ -13,7 +13,7 @@ function denied(...messages: readonly string[]): string[] {
 }
 
 test("NS-08 denies an endpoint URL that does not use https or has an invalid host", (t) => {
-  const plaintext = "the endpoint uses http, not https, so others on the network can read the requests";
+  const plaintext = "the endpoint uses http, not https, so anyone on the network path can read the requests";
   t.same(lines("http://minio.team-a.svc:9000"), denied(plaintext));
   t.same(lines("HTTP://minio"), denied(plaintext));
   t.same(lines("minio.team-a.svc"), denied("the endpoint is not a URL"));
@@ -51,7 +51,7 @@ test("NS-08b denies a host that is not in --allowed-endpoint-hosts", (t) => {
   const denial = (host: string): string[] => [
     `deny NS-08b ${PATH}: the endpoint host "${host}" is not one of the allowed hosts minio.example.com, `
     + "s3.internal:8443. "
-    + "Use a host of --allowed-endpoint-hosts, or add the host to that flag.",
+    + "Use a host that --allowed-endpoint-hosts lists, or add the host to that flag.",
   ];
   t.same(linesFor("https://collector.example.net"), denial("collector.example.net"));
   t.same(linesFor("https://minio.example.com@collector.example.net"), denial("collector.example.net"));

@@ -18,7 +18,7 @@ const SELECTORS = [
   }),
 ];
 
-/** Returns the lines of NS-01 for a change of the labels of team-a, which contains the resources. */
+/** Returns the findings of NS-01 for a change of the labels of team-a, which contains the resources. */
 function lines(
   from: JsonObject, to: JsonObject, resources: readonly JsonObject[], more: Circumstances = {},
 ): string[] {
@@ -130,7 +130,7 @@ interface UseOptions {
   readonly isNew?: boolean;
 }
 
-/** Returns the lines of NS-02 for a change of the labels of team-a, with these results of access reviews. */
+/** Returns the findings of NS-02 for a change of the labels of team-a, with these results of access reviews. */
 function useLines(
   to: JsonObject, access: Readonly<Record<string, Access>> | null,
   { from = {}, settings = {}, on = true, isNew = false }: UseOptions = {},
@@ -171,9 +171,9 @@ test("NS-02 requires permission to use a selector if the change makes the select
   t.end();
 });
 
-test("NS-02 denies a change if the access review failed, and is skipped in mode carm or without reviews", (t) => {
+test("NS-02 denies a change if the access review failed; in mode carm or without reviews, it is skipped", (t) => {
   t.same(useLines({ env: "prod" }, {}), [
-    "deny NS-02 metadata.labels: it is unknown whether the requester may use IAMRoleSelector prod, "
+    "deny NS-02 metadata.labels: the webhook could not verify that the requester may use IAMRoleSelector prod, "
     + "which newly selects the namespace. Retry in a moment; the webhook log shows why the access review failed.",
   ]);
   t.same(useLines({ env: "prod" }, { prod: "denied" }, { on: false }), []);

@@ -21,7 +21,7 @@ interface Options {
   readonly resources?: readonly JsonObject[];
 }
 
-/** Returns the lines of NS-04 for a change of the annotations of team-a. */
+/** Returns the findings of NS-04 for a change of the annotations of team-a. */
 function lines(
   from: JsonObject, to: JsonObject, { settings = {}, resources = [existingBucket("b1", ONE)] }: Options = {},
 ): string[] {
@@ -29,7 +29,7 @@ function lines(
   return annotationLines("NS-04", to, { old, known: [...MAPS, old, ...resources], settings: { ...CARM, ...settings } });
 }
 
-test("NS-04 denies another account for existing resources in mode carm, and only warns in mode selectors", (t) => {
+test("NS-04 in mode carm denies another account for existing resources; in mode selectors, it warns", (t) => {
   t.same(lines(owner(ONE), owner(TWO)), [`deny ${PATH}: ${MOVE}. ${FIX}`]);
   t.same(lines(owner(ONE), owner(TWO), { settings: { mode: "selectors" } }), [`warn ${PATH}: ${MOVE}. ${FIX}`]);
   t.same(lines(owner(ONE), owner("alias")), [], "another key of the same account");

@@ -6,7 +6,7 @@ const at = (key: string): string => `metadata.annotations[${key}]`;
 const ACK = "services.k8s.aws/";
 const RESOLVER = "ack-role-resolver.io/";
 
-test("ACK-02 warns about a resolution annotation whose value is not the resolved value, and never denies", (t) => {
+test("ACK-02 warns about a resolution annotation with a wrong value, and never denies", (t) => {
   const forged = annotated({
     [`${RESOLVER}role-arn`]: "arn:aws:iam::1:role/x", [`${RESOLVER}outcome`]: "selected",
     [`${RESOLVER}conflicting-selectors`]: "a",

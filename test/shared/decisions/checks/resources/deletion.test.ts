@@ -11,7 +11,7 @@ const deletionLines = (id: string, object: JsonObject, rest: Circumstances = {})
   findingLines(id, object, { operation: "DELETE", ...rest })
 );
 
-test("ACK-30 denies a deletion that uses the controller's own role if the resource is in another account", (t) => {
+test("ACK-30 denies a deletion with the controller's own role if the resource is in another account", (t) => {
   const line = 'ACK-30 metadata.labels: the resource is in account "111122223333", '
     + 'but the controller would look for it in '
     + 'account "777788889999" and leave it behind. '

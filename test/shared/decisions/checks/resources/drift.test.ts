@@ -37,7 +37,7 @@ test("ACK-07 reads the account from the stored status, and cannot be waived", (t
   t.end();
 });
 
-test("ACK-07 denies a change that moves a resource without an ARN, and its fix recreates the resource", (t) => {
+test("ACK-07 denies a move of a resource without an ARN, and the fix is to recreate the resource", (t) => {
   const old = attempted("111122223333");
   t.same(findingLines("ACK-07", tiered("silver"), { old }), [
     'deny ACK-07 metadata.labels: the status of the resource records account "111122223333" '
@@ -51,7 +51,7 @@ test("ACK-07 denies a change that moves a resource without an ARN, and its fix r
   t.end();
 });
 
-test("ACK-18 warns if the account in the status of a manifest without an ARN is not the account of the role", (t) => {
+test("ACK-18 warns if the status names another account than the role but has no ARN", (t) => {
   const line = "warn ACK-18 metadata.labels: the status records account \"111122223333\" from a failed attempt, "
     + 'but the role is in account "444455556666". Clear status.ackResourceMetadata, or delete the resource while '
     + "a role in the account of the status is in use, and create it again.";

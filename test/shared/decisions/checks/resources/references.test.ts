@@ -9,7 +9,7 @@ import { drain, type Paced } from "../../../../../shared/decisions/paced.ts";
 import { put, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { CLUSTER_OBJECTS, findingLines, tiered } from "../resource-lines.ts";
 
-const FIX = "Refer to the account and partition of the role, unless a policy on the other side allows the access.";
+const FIX = "Refer to the account and partition of the role, unless a policy in the other account allows the access.";
 const withSpec = (spec: unknown, object = tiered("gold")): JsonObject => ({ ...object, spec });
 
 test("ACK-16 warns about an ARN in another account or partition in any field of the spec", (t) => {

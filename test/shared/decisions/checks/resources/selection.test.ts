@@ -111,7 +111,7 @@ test("ACK-06 cannot be waived, and allows another selector if it has the same ro
   t.end();
 });
 
-test("ACK-06 allows a change into a selector conflict, and denies a change from a conflict to another role", (t) => {
+test("ACK-06 allows labels that cause a conflict, and denies labels that end it with another role", (t) => {
   t.same(findingLines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), [], "ACK-04 warns");
   t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold", "silver") }), [], "it does not exist in AWS");
   const both = owned("111122223333", tiered("gold", "silver"));
@@ -131,7 +131,7 @@ test("ACK-06 allows the change if the requester has permission to use the new se
   );
   const denied = [
     `deny ACK-06 metadata.labels: ${TO_SILVER}. `
-    + "Keep the labels that selectors match, or request the verb use on IAMRoleSelector silver.",
+    + "Keep the labels that selectors match, or ask an administrator for the verb use on IAMRoleSelector silver.",
   ];
   t.same(linesWith("allowed"), []);
   t.same(linesWith("denied"), denied);
@@ -152,7 +152,7 @@ test("ACK-09 requires permission to use the selector if ACK-09 is enabled", (t) 
   ]);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map([["gold", "allowed"]]) }), []);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: new Map() }), [
-    "deny ACK-09 metadata: it is unknown whether the requester may use IAMRoleSelector gold, "
+    "deny ACK-09 metadata: the webhook could not verify that the requester may use IAMRoleSelector gold, "
     + "which selects the resource. "
     + "Retry in a moment; the webhook log shows why the access review failed.",
   ]);

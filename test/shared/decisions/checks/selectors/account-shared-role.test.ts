@@ -10,7 +10,7 @@ const FIX = "Set the same annotations on every selector of the role, or merge th
   + "To change the annotations of several selectors, first set --check IRS-40=warn; the sidecar denies the role "
   + "until the annotations match.";
 
-/** Returns a selector for the namespace with the same name. */
+/** Returns a selector that selects the namespace of the same name. */
 function selector(name: string, extras: Readonly<Record<string, string>> = {}, arn = ROLE): JsonObject {
   const annotations = Object.fromEntries(
     Object.entries(extras).map(([key, value]) => [`ack-role-resolver.io/${key}`, value]),
@@ -25,7 +25,7 @@ function linesOf(object: JsonObject, known: readonly JsonObject[], circumstances
   );
 }
 
-test("IRS-40: names the annotations that differ between selectors for one role, but not their values", (t) => {
+test("IRS-40: names the annotations that differ between selectors of one role, but not the values", (t) => {
   const line = (name: string, others: string): string => (
     `deny IRS-40 metadata.annotations[ack-role-resolver.io/${name}]: `
       + `the selector has the same role as ${others}, but a different ${name}. ${FIX}`
@@ -78,7 +78,7 @@ test("IRS-40: compares session tags in any order, after the templates are filled
   t.end();
 });
 
-test("IRS-40: ignores selectors for other roles, malformed selectors and selectors that are being deleted", (t) => {
+test("IRS-40: ignores malformed selectors, terminating selectors and selectors of other roles", (t) => {
   const mine = selector("team-a", { "external-id": "mine" });
   const other = selector("b", { "external-id": "other" });
   t.same(linesOf(mine, [selector("b", { "external-id": "other" }, `${ROLE}-2`)]), []);
@@ -96,7 +96,7 @@ test("IRS-40: ignores selectors for other roles, malformed selectors and selecto
   t.end();
 });
 
-test("IRS-40: cannot be waived, and only warns about a difference that the stored selector has", (t) => {
+test("IRS-40: cannot be waived, and only warns if the stored selector has the same difference", (t) => {
   const requester = { username: "root", groups: ["system:masters"] };
   const waived = selector("team-a", { "external-id": "mine", allow: "IRS-40" });
   t.match(findingsOf("IRS-40", waived, { known: [selector("b")], requester }), [{ severity: "deny", waivable: false }]);
@@ -112,7 +112,7 @@ test("IRS-40: cannot be waived, and only warns about a difference that the store
   t.end();
 });
 
-test("IRS-23 and IRS-40: stop after 20 other selectors of the role, and skip those with equal settings", (t) => {
+test("IRS-23 and IRS-40: stop after 20 other selectors of the role; IRS-40 skips equal settings", (t) => {
   const twin = { "external-id": "one" };
   const others = Array.from({ length: 60 }, (_, i) => selector(`s${i + 10}`, i < 30 ? twin : { "external-id": "two" }));
   const lines = linesOf(selector("team-a", twin), others);

@@ -23,7 +23,7 @@ test("IRS-04: denies a role whose account is not one of --allowed-accounts", (t)
   t.end();
 });
 
-test("IRS-04: denies a role in another partition than the controllers, and also reports a denied account", (t) => {
+test("IRS-04: denies a role in another partition than the controllers, and reports its account too", (t) => {
   const controllerRole = "arn:aws-cn:iam::111122223333:role/ack";
   const other = "IRS-04 spec.arn: the role is in partition aws, but the controllers are in partition aws-cn. "
     + "Use a role in partition aws-cn: STS cannot assume a role across partitions.";
@@ -36,7 +36,7 @@ test("IRS-04: denies a role in another partition than the controllers, and also 
   t.end();
 });
 
-test("IRS-04: cannot be waived, only warns about an unchanged role, and is skipped without its settings", (t) => {
+test("IRS-04: cannot be waived, warns about an unchanged role, and is skipped without its settings", (t) => {
   const waived = selectorObject("team-a", { arn: ROLE }, { annotations: { "ack-role-resolver.io/allow": "IRS-04" } });
   const circumstances: Circumstances = {
     settings: { allowedAccounts: ["444455556666"] },

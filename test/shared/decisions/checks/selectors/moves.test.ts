@@ -42,7 +42,7 @@ test("IRS-19: denies a move of a resource without an ARN, and its fix explains h
   t.end();
 });
 
-test("IRS-19: denies a replacement in another account, at its creation and at the deletion of the replaced", (t) => {
+test("IRS-19: denies a replacement in another account, and the deletion of the replaced selector", (t) => {
   const gold = selectorFor("gold", FIRST, ["team-a"]);
   const replacer = selectorFor("new", SECOND, ["team-a"], replacesMetadata("gold"));
   const line = `deny IRS-19 spec: 1 resource ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND}.`;
@@ -77,7 +77,7 @@ function bucketWithARN(name: string): JsonObject {
   return { ...newBucket(name), status: { ackResourceMetadata: { arn: `arn:aws:s3:::${name}` } } };
 }
 
-test("IRS-19: uses the controller's account for a synced resource whose status has no account", (t) => {
+test("IRS-19: treats a synced resource without an account as a resource in the controller's account", (t) => {
   const synced = { ...newBucket("b1"), status: { conditions: [{ type: "ACK.ResourceSynced", status: "True" }] } };
   const linesOf = (settings: object): string[] =>
     findingLines("IRS-19", selectorFor("new", SECOND, ["team-a"]), { known: [synced], settings });

@@ -16,7 +16,9 @@ interface Pending {
   readonly written: readonly JsonObject[];
 }
 
-/** Returns `MESSAGE. FIX` for each finding of the check in a new selector, while other selectors are pending. */
+/**
+ * Returns `MESSAGE. FIX` for each finding of the check in a new selector, while changes of other selectors are pending.
+ */
 function findings(id: string, object: JsonObject, { stored = [], written }: Pending): string[] {
   const inventory = new Inventory(CONTEXT);
   inventory.apply([bucketObject(), ...stored].map((one) => ({ type: "put", object: one })));

@@ -69,7 +69,7 @@ test("IRS-30: denies the deletion if the replacement selects only some of the re
   t.end();
 });
 
-test("IRS-30: denies the deletion if the inventory lacks the resources of a kind that the selector matches", (t) => {
+test("IRS-30: denies the deletion if the resources of a selected kind could not be listed", (t) => {
   const message = "objects of Bucket.s3.services.k8s.aws and Queue.sqs.services.k8s.aws could not be listed, "
     + "so the selector may select some of them";
   t.match(withUnlisted(TEAM_A), [{ code: "IRS-30", severity: "deny", waivable: true, message }]);
@@ -92,7 +92,7 @@ test("IRS-30: denies the deletion if the inventory lacks the resources of a kind
   t.end();
 });
 
-/** Returns the findings of IRS-30 for the deletion if two kinds were not listed. */
+/** Returns the findings of IRS-30 for a deletion if the objects of two kinds could not be listed. */
 function withUnlisted(selector: JsonObject): readonly unknown[] {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   const unlisted = (what: string): InventoryChange => ({ type: "unlisted", collection: "resources", item: what });

@@ -121,7 +121,7 @@ test("IRS-00: denies a missing or invalid name", (t) => {
   t.end();
 });
 
-test("reports no second fault for a value of the wrong type, but all faults of the other fields", (t) => {
+test("reports one fault for a value of the wrong type, and every fault of the other fields", (t) => {
   const codes = (spec: unknown): string[] =>
     runChecks(
       { object: selectorObject("a", spec), old: null, requester: null, origin: "file" },

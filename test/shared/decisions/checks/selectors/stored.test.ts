@@ -20,7 +20,7 @@ test("IRS-07: denies an update that changes or removes the role", (t) => {
   t.end();
 });
 
-test("IRS-07: allows an unchanged role, and allows a role if the stored selector has no role", (t) => {
+test("IRS-07: allows an unchanged role, and a new role if the stored selector has none", (t) => {
   t.same(
     changeLines(
       "IRS-07",
@@ -175,7 +175,7 @@ test("IRS-16: ignores a last-applied annotation that is not a JSON object, and a
   t.end();
 });
 
-test("IRS-16: can be waived, and only warns about a field that was pruned before", (t) => {
+test("IRS-16: can be waived, and only warns about a field that was already pruned in the stored object", (t) => {
   const annotations = { [LAST_APPLIED]: JSON.stringify(selectorObject("team-a", { arn: ROLE, roleARN: ROLE })) };
   const selector = selectorObject("team-a", { arn: ROLE }, { annotations });
   t.match(findingsOf("IRS-16", selector), [{ severity: "deny", waivable: true, waived: false }]);

@@ -33,7 +33,7 @@ test("IRS-24: denies every change that a controller makes, and cannot be waived"
   t.end();
 });
 
-test("IRS-24: allows other requesters, and is skipped without a requester or a controller list", (t) => {
+test("IRS-24: allows other requesters, and is skipped if no requester or no controller is known", (t) => {
   for (const username of [
     "system:serviceaccount:ack-system:ack-s3-2",
     "system:serviceaccount:ack-s3:ack-system",
@@ -81,7 +81,7 @@ test("IRS-25: warns about a namespace label that tenants can set", (t) => {
   t.end();
 });
 
-test("IRS-27: is off by default, requires STS, and never denies a selector", (t) => {
+test("IRS-27: is off by default, never denies a selector, and is skipped because it requires STS", (t) => {
   const spec = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
   t.equal(needsOf("IRS-27", spec), null, "IRS-27 is off by default");
   for (const severity of ["warn", "deny"] as const) {
@@ -103,8 +103,8 @@ test("IRS-49: warns about a new owner of a selector in use", (t) => {
     findingsOf("IRS-49", object, { old, known: objects }).map((one) => `${one.severity} ${findingLine(one)}`)
   );
   t.same(lines(owned(ROLE, dead, other), owned(ROLE)), [
-    "warn IRS-49 metadata.ownerReferences: the selector selects resources, and the garbage collector tries to delete "
-    + 'it when none of its owners exists; new owners: ConfigMap "gone" and object "". '
+    "warn IRS-49 metadata.ownerReferences: the selector selects resources, and the garbage collector would delete the "
+    + 'selector when none of its owners exists; new owners: ConfigMap "gone" and object "". '
     + "Remove the ownerReference from the selector, and delete the selector explicitly when it is no longer needed.",
   ]);
   t.equal(lines(owned(ROLE, dead, other), owned(ROLE, other)).length, 1, "another owner");

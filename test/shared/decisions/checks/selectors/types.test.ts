@@ -101,7 +101,7 @@ test("IRS-13b: denies a group that is not an ACK group, and can be waived", (t) 
   t.end();
 });
 
-test("IRS-14: warns about a type entry that a broader entry covers, before or after it in the list", (t) => {
+test("IRS-14: warns about a type entry that a broader entry covers, in any order", (t) => {
   const of = (...resourceTypeSelector: unknown[]): string[] => specLines("IRS-14", { arn: ROLE, resourceTypeSelector });
   const bucket = { group: "s3.services.k8s.aws", version: "v1", kind: "Bucket" };
   const covered = (at: number, by: string): string =>
