@@ -2,14 +2,15 @@
 export interface Clock {
   /** Returns the current time, in ms since the Unix epoch. */
   now(): number;
-  /** Calls `run` once after `delayMs`. Returns a function that cancels the call. */
+  /** Calls `run` once after `delayMs`. The returned function cancels the call. */
   schedule(delayMs: number, run: () => void): () => void;
 }
 
 /** A clock that measures durations correctly even if the system time changes. */
 export interface SteadyClock extends Clock {
   /**
-   * Returns the time since an arbitrary start, in ms. The time never decreases, and may stop while the machine sleeps.
+   * Returns the time since an arbitrary start, in ms. The monotonic time never decreases, and may stop while the
+   * machine sleeps.
    */
   steady(): number;
 }

@@ -5,11 +5,11 @@ export interface SourceStatus {
   /** Whether the inventory has been complete at least once. */
   readonly loaded: boolean;
   /**
-   * The time at which the inventory was last known to be current, in ms of the source's clock. Null if the inventory is
-   * not loaded.
+   * The time at which the inventory was last known to be current, in ms of the source's clock. The time is null if the
+   * inventory is not loaded.
    */
   readonly lastSyncMs: number | null;
-  /** A sentence that states why the inventory is not current. Null if the inventory is current. */
+  /** A sentence that states why the inventory is not current. The sentence is null if the inventory is current. */
   readonly fault: string | null;
 }
 
@@ -35,7 +35,8 @@ export class Listeners {
 
   /** Returns a function that removes the listener. */
   add(listener: () => void): () => void {
-    // Wraps the listener, so that a listener that is added twice is called twice and can be removed separately.
+    // Wraps the listener in a new function. A listener that is added twice is then called twice, and each addition can
+    // be removed separately.
     const entry = (): void => listener();
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);

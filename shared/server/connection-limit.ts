@@ -5,11 +5,11 @@ import { Server as TLSServer } from "node:tls";
 import type { Clock } from "../inventory/clock.ts";
 
 export interface ConnectionLimits {
-  /** The maximum number of served connections. Requests on additional connections get a 503. */
+  /** The maximum number of served connections. Requests on connections above this number get a 503. */
   readonly served: number;
   /**
-   * The maximum number of accepted connections. Additional connections are reset, so that the process does not run out
-   * of file descriptors.
+   * The maximum number of accepted connections. Connections above this number are reset, so that the process does not
+   * run out of file descriptors.
    */
   readonly accepted: number;
   /** The maximum time from the headers of a request until the client has received the response, in ms. */
@@ -28,12 +28,12 @@ export interface ConnectionLimits {
  *   connections for each kind, region and role, and uses them every 15 minutes (aws-controllers-k8s/runtime,
  *   pkg/runtime/config.go).
  * - A connection has at most one request in flight. A connection that sends a second request early (pipelining) is
- *   closed. So the number of requests in flight is at most `served`.
+ *   closed. The number of requests in flight is therefore at most `served`.
  * - A connection is closed if the client does not receive a response within `responseMs`.
  *
- * Returns a function that returns true for a connection whose requests must not be processed: the connection arrived
- * while all served connections were busy, or it is pipelined. The caller responds with a 503, which SDKs retry; a reset
- * would be a network failure for SDKs.
+ * The returned function returns true for a connection whose requests must not be processed. A connection is in this
+ * state if it arrived while all served connections were busy, or if it is pipelined. The caller responds to such a
+ * connection with a 503, which SDKs retry; a reset would be a network failure for SDKs.
  */
 export function limitConnections(
   server: Server | SecureServer, limits: ConnectionLimits, clock: Pick<Clock, "schedule">,
@@ -103,8 +103,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 const PART_BYTES = 1024;
 
 /**
- * Passes the received data to the HTTP parser in small parts until the connection is closed. Otherwise, Node parses up
- * to 64 KiB at once. That can be 2,400 pipelined requests, whose objects take 10 MB, before the connection is closed.
+ * Passes the received data to the HTTP parser in small parts until the connection is closed. By default, Node parses up
+ * to 64 KiB at once. So many bytes can contain 2,400 pipelined requests, whose objects take 10 MB.
  */
 function parseInParts(socket: Socket): void {
   const [parse, ...others] = socket.listeners("data");
@@ -117,7 +117,10 @@ function parseInParts(socket: Socket): void {
   });
 }
 
-/** Limits the connections whose TLS handshake is not complete. A new connection replaces the oldest of them. */
+/**
+ * Limits the connections whose TLS handshake is not complete. At the limit, a new connection replaces the oldest such
+ * connection.
+ */
 function limitHandshakes(server: SecureServer, limit: number): void {
   const handshakes = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {

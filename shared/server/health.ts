@@ -6,7 +6,7 @@ import { type SteadyClock, systemClock } from "../inventory/clock.ts";
 import { limitConnections } from "./connection-limit.ts";
 import { boundAddress, formatListenAddress, parseListenAddress, startListening } from "./listen-address.ts";
 
-/** Whether a server is ready. If the server is unready, `reasons` has one entry for each reason. */
+/** Whether a server is ready. If the server is unready, `reasons` lists why. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
@@ -16,7 +16,7 @@ interface HealthServerOptions {
   /** The value of --health-listen, in the form `HOST:PORT`. Port 0 selects a free port. */
   readonly listen: string;
   readonly ready: () => Readiness;
-  /** Returns whether startup is complete. Not called again after the first true. */
+  /** Returns whether startup is complete. The function is not called again after it has returned true. */
   readonly started: () => boolean;
   readonly registry: Registry;
   /** Default: the system clock. */
@@ -49,7 +49,7 @@ const CONNECTIONS = {
 const SERVER_OPTIONS = {
   maxHeaderSize: 8 * 1024, headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000,
 } as const;
-/** How long the metrics are cached, in ms. So frequent scrapes of many clients do not take CPU time. */
+/** How long the metrics are cached, in ms. The cache limits the CPU time of frequent scrapes by many clients. */
 const METRICS_LIFETIME_MS = 1_000;
 
 const FLAG = "--health-listen";
@@ -120,7 +120,7 @@ async function metricsPage(registry: Registry): Promise<Page> {
   }
 }
 
-/** Returns a function that returns the result of `read`, which is called again if the result has expired. */
+/** Returns a function that caches the result of `read`. Calls `read` again if the result has expired. */
 function cached<T>(clock: SteadyClock, lifetimeMs: number, read: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | null = null;
   let expiresMs = 0;
@@ -137,7 +137,10 @@ function notFound(): Page {
   return text(404, `not found; the valid paths are ${Object.keys(PAGES).join(", ")}`);
 }
 
-/** Returns a function that returns the result of `check`. After the first true, the function always returns true. */
+/**
+ * Returns a function that returns the result of `check`. After `check` has returned true, the function always returns
+ * true.
+ */
 function latched(check: () => boolean): () => boolean {
   let passed = false;
   return () => (passed ||= check());

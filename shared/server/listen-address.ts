@@ -1,7 +1,7 @@
 import { isIP, type Server } from "node:net";
 import { ResolverError } from "../decisions/errors.ts";
 
-/** A listen address. `host` is an IP address (IPv6 without brackets) or a name. Port 0 selects a free port. */
+/** A listen address. The host is an IP address (IPv6 without brackets) or a name. Port 0 selects a free port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;

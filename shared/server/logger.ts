@@ -8,20 +8,20 @@ interface LoggerOptions {
   /** The program that logs: `webhook` or `sidecar`. */
   readonly name: string;
   readonly level?: Level | "silent";
-  /** The output of the logger. Default: standard error, because standard output is for data. */
+  /** The output of the logger. The default output is standard error, because standard output is for data. */
   readonly destination?: DestinationStream;
 }
 
 const STDERR = 2;
 
-// The redacted fields. No code logs a credential; redaction is a second layer of defense.
+// The redacted fields. Redaction is a second layer of defense: no code logs a credential.
 const SECRET_FIELDS = [
   "authorization", "token", "secretAccessKey", "SecretAccessKey", "sessionToken", "SessionToken", "Token",
 ];
 
 /**
- * Returns a logger that writes JSON lines. Each line has an ISO time, a level name and a constant `msg`. Other fields
- * contain the variable data. The logger writes synchronously, so that an exit loses no lines.
+ * Returns a logger that writes JSON lines. Each line has an ISO time, a level name and a constant `msg`. The other
+ * fields of a line contain the variable data. The logger writes synchronously, so that an exit loses no lines.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { name, level = "info", destination = toFile({ dest: STDERR, sync: true }) } = options;
@@ -39,7 +39,7 @@ export function createLogger(options: LoggerOptions): Logger {
 
 /**
  * Logs when the inventory is loaded, becomes stale or becomes current again. Logs one line for each change of state,
- * not for each retry. Returns a function that stops the logging.
+ * not for each retry. The returned function stops the logging.
  */
 export function logInventory(source: InventorySource, log: Logger): () => void {
   let wasLoaded = false;

@@ -6,8 +6,8 @@ import { VERSION } from "./version.ts";
 export const METRIC_PREFIX = "ack_role_resolver_";
 
 /**
- * The histogram buckets of latencies, in seconds. Most responses take less than 5 ms, the first bucket of the API
- * server.
+ * The histogram buckets of latencies, in seconds. The buckets start below 5 ms, the first bucket of the API server,
+ * because most responses take less time.
  */
 export const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 3];
 
@@ -45,7 +45,7 @@ export function registerGauge(registry: Registry, config: GaugeConfig, read: (ga
     registers: [],
     collect(): void {
       this.reset();
-      // reset() sets a gauge that has no labels to 0. remove() makes the gauge absent.
+      // A call of reset() would set a gauge that has no labels to 0. A call of remove() makes the gauge absent.
       if (config.labelNames === undefined) this.remove();
       read(this);
     },
@@ -77,7 +77,7 @@ export function registerInventoryMetrics(registry: Registry, source: InventoryVi
   gauge("loaded", "1 if the inventory has been loaded, else 0.", () => Number(source.status.loaded));
   gauge("faulty", "1 if the inventory is not current, else 0. The log contains the reason.", () =>
     Number(source.status.fault !== null));
-  gauge("age_seconds", "Time since the inventory was last known to be current, in seconds.", () => {
+  gauge("age_seconds", "Age of the inventory: seconds since the inventory was last known to be current.", () => {
     const { lastSyncMs } = source.status;
     return lastSyncMs === null ? null : (nowMs() - lastSyncMs) / 1000;
   });

@@ -4,7 +4,7 @@ import type { Readiness } from "./health.ts";
 
 interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
-  /** The value of --max-staleness, in ms. The server is unready if its inventory is older. */
+  /** The value of --max-staleness, in ms. The server is unready if its inventory is older than this. */
   readonly maxStalenessMs: number;
   /** The current time of the clock that sets `inventory.lastSyncMs`, in ms. */
   readonly nowMs: number;
@@ -40,8 +40,8 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 
 /**
  * Returns ready if the inventory is loaded and current, and the base identity is usable. The sidecar remains ready
- * during an STS outage: it still serves cached sessions, which a restart would lose. If the inventory is stale, the
- * sidecar still issues credentials, but is unready, so that the fault is visible.
+ * during an STS outage, because it still serves cached sessions, which a restart would lose. If the inventory is stale,
+ * the sidecar still issues credentials. But the sidecar is then unready, so that operators notice the fault.
  */
 export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
   const reasons = inventoryReasons(input);
@@ -51,7 +51,7 @@ export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
 
 function inventoryReasons({ inventory, maxStalenessMs, nowMs }: InventoryReadinessInput): string[] {
   const { loaded, lastSyncMs, fault } = inventory;
-  // A reason must be one line, but a fault can have several lines.
+  // Uses only the first line of a fault, because each reason must be one line.
   const cause = fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
   if (!loaded || lastSyncMs === null) return [`the inventory is not loaded yet${cause}`];
   const ageMs = nowMs - lastSyncMs;

@@ -58,7 +58,7 @@ function unknownVariables(environment: Environment): string[] {
   const unknown = Object.keys(environment).filter((name) =>
     name.startsWith(PREFIX) && !known.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
   return unknown.toSorted().map((name) => {
-    // Compares names after the common prefix, which would make all names similar.
+    // Compares only the part after the common prefix, because the prefix would make all names similar.
     const guess = closest(name.slice(PREFIX.length), known.map((one) => one.slice(PREFIX.length)));
     const hint = guess === null ? "see --help for the names of variables" : `did you mean ${PREFIX}${guess}?`;
     return `${name}: unknown setting; ${hint}`;
@@ -80,7 +80,8 @@ function fromEnvironment(
 }
 
 /**
- * Converts text to a boolean or a number. Returns the text unchanged if it cannot be converted; validation then fails.
+ * Converts text to a boolean or a number. Returns the text unchanged if the text cannot be converted; validation then
+ * fails.
  */
 function convert({ type }: Definition, value: string | boolean | readonly string[] | undefined): unknown {
   if (typeof value !== "string") return value;
@@ -155,7 +156,7 @@ function expectation(name: SettingName, definition: Definition, command: Command
 const NO_MANIFESTS = "no manifests are given: pass files, folders, - for standard input, or --cluster";
 const ONE_SOURCE = "--from, --cluster: exactly one is required";
 
-/** Returns the faults in combinations of settings, one line for each fault. */
+/** Returns one line for each invalid combination of settings. */
 function crossFieldFaults(command: Command, values: Readonly<Record<string, unknown>>): string[] {
   const set = (name: SettingName): boolean => isSet(values[name]);
   const noSource = !set("from") && !set("cluster");

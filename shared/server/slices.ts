@@ -13,13 +13,14 @@ interface SliceOptions {
 }
 
 /**
- * The part of the time limit after which a slice ends. The last step and the garbage collector need the remaining time.
+ * The fraction of the time limit after which a slice ends. The last step of the slice and the garbage collector need
+ * the remaining time.
  */
 const SHARE_OF_SLICE = 0.5;
 
 /**
  * Runs long work in slices, so that the event loop can serve other requests between slices. Rejects with
- * ERR_REQUEST_DEADLINE if the deadline passes. Returns no partial result.
+ * ERR_REQUEST_DEADLINE if the deadline passes. Never returns a partial result.
  */
 export async function runInSlices<Result>(
   steps: Paced<Result>, { sliceMs, now, pause, remainingMs }: SliceOptions,

@@ -22,10 +22,12 @@ interface StopOptions {
   readonly log: Logger;
   readonly drain: Drain;
   /**
-   * How long the server accepts requests after the signal, in ms. Kubernetes needs this time to remove the endpoint.
+   * How long the server accepts requests after a stop signal, in ms. Kubernetes needs this time to remove the endpoint.
    */
   readonly drainMs: number;
-  /** The timeout of `close`, in ms. If `close` takes longer, the process exits 1. Default: 10 s. */
+  /**
+   * The timeout of `close`, in ms. If `close` takes longer than this, the process exits with status 1. Default: 10 s.
+   */
   readonly closeMs?: number;
   /** Resolves when requests in flight are answered, and listeners and sources are closed. */
   readonly close: () => Promise<void>;
@@ -44,9 +46,10 @@ export async function drainAndClose(options: StopOptions): Promise<void> {
 }
 
 /**
- * Stops the program on signals. On SIGTERM, the program drains, closes and exits 0. On other signals, such as SIGINT
- * from a terminal, the program skips the drain. On a second signal, the program exits 1 immediately. On an uncaught
- * error, the program logs the error, skips the drain and exits 1. Returns a function that removes the signal handlers.
+ * Stops the program on signals. On SIGTERM, the program drains, closes and exits with status 0. On other signals, such
+ * as SIGINT from a terminal, the program skips the drain. On a second signal, the program exits with status 1
+ * immediately. On an uncaught error, the program logs the error, skips the drain and exits with status 1. The returned
+ * function removes the signal handlers.
  */
 export function stopOnSignals(options: StopOptions): () => void {
   const { log, drainMs, closeMs = 10_000 } = options;

@@ -35,8 +35,8 @@ export interface KubernetesConnection {
 }
 
 /**
- * Returns the connection for the next request. Called before each request, because tokens and certificates rotate.
- * `unauthorized` is true if the API server answered the previous request with 401.
+ * Returns the connection for the next request. The client calls `connect` before each request, because tokens and
+ * certificates rotate. `unauthorized` is true if the API server answered the previous request with 401.
  */
 export type Connect = (unauthorized: boolean) => Promise<KubernetesConnection>;
 

@@ -23,8 +23,8 @@ export class ListWatchError extends Error {
 }
 
 /**
- * An HTTP 410 response: the API server no longer has the resource version. The reflector lists again and reports no
- * fault.
+ * An HTTP 410 response: the API server no longer has the requested resource version. The reflector lists again and
+ * reports no fault.
  */
 export class ResourceExpired extends Error {}
 
@@ -78,7 +78,7 @@ export function connectionError(kind: WatchedKind, error: unknown): ListWatchErr
   return new ListWatchError(`cannot list or watch ${resourceName(kind)}: ${errorText(error)}`, "resume");
 }
 
-/** Returns the error for an ERROR event of a watch. After this event, the reflector must list again. */
+/** Returns the error for an ERROR event of a watch. After an ERROR event, the reflector must list again. */
 export function watchEventError(kind: WatchedKind, status: unknown): ResourceExpired | ListWatchError {
   if (field(status, "code") === 410) return new ResourceExpired();
   const message = stringAt(status, "message") ?? "no reason reported";
@@ -86,8 +86,8 @@ export function watchEventError(kind: WatchedKind, status: unknown): ResourceExp
 }
 
 /**
- * Returns the message, code or name of the error. In Node.js, an AggregateError has an empty message but has a code.
- * Node.js throws an AggregateError if all addresses of a host refuse the connection.
+ * Returns the message, code or name of the error. If all addresses of a host refuse the connection, Node.js throws an
+ * AggregateError, which has a code but an empty message.
  */
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -14,7 +14,7 @@ interface TimedRequest {
 }
 
 /**
- * The API server sent no data within the time limit. Without this limit, TCP can take minutes to detect a dead
+ * The API server sent no data within the time limit. Without an idle timeout, TCP can take minutes to detect a dead
  * connection.
  */
 class RequestTimeout extends Error {}

@@ -9,7 +9,10 @@ import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } 
 
 export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
   readonly inventory: Inventory;
-  /** The collection in which the inventory records the kind as unlisted. Null for kinds that every source requires. */
+  /**
+   * The collection in which the inventory records the kind as unlisted. The collection is null if every source requires
+   * the kind.
+   */
   readonly collection: Collection | null;
   /** Whether the source must list this kind before the source is loaded. */
   readonly isRequired: boolean;
@@ -101,7 +104,7 @@ type InformerDefaults = Omit<InformerOptions, "kind" | "collection" | "isRequire
 interface ResourceInformersOptions extends InformerDefaults {
   /** The ACK groups of --extra-groups: the user granted rights to these groups, but this release does not know them. */
   readonly extraGroups: readonly string[];
-  /** Returns the kind with a transform that also passes each object to the caller. */
+  /** Returns the kind, with a transform that also passes each object to the caller. */
   readonly observe: (kind: WatchedKind) => WatchedKind;
 }
 
@@ -122,7 +125,8 @@ export class ResourceInformers {
 
   /**
    * Starts and removes informers when CustomResourceDefinitions change. A kind is required unless its group is unknown.
-   * The user granted no rights to an unknown group, and a new AWS service must not prevent a restart.
+   * A kind of an unknown group is not required: the user granted no rights to the group, and a new AWS service must not
+   * prevent a restart.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     for (const { name } of removed) this.#remove(name);

@@ -43,7 +43,9 @@ export const DEFINITIONS: WatchedKind = {
 /** The kinds that every inventory contains. */
 export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEFINITIONS];
 
-/** Returns a separate kind for each CARM map. The sources then need no rights to other ConfigMaps. */
+/**
+ * Returns a separate kind for each CARM map. With one kind for each map, a source needs no rights to other ConfigMaps.
+ */
 export function carmMapKinds(namespace: string): readonly WatchedKind[] {
   return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({
     group: "",
@@ -61,8 +63,8 @@ export function carmMapKinds(namespace: string): readonly WatchedKind[] {
 
 /**
  * Returns the names, versions and status of a definition in an ACK group. Returns null for any other definition. Drops
- * the schemas, which are the largest part. Decisions read only the schema of the stored version of IAMRoleSelector,
- * which is retained.
+ * the schemas, which are the largest part, except the schema of the stored version of IAMRoleSelector, which decisions
+ * read.
  */
 function transformDefinition(object: JsonObject): JsonObject | null {
   const spec = field(object, "spec");
@@ -84,9 +86,9 @@ function transformVersion(version: unknown, isOfSelectors: boolean): JsonObject 
 }
 
 /**
- * Returns the ACK kind that a transformed CustomResourceDefinition defines. The version is the stored version if the
- * API server serves it, else the first served version. Returns null if the kind is not an AWS resource or is not
- * served.
+ * Returns the ACK kind that a transformed CustomResourceDefinition defines. The version of the kind is the stored
+ * version if the API server serves it, else the first served version. Returns null if the kind is not an AWS resource
+ * or is not served.
  */
 export function resourceKind(definition: JsonObject): WatchedKind | null {
   const spec = field(definition, "spec");
@@ -101,7 +103,8 @@ export function resourceKind(definition: JsonObject): WatchedKind | null {
 }
 
 /**
- * Returns whether the condition Established is True. Until then, the API server answers requests for the kind with 404.
+ * Returns whether the condition Established is True. Until Established is True, the API server answers requests for the
+ * kind with 404.
  */
 function isEstablished(definition: JsonObject): boolean {
   return conditionsOfType(definition, "Established").some((condition) => stringAt(condition, "status") === "True");

@@ -2,7 +2,7 @@ import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { ResolverError } from "../../decisions/errors.ts";
 import { type Connect, httpKubernetesAPI, type KubernetesAPI, type KubernetesConnection } from "./api.ts";
 
-/** A kubeconfig file and the name of a context in the file. Null selects the default. */
+/** A kubeconfig file and the name of a context in the file. A field that is null selects the default. */
 interface ClusterChoice {
   readonly kubeconfig: string | null;
   readonly context: string | null;
@@ -86,8 +86,8 @@ async function connectionOf(config: KubeConfig): Promise<KubernetesConnection> {
   if (server.startsWith("http:")) return { server, options: {} };
   const options: KubernetesConnection["options"] = {};
   await config.applyToHTTPSOptions(options);
-  // client-node caches its first agent, with the certificates of that time. Without an agent, node:https uses
-  // `options`.
+  // The library client-node caches its first agent, with the certificates of that time. Without an agent, node:https
+  // uses `options`.
   if (cluster?.proxyUrl === undefined) options.agent = false;
   return { server, options };
 }

@@ -10,12 +10,17 @@ export interface LoadOptions extends Omit<ClusterSourceOptions, "onObject"> {
    * fields.
    */
   readonly collect?: (object: JsonObject) => JsonObject | null;
-  /** Called after each object and after each listed kind. A large cluster causes several hundred thousand calls. */
+  /**
+   * `onProgress` is called after each object and after each listed kind. A large cluster causes several hundred
+   * thousand calls.
+   */
   readonly onProgress?: (progress: LoadProgress) => void;
 }
 
 export interface LoadProgress {
-  /** The number of kinds found so far. The number increases while CustomResourceDefinitions are listed. */
+  /**
+   * The number of kinds found so far. The number of known kinds increases while CustomResourceDefinitions are listed.
+   */
   readonly kinds: number;
   readonly listed: number;
   readonly objects: number;
@@ -23,8 +28,8 @@ export interface LoadProgress {
 
 export interface LoadedCluster {
   /**
-   * Contains all objects of known groups and of `extraGroups`. `inventory.unlisted` names the kinds in other groups
-   * that could not be listed.
+   * The inventory contains all objects of known groups and of `extraGroups`. `inventory.unlisted` names the kinds in
+   * other groups that could not be listed.
    */
   readonly inventory: Inventory;
   /** The objects that `collect` returned. */
@@ -73,7 +78,10 @@ async function waitForLists(source: ClusterSource, report: () => void): Promise<
   unsubscribe();
 }
 
-/** Returns the key of a collected object. The key removes duplicates, because a repeated list repeats its objects. */
+/**
+ * Returns the key of a collected object. The caller uses the key to remove duplicates, because a repeated list repeats
+ * its objects.
+ */
 function identityOf(object: JsonObject): string {
   const { group, kind, namespace, name } = objectReference(object);
   return `${group}/${kind}/${namespace}/${name}`;

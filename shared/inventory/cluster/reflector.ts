@@ -42,14 +42,16 @@ export class Backoff {
   }
 }
 
-/** Receives the changes of one kind, in the order in which the API server sends the events. Calls never overlap. */
+/**
+ * A receiver of the changes of one kind, in the order in which the API server sends the events. Calls never overlap.
+ */
 export interface ReflectorHandler {
   /**
    * Receives new and changed objects, and the names of removed objects. The first call marks the initial list as
    * complete, even if the list is empty.
    */
   onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
-  /** Called when the objects are known to be current: after a list, an event or a bookmark. */
+  /** The reflector calls `onSync` when the objects are known to be current: after a list, an event or a bookmark. */
   onSync(): void;
   /**
    * Receives a sentence that states why the objects are not current. Receives null when the objects are current again.
@@ -73,7 +75,9 @@ const WATCH_MIN_S = 240;
 const WATCH_SPREAD_S = 60;
 /** The idle timeout of a watch, in ms. The API server sends a bookmark about once a minute (KEP-956). */
 const WATCH_IDLE_MS = 90_000;
-/** The time by which a watch may exceed its requested duration, in ms. The reflector then aborts the watch. */
+/**
+ * The time by which a watch may exceed its requested duration, in ms. After this time, the reflector aborts the watch.
+ */
 const WATCH_OVERTIME_MS = 10_000;
 const LIST_IDLE_MS = 60_000;
 /**
@@ -100,11 +104,14 @@ export class Reflector {
   readonly #stopping = new AbortController();
   /** The resource version of each known object, by object key. */
   #known = new Map<string, string>();
-  /** The resource version from which the next watch starts. Null if the reflector must list first. */
+  /**
+   * The resource version from which the next watch starts. The resource version is null if the reflector must list
+   * first.
+   */
   #resourceVersion: string | null = null;
   /** The number of consecutive 429 responses so far. */
   #throttles = 0;
-  /** The time at which the current watch started, in ms. Infinity if no watch is active. */
+  /** The time at which the current watch started, in ms. The value is Infinity if no watch is active. */
   #watchingSince = Infinity;
   #running: Promise<void> = Promise.resolve();
 
@@ -229,7 +236,7 @@ export class Reflector {
     handler.onSync();
   }
 
-  /** Sends a request and passes the response to `use`. Throws an error if the status is not 200. */
+  /** Sends a request and passes the response to `use`. Throws an error if the status of the response is not 200. */
   async #request<T>(
     { verb, path, ...limits }: ReflectorRequest, use: (response: KubernetesResponse) => Promise<T>,
   ): Promise<T> {
@@ -244,7 +251,7 @@ export class Reflector {
     });
   }
 
-  /** Waits for `waitMs`. Ends early if `stop` is called. */
+  /** Waits for `waitMs`, or until `stop` is called. */
   async #pause(waitMs: number): Promise<void> {
     const { signal } = this.#stopping;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ import type { WatchedKind } from "./watched-kind.ts";
 
 /**
  * Every source loads selectors, namespaces and CustomResourceDefinitions. The options `resources` and `carmMaps` load
- * further kinds, which need further rights.
+ * more kinds, which need more rights.
  */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
@@ -27,14 +27,14 @@ export interface ClusterSourceOptions {
    * listed.
    */
   readonly carmMaps?: { readonly namespace: string; readonly isRequired: boolean } | undefined;
-  /** Receives each listed or changed object with all its fields. A repeated list repeats its objects. */
+  /** Receives each listed or changed object with all its fields. If a list is repeated, receives its objects again. */
   readonly onObject?: ((object: JsonObject) => void) | undefined;
   readonly clock?: Clock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
 }
 
-/** The number of all kinds, of listed kinds and of kinds that failed. */
+/** The progress of the initial lists: the number of kinds, of listed kinds and of failed kinds. */
 interface ListingProgress {
   readonly kinds: number;
   readonly listed: number;

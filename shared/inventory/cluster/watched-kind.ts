@@ -7,9 +7,12 @@ export interface WatchedKind {
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
-  /** If set, the reflector watches only this object. RBAC's resourceNames can then limit the rights to the object. */
+  /**
+   * If set, the reflector watches only this object. With RBAC's resourceNames, an administrator can then limit the
+   * rights to this object.
+   */
   readonly object?: ObjectName;
-  /** The number of objects in one page of a list. The number is smaller for kinds that have large objects. */
+  /** The number of objects in one page of a list. The page size is smaller for kinds that have large objects. */
   readonly pageSize: number;
   /**
    * Returns the object reduced to the fields that decisions read, or null if no decision reads the object (client-go's

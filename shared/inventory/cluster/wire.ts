@@ -6,7 +6,10 @@ import { resourceName, type StoredObject, toStoredObject, type WatchedKind } fro
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** Splits a byte stream into lines. Decodes only complete lines, because a chunk can end inside a character. */
+/**
+ * Splits a byte stream into lines. Decodes only complete lines, because a chunk can end in the middle of a UTF-8
+ * character.
+ */
 export class LineSplitter {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
@@ -47,7 +50,10 @@ export interface ListPage {
   readonly continuation: string;
 }
 
-/** A watch event. PUT combines ADDED and MODIFIED, because a resumed watch can report a known object as ADDED. */
+/**
+ * The change in a watch event. PUT combines ADDED and MODIFIED, because a resumed watch can report a known object as
+ * ADDED.
+ */
 type WatchEvent =
   | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: StoredObject }
   | { readonly type: "DELETED"; readonly resourceVersion: string; readonly namespace: string; readonly name: string }

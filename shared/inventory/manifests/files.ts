@@ -12,13 +12,13 @@ import { formatInputFault, type InputFault, type ManifestResult, readManifests }
 /** The path argument that selects standard input. */
 export const STDIN = "-";
 
-/** A file to read. The fingerprint changes when the file changes. */
+/** A file to read, and its fingerprint, which changes when the file changes. */
 interface ManifestFile {
   readonly path: string;
   readonly fingerprint: string;
 }
 
-/** The files under the given paths, and one fault for each unreadable path. */
+/** The files under some paths, and one fault for each unreadable path. */
 export interface FileListing {
   /** The files in the order of the given paths. The files of each folder are sorted by path. */
   readonly files: readonly ManifestFile[];
@@ -27,8 +27,8 @@ export interface FileListing {
 
 /**
  * Reads every object under `paths`. A path is a file of any name, a folder, or `-` for standard input. In folders,
- * reads `.yaml`, `.yml` and `.json` files recursively, and skips names that start with a dot. Never rejects: an
- * unreadable file causes a fault.
+ * reads `.yaml`, `.yml` and `.json` files recursively, and skips names that start with a dot. The promise never
+ * rejects: an unreadable file causes a fault.
  */
 export async function readManifestPaths(paths: readonly string[], stdin = readStdin): Promise<ManifestResult> {
   const listing = await listManifestFiles(paths);
@@ -47,11 +47,16 @@ export interface ManifestInput {
 /** The objects and faults of one file. */
 export interface FileReading extends ManifestResult {
   readonly path: string;
-  /** Whether the operating system returned an error. The fingerprint may not change when the error disappears. */
+  /**
+   * Whether the operating system returned an error. After such an error, the fingerprint may stay the same when the
+   * error disappears.
+   */
   readonly unreadable: boolean;
 }
 
-/** Reads the files of a listing. Never rejects: an unreadable file and an invalid object each cause a fault. */
+/**
+ * Reads the files of a listing. The promise never rejects: an unreadable file and an invalid object each cause a fault.
+ */
 export async function readFiles({ files }: FileListing, reading: ManifestInput): Promise<readonly FileReading[]> {
   const readings: FileReading[] = [];
   for (let i = 0; i < files.length; i += OPEN_FILES) {
@@ -170,7 +175,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** Reads standard input to its end. A second call returns no data. */
+/** Reads standard input to its end. A second call would return no data, because standard input is at its end. */
 export function readStdin(): Promise<string> {
   return text(process.stdin);
 }
@@ -209,7 +214,7 @@ export const watchPath: WatchPath = (path, onEvent) => {
     try {
       watchers.push(watch(target, { recursive, persistent: false }, onEvent).on("error", onEvent));
     } catch {
-      // Polling detects the changes.
+      // Ignores the error, because polling detects the changes.
     }
   }
   return () => watchers.forEach((watcher) => watcher.close());

@@ -8,7 +8,7 @@ import type { InputFault, Manifest } from "./reader.ts";
 /** The namespace of a namespaced object whose manifest sets no namespace. */
 const DEFAULT_NAMESPACE = "default";
 
-/** The cluster-scoped kinds, in the form `KIND.GROUP`. All other kinds are treated as namespaced. */
+/** The cluster-scoped kinds, in the form `KIND.GROUP`. A kind that is not in this list is treated as namespaced. */
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "IAMRoleSelector.services.k8s.aws",
   "Namespace.",
@@ -46,7 +46,8 @@ export function identityKey({ group, kind, namespace, name }: ObjectIdentity): s
 }
 
 /**
- * Returns a fault for each duplicate object. The fault is at the duplicate, and its message names the first position.
+ * Returns a fault for each duplicate object. The position of the fault is the duplicate, and the message names the
+ * first definition.
  */
 export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFault[]> {
   const first = new Map<string, Manifest>();

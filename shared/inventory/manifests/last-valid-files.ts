@@ -7,8 +7,8 @@ export class LastValidFiles {
   #files: ReadonlyMap<string, readonly Manifest[]> = new Map();
 
   /**
-   * Returns the manifests of all files, in the order of the listing. For a file that is invalid, or whose file or
-   * folder cannot be read, returns the last valid manifests of the file. A deleted file has no manifests.
+   * Returns the manifests of all files, in the order of the listing. If a file is invalid, or the file or its folder
+   * cannot be read, returns the last valid manifests of this file. A deleted file has no manifests.
    */
   update(listing: FileListing, readings: readonly FileReading[]): Manifest[] {
     const files = new Map<string, readonly Manifest[]>();

@@ -62,9 +62,9 @@ function kindKey({ group, kind }: { readonly group: string; readonly kind: strin
 }
 
 /**
- * Merges a manifest into the stored object. The status, the deletion timestamp and other metadata remain. In a folder,
- * the manifest replaces labels, annotations and data. In a cluster, labels, annotations and data of other writers
- * remain.
+ * Merges a manifest into the stored object. The status, the deletion timestamp and other metadata remain. If the state
+ * comes from a folder, the manifest replaces labels, annotations and data. If the state comes from a cluster, the
+ * labels, annotations and data of other writers remain.
  */
 function applyManifest(manifest: JsonObject, stored: JsonObject, origin: Origin): JsonObject {
   const applied = rewriteTypes(manifest);
@@ -85,8 +85,8 @@ function applyManifest(manifest: JsonObject, stored: JsonObject, origin: Origin)
 }
 
 /**
- * Merges maps like `kubectl apply`: removes each key that the last apply set and the manifest lacks. Retains the keys
- * of other writers.
+ * Merges maps like `kubectl apply`: removes each key that the last apply set and the manifest lacks. The keys of other
+ * writers remain.
  */
 function mergeMaps(stored: unknown, manifest: unknown, last: unknown): unknown {
   if (!isJsonObject(stored)) return manifest;

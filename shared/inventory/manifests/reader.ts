@@ -8,9 +8,9 @@ import { AliasBudget, MAX_DEPTH, type Positions, TOO_DEEP, YamlValues } from "./
 /** One Kubernetes object and its position in the input. */
 export interface Manifest {
   readonly object: JsonObject;
-  /** The path of the file, as the user wrote the path. `-` for standard input. */
+  /** The path of the file, as the user wrote it. The value `-` means standard input. */
   readonly file: string;
-  /** The number of the YAML document in the file, from 1. */
+  /** The number of the YAML document in the file. The first document has number 1. */
   readonly document: number;
   /**
    * Returns the line number of the field at `path`, from 1. If the field is missing, returns the line of its nearest
@@ -49,7 +49,7 @@ export function readManifests(text: string, file: string): ManifestResult {
   return reader.result();
 }
 
-/** A limit that applies to the file. The rest of the file is not parsed. */
+/** A limit that applies to the whole file. If the file exceeds the limit, the rest of the file is not parsed. */
 class LimitExceeded extends Error {
   readonly offset: number;
   constructor(offset: number, message: string) {
@@ -84,7 +84,7 @@ type ErrorHandler = (source: unknown, code: string, message: string, isWarning?:
 class TextReader {
   readonly #manifests: Manifest[] = [];
   readonly #faults: InputFault[] = [];
-  /** The number of faults that exceed the limit. */
+  /** The number of faults that are not listed because of the limit. */
   #moreFaults = 0;
   readonly #file: string;
   readonly #lines = new LineCounter();
@@ -103,7 +103,7 @@ class TextReader {
   read(text: string): void {
     const { value: limit } = LIMITS.manifestBytes;
     if (text.length > limit) throw new LimitExceeded(0, `larger than ${limit} bytes; use several files`);
-    // YamlValues parses the scalars, because no schema of the yaml package matches kubectl.
+    // The class YamlValues parses the scalars, because no schema of the yaml package parses scalars like kubectl.
     const options = {
       version: "1.1", schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: this.#lines,
     } as const;

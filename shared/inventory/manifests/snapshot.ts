@@ -18,7 +18,7 @@ export interface Snapshot {
 
 export const EMPTY_SNAPSHOT: Snapshot = { manifests: [], objects: new Map() };
 
-/** Objects do not change, and unchanged files return the same objects again. */
+/** Caches the JSON text of each object: objects do not change, and an unchanged file returns the same objects again. */
 const TEXTS = new WeakMap<JsonObject, string>();
 
 /**

@@ -47,7 +47,10 @@ export class ManifestSource implements InventorySource {
   #snapshot: Snapshot = EMPTY_SNAPSHOT;
   readonly #files = new LastValidFiles();
   #faults: readonly InputFault[] = [];
-  /** The fingerprint of the listing that was last read. Null if a file could not be read, and must be read again. */
+  /**
+   * The fingerprint of the listing that was last read. The fingerprint is null if a file could not be read, so that the
+   * source reads the files again.
+   */
   #fingerprint: string | null = null;
   /** Whether a file event arrived since the last check. */
   #notified = false;
@@ -79,7 +82,7 @@ export class ManifestSource implements InventorySource {
   }
 
   async start(): Promise<void> {
-    // Starts the watch before the first read, so that no change is missed.
+    // Starts to watch the files before the first read, so that no change is missed.
     const watched = this.#paths.filter((path) => path !== STDIN);
     this.#stops = watched.map((path) => this.#watch(path, () => this.#onFileEvent()));
     this.#checking = this.#check();
@@ -101,7 +104,7 @@ export class ManifestSource implements InventorySource {
     return this.#listeners.add(listener);
   }
 
-  /** Events arrive in bursts. The first event schedules the check, and later events do not delay the check. */
+  /** File events arrive in bursts. The first event schedules the check, and later events do not delay this check. */
   #onFileEvent(): void {
     if (this.#notified) return;
     this.#notified = true;
@@ -118,7 +121,8 @@ export class ManifestSource implements InventorySource {
 
   /** Lists the files. Reads all files if a file changed. */
   async #check(): Promise<void> {
-    // An event forces a read, because two changes within one tick of the file system's clock have the same fingerprint.
+    // A file event forces a read, because two changes within one tick of the file system's clock have the same
+    // fingerprint.
     const notified = this.#notified;
     this.#notified = false;
     const listing = await listManifestFiles(this.#paths);
@@ -172,7 +176,7 @@ function inSlices<Result>(steps: Paced<Result>): Promise<Result> {
   });
 }
 
-/** Parses only changed texts, because parsing ten thousand objects takes over 2 s. Reads standard input only once. */
+/** Parses only changed texts, because parsing ten thousand objects takes over 2 s. Standard input is read only once. */
 class CachedInput implements ManifestInput {
   #results = new Map<string, { readonly text: string; readonly result: ManifestResult }>();
   #stdin: Promise<string> | null = null;

@@ -1,5 +1,6 @@
 /**
- * A parsed scalar. An integer is a bigint, because kubectl prints an integer key exactly but rounds an integer value.
+ * The value of a parsed scalar. An integer is a bigint, because kubectl prints an integer key exactly but rounds an
+ * integer value.
  */
 export type Scalar = string | bigint | number | boolean | null;
 
@@ -57,7 +58,9 @@ function literal(parts: Digits): string {
   return parts.octal === undefined ? parts.decimal : `0o${parts.octal}`;
 }
 
-/** Returns the number if the number is finite, else returns the text. Go rejects numbers out of range. */
+/**
+ * Returns the number if the number is finite, else returns the text. Go treats a number that is out of range as text.
+ */
 function finiteOr(number: string, text: string, form: RegExp): Scalar {
   const value = form.test(number) ? Number(number) : Number.NaN;
   return Number.isFinite(value) ? value : text;

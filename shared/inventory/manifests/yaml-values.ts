@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.t
 import { LIMITS } from "../../decisions/limits.ts";
 import { plainScalar, type Scalar, scalarKey } from "./yaml-scalars.ts";
 
-/** The offset of each field or element of each object and list, in characters from the start of the text. */
+/** For each object and list, the offsets of its fields or elements, in characters from the start of the text. */
 export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;
 
 interface YamlContext {
@@ -17,7 +17,7 @@ interface YamlContext {
 
 /**
  * Counts the values that the aliases of one file expand to, so that a small file cannot expand to large objects. The
- * limit of the yaml package applies only to `toJS`.
+ * yaml package applies its own limit only in `toJS`, which is not used here.
  */
 export class AliasBudget {
   #values = 0;
@@ -46,7 +46,7 @@ export class YamlValues {
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
-  /** The offset of the outermost alias in the current expansion. */
+  /** The offset of the outermost alias that is being expanded. */
   #aliasOffset = 0;
   readonly #reported = new Set<string>();
 
@@ -63,7 +63,7 @@ export class YamlValues {
   }
 
   #collection(node: YAMLMap | YAMLSeq): unknown {
-    // The set contains each open list and object. The depth is checked here too, because aliases increase it.
+    // The set contains each open list and object. The depth is checked here too, because aliases increase the depth.
     if (this.#open.size >= MAX_DEPTH) return this.#excess(node, TOO_DEEP);
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     this.#open.add(node);

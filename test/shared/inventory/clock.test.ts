@@ -4,7 +4,10 @@ import { systemClock } from "../../../shared/inventory/clock.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Advances by one day at a time, because a tick does not run the timers that it creates. */
+/**
+ * Advances the mock timers by one day at a time, because one tick does not run the timers that are created during the
+ * tick.
+ */
 function passDays(days: number): void {
   for (let day = 0; day < days; day++) mock.timers.tick(DAY_MS);
 }

@@ -26,7 +26,7 @@ test("the webhook is ready if the inventory is not older than --max-staleness", 
   t.end();
 });
 
-test("the webhook lists every reason for being unready, one per line", (t) => {
+test("the webhook lists each reason why it is unready on a separate line", (t) => {
   t.same(webhookReadiness({ ...WEBHOOK, draining: true, inventory: UNLOADED, nowMs: 1_000_000 }), {
     ready: false,
     reasons: [
@@ -62,7 +62,7 @@ test("the sidecar is ready if the inventory is current and the base identity is 
   t.end();
 });
 
-test("the sidecar lists every reason for being unready, one per line", (t) => {
+test("the sidecar lists each reason why it is unready on a separate line", (t) => {
   const unusable = { usable: false, fault: "no credentials" };
   t.same(sidecarReadiness({ ...SIDECAR, inventory: UNLOADED, base: unusable }).reasons, [
     "the inventory is not loaded yet: a.yaml:1: bad; b.yaml:2: bad", "no credentials",

@@ -5,12 +5,12 @@ import { runInSlices } from "../../../shared/server/slices.ts";
 interface TimedWork {
   readonly steps: Paced<string>;
   readonly now: () => number;
-  /** When the work was paused, in ms. */
+  /** The times at which the work was paused, in ms. */
   readonly pauses: number[];
   readonly pause: () => Promise<void>;
 }
 
-/** Work with steps of the given durations in ms, on a fake clock. */
+/** Work on a fake clock. Each step of the work has a given duration in ms. */
 function work(durations: readonly number[]): TimedWork {
   let nowMs = 0;
   const pauses: number[] = [];
@@ -23,7 +23,7 @@ function work(durations: readonly number[]): TimedWork {
   }
   const pause = async (): Promise<void> => {
     pauses.push(nowMs);
-    nowMs += 1000; // Other work; it must not count towards the next slice.
+    nowMs += 1000; // The time of other work, which must not count towards the next slice.
   };
   return { steps: run(), now: () => nowMs, pauses, pause };
 }

@@ -27,7 +27,10 @@ test("closes the server immediately if no drain delay is set", async (t) => {
   t.equal(drain.active, true);
 });
 
-/** Runs a program with `body`. Sends it the next of `signals` after each line that it prints. */
+/**
+ * Runs a program that contains `body`. After each line that the program prints, sends the next of `signals` to the
+ * program.
+ */
 async function run(
   body: string, signals: readonly NodeJS.Signals[],
 ): Promise<{ readonly code: number | null; readonly stderr: string }> {

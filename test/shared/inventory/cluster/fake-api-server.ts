@@ -38,7 +38,7 @@ export class PendingRequest {
     this.#response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
   }
 
-  /** Starts the response of a watch: sends the headers; `write` sends the lines. */
+  /** Starts the response of a watch by sending the headers. `write` then sends the lines. */
   open(): void {
     this.#response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   }
@@ -60,7 +60,7 @@ export class PendingRequest {
   }
 }
 
-/** An API server on loopback. The test answers each request. */
+/** A fake API server on loopback. The test answers each request. */
 export class FakeAPIServer {
   readonly #server: Server;
   readonly #pending: PendingRequest[] = [];

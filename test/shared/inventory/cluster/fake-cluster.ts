@@ -14,7 +14,10 @@ interface ErrorAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An API server that serves lists in pages from `objects`, and keeps every watch open for `emit`. */
+/**
+ * A fake API server that serves lists in pages from `objects`. The server leaves every watch open, so that `emit` can
+ * send events.
+ */
 export class FakeCluster {
   readonly server = new FakeAPIServer();
   readonly clock = new FakeClock();
@@ -46,7 +49,7 @@ export class FakeCluster {
     for (const request of requests) this.#list(request);
   }
 
-  /** Resolves when `condition()` is true. Checks it after each request. */
+  /** Resolves when `condition()` is true. Checks the condition after each request. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) await this.#served.promise;
   }
@@ -105,7 +108,7 @@ export async function fakeCluster(
   return { cluster, source };
 }
 
-/** Resolves when `condition()` is true. Checks it after each change of the source. */
+/** Resolves when `condition()` is true. Checks the condition after each change of the source. */
 export async function eventually(source: InventorySource, condition: () => boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = source.onChange(() => (condition() ? resolve() : undefined));
@@ -116,7 +119,7 @@ export async function eventually(source: InventorySource, condition: () => boole
 interface DefinitionParts {
   readonly scope?: string;
   readonly established?: boolean;
-  /** The first is the stored version. */
+  /** The versions of the kind. The first version is the stored version. */
   readonly versions?: readonly string[];
   readonly served?: boolean;
 }

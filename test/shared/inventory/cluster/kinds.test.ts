@@ -9,7 +9,7 @@ import { definition } from "./fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";
 
-/** Returns what the informer of a kind stores of an object. */
+/** Returns the reduced object that the informer of a kind stores. */
 function stored(kind: string, object: object): unknown {
   const found = CLUSTER_KINDS.find((one) => one.kind === kind);
   return found === undefined ? "no such kind" : toStoredObject(found, object);
@@ -125,7 +125,7 @@ function storedBucket(object: object): JsonObject | null {
   return kind === null ? null : (toStoredObject(kind, object)?.object ?? null);
 }
 
-test("lists a resource kind in its storage version, or in a served version if the former is not served", (t) => {
+test("lists a kind in its storage version, or if that is not served, in the first served version", (t) => {
   const path = (crd: object): string | null => {
     const kind = kindOf(crd);
     return kind === null ? null : collectionPath(kind);
@@ -197,7 +197,7 @@ test("stores only the fields of a resource that are used to resolve its role", (
   t.end();
 });
 
-test("resolves a stored resource like the complete resource", (t) => {
+test("the reduced resource in the inventory resolves to the same role as the complete resource", (t) => {
   const complete = { apiVersion: `${S3}/v1alpha1`, kind: "Bucket", ...COMPLETE_BUCKET };
   const { annotations: _, ...read } = resourceOf(storedBucket(COMPLETE_BUCKET) ?? {});
   const { annotations: __, ...all } = resourceOf(complete);

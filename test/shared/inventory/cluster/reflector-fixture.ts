@@ -13,7 +13,7 @@ const KIND: WatchedKind = {
   transform: (object) => (JSON.stringify(object).includes("uninteresting") ? null : object),
 };
 
-/** Records its calls, and lets a test wait for one. */
+/** A handler that records its calls. A test can wait for the next call. */
 class Recorder implements ReflectorHandler {
   readonly calls: string[] = [];
   lastFault: string | null = null;
@@ -69,9 +69,11 @@ export interface ReflectorFixture {
   readonly clock: FakeClock;
   readonly recorder: Recorder;
   readonly reflector: Reflector;
-  /** Advances the clock by the backoff delay, and returns it in ms. */
+  /** Advances the clock by the backoff delay, and returns this delay in ms. */
   readonly passBackoff: () => Promise<number>;
-  /** Answers the list with `names` at version 10, and returns the open watch that follows. */
+  /**
+   * Answers the list request with the objects `names` at version 10. Returns the watch that the reflector then opens.
+   */
   readonly openWatch: (...names: readonly string[]) => Promise<PendingRequest>;
 }
 
@@ -102,7 +104,7 @@ export async function startReflector(t: Test, random = 0): Promise<ReflectorFixt
   return { server, clock, recorder, reflector, passBackoff, openWatch };
 }
 
-/** Expects a new list, and answers it without b, with a changed a and a new c. */
+/** Expects a new list request. The response contains a changed object a and a new object c, but no object b. */
 export async function assertRelist(t: Test, { server, recorder, passBackoff }: ReflectorFixture): Promise<void> {
   await passBackoff();
   const again = await server.next();

@@ -174,14 +174,14 @@ test("aborts a watch that lasts 10 s longer than requested", async (t) => {
 });
 
 test("stop() aborts the current operation", async (t) => {
-  await t.test("aborts a list", async (tt) => {
+  await t.test("stop() aborts a list request", async (tt) => {
     const { server, clock, reflector } = await startReflector(tt);
     const request = await server.next();
     await reflector.stop();
     await request.closed;
     tt.same(clock.delays, [], "no timer is left");
   });
-  await t.test("aborts a watch", async (tt) => {
+  await t.test("stop() aborts a watch request", async (tt) => {
     const { clock, reflector, recorder, openWatch } = await startReflector(tt);
     const watch = await openWatch("a");
     await reflector.stop();
@@ -189,7 +189,7 @@ test("stop() aborts the current operation", async (t) => {
     tt.same(clock.delays, [], "no timer is left");
     tt.notOk(recorder.calls.includes("fault"));
   });
-  await t.test("ends a backoff pause", async (tt) => {
+  await t.test("stop() ends a backoff delay", async (tt) => {
     const { server, clock, reflector } = await startReflector(tt);
     (await server.next()).answer(500, "");
     await clock.scheduled((ms) => ms < 60_000);

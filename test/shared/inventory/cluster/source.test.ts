@@ -107,7 +107,7 @@ test("the inventory is as old as its stalest watched kind", async (t) => {
   const loadedMs = clock.now();
   clock.advance(60_000);
   const { inventory } = source;
-  // The event after the bookmark shows that the bookmark was handled.
+  // When the source has handled this event, it has also handled the earlier bookmark.
   const emit = async (path: string, object: object, isHandled: () => boolean): Promise<void> => {
     const bookmark = { type: "BOOKMARK", object: { metadata: { resourceVersion: "20" } } };
     await watches.get(path)?.write(`${JSON.stringify(bookmark)}\n${JSON.stringify({ type: "ADDED", object })}\n`);

@@ -12,7 +12,9 @@ const named = (name: string, kind = "ConfigMap", namespace?: string): string => 
   return JSON.stringify({ apiVersion, kind, metadata: { name, namespace } });
 };
 
-/** Returns the file of each object, and the faults. Removes the test's folder from both. */
+/**
+ * Returns the file of each object, and the faults. Removes the path of the test's folder from the files and the faults.
+ */
 async function read(folder: string, ...paths: readonly string[]): Promise<{ files: string[]; faults: string[] }> {
   const { manifests, faults } = await readManifestPaths(paths.map((path) => folder + path), () => Promise.resolve(""));
   const cut = (text: string): string => text.replaceAll(folder, "");
@@ -108,7 +110,7 @@ test("reports a duplicate object and the positions of both copies", async (t) =>
   });
 });
 
-test("does not report duplicates if the kind, group, namespace or name differs, or the name is missing", async (t) => {
+test("reports no duplicate if the kind, group, namespace or name differs, or no name is set", async (t) => {
   const nameless = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "a-" } });
   const other = JSON.stringify({ apiVersion: "example.com/v1", kind: "ConfigMap", metadata: { name: "a" } });
   const texts = [

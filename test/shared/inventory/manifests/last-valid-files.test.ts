@@ -5,7 +5,7 @@ import { fakeSource, names, reload, selector } from "./fake-source.ts";
 const namespace = (name: string, tier: string): string =>
   JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { tier } } });
 
-test("freezes only the objects of an invalid file, and applies changes of all other files", async (t) => {
+test("uses the last valid objects of an invalid file, and applies changes of all other files", async (t) => {
   const broken = "x: 1\n";
   const folder = t.testdir({
     "a.yaml": `${selector("a")}\n---\n${selector("a2")}`, "b.yaml": selector("b"), "c.yaml": selector("c"),
@@ -41,12 +41,12 @@ test("freezes only the objects of an invalid file, and applies changes of all ot
   await source.stop();
 });
 
-test("freezes the objects of a file or folder that it cannot read", async (t) => {
+test("uses the last valid objects of a file or folder that cannot be read", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a"), "b.yaml": selector("b"), deep: { "c.yaml": selector("c") } });
   const fake = fakeSource([`${folder}/`]);
   const { source } = fake;
   await source.start();
-  // Reading the first byte of this file fails with EIO.
+  // Reading the first byte of /proc/self/mem fails with EIO.
   await symlink("/proc/self/mem", `${folder}/new`);
   await rename(`${folder}/new`, `${folder}/a.yaml`);
   await rename(`${folder}/deep`, `${folder}/.hidden`);
@@ -63,7 +63,7 @@ test("freezes the objects of a file or folder that it cannot read", async (t) =>
   await source.stop();
 });
 
-test("freezes all objects while the watched folder is missing", async (t) => {
+test("uses the last valid objects while the watched folder is missing", async (t) => {
   const folder = t.testdir({ watched: { "a.yaml": selector("a") }, "other.yaml": selector("other") });
   const fake = fakeSource([`${folder}/watched//`, `${folder}/other.yaml`]);
   await fake.source.start();

@@ -9,8 +9,8 @@ const TOO_DEEP = `nested deeper than ${DEPTH} levels`;
 
 const faultsOf = (text: string): string[] => readManifests(text, "a.yaml").faults.map(formatInputFault);
 
-test("accepts 100 levels, and reports the line of level 101", (t) => {
-  // The object is level 1.
+test("accepts an object with 100 levels, and reports the line of level 101", (t) => {
+  // The object itself is level 1.
   const flow = (levels: number): string => `${HEAD}a:\n ${"[".repeat(levels - 1)}1${"]".repeat(levels - 1)}\n`;
   const block = (levels: number): string =>
     HEAD + Array.from({ length: levels }, (_, i) => `${" ".repeat(i)}a:`).join("\n");
@@ -25,7 +25,7 @@ test("accepts 100 levels, and reports the line of level 101", (t) => {
   t.end();
 });
 
-test("reports deep nesting in every syntax", (t) => {
+test("reports deep nesting in each form of YAML and JSON", (t) => {
   for (const nested of ["[", "{a: ", "- ", "? ", '{"a":', "[? ", "&a [", "!!seq ["]) {
     t.same(faultsOf(`${HEAD}---\n\n${nested.repeat(100_000)}`), [`a.yaml:5: ${TOO_DEEP}`], nested);
   }

@@ -15,7 +15,7 @@ function faultsOf(text: string): string[] {
   return readManifests(text, "a.yaml").faults.map(formatInputFault);
 }
 
-test("reads every document, and skips empty documents but counts them", async (t) => {
+test("reads every YAML document; empty documents are skipped but count towards the document number", async (t) => {
   const text = `# only a comment\n---\n${HEAD}---\n---\n${HEAD}metadata: {name: b}\n`;
   const { manifests, faults } = readManifests(text, "a.yaml");
   t.same(faults, []);

@@ -3,7 +3,7 @@ import { test } from "tap";
 import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
 import { fakeSource, names, reload, selector } from "./fake-source.ts";
 
-/** Resolves at the next change after which `condition()` is true. */
+/** Resolves when `condition()` is true after a change of the source. */
 async function change(source: ManifestSource, condition: () => boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = source.onChange(() => (condition() ? resolve() : undefined));
