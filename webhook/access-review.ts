@@ -21,7 +21,7 @@ const LIFETIME_MS = 10_000;
 /** The maximum number of cached results, which take a few MB. */
 const MAX_ENTRIES = 10_000;
 
-/** A right that a RoleBinding in the namespace or a ClusterRoleBinding may grant. */
+/** The right to `use` a selector. A RoleBinding in the namespace or a ClusterRoleBinding can grant this right. */
 export interface SelectorUse {
   readonly selector: string;
   /** The namespace of the resources that use the selector. */
@@ -68,8 +68,9 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
 }
 
 /**
- * Returns the requester's access to each selector in the namespace. Sends the reviews concurrently. Beyond the limit of
- * reviews, the result lacks the other selectors: the checks treat this access as unknown.
+ * Returns the requester's access to each selector in the namespace. Sends the reviews concurrently. If the number of
+ * selectors exceeds the limit of reviews, the result lacks the other selectors. The checks treat access to these
+ * selectors as unknown.
  */
 export async function reviewAll(
   reviewAccess: AccessReviewer,
@@ -83,8 +84,8 @@ export async function reviewAll(
 }
 
 /**
- * Includes the groups, because an impersonated request can have fewer groups than the user. Returns a hash, because a
- * client can send long groups.
+ * The cache key includes the groups, because an impersonated request can have fewer groups than the user. The cache key
+ * is a hash, because a client can send long group names.
  */
 function cacheKey({ username, groups }: Requester, { selector, namespace }: SelectorUse): string {
   return createHash("sha256").update(JSON.stringify([username, groups, selector, namespace])).digest("base64");
@@ -127,7 +128,8 @@ async function sendReview(
   signal: AbortSignal,
 ): Promise<Access> {
   const resourceAttributes = {
-    // Also applies to a cluster-scoped resource: a RoleBinding in this namespace can grant the verb.
+    // IAMRoleSelectors are cluster-scoped, but with a namespace in the review, a RoleBinding in this namespace can
+    // grant the verb.
     namespace, group: SELECTOR_GROUP, resource: "iamroleselectors", name: selector, verb: "use",
   };
   const body = JSON.stringify({

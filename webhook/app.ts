@@ -22,8 +22,8 @@ import { addReviewRoute, asResolverError, type OnInternalError, sendError } from
 import type { ObjectFetcher } from "./object-fetch.ts";
 
 /**
- * The API server closes an idle webhook connection after 90 s (measured). If the webhook closes the connection first, a
- * request can be reset.
+ * The API server closes an idle webhook connection after 90 s (measured). If the webhook closed the connection first, a
+ * request of the API server could be reset.
  */
 const KEEP_ALIVE_MS = 120_000;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
@@ -41,7 +41,7 @@ export interface WebhookOptions {
    * later.
    */
   readonly tls: { readonly cert: string; readonly key: string };
-  /** The only client that may send reviews. Default: null, any client. */
+  /** The only client that may send reviews. If null, any client may send reviews. */
   readonly client?: AllowedClient | null;
 }
 
@@ -53,7 +53,7 @@ export interface WebhookPorts {
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
   readonly drain: Drain;
-  /** Undefined if no check needs access reviews. */
+  /** Sends access reviews; undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
   /** Undefined if the inventory consists of manifests. */
   readonly fetchSelector?: ObjectFetcher;
@@ -79,8 +79,8 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: 0,
-    // The webhook reviews requests that arrive while the server closes. The API server would treat a 503 as a failed
-    // call.
+    // The webhook reviews requests that arrive while the server closes. The API server would treat a response with
+    // status 503 as a failed call.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     frameworkErrors: (error, _request, reply) => void sendError(reply, asResolverError(error)),

@@ -15,7 +15,7 @@ const MAX_LOGGED_REGION = 100;
 
 export interface AuditedRequest {
   readonly path: string;
-  /** Null if the body is not a valid AdmissionReview. */
+  /** The decoded request; null if the body is not a valid AdmissionReview. */
   readonly request: AdmissionRequest | null;
   readonly durationMs: number;
 }
@@ -53,7 +53,7 @@ export function recordVerdict({ log, metrics }: Recorder, audited: AuditedReques
 
 interface AuditedError {
   readonly error: ResolverError;
-  /** `error` if the webhook responds with an HTTP error. */
+  /** The verdict, or `error` if the webhook responds with an HTTP error. */
   readonly answer: "denied" | "allowed" | "error";
 }
 
@@ -69,7 +69,7 @@ export function recordError(
     outcome: "error",
     codes: [error.code],
     fault: error.message,
-    // Only internal errors have a cause. For a bad request, the code and the message are sufficient.
+    // Logs the cause of an internal error. For a bad request, the log contains only the code and the message.
     err: error.cause,
   }, "admission review failed");
 }

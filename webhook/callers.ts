@@ -93,11 +93,11 @@ export function limitCallers(app: FastifyInstance, { client, clock, metrics }: C
 function bodyBytes({ headers }: FastifyRequest): number {
   const max = LIMITS.reviewBytes.value;
   if (headers["transfer-encoding"] !== undefined) return max;
-  // fastify rejects a larger body before it reads the body.
+  // Larger sizes need no check here, because fastify rejects such a body before reading it.
   return Math.min(Number(headers["content-length"] ?? 0), max);
 }
 
-/** Whether the client certificate, which the TLS handshake verified, has the common name. */
+/** Whether the client certificate has the common name. The TLS handshake has already verified the certificate. */
 function hasName(socket: Socket, name: string): boolean {
   return socket instanceof TLSSocket && socket.authorized && socket.getPeerCertificate().subject?.CN === name;
 }

@@ -12,7 +12,7 @@ export interface CertificateReloadOptions {
   readonly server: Server;
   /** The folder of the serving certificate and key. */
   readonly dir: string;
-  /** The certificate and key that `server` already serves. */
+  /** The certificate and key that `server` currently uses. */
   readonly pair: ServingPair;
   /** The client whose CA `server` already accepts. Null if clients need no certificate. */
   readonly client: AllowedClient | null;

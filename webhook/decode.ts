@@ -17,13 +17,13 @@ export interface AdmissionRequest extends AdmissionChange {
   readonly operation: (typeof OPERATIONS)[number];
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly namespace: string;
-  /** Empty if the API server generates the name later. */
+  /** The name of the object; "" if the API server generates the name later. */
   readonly name: string;
   readonly requester: Requester;
   readonly dryRun: boolean;
   /**
-   * The limit that the review exceeds, as a clause; null if it exceeds none. The review then contains no objects, or
-   * texts that are too long to process.
+   * A clause that states which limit the review exceeds; null if the review exceeds no limit. A review that exceeds a
+   * limit contains no objects, or texts that are too long to process.
    */
   readonly excess: string | null;
 }
@@ -47,8 +47,8 @@ export function decodeReview(body: ReviewBody): AdmissionRequest {
     },
     subResource: text(request, "subResource"),
     namespace: text(request, "namespace"),
-    // If a client deletes a collection, the API server sends one review for each object. These reviews have no
-    // request.name.
+    // If a client deletes a collection, the API server sends one review for each object. Reviews for a deleted
+    // collection have no request.name.
     name: stringAt(request, "name") ?? text(oldObject, "metadata", "name"),
     requester: requesterOf(field(request, "userInfo")),
     object: objectAt(request, "object"),
@@ -78,7 +78,7 @@ function excessOfTexts({ name, namespace, requester: { username, groups } }: Tex
   return isTooLong ? `a name in the review has more than ${MAX_TEXT} characters` : null;
 }
 
-/** Cuts the names, because the response and the log repeat them. */
+/** Truncates the names, because the response and the log repeat the names. */
 function withShortTexts({ name, namespace, requester: { username } }: TextsOfReview): TextsOfReview {
   return { name: cut(name), namespace: cut(namespace), requester: { username: cut(username), groups: [] } };
 }

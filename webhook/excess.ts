@@ -13,8 +13,9 @@ import { skipped, type Verdict } from "./handler.ts";
 type ControllerSettings = Pick<DecisionSettings, "controllerServiceAccounts">;
 
 /**
- * Reviews a request that exceeds a limit, so that its objects are unknown. Denies the request if the webhook checks
- * objects of this kind and name. Only warns ACK controllers and controllers that clean up, as the checks do.
+ * Reviews a request whose objects are unknown, because the request exceeds a limit. Denies the request if the webhook
+ * checks objects of this kind and name. If the requester is an ACK controller or a cleanup controller, only warns, as
+ * the checks do.
  */
 export function reviewExcess(
   request: AdmissionRequest, excess: string, settings: ControllerSettings,

@@ -39,7 +39,7 @@ export type Verdict =
     readonly notices: readonly Notice[];
     readonly resolution: Resolution | null;
   }
-  /** The request is allowed, and no check ran. */
+  /** The webhook allows the request and has run no check. */
   | { readonly outcome: "skipped"; readonly reason: SkipReason };
 
 /** The time budget of one review. */
@@ -60,7 +60,8 @@ export function skipped(reason: SkipReason): Verdict {
 }
 
 /**
- * Runs `validate` on the object that the request writes or deletes. Skips objects that are not managed or are exempt.
+ * Runs `validate` on the object that the request writes or deletes. Skips objects that the webhook does not manage, and
+ * changes that are exempt.
  */
 export async function unlessExempt(
   request: AdmissionRequest,

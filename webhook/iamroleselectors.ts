@@ -74,7 +74,7 @@ async function validateInInventory(
   const first = { result: await runChecksWith(NO_WRITES, change, context), newest: 0 };
   const review = { change, reviewed, context, endMs: confirmationEndMs(context) };
   const { result } = await compareWithPending(review, first, MAX_ROUNDS);
-  // No other review runs between the last comparison and this call.
+  // The write is recorded in time, because no other review runs between the last comparison and this call.
   if (!result.denied && !request.dryRun) {
     pendingWrites.add({ name: reviewed.name, isDeletion, selector: reviewed.after });
   }
@@ -85,19 +85,19 @@ interface SelectorReview {
   readonly change: CheckInput;
   readonly reviewed: ReviewedSelector;
   readonly context: SelectorContext;
-  /** The time until which the review waits for pending writes, in ms of the monotonic clock. */
+  /** The time at which the review stops waiting for pending writes, in ms of the monotonic clock. */
   readonly endMs: number;
 }
 
 interface Compared {
   readonly result: CheckResult;
-  /** The sequence number of the newest pending write that the result considers. */
+  /** The sequence number of the newest pending write that was compared with the review. */
   readonly newest: number;
 }
 
 /**
- * Runs the checks again with the pending writes of other reviews. Repeats this if another review admits a change
- * meanwhile. The number of rounds is limited, because a client can send reviews continuously.
+ * Runs the checks again with the pending writes of other reviews. If another review admits a change meanwhile, runs the
+ * checks again. The number of rounds is limited, because a client can send reviews continuously.
  */
 async function compareWithPending(review: SelectorReview, compared: Compared, rounds: number): Promise<Compared> {
   const { change, reviewed, context, endMs } = review;

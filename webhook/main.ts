@@ -20,21 +20,25 @@ import { createWebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
 
 /**
- * How long the webhook accepts requests after a stop signal, in ms. Each node needs this time to remove the endpoint.
+ * How long the webhook accepts requests after a stop signal, in ms. Each node needs this time to stop sending requests
+ * to this replica.
  */
 export const DRAIN_MS = 10_000;
 
 /**
- * The settings of the webhook. Settings of the inventory source and the log are omitted, because the caller opens the
- * source and the log.
+ * The settings of the webhook. The settings of the inventory source and of the log are omitted, because the caller
+ * opens the source and the log.
  */
 export type WebhookSettings = Omit<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "logLevel">;
 
 export interface WebhookRuntime {
-  /** The caller starts and stops the source. Until the source is loaded, the webhook is unready and reviews fail. */
+  /**
+   * The inventory source, which the caller starts and stops. Until the source is loaded, the webhook is unready and
+   * reviews fail.
+   */
   readonly source: InventorySource;
   readonly log: Logger;
-  /** Undefined if no check needs access reviews. */
+  /** Sends access reviews; undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
   /** Undefined if the inventory consists of manifests. */
   readonly fetchSelector?: ObjectFetcher;
@@ -47,8 +51,8 @@ export interface RunningWebhook {
   readonly address: string;
   readonly healthAddress: string;
   /**
-   * The caller starts the drain. While the drain is active, the webhook is unready and closes each connection after the
-   * response.
+   * The state of the drain, which the caller starts. During the drain, the webhook is unready and closes each
+   * connection after the response.
    */
   readonly drain: Drain;
   /** Resolves when all requests in flight are answered, and the webhook and health listeners are closed. */

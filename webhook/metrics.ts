@@ -35,13 +35,13 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       buckets: LATENCY_BUCKETS_SECONDS,
       registers,
     }),
-    errors: counter("errors", "Failed reviews: denied, or admitted as --on-internal-error or failurePolicy states.", [
+    errors: counter("errors", "Failed reviews. --on-internal-error or failurePolicy determines the verdict.", [
       "path",
       "code",
     ]),
     findings: counter("findings", "Findings that the checks reported in validated objects.", ["code", "severity"]),
     resolutions: counter("resolutions", "Role resolutions of ACK resources by outcome.", ["outcome"]),
-    notices: counter("notices", "Warnings about annotations that were not written or were overwritten.", ["code"]),
+    notices: counter("notices", "Warnings about resolution annotations: not written, or overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
     rejectedCalls: counter("rejected_calls", "Requests that were rejected before their body was received.", ["reason"]),
     certificateExpiry: new Gauge({

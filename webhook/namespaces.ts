@@ -13,7 +13,7 @@ import {
 } from "./handler.ts";
 
 export interface NamespaceContext extends ReviewContext {
-  /** Null if access reviews are disabled. Check NS-02 then treats all access as unknown. */
+  /** Sends access reviews. If null, access reviews are disabled, and check NS-02 treats all access as unknown. */
   readonly reviewAccess: AccessReviewer | null;
 }
 

@@ -28,14 +28,17 @@ export interface PendingWrite {
   readonly sequence: number;
   readonly name: string;
   readonly isDeletion: boolean;
-  /** The selector after the change. Null if it is deleted or malformed. */
+  /** The selector after the change. Null if the selector is deleted or malformed. */
   readonly selector: EffectiveSelector | null;
   readonly admittedMs: number;
   /** The resource version in the inventory when the change was admitted. */
   readonly baseVersion: string | null;
 }
 
-/** The selector of a review, before and after its change. Null if it does not exist or is malformed. */
+/**
+ * The selector of a review, before and after its change. A state is null if the selector does not exist or is
+ * malformed.
+ */
 export interface ReviewedSelector {
   readonly name: string;
   readonly before: EffectiveSelector | null;
@@ -44,7 +47,8 @@ export interface ReviewedSelector {
 
 /**
  * The pending writes of a review. `certain` contains the changes that the API server has stored. `possible` also
- * contains the changes that the API server will probably store. A request must be valid with each of them.
+ * contains the changes that the API server will probably store. A request must be valid with `certain` and also with
+ * `possible`.
  */
 export interface ConfirmedWrites {
   readonly certain: PendingChanges;
@@ -66,8 +70,8 @@ export interface PendingWritePorts {
 
 /**
  * The changes of IAMRoleSelectors that this replica admitted in the last 5 s, until the watch delivers them. Without a
- * verified client certificate, any client can send reviews of changes that never happen. Such a change counts only if
- * the API server has stored it.
+ * verified client certificate, any client can send reviews of changes that never happen. A change in such a review
+ * counts only if the API server has stored the change.
  */
 export class PendingWrites {
   readonly #ports: PendingWritePorts;
@@ -95,7 +99,7 @@ export class PendingWrites {
     )));
   }
 
-  /** Determines which of the writes the API server has stored. Waits for them until `endMs`. Never rejects. */
+  /** Determines which writes the API server has stored. Waits for unverified writes until `endMs`. Never rejects. */
   async confirm(writes: readonly PendingWrite[], endMs: number): Promise<ConfirmedWrites> {
     const { fetchSelector, isVerified } = this.#ports;
     const latest = [...new Map(writes.map((write) => [write.name, write])).values()];
@@ -206,7 +210,7 @@ function changesOf(pending: readonly PendingWrite[]): PendingChanges {
   return { deletions, writes };
 }
 
-/** Returns the changes of both. If both contain a selector, uses the change in `later`. */
+/** Returns the changes of both lists. If both lists contain the same selector, uses the change in `later`. */
 function merge(earlier: PendingChanges, later: PendingChanges): PendingChanges {
   const remains = (name: string): boolean => !later.deletions.has(name) && !later.writes.has(name);
   return {

@@ -8,8 +8,8 @@ import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND } from "./decode
 import type { Verdict } from "./handler.ts";
 
 /**
- * The maximum warning length that the Kubernetes documentation recommends, in characters. If all warnings together
- * exceed 4,096 characters, the API server truncates each warning to 256 characters.
+ * The maximum warning length that the Kubernetes documentation recommends, in characters. The API server truncates each
+ * warning to 256 characters if all warnings together exceed 4,096 characters.
  */
 const WARNING_LENGTH = 120;
 const MAX_WARNINGS = 5;
@@ -65,7 +65,7 @@ function reasonOf(status: number): string {
  */
 export function respondFailed(request: AdmissionRequest, error: ResolverError, answer: "denied" | "allowed"): Buffer {
   if (answer === "allowed") {
-    return allowed(request, [warningLine(`${error.code} admitted without checks (--on-internal-error admit)`)]);
+    return allowed(request, [warningLine(`${error.code}: object admitted without checks (--on-internal-error admit)`)]);
   }
   const message = `${error.code}: ${error.message}`;
   const code = TIMEOUTS.has(error.code) ? GATEWAY_TIMEOUT : INTERNAL_SERVER_ERROR;

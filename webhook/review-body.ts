@@ -10,7 +10,7 @@ import { receiveBody, type ReceivedBody } from "./body-reader.ts";
 export interface ReviewBody {
   /** If the body exceeds a limit, `request` contains only the fields before `object` and `oldObject`. */
   readonly json: unknown;
-  /** The limit that the body exceeds, as a clause; null if it exceeds none. */
+  /** A clause that states which limit the body exceeds; null if the body exceeds no limit. */
   readonly excess: string | null;
 }
 
@@ -57,9 +57,9 @@ function parseHead(body: Buffer, bytes: number, excess: string): unknown {
 const [QUOTE = 0, BACKSLASH = 0] = Buffer.from('"\\');
 /** The maximum length of the separator of a key and its value. */
 const MAX_SPACES = 10;
-/** For each byte outside strings, how the byte changes the nesting depth. */
+/** For each byte, how the byte changes the nesting depth if it is outside of strings. */
 const DEPTH_CHANGE = byteTable({ "[": 1, "{": 1, "]": -1, "}": -1 });
-/** For each byte outside strings, whether a value of an object or a list can follow the byte. */
+/** For each byte, whether a value can follow the byte if it is outside of strings. */
 const PRECEDES_VALUE = byteTable({ "[": 1, "{": 1, ",": 1 });
 /** The nesting depth of the fields of `request`. */
 const REQUEST_DEPTH = 2;

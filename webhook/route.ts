@@ -16,7 +16,7 @@ const JSON_TYPE = "application/json";
 const NO_BODY = { bytes: Buffer.alloc(0), isComplete: true };
 const INTERNAL_SERVER_ERROR = 500;
 
-// Request decorators. FastifyRequest does not declare these decorators, because the sidecar's requests do not have
+// Request decorators. The decorators are not declared on FastifyRequest, because the sidecar's requests do not have
 // them: https://fastify.dev/docs/latest/Reference/Decorators/#getdecorator-t-api
 /** The time at which the request headers arrived, in ms of the monotonic clock. */
 const STARTED_MS = "startedMs";
@@ -60,7 +60,8 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
       recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
       return await sendJSON(reply, body);
     } catch (cause) {
-      // An HTTP error would let the failurePolicy admit an object whose content makes its review fail.
+      // Sends a verdict, not an HTTP error: with an HTTP error, the failurePolicy could admit an object whose content
+      // makes the review fail.
       const error = asResolverError(cause);
       if (isOutage(error)) throw error;
       const answer = onInternalError === "deny" ? "denied" : "allowed";
@@ -95,7 +96,8 @@ export function budgetMs(query: unknown): number {
 
 /** Sends an error as a Status object. */
 export function sendError(reply: FastifyReply, error: ResolverError): FastifyReply {
-  // The failurePolicy applies to any 5xx. Sends 500 for a 503, because a 503 would make Kubernetes clients retry.
+  // Sends 500 in place of 503, because Kubernetes clients would retry after a 503. The failurePolicy applies to any
+  // 5xx.
   const status = Math.min(error.status, INTERNAL_SERVER_ERROR);
   return sendJSON(reply.code(status), respondError(error, status));
 }

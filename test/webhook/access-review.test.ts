@@ -16,7 +16,7 @@ function use(selector: string, namespace = "apps"): SelectorUse {
 interface UnderTest {
   readonly reviewAccess: AccessReviewer;
   readonly clock: FakeClock;
-  /** The requests to the API server. */
+  /** The requests that the API server received. */
   readonly calls: unknown[];
   readonly log: unknown[];
 }

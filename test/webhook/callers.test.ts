@@ -66,7 +66,7 @@ async function metrics({ healthAddress }: RunningWebhook): Promise<string> {
   return await (await fetch(`http://${healthAddress}/metrics`)).text();
 }
 
-test("accepts only the client certificate of the CA with the name", async (t) => {
+test("accepts only a client certificate with the CA and the name in the settings", async (t) => {
   const { webhook } = await verifying(t);
   t.equal((await send(webhook, { ...apiserver })).status, 200);
   const denied = await send(webhook, { ...node });
@@ -81,7 +81,7 @@ test("accepts only the client certificate of the CA with the name", async (t) =>
   t.match(await metrics(webhook), 'ack_role_resolver_webhook_rejected_calls_total{reason="client"} 1');
 });
 
-test("rejects a client with another name before it reads the body", async (t) => {
+test("rejects a client whose certificate has another name before it reads the body", async (t) => {
   const { webhook } = await verifying(t);
   const headers = { "content-type": "application/json", "content-length": String(LIMITS.reviewBytes.value) };
   const { status, headers: answered } = await send(webhook, { ...node, headers }, null);

@@ -36,7 +36,7 @@ async function running(t: Test, dir: string, source = new FakeSource(COMPANY)): 
 }
 
 interface SendOptions {
-  /** The only trusted certificate authority. */
+  /** The only certificate authority that the client trusts. */
   readonly ca: string;
   readonly agent?: Agent;
   readonly body?: unknown;
@@ -62,7 +62,7 @@ async function dirWith(t: Test): Promise<string> {
   return dir;
 }
 
-/** Returns the serial number of the certificate of a new connection. */
+/** Opens a connection, and returns the serial number of the server's certificate. */
 async function servedSerial(webhook: RunningWebhook): Promise<string> {
   const [host, port] = webhook.address.split(":");
   const socket = connect({ host, port: Number(port), rejectUnauthorized: false });
@@ -157,7 +157,7 @@ test("on stop, turns unready, completes requests in flight, and then closes the 
   const late = await send(webhook, { ca: first.ca, agent });
   t.same([late.status, late.connection], [200, "close"], "the request is answered and the connection is closed");
 
-  // This request waits for a namespace until after the listener is closed.
+  // The request waits for a namespace, so that it is still in flight when the listener is closed.
   const listening = source.listeners;
   const inFlight = send(webhook, { ca: first.ca, body: fixture("bucket-create-unknown-namespace") });
   while (source.listeners === listening) await new Promise((done) => setImmediate(done));
@@ -170,7 +170,7 @@ test("on stop, turns unready, completes requests in flight, and then closes the 
   await t.rejects(health(webhook, "/healthz"));
 });
 
-test("closes idle connections only after 120 s, because the API server closes them after 90 s", (t) => {
+test("closes an idle connection only after 120 s, because the API server closes it after 90 s", (t) => {
   const { server } = webhookUnderTest().app;
   t.equal(server.keepAliveTimeout, 120_000);
   t.equal(server.headersTimeout, 10_000);

@@ -81,7 +81,7 @@ test("ignores an admitted deletion that the API server does not execute", async 
   t.equal(await isAllowed(webhook, deletion(OTHER)), true);
 });
 
-test("treats a selector that is being deleted as deleted, once the API server confirms the deletion", async (t) => {
+test("treats a terminating selector as deleted when the API server has confirmed the deletion", async (t) => {
   const { webhook, stored } = withAPI(TEAM_A, bucketObject());
   const replacement = reviewOf(OTHER);
   t.equal(await isAllowed(webhook, replacement), false);
@@ -105,7 +105,7 @@ test("denies the later of two overlapping selectors before the watch delivers th
   t.notMatch((await review(webhook, reviewOf(OTHER)))["status"], { message: RETRY }, "the inventory has the selector");
 });
 
-test("ignores an admitted selector that the API server does not store, after 500 ms", async (t) => {
+test("after 500 ms, ignores an admitted selector that the API server has not stored", async (t) => {
   const { webhook } = withAPI(bucketObject());
   t.equal(await isAllowed(webhook, reviewOf(TEAM_A)), true);
   webhook.requestMs = 500;
@@ -185,7 +185,7 @@ test("stops polling when the watch delivers an unverified write", async (t) => {
   t.same(pending.concerning(REVIEWED), []);
 });
 
-test("counts a verified write without a fetch, and a verified deletion as certain only after a fetch", async (t) => {
+test("does not fetch a verified write, and counts a verified deletion as certain only after a fetch", async (t) => {
   const { pending, stored } = subject(true, TEAM_A, selectorFor("b", FIRST, ["team-a"]));
   stored.set("team-a", TEAM_A);
   admit(pending, TEAM_A, true);
@@ -198,7 +198,7 @@ test("counts a verified write without a fetch, and a verified deletion as certai
   t.same([...certain.deletions], ["team-a"]);
 });
 
-test("treats an unanswered request as no information", async (t) => {
+test("does not count a deletion as certain if the API server does not respond to the fetch", async (t) => {
   const { pending, clock, stored } = subject(false, TEAM_A);
   stored.set("team-a", "unknown");
   admit(pending, TEAM_A, true);
@@ -207,7 +207,7 @@ test("treats an unanswered request as no information", async (t) => {
   t.equal((await confirmed).certain.deletions.size, 0);
 });
 
-test("compares only writes of the last 5 s, and at most the limit", async (t) => {
+test("compares a review only with writes of the last 5 s, and with a limited number of writes", async (t) => {
   const { pending, clock } = subject(false);
   for (let i = 0; i <= LIMITS.pendingWrites.value; i++) admit(pending, selectorFor(`s-${i}`, FIRST, ["team-a"]));
   const writes = pending.concerning(REVIEWED);

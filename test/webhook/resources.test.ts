@@ -125,7 +125,7 @@ test("overwrites forged resolution annotations, and returns a warning if the req
   t.match(patchOf(stale.json)?.[0], { op: "replace", value: "selected" });
 });
 
-test("in mode carm, waits for an unknown namespace also if there is no selector", async (t) => {
+test("in mode carm, waits for an unknown namespace even if no selector exists", async (t) => {
   const webhook = webhookUnderTest(new FakeSource(COMPANY.slice(0, 3)), { mode: "carm" });
   const response = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
   await untilWaiting(webhook.source);

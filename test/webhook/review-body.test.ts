@@ -6,7 +6,7 @@ const MAX_VALUES = LIMITS.reviewValues.value;
 const EXCESS = `the review has more than ${MAX_VALUES} values`;
 const HEAD = { uid: "u-1", name: 'a "quoted" object', operation: "CREATE", userInfo: { extra: { object: ["x"] } } };
 
-/** Returns a review whose request has the head and then the fields. */
+/** Returns a review whose request starts with the fields in `head`, followed by the other fields. */
 function bodyOf(fields: string, head = JSON.stringify(HEAD).slice(0, -1)): Buffer {
   return Buffer.from(`{"kind":"AdmissionReview","request":${head}${fields}}}`);
 }
@@ -20,7 +20,7 @@ function listOf(values: number): string {
 }
 
 test("parses a review that has exactly the limit of values", async (t) => {
-  // The review, its request, `userInfo`, `extra`, the list in `extra` and the list of the object.
+  // Counts these values: the review, its request, `userInfo`, `extra`, the list in `extra` and the list of the object.
   const others = bodyOf(',"object":[]').toString().match(/[,[{]/g)?.length ?? 0;
   const most = MAX_VALUES - others + 1;
   const { json, excess } = await parse(bodyOf(`,"object":${listOf(most)}`));

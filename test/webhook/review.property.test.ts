@@ -95,7 +95,7 @@ test("patches only the resolution annotations, and returns no patch for an alrea
   }), { numRuns: 300 });
 });
 
-/** Returns the annotations that follow from the two selectors of COMPANY. */
+/** Returns the expected annotations, which follow from the two selectors of COMPANY. */
 function expectedAnnotations(object: JsonObject): ReadonlyMap<string, string> {
   if (stringAt(object, "metadata", "namespace") === "sandbox") {
     const reason = "No IAMRoleSelector selects the resource, so the controller's own role is used.";
@@ -119,7 +119,7 @@ function annotationsOf(object: JsonObject): JsonObject {
   return objectAt(object, "metadata", "annotations");
 }
 
-/** Returns the object without the resolution's annotations. Absent, null and empty annotations are equal. */
+/** Returns the object without the resolution annotations. Treats absent, null and empty annotations as equal. */
 function withoutResolution(object: JsonObject): unknown {
   const others = Object.entries(annotationsOf(object)).filter(([name]) => !RESOLUTION_KEYS.includes(name));
   return { ...object, metadata: { ...objectAt(object, "metadata"), annotations: others } };

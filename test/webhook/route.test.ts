@@ -64,12 +64,12 @@ test("denies an object whose review fails, and counts the error", async (t) => {
 
 test("with --on-internal-error admit, admits an object whose review fails with a warning", async (t) => {
   const { status, json, metrics } = await answerOf(new Error("planted"), "admit");
-  const warnings = ["ERR_INTERNAL admitted without checks (--on-internal-error admit)"];
+  const warnings = ["ERR_INTERNAL: object admitted without checks (--on-internal-error admit)"];
   t.match([status, json], [200, { response: { allowed: true, warnings } }]);
   t.match(metrics, COUNTED("ERR_INTERNAL"));
 });
 
-test("leaves a review to the failurePolicy while the inventory is not loaded", async (t) => {
+test("returns an HTTP error while the inventory is not loaded, so that the failurePolicy applies", async (t) => {
   for (const onInternalError of ["deny", "admit"] as const) {
     const { status, json } = await answerOf(new ResolverError("ERR_NOT_READY", "Not loaded."), onInternalError);
     t.match([status, json], [500, { kind: "Status", message: "ERR_NOT_READY: Not loaded." }]);

@@ -52,7 +52,7 @@ export async function untilWaiting(source: FakeSource): Promise<void> {
   while (source.listeners === 0) await new Promise((done) => setImmediate(done));
 }
 
-/** A clock that a test moves. `scheduled` records the requested delays. */
+/** A clock whose time the test sets. `scheduled` records the requested delays. */
 export class FakeClock implements Clock {
   readonly scheduled: number[] = [];
   readonly #pending = new Set<() => void>();
@@ -83,7 +83,7 @@ const NAMESPACE = { apiVersion: "v1", kind: "Namespace" };
 
 /**
  * Selector team-a selects by namespace name. Selector shared selects resources labeled `tier: shared` in namespaces
- * labeled `env: prod`. Neither selects in `sandbox`.
+ * labeled `env: prod`. No selector selects resources in the namespace sandbox.
  */
 export const COMPANY: readonly JsonObject[] = [
   {
