@@ -25,7 +25,7 @@ const STS_CODES = [
   "SignatureDoesNotMatch", "ValidationError",
 ].map((code) => `\`${code}\``).join(", ");
 
-/** The note of each metric. The keys are metric names without the common prefix. */
+/** The notes on the metrics. The keys are metric names without the common prefix. */
 const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   build_info: {
     labels: { component: "`webhook`, `sidecar`", version: "version of this program", node: "version of Node.js" },
@@ -117,7 +117,7 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   sidecar_refresh_lag_seconds: { alert: "ack_role_resolver_sidecar_refresh_lag_seconds > 300" },
   sidecar_sts_calls_in_flight: {},
   sidecar_sts_calls_waiting: {},
-  // absent() would not fire if another sidecar exposes the metric.
+  // The alert does not use absent(), which would not fire if another sidecar exposes the metric.
   sidecar_base_identity_age_seconds: {
     alert: 'ack_role_resolver_build_info{component="sidecar"} unless on (job, instance) '
       + "ack_role_resolver_sidecar_base_identity_age_seconds",

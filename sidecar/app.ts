@@ -24,7 +24,7 @@ interface SidecarPorts extends STSRoutePorts {
   readonly clock: SteadyClock;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
-  /** Returns the bound address. If the configured port is 0, the address is known only while the server listens. */
+  /** Returns the bound address. If port 0 is configured, the actual port is known only while the server listens. */
   readonly listen: () => ListenAddress;
 }
 
@@ -81,7 +81,8 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   app.setNotFoundHandler(() => {
     throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. ${PATHS}`);
   });
-  // Only requests to /sts have a body. The signature covers the raw bytes. checkRequest has checked the content type.
+  // Only requests to /sts have a body. Reads the raw bytes of the body, because the signature covers these bytes.
+  // checkRequest has checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   addCredentialRoutes(app, options, ports);
@@ -133,7 +134,8 @@ function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): 
 
 function toKnownError(error: unknown): ResolverError | STSErrorResponse {
   if (error instanceof ResolverError || error instanceof STSErrorResponse) return error;
-  // Errors that fastify raises, such as for an undecodable path or a body that does not match its Content-Length.
+  // The errors that fastify raises, for example if the path cannot be decoded or the body does not match its
+  // Content-Length.
   const status =
     error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status === 413) {
@@ -173,10 +175,7 @@ interface UnparsedPorts {
   readonly rejections: RejectionLog;
 }
 
-/**
- * Rejects bytes that Node cannot parse as a request: they are not HTTP, or the headers are too large or arrive too
- * late.
- */
+/** Rejects a request that Node cannot parse: it is not HTTP, or its headers are too large or arrive too late. */
 function rejectUnparsed(
   error: Error & { readonly code?: string },
   socket: Socket,
@@ -196,7 +195,7 @@ function rejectUnparsed(
     "Connection: close",
   ];
   socket.end(`${headers.join("\r\n")}\r\n\r\n${body}`);
-  // Destroying the socket now would reset the connection, and the response would be lost. An open socket counts against
-  // the connection limit, so it is destroyed after a delay.
+  // Destroying the socket now would reset the connection, and the response would be lost. The socket is destroyed after
+  // a delay, because an open socket counts against the connection limit.
   socket.once("close", clock.schedule(LINGER_MS, () => socket.destroy()));
 }

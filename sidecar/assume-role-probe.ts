@@ -33,18 +33,18 @@ interface AssumeRoleProbePorts {
  * limit.
  */
 const PAUSE_MS = 1_000;
-/** The pause after a probe for which STS was not called or did not respond. */
+/** The pause after a probe if STS was not called or did not respond. */
 const UNAVAILABLE_PAUSE_MS = 30_000;
 /** The delay until the next probe of a role that STS rejected, in ms. */
 const RETRY_MS = 10 * 60_000;
 /**
- * The maximum number of probed selectors. Probe sessions and client sessions share a cache; probe sessions fill at most
- * half of the cache.
+ * The maximum number of probed selectors. Probe sessions and client sessions share a cache. With this maximum, probe
+ * sessions fill at most half of the cache.
  */
 const LIMIT = 500;
 
 interface ProbeState {
-  /** The last version of the selector. A changed selector is a different object. */
+  /** The last known version of the selector. If a selector changes, the new version is a different object. */
   selector: EffectiveSelector;
   /** A key that identifies the role and the session extras; null if the selector grants no role. */
   readonly key: string | null;
@@ -52,7 +52,7 @@ interface ProbeState {
 }
 
 /**
- * IRS-27: assumes each granted role in the background, one role at a time. Selectors that have the same role and
+ * Check IRS-27: assumes each granted role in the background, one role at a time. Selectors that have the same role and
  * session extras share one cached session. Logs one line when STS rejects a role, and one line when the role works
  * again. Requests do not wait for probes and do not depend on their results.
  */
@@ -164,8 +164,8 @@ export class AssumeRoleProbe {
         return PAUSE_MS;
       }
       metrics.roleProbes.inc({ result: "skipped" });
-      // Only a call that failed with a 503 is retried. The sidecar itself denied the other roles, such as a role in an
-      // account that is not allowed.
+      // Only an error with status 503 is retried. With another status, the sidecar itself denied the role, for example
+      // because its account is not allowed.
       const isUnavailable = error instanceof ResolverError && error.status === 503;
       if (isUnavailable) this.#enqueue(name);
       return isUnavailable ? UNAVAILABLE_PAUSE_MS : PAUSE_MS;

@@ -76,8 +76,8 @@ export class EventLog {
   }
 
   /**
-   * Logs the first failed refresh of a session or, if `error` is null, the first successful refresh after a failure. An
-   * open circuit has a separate log line.
+   * Logs the first failed refresh of a session or, if `error` is null, the first successful refresh after a failure.
+   * Does not log a failure while the circuit is open, because the open circuit has its own log line.
    */
   logRefresh({ key, roleARN }: { readonly key: string; readonly roleARN: string }, error: unknown): void {
     if (error === null) {

@@ -60,7 +60,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const app = buildSidecar(options, {
     source, log, token: token.check, clock, issued, listen: () => bound, ...services,
   });
-  // The servers close first, because requests in flight can still call STS.
+  // Closes the servers before the STS client, because requests in flight can still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
   try {
     bound = await listenAt(app, bound);

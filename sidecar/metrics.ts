@@ -4,12 +4,14 @@ import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
 const PREFIX = `${METRIC_PREFIX}sidecar_`;
 
-/** The check that rejected a request. `host` stands for the Host header and for headers of proxies and browsers. */
+/** The check that rejected a request. The value `host` means the Host header, or a header of a proxy or browser. */
 export type AuthFailure = "token" | "signature" | "host";
 
 /** The sidecar's counters and histograms. Each label has a bounded set of values. */
 export interface SidecarMetrics {
-  /** `path` is a route pattern, never the requested path. It is `unparsed` for requests that Node cannot parse. */
+  /**
+   * `path` is a route pattern, never the requested path. The label is `unparsed` for requests that Node cannot parse.
+   */
   readonly requests: Counter<"path" | "code">;
   readonly requestDuration: Histogram<"path">;
   /** `result` is `hit`, `miss` or `stale`. `stale` is a cached session whose last refresh failed. */
@@ -51,7 +53,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     }),
     cacheLookups: counter(
       "cache_lookups",
-      "Lookups of cached role sessions by result. A stale session is one whose last refresh failed.",
+      "Lookups of cached role sessions by result. A session is stale if its last refresh failed.",
       ["result"],
     ),
     stsCalls: counter("sts_calls", "STS calls by action and outcome.", ["action", "code"]),
@@ -83,7 +85,7 @@ function initializeAlertedSeries({ tokenReloads, authFailures, stsCalls }: Sidec
 
 /** The state that the gauges read at each scrape. */
 export interface SidecarState {
-  /** The cached sessions. Their number is at most the size of the cache. */
+  /** The cached sessions. The number of cached sessions is at most the size of the cache. */
   expirations(): Iterable<{ readonly role: string; readonly expirationMs: number | null }>;
   readonly refreshLagMs: number;
   readonly circuit: CircuitState;
@@ -124,7 +126,7 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
   });
   gauge(
     "refresh_lag_seconds",
-    "Seconds since the most overdue session refresh was due; 0 if no refresh is overdue.",
+    "Delay of the most overdue session refresh, in seconds; 0 if no refresh is overdue.",
     () => state.refreshLagMs / 1000,
   );
   gauge("sts_calls_in_flight", "AssumeRole calls in flight.", () => state.inFlight);
@@ -140,7 +142,7 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
       return expirationMs === null ? null : secondsUntil(expirationMs);
     },
   );
-  gauge("failing_roles", "Granted roles that STS rejected in their last probe (--check IRS-27=warn).", () =>
+  gauge("failing_roles", "Granted roles whose last probe STS rejected (--check IRS-27=warn).", () =>
     state.failingRoles,
   );
 }

@@ -22,8 +22,8 @@ export type SidecarSettings = Pick<
 export type SidecarOptions = RoleQuery & Pick<NamespaceQuery, "unmatched">;
 
 /**
- * Checks all settings before the sidecar reads, creates or listens on anything. For one fault, throws its ERR_CONFIG_*
- * error. For several faults, throws one ERR_CONFIG_INVALID that lists one fault per line.
+ * Checks all settings before the sidecar reads, creates or listens on anything. If one setting is invalid, throws its
+ * ERR_CONFIG_* error. If several settings are invalid, throws one ERR_CONFIG_INVALID that lists one fault per line.
  */
 export function checkSidecarSettings(
   settings: SidecarSettings,
@@ -86,7 +86,10 @@ export function unknownGroups(
     }));
 }
 
-/** Returns the first label of a group name. The common suffix would make all group names similar. */
+/**
+ * Returns the first label of a group name. Only this label is compared, because the common suffix would make all group
+ * names similar.
+ */
 function serviceOf(group: string): string {
   return group.split(".")[0] ?? group;
 }

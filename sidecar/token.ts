@@ -28,7 +28,7 @@ export class TokenCheck {
   }
 
   accepts(presented: string): boolean {
-    // The digests have equal lengths, and the time of their comparison reveals nothing about the tokens.
+    // Compares digests, which have equal lengths, so that the time of the comparison reveals nothing about the tokens.
     const digest = digestOf(presented);
     const isCurrent = timingSafeEqual(digest, this.#current);
     const previous = this.#previous;
@@ -88,7 +88,7 @@ export class TokenFile {
     return file;
   }
 
-  /** Reads the token file once. If its token changed, makes it the current token. */
+  /** Reads the token file once. If the file contains a new token, makes this token the current token. */
   async reload(): Promise<void> {
     const { log, metrics } = this.#ports;
     try {
@@ -179,8 +179,8 @@ async function createToken(path: string, randomBytes: (size: number) => Buffer):
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const temporary = join(dirname(path), `.token-${randomUUID()}`);
   try {
-    // The token file is world-readable, because the controller's container runs as a different user. Only the sidecar's
-    // and the controller's container mount the volume.
+    // The token file is world-readable, because the controller's container runs as a different user. A world-readable
+    // token file is safe because only the containers of the sidecar and the controller mount the volume.
     await writeFile(temporary, token, { mode: 0o444, flag: "wx" });
     // Sets the mode again, because the umask may have removed bits of the mode.
     await chmod(temporary, 0o444);
@@ -198,7 +198,10 @@ function invalidFile(path: string, message: string, options?: ErrorOptions): Res
   return new ResolverError("ERR_CONFIG_INVALID", `--token-file ${path}: ${message}`, options);
 }
 
-/** Returns a system error code or the message of a ResolverError. These texts never contain the content of the file. */
+/**
+ * Returns a system error code or the message of a ResolverError. The returned text never contains the content of the
+ * file.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof ResolverError) return error.message;
   return stringAt(error, "code") ?? (error instanceof Error ? error.message : "unknown");

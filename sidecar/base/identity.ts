@@ -14,7 +14,7 @@ export type BaseProvider = () => Promise<SigningCredentials>;
 export interface BaseState {
   /** `stale`: the renewal failed, and the last credentials are still valid. */
   readonly status: "verified" | "stale" | "unavailable";
-  /** The ARN that STS last verified; null before the first verification. */
+  /** The ARN of the identity that STS last verified; null before the first verification. */
   readonly arn: string | null;
   /** The reason why the verification failed; null if the verification succeeded. */
   readonly fault: string | null;
@@ -32,12 +32,15 @@ interface BaseIdentityPorts {
   readonly sts: Pick<STS, "callerIdentity" | "clockLagMs">;
   readonly clock: SteadyClock;
   readonly random: () => number;
-  /** Called after each attempt to verify the base identity. */
+  /** `onAttempt` is called after each attempt to verify the base identity. */
   readonly onAttempt?: (state: BaseState) => void;
 }
 
 const KEY = "base";
-/** Less than the time limit of the whole call, so that a provider timeout is not reported as an STS timeout. */
+/**
+ * The timeout of the provider, in ms. The provider has less time than the whole call, so that a provider timeout is not
+ * reported as an STS timeout.
+ */
 const PROVIDER_LIMIT_MS = 4_900;
 
 /** The sidecar's own credentials, and the identity that STS verified for these credentials. */
@@ -65,11 +68,11 @@ export class BaseIdentity {
   }
 
   /**
-   * Whether verified credentials are available now. Reading this property counts as a use of the credentials, so the
-   * cache refreshes them.
+   * Whether verified credentials are available now. Reading this property counts as a use of the credentials, so that
+   * the cache refreshes the credentials.
    */
   get usable(): boolean {
-    // The error is ignored here: the next request reports it.
+    // The error is ignored here, because the next request for credentials reports the error.
     this.get().catch(() => {});
     return this.#cache.peek(KEY) !== null;
   }
@@ -92,8 +95,8 @@ export class BaseIdentity {
   }
 
   /**
-   * The age of the last verification, and the expiration of the verified credentials (epoch ms; null if unknown). Null
-   * before the first verification.
+   * The age of the last verification, and the expiration of the verified credentials (epoch ms; null if unknown). The
+   * result is null before the first verification.
    */
   get lastVerification(): { readonly ageMs: number; readonly expirationMs: number | null } | null {
     const last = this.#lastVerification;
@@ -125,7 +128,7 @@ export class BaseIdentity {
     } catch (cause) {
       const error = toBaseError(cause);
       const isKnown = error instanceof ResolverError;
-      this.#fault = isKnown ? error.message : "Internal error. The next request logs its details.";
+      this.#fault = isKnown ? error.message : "Loading the base identity failed. The next request logs the details.";
       this.#report(this.#cache.peek(KEY) === null ? "unavailable" : "stale");
       throw error;
     }

@@ -5,16 +5,18 @@ import type { ProviderChain, ProviderChainOptions } from "./provider-chain.ts";
 
 /**
  * Returns the default provider chain of the AWS SDK: environment, profile, web identity, Pod Identity, instance
- * metadata. The chain calls STS for a web identity and for the role of a profile. It uses the sidecar's STS endpoint,
- * and ignores AWS_ENDPOINT_URL* and the endpoint of a profile.
+ * metadata. The chain calls STS for a web identity and for the role of a profile. The STS calls of the chain use the
+ * sidecar's STS endpoint, and ignore AWS_ENDPOINT_URL* and the endpoint of a profile.
  */
 export function defaultProviderChain(options: ProviderChainOptions): BaseProvider {
   let chain: ProviderChain | null = null;
   return async () => {
-    // Loads the providers on first use: they are large, and a sidecar with injected credentials does not need them. The
-    // chain has its own module, because `import()` of a CommonJS package has no named exports in a bundle.
+    // Loads the provider chain on first use: the chain is large, and a sidecar whose caller provides the credentials
+    // does not need it. The provider chain is created in a separate module, because `import()` of a CommonJS package
+    // has no named exports in a bundle.
     chain ??= (await import("./provider-chain.ts")).makeProviderChain(options);
-    // The chain caches credentials until 5 minutes before they expire. The sidecar refreshes its credentials earlier.
+    // The chain caches credentials until 5 minutes before they expire. `forceRefresh` bypasses this cache, because the
+    // sidecar refreshes its credentials earlier.
     const { accessKeyId, secretAccessKey, sessionToken, expiration } = await chain({ forceRefresh: true });
     const expirationMs = expiration?.getTime() ?? null;
     return { accessKeyID: accessKeyId, secretAccessKey, sessionToken: sessionToken ?? null, expirationMs };
@@ -22,14 +24,14 @@ export function defaultProviderChain(options: ProviderChainOptions): BaseProvide
 }
 
 /**
- * The environment variables that contain a URL from which the chain requests credentials. AWS_ENDPOINT_URL_STS is not
- * included, because the chain calls the sidecar's STS endpoint.
+ * The environment variables that contain a URL from which the chain requests credentials. The list does not include
+ * AWS_ENDPOINT_URL_STS, because the chain calls the sidecar's STS endpoint.
  */
 const ENDPOINTS = ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT"] as const;
 
 const OWN_STS_ENDPOINT =
   "--sts-endpoint names this sidecar's own address (--listen). " +
-  "Name the upstream STS, or remove the flag to use the endpoint of --region";
+  "Set the flag to the upstream STS, or remove the flag to use the endpoint of --region";
 
 /** The addresses from which the sidecar requests credentials. */
 export interface OutboundAddresses {
@@ -39,14 +41,15 @@ export interface OutboundAddresses {
 }
 
 /**
- * Throws ERR_CONFIG_INVALID if the sidecar would request its base identity from itself, or use itself as its STS. The
- * sidecar would request its base identity from itself if all containers of a Pod had the environment of the controller.
+ * Throws ERR_CONFIG_INVALID if the sidecar would request its base identity from itself, or use itself as its STS. A
+ * sidecar would request its base identity from itself, for example, if all containers of a Pod had the environment of
+ * the controller.
  */
 export function rejectOwnAddress({ environment, stsEndpoint }: OutboundAddresses, listen: ListenAddress): void {
   const own = ENDPOINTS.filter((name) => isOwn(environment[name] ?? "", listen));
   const faults = own.map((name) => (
     `${name} names this sidecar's own address (--listen). ` +
-    "Set it for the controller's container only, and configure a separate identity for the sidecar"
+    "Set this variable only in the controller's container, and configure a separate identity for the sidecar"
   ));
   if (isOwn(stsEndpoint ?? "", listen)) faults.push(OWN_STS_ENDPOINT);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));

@@ -6,11 +6,11 @@ import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 export interface Backoff {
   /** How long the cache returns the same error before it calls STS again, in ms. */
   readonly delayMs: number;
-  /** Whether the failure adds to the failures in a row. Each failure in a row doubles the next delay. */
+  /** Whether the failure counts as one of the failures in a row. Each failure in a row doubles the next delay. */
   readonly isCounted: boolean;
   /**
-   * Whether STS denied the role. If so, the cached session must not be used again. Other errors concern the request,
-   * such as its duration.
+   * Whether STS denied the role. After such a denial, the cached session must not be used again. Other errors concern
+   * only the request, for example its duration.
    */
   readonly evictsSession: boolean;
   /**
@@ -31,7 +31,7 @@ const DENIALS: ReadonlySet<string> = new Set(["AccessDenied", "AccessDeniedExcep
 /** The delay is random, between 0 and a limit that doubles with each failure in a row. */
 const BACKOFF = { firstMs: 200, maxMs: 30_000 } as const;
 
-/** Returns how to handle `error` after `failuresInRow` earlier failures. `random` is in [0, 1). */
+/** Returns how to handle `error` after `failuresInRow` earlier failures. The argument `random` is in [0, 1). */
 export function backoffFor(error: unknown, failuresInRow: number, random: number): Backoff {
   // No delay is needed here: the circuit breaker decides when STS may be called again.
   if (error instanceof STSNotCalledError) {

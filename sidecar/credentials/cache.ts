@@ -16,9 +16,9 @@ export interface CredentialCacheOptions {
   readonly guard?: CallGuard;
   /** The maximum number of entries. The least recently used entry is evicted first. */
   readonly limit?: number;
-  /** Called for each lookup. `stale`: the cache returned a session whose last refresh failed. */
+  /** Called for each lookup. The result `stale` means that the cache returned a session whose last refresh failed. */
   readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
-  /** Called for a session whose lifetime is too short to always have 16 minutes left when a client gets it. */
+  /** Called for a session whose lifetime is too short: a client may receive it with less than 16 minutes left. */
   readonly onShortLived?: (key: string, lifeMs: number) => void;
   /** Called with an error when a refresh fails for the first time, and with null after the next successful refresh. */
   readonly onRefresh?: (key: string, error: unknown) => void;
@@ -33,7 +33,10 @@ const MIN_LIFE_MS = 60_000;
  * together.
  */
 const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
-/** One minute more than the 15 minutes before the expiration at which the first SDKs refresh. */
+/**
+ * The desired remaining lifetime of a returned session. The first SDKs refresh 15 minutes before the expiration; this
+ * is one minute more.
+ */
 const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
 /**
  * The time between a failed refresh and its retry. After STS recovers, all sessions are refreshed within 30 s, even if
@@ -41,8 +44,8 @@ const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
  */
 const REFRESH_PAUSE = { minMs: 10_000, maxMs: 20_000 } as const;
 /**
- * For credentials without a known expiration: the assumed lifetime, and the time after the last use until they are
- * evicted.
+ * For credentials without a known expiration, the assumed lifetime. Credentials without a known expiration are evicted
+ * `idleMs` after their last use.
  */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
 const LIMIT = 1_000;
@@ -161,7 +164,7 @@ export class CredentialCache {
     const call = this.#options.guard.run(() => this.#call(entry.load), options);
     const credentials = this.#settle(entry, call);
     entry.pending = { credentials, demand, cancel };
-    // Waiting clients handle the rejection. If no client waits, this handler prevents an unhandled rejection.
+    // Prevents an unhandled rejection if no client waits. Waiting clients handle the rejection themselves.
     credentials.catch(() => {});
     return credentials;
   }
@@ -220,7 +223,7 @@ export class CredentialCache {
     if (evictsSession) entry.session = null;
     if (isRejection) entry.rejectedGrants.add(started.grantedBy);
     if (isCounted) entry.failuresInRow += 1;
-    // The backoff starts when the call starts, so a call that hangs does not extend the backoff.
+    // The backoff starts when the call starts, so that a call that hangs does not extend the backoff.
     const untilMs = (isRejection ? clock.steady() : started.steadyMs) + delayMs;
     entry.failure = { error, untilMs, isRejection };
     if (this.#usable(entry) === null) entry.session = null;
@@ -239,7 +242,7 @@ export class CredentialCache {
     const { clock } = this.#options;
     entry.refresh = { remainingMs: due.remainingMs, atMs: clock.steady() + due.delayMs };
     entry.cancelRefresh?.();
-    // No refresh is scheduled for an entry that was evicted during its call.
+    // Schedules no refresh for an entry that was evicted during its call.
     const isCached = this.#entries.get(entry.key) === entry;
     entry.cancelRefresh = isCached ? clock.schedule(due.delayMs, () => this.#refresh(entry)) : null;
   }

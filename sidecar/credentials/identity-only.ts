@@ -15,8 +15,8 @@ const RENEW_AT_MS = LIFE_MS / 2;
 const MIN_LIFE_MS = 60_000;
 
 /**
- * Issues keys that have the base identity but are valid only at this sidecar's `/sts`. A client with such a key can
- * assume the granted roles there. AWS rejects these keys.
+ * Issues keys that stand for the base identity but are valid only at this sidecar's `/sts`. With such a key, a client
+ * can assume the granted roles at `/sts`. AWS rejects these keys.
  */
 export class IdentityOnlyKeys {
   readonly #ports: IdentityOnlyPorts;

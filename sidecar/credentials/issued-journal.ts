@@ -26,7 +26,10 @@ export interface IssuedJournalPorts {
 }
 
 const FILE = "issued.jsonl";
-/** Only the sidecar's user may read or write the file: it contains secrets, and a key added to it grants roles. */
+/**
+ * Only the sidecar's user may read or write the file: it contains secrets, and any key in it can assume the granted
+ * roles.
+ */
 const MODE = 0o600;
 /** SHA-256. */
 const DIGEST_BYTES = 32;
@@ -40,8 +43,8 @@ const COMPACT_OVER = { lines: 1_000, timesStored: 2 } as const;
  * sidecar sends the response that contains the key. Writes survive a killed process, so no fsync is needed.
  *
  * If a write fails or hangs (such as on a full volume), the sidecar still sends the response and logs one error. The
- * next write rewrites the whole file. After a restart, the sidecar rejects a key that is missing from the journal.
- * The client must then request a new key. Without the response, the client would fail immediately.
+ * next write rewrites the whole file. After a restart, the sidecar rejects a key that is missing from the journal, and
+ * the client must request a new key. Sending no response would be worse, because the client would fail immediately.
  */
 export class IssuedJournal {
   readonly #path: string;
@@ -49,7 +52,9 @@ export class IssuedJournal {
   #file: FileHandle | null = null;
   #lines = 0;
   #isFailing = false;
-  /** Whether a write has exceeded its time limit and has not ended. No other write starts until that write ends. */
+  /**
+   * Whether a write has exceeded its time limit and has not ended yet. No other write starts until the late write ends.
+   */
   #isHanging = false;
   #last: Promise<void> = Promise.resolve();
 
@@ -142,7 +147,7 @@ export class IssuedJournal {
 
   async #read(folder: string): Promise<readonly IssuedKey[]> {
     const text = await readPrivateFile(this.#path, folder);
-    // Text after the last newline is a partial line: the process ended during the write.
+    // Ignores the text after the last newline, which is a partial line: the process ended during the write.
     const lines = text.split("\n").slice(0, -1);
     const known = lines.flatMap(parseLine);
     const ignored = lines.length - known.length;
@@ -160,7 +165,7 @@ class WriteTimeout extends Error {
 
 /**
  * Returns the content of the journal file, or "" if the file does not exist. Rejects if another user can write the
- * file, because that user could add keys to it.
+ * file, because this user could add keys to the file.
  */
 async function readPrivateFile(path: string, folder: string): Promise<string> {
   const file = await openRegular(path, folder);
@@ -185,7 +190,7 @@ async function openRegular(path: string, folder: string): Promise<FileHandle | n
   }
 }
 
-/** These flags prevent that `open` follows a symbolic link or waits for the writer of a named pipe. */
+/** With these flags, `open` does not follow a symbolic link and does not wait for the writer of a named pipe. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 function notPrivate(folder: string): ResolverError {

@@ -16,15 +16,15 @@ interface Entry {
 }
 
 /**
- * Responses state that a long-lived key expires after 20 minutes. The key is stored for longer than any client waits
- * until it refreshes.
+ * How long a long-lived key is stored, in ms. Responses state an expiration after 20 minutes, so that each client
+ * refreshes the key earlier than it is deleted.
  */
 const LONG_LIVED_MS = 3 * UNKNOWN_LIFE_MS;
 /** How long an expired key is stored, in ms. During this time, a late caller receives ExpiredToken. */
 const EXPIRED_RETENTION_MS = 15 * 60_000;
 /**
- * The maximum number of stored keys. It exceeds the number of unexpired keys that 1,000 regularly refreshed sessions
- * have.
+ * The maximum number of stored keys. The maximum exceeds the number of unexpired keys that 1,000 regularly refreshed
+ * sessions have.
  */
 const LIMIT = 10_000;
 
@@ -37,7 +37,7 @@ export class IssuedCredentials {
   readonly #entries = new Map<string, Entry>();
   /**
    * The entry of each issued credentials object. The same object is usually issued many times, and this map avoids
-   * comparing it again.
+   * repeated comparisons of its fields.
    */
   readonly #seen = new WeakMap<Credentials, Entry>();
   #journal: IssuedJournal | null = null;
@@ -103,7 +103,7 @@ export class IssuedCredentials {
     for (const { issued } of this.#entries.values()) yield issued;
   }
 
-  /** Stores the keys of the journal. If the journal contains an access key ID twice, the later line is used. */
+  /** Stores the keys of the journal. If the journal contains an access key ID twice, uses the later line. */
   #restore(known: readonly IssuedKey[]): Iterable<IssuedKey> {
     for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, recorded: Promise.resolve() });
     this.#makeRoom(this.#clock.now());

@@ -17,7 +17,7 @@ export interface IssuerOptions {
   readonly region: string | null;
   /** Whether the sidecar may issue a base identity that is a long-lived key. */
   readonly allowsLongLivedBase: boolean;
-  /** Whether all issued credentials must have the account of the credentials that were issued first. */
+  /** Whether all issued credentials must be in the account of the credentials that were issued first. */
   readonly pinsAccount: boolean;
   /** The accounts in which the sidecar may assume roles; [] allows every account. */
   readonly allowedAccounts: readonly string[];
@@ -45,7 +45,9 @@ interface IssueOptions {
   readonly isLate?: () => boolean;
 }
 
-/** The session parameters that a client may set. They can only shorten or restrict the session. */
+/**
+ * The session parameters that a client may set. The parameters of a client can only shorten or restrict the session.
+ */
 interface RequestedSession {
   readonly durationSeconds: number;
   readonly policy: string | null;
@@ -99,8 +101,8 @@ export class Issuer {
   }
 
   /**
-   * Whether the base identity is a session. If so, assuming a role is role chaining, and STS limits the role session to
-   * one hour.
+   * Whether the base identity is a session. If the base identity is a session, assuming a role is role chaining, and
+   * STS limits the session of the role to one hour.
    */
   async isChained(): Promise<boolean> {
     return (await this.#ports.base.whenVerified()).isSession;
@@ -168,8 +170,8 @@ export class Issuer {
     }
   }
 
-  // A controller reads its account once, at its start. If its role moved to a different account, the controller would
-  // use the wrong account ID.
+  // A controller reads its account only once, at its start. If the role of the controller moved to a different account,
+  // the controller would use the wrong account ID.
   #checkAccount(accountID: string | null): void {
     if (this.#account === null || accountID === this.#account) return;
     this.#ports.onAccountRejected();

@@ -2,9 +2,12 @@ import { hash } from "node:crypto";
 import { compareText } from "../../shared/decisions/kubernetes/text.ts";
 import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
 
-/** The identity that calls STS, and the Region of the STS endpoint. */
+/** The caller of STS: its identity, and the Region of the STS endpoint. */
 export interface Caller {
-  /** The ARN of the base identity. The key ignores the session name in this ARN, which changes at each renewal. */
+  /**
+   * The ARN of the base identity. The session key ignores the session name in this ARN, because the session name
+   * changes at each renewal.
+   */
   readonly identity: string;
   /** The Region of STS, which determines the partition of the role's ARN; null for a custom endpoint. */
   readonly region: string | null;

@@ -6,14 +6,14 @@ export interface Credentials {
   readonly secretAccessKey: string;
   /** The session token; null for a long-lived key. */
   readonly sessionToken: string | null;
-  /** The expiration in epoch ms; null if unknown. */
+  /** The expiration in epoch ms; null if the expiration is unknown. */
   readonly expirationMs: number | null;
   readonly accountID: string;
   /**
    * The ARN that GetCallerIdentity returns: an IAM user, or a session `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`.
    */
   readonly arn: string;
-  /** The unique ID that IAM assigned. The ID of a session ends with a colon and the session name. */
+  /** The unique ID that IAM assigned. The unique ID of a session ends with a colon and the session name. */
   readonly userID: string;
   /** The size of the session policies and tags, as a percentage of the STS limit; absent if the session has neither. */
   readonly packedPolicySize?: number;
@@ -44,8 +44,8 @@ interface ClockReading {
 }
 
 /**
- * The tolerated difference between the clocks, in ms. The clocks are read one after the other, and the wall clock is
- * slewed. A larger difference means that the wall clock was set.
+ * The tolerated difference between the clocks, in ms. Small differences are normal, because the clocks are read one
+ * after the other and the wall clock is slewed. A larger difference means that the wall clock was set.
  */
 const TOLERANCE_MS = 1_000;
 
@@ -72,8 +72,8 @@ export function remainingMs(session: CachedSession, { nowMs, steadyMs }: ClockRe
 }
 
 /**
- * Returns the credentials, and converts their expiration to the current wall clock. If the wall clock was set back, the
- * original expiration would be too late.
+ * Returns the credentials, and converts their expiration to the current wall clock. The conversion is needed if the
+ * wall clock was set back: the original expiration would be too late.
  */
 export function credentialsAt(session: CachedSession, reading: ClockReading): Credentials {
   const { credentials } = session;
@@ -90,7 +90,7 @@ export interface Lookup {
   /** The cache key of the session, as `sessionKey` returns it. The key contains no secret. */
   readonly key: string;
   /**
-   * The object that grants the session. If its owner changes a selector, this object is a different one, so the cache
+   * The object that grants the session. If the selector changes, this object is a different one, so that the cache
    * retries a rejected request.
    */
   readonly grantedBy: object;
@@ -104,7 +104,7 @@ export interface Lookup {
 /** A call that is in flight or queued. */
 export interface Pending {
   readonly credentials: Promise<Credentials>;
-  /** Whether a client waits for the call. False for a background refresh. */
+  /** Whether a client waits for the call. The value is false for a background refresh. */
   readonly demand: { isAwaited: boolean };
   /** Removes the call from the queue of the rate limiter. */
   readonly cancel: AbortController;
@@ -124,7 +124,10 @@ export interface Entry {
   load: Load;
   isGranted: () => boolean;
   session: CachedSession | null;
-  /** The refresh is due at this remaining lifetime or at this time of the steady clock, whichever comes first. */
+  /**
+   * The refresh is due when the session has this remaining lifetime, or at this time of the steady clock, whichever
+   * comes first.
+   */
   refresh: { readonly remainingMs: number; readonly atMs: number };
   pending: Pending | null;
   failure: Failure | null;
@@ -133,7 +136,7 @@ export interface Entry {
   overdueSinceMs: number | null;
   /**
    * The grants whose requests STS rejected after the last successful call. Selectors of the same role can share an
-   * entry, but the cache retries for each selector separately.
+   * entry, but the cache retries separately for each selector.
    */
   rejectedGrants: WeakSet<object>;
   /** The time of the last use, on the steady clock. */

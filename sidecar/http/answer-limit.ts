@@ -8,9 +8,9 @@ import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
 const ANSWER_LIMIT_MS = 850;
 
 /**
- * Returns the result of `work`, or rejects with ERR_STS_UNAVAILABLE after 850 ms. The work then continues, and the next
- * request gets its result. `isLate` returns true after the time limit. The grant is not checked again after the work:
- * 850 ms is less than the 2 s within which the sidecar stops issuing a removed role.
+ * Returns the result of `work`, or rejects with ERR_STS_UNAVAILABLE after 850 ms. After the limit, the work continues,
+ * and the next request gets its result. `isLate` returns true after the time limit. The grant is not checked again
+ * after the work, because 850 ms is less than the 2 s within which the sidecar must stop issuing a removed role.
  */
 export function withAnswerLimit<T>(clock: Clock, work: (isLate: () => boolean) => Promise<T>): Promise<T> {
   let isLate = false;

@@ -7,11 +7,11 @@ import { LIMITS } from "../../shared/decisions/limits.ts";
 
 /** The resource that the query of a request describes. */
 export interface ResourceDescription {
-  /** Contains at most one kind; empty if the query has no `kind`. */
+  /** The requested kinds: at most one; empty if the query has no `kind`. */
   readonly kinds: readonly KindArgument[];
   /**
-   * The labels of the resource. Null if the query has no `label`; empty for `label=`, which describes a resource
-   * without labels.
+   * The labels of the resource. The value is null if the query has no `label`, and empty for `label=`, which describes
+   * a resource without labels.
    */
   readonly labels: Labels | null;
 }
@@ -57,7 +57,7 @@ function unknownParameters(search: URLSearchParams, known: readonly string[]): s
   return unknown.map((name) => `parameter ${quote(name)} is unknown (this path accepts ${accepted})`);
 }
 
-/** Returns null if the query has no `label`, and an empty map for `label=`. */
+/** Returns the labels in the query. Returns null if the query has no `label`, and an empty map for `label=`. */
 function readLabels(texts: readonly string[], faults: string[]): Labels | null {
   if (texts.length === 0) return null;
   if (texts.length === 1 && texts[0] === "") return new Map();

@@ -44,8 +44,8 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
 }
 
 /**
- * Returns the parameters of a request for the rejection log. Omits unknown query parameters, because they can be
- * secret.
+ * Returns the parameters of a request for the rejection log. Omits unknown query parameters, because their values can
+ * be secret.
  */
 export function requestedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
   const { kind, label } = isJsonObject(query) ? query : {};

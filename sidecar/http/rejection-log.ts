@@ -8,8 +8,8 @@ import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /**
-     * A description of the requested credentials for the rejection log, without secrets. Undefined until the client is
-     * authenticated.
+     * A description of the requested credentials for the rejection log, without secrets. The description is undefined
+     * until the client is authenticated.
      */
     requested: Readonly<Record<string, unknown>> | undefined;
     /** The decision on the request; undefined until the route has made the decision. */
@@ -25,9 +25,9 @@ export function decorateRequests(app: FastifyInstance): void {
 
 /** A request that got an error response. */
 export interface Rejection {
-  /** The error of the response. Its code is listed in docs/errors.md or, on `/sts`, is a code of STS. */
+  /** The error of the response. The code of the error is listed in docs/errors.md or, on `/sts`, is a code of STS. */
   readonly error: { readonly code: string; readonly status: number; readonly message: string };
-  /** The thrown value if it is not a ResolverError. */
+  /** The thrown value, if this value is not a ResolverError. */
   readonly cause?: unknown;
   /** The route pattern. */
   readonly path: string;
@@ -80,8 +80,9 @@ interface Occurrence {
 
 /**
  * Counts every rejection and suppresses repeated log lines, because SDKs retry 3 to 5 times and controllers retry on
- * every reconcile. A rejection that has the same code, path, request and selectors is logged again after 10 minutes. It
- * is logged earlier if its reason changes, at most 5 times. The new line contains the number of suppressed lines.
+ * every reconcile. A rejection that has the same code, path, request and selectors is logged again after 10 minutes. If
+ * the reason of a rejection changes, the rejection is logged earlier, at most 5 times. The next line contains the
+ * number of suppressed lines.
  */
 export class RejectionLog {
   readonly #ports: RejectionLogPorts;
@@ -158,7 +159,7 @@ function digestOf(parts: readonly unknown[]): string {
   return hash("sha256", JSON.stringify(parts), "base64url");
 }
 
-/** Returns the type and stack of an unexpected error. Omits its message, which can contain a secret. */
+/** Returns the type and stack of an unexpected error. Omits the message of the error, which can contain a secret. */
 function originOf(error: unknown): { readonly fault: string; readonly stack: readonly string[] } {
   if (!(error instanceof Error)) return { fault: typeof error, stack: [] };
   const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

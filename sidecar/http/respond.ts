@@ -3,13 +3,13 @@ import type { ResolverError } from "../../shared/decisions/errors.ts";
 import type { Credentials } from "../credentials/session.ts";
 
 /**
- * The stated lifetime of credentials whose expiration is unknown, in ms. It exceeds the 15 minutes that credentials
- * have left when the SDKs for Python and Java refresh.
+ * The stated lifetime of credentials whose expiration is unknown, in ms. The stated lifetime exceeds 15 minutes,
+ * because the SDKs for Python and Java refresh 15 minutes before the expiration.
  */
 export const UNKNOWN_LIFE_MS = 20 * 60_000;
 
-// Has no charset, because aws-sdk-go-v2 reads the code and message of an error only if the Content-Type is exactly this
-// value (credentials/endpointcreds/internal/client/middleware.go).
+// The Content-Type has no charset, because aws-sdk-go-v2 reads the code and message of an error only if the
+// Content-Type is exactly this value (credentials/endpointcreds/internal/client/middleware.go).
 const MEDIA_TYPE = "application/json";
 
 /**
@@ -40,8 +40,8 @@ function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
 }
 
 /**
- * Formats an epoch time in ms as a UTC timestamp that ends with `Z`, rounded down to seconds. The JS and Rust SDKs
- * accept no other format.
+ * Formats an epoch time in ms as a UTC timestamp that ends with `Z`, rounded down to seconds. The SDKs for JavaScript
+ * and Rust accept only this format.
  */
 export function formatExpiration(expirationMs: number): string {
   return `${new Date(expirationMs).toISOString().slice(0, 19)}Z`;

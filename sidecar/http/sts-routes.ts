@@ -35,8 +35,8 @@ export function toSTSError(error: ResolverError | STSErrorResponse): STSErrorRes
 }
 
 /**
- * The accepted clock skew of the signer, in ms. The client and the sidecar run on the same machine, so the skew is
- * small.
+ * The accepted difference between the clocks of the signer and the sidecar, in ms. The signer runs on the same machine
+ * as the sidecar, so the difference is small.
  */
 const SKEW_MS = 5 * 60_000;
 /** The actions that clients call without credentials. */

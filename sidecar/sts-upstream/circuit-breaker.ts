@@ -2,7 +2,7 @@ import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import { UnknownSTSError } from "./errors.ts";
 
-/** `closed`: all calls run; `open`: no call runs; `half-open`: one call runs, to find out whether STS has recovered. */
+/** `closed`: all calls run. `open`: no call runs. `half-open`: one call runs, to test whether STS has recovered. */
 export type CircuitState = "closed" | "open" | "half-open";
 
 interface CircuitOptions {
@@ -15,7 +15,10 @@ const FAILURES = 5;
 /** The interval, in ms, at which an open circuit allows one call. */
 const PROBE_MS = 5_000;
 
-/** ERR_STS_UNAVAILABLE for a request for which STS was not called. The error does not show whether STS is available. */
+/**
+ * ERR_STS_UNAVAILABLE for a request for which STS was not called. An error without an STS call does not show whether
+ * STS is available.
+ */
 export class STSNotCalledError extends ResolverError {
   constructor(message: string) {
     super("ERR_STS_UNAVAILABLE", message);
@@ -71,7 +74,7 @@ export class CircuitBreaker {
     );
   }
 
-  /** Returns true if the call is a probe. Throws if the call must not run. */
+  /** Returns true if the call is a probe of STS. Throws if the call must not run. */
   #admit(): boolean {
     if (this.#state === "closed") return false;
     if (this.#state === "half-open" || this.#clock.steady() < this.#nextProbeMs) throw this.openError();
@@ -84,7 +87,7 @@ export class CircuitBreaker {
     const failure = classifyFailure(error);
     if (failure.sts === "up") return this.#close();
     if (failure.sts === "down") this.#reason = failure.reason;
-    // During the probe, an older call may have succeeded and closed the circuit.
+    // If an older call succeeded during the probe, the circuit is already closed and stays closed.
     if (isProbe && this.#state === "half-open") return this.#setState("open");
     // While the circuit is open, the failure of an older call does not count.
     if (failure.sts === "down" && this.#state === "closed") this.#countFailure();

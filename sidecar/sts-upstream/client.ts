@@ -17,8 +17,8 @@ export interface STS {
   assumeRole(base: SigningCredentials, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
   callerIdentity(base: SigningCredentials, signal: AbortSignal): Promise<CallerIdentity>;
   /**
-   * How far the local clock is behind the clock of STS, in ms, according to the last STS response; 0 if the local clock
-   * is not behind.
+   * How far the local clock is behind the clock of STS, in ms, according to the last STS response. The value is 0 if
+   * the local clock is not behind.
    */
   readonly clockLagMs: number;
 }
@@ -109,7 +109,7 @@ function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
 
 /**
  * Returns the credentials of an AssumeRole response. Throws if a field is missing. STS sets the expiration by its own
- * clock. If the local clock is behind, that expiration is too late, so the returned expiration is never after
+ * clock. If the local clock is behind, the expiration from STS is too late, so the returned expiration is never after
  * `latestMs`. If the local clock is ahead, the expiration is too early, which is safe.
  */
 function readSession(session: STSSession | undefined, latestMs: number): SigningCredentials {
@@ -124,8 +124,8 @@ function readSession(session: STSSession | undefined, latestMs: number): Signing
 }
 
 /**
- * Returns the secrets of the request and of its signer. STS can quote these secrets in an error, so they are removed
- * from messages.
+ * Returns the secrets of the request and of its signer. The secrets are removed from messages, because STS can quote
+ * these secrets in an error.
  */
 function secretsOf({ secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null): string[] {
   const { externalID = null, policy = null, tags = [] } = request ?? {};

@@ -23,8 +23,8 @@ export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | n
 }
 
 /**
- * Parses the URL. Throws ERR_CONFIG_INVALID unless its scheme is https, or http for a loopback address. The URL must
- * have no user, password, query or fragment.
+ * Parses the URL. Throws ERR_CONFIG_INVALID unless the scheme of the URL is https, or http for a loopback address. The
+ * URL must have no user, password, query or fragment.
  */
 export function parseSTSEndpoint(text: string): URL {
   const url = URL.parse(text);
@@ -41,7 +41,10 @@ function isSafeEndpoint({ protocol, hostname, username, password, search, hash }
   return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, "")));
 }
 
-/** The timeouts in ms. They do not exceed the limit of a whole call, so that no socket stays open after the call. */
+/**
+ * The timeouts in ms. The timeouts do not exceed the limit of a whole call, so that no socket stays open after the
+ * call.
+ */
 const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 /**
  * The maximum size of a response. A response contains one session, whose token has at most 4 KiB:
@@ -68,8 +71,9 @@ export class STSConnection {
   }
 
   /**
-   * Calls `send` with a client for `base`. STS rejects a signature if the local clock is more than 15 minutes off. In
-   * this case, calls `send` again: the SDK has read the time of STS from the response and uses it to sign.
+   * Calls `send` with a client for `base`. STS rejects a signature if the local clock is more than 15 minutes off.
+   * After such a rejection, calls `send` again: the SDK has read the time of STS from the response, and signs with this
+   * time.
    */
   async send<T>(base: SigningCredentials, send: (client: STSClient) => Promise<T>): Promise<T> {
     const client = this.#clientFor(base);
@@ -101,7 +105,7 @@ export class STSConnection {
       useDualstackEndpoint: false,
       useGlobalEndpoint: false,
       maxAttempts: 1,
-      // The last client measured the clock offset from its STS responses.
+      // The new client continues with the clock offset that the last client measured from STS responses.
       systemClockOffset: last?.client.config.systemClockOffset ?? 0,
       requestHandler: TIMEOUTS,
     });
@@ -112,8 +116,8 @@ export class STSConnection {
 }
 
 /**
- * Limits the response size, which the SDK does not limit. The middleware runs next to the handler, before other code
- * reads the response.
+ * Limits the response size, which the SDK does not limit. The middleware that limits the size runs before any other
+ * code reads the response.
  */
 function limitResponses(client: STSClient): void {
   client.middlewareStack.add(
@@ -147,6 +151,6 @@ const CLOCK_SKEW_ERRORS: ReadonlySet<string> = new Set(["SignatureDoesNotMatch",
 
 function isClockSkewError(error: unknown): boolean {
   if (!(error instanceof STSServiceException) || !CLOCK_SKEW_ERRORS.has(error.name)) return false;
-  // The SDK sets this property after it corrected its clock. The type of `$metadata` does not declare the property.
+  // After the SDK has corrected its clock, it sets this property, which the type of `$metadata` does not declare.
   return "clockSkewCorrected" in error.$metadata;
 }

@@ -23,7 +23,10 @@ export class UnknownSTSError extends ResolverError {
   }
 }
 
-/** The codes of errors about the role or the request. Such an error persists until the role or the request changes. */
+/**
+ * The codes of errors about the role or the request. An error of this kind persists until the role or the request
+ * changes.
+ */
 const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge",
   "RegionDisabledException",
@@ -81,7 +84,7 @@ function reasonOf(error: unknown): string {
 
 /**
  * Removes the secrets from `text`, longest first, because a long secret can contain a short secret. A short secret can
- * be part of a word, so it is removed only where it is quoted.
+ * also be part of a word, so a short secret is removed only where it is quoted.
  */
 function redact(secrets: readonly string[], text: string): string {
   const patterns = secrets.map((secret) => (secret.length < SHORT_SECRET_LENGTH ? `'${secret}'` : secret));
@@ -91,7 +94,7 @@ function redact(secrets: readonly string[], text: string): string {
 
 /** Returns the value of the metric label `code`, which has a bounded set of values. */
 export function metricCode(error: unknown): string {
-  // This error means that the response was incomplete.
+  // A ResolverError means that the response of STS was incomplete.
   if (error instanceof ResolverError) return "other";
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return "unreachable";
   const code = codeOf(error);
@@ -99,8 +102,8 @@ export function metricCode(error: unknown): string {
 }
 
 /**
- * Returns true if STS, or a proxy in front of STS, is unavailable or throttles. Also returns true if the cause is
- * unclear.
+ * Returns true if STS, or a proxy in front of STS, is unavailable or throttles. Returns true as well if the cause of
+ * the error is unclear.
  */
 function isUnavailable(error: STSServiceException, code: string): boolean {
   const { httpStatusCode: status = 500 } = error.$metadata;

@@ -8,8 +8,8 @@ const BURST = 25;
 
 interface CallOptions {
   /**
-   * Returns true if a client waits for the call. Such calls run before background refreshes. The rate limiter calls
-   * this function each time a call can start.
+   * Returns true if a client waits for the call. Calls that a client waits for run before background refreshes. The
+   * rate limiter calls this function each time a call can start.
    */
   readonly isAwaited: () => boolean;
   /**
@@ -98,7 +98,7 @@ export class RateLimiter {
       this.#inFlight += 1;
       this.#next()?.start();
     }
-    // If the maximum number of calls is in flight, no timer is needed: the next call starts when a call ends.
+    // Needs no timer if the maximum number of calls is in flight: the next call starts when a call ends.
     if (this.#queue.size === 0 || this.#inFlight === MAX_IN_FLIGHT) return;
     const waitMs = Math.ceil(((1 - this.#tokens) * 1000) / PER_SECOND);
     this.#cancelTimer = this.#clock.schedule(waitMs, () => this.#startQueued());

@@ -43,15 +43,15 @@ const SECRET: ReadonlySet<string> = new Set(["ExternalId", "Policy", "SerialNumb
 const DEFAULT_SECONDS = 3600;
 const NUMBER_LIMITS: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
   DurationSeconds: DURATION_LIMITS,
-  // MinimumSessionTokenSize is validated but not forwarded. It only affects the length of the token, which all clients
-  // of the session share.
+  // MinimumSessionTokenSize is validated but not forwarded. MinimumSessionTokenSize only affects the length of the
+  // token, which all clients of the session share.
   MinimumSessionTokenSize: { min: 0, max: 4096 },
 };
 /** The maximum total length of the inline session policy and the managed policy ARNs. */
 const POLICY_CHARACTERS = 2048;
 
 /**
- * The list parameters, and the limits of each field of their members. The field name "" means that the member is a
+ * The list parameters, and the limits of each field of their members. The field name "" means that each member is a
  * string.
  */
 const LISTS = {
@@ -70,7 +70,7 @@ type Members = readonly ReadonlyMap<string, string>[];
 type Lists = Readonly<Record<ListName, Members>>;
 
 const MEMBER = /^(PolicyArns|Tags|TransitiveTagKeys|ProvidedContexts)\.member\.([1-9]\d{0,4})(?:\.(\w+))?$/;
-/** Known parameters that are validated elsewhere. */
+/** The known parameters that are validated elsewhere. */
 const OTHER_PARAMETERS: ReadonlySet<string> = new Set(["Action", "Version"]);
 
 /** Parses and validates an AssumeRole form. Throws a ValidationError that lists every fault. */

@@ -4,7 +4,7 @@ import { LIMITS } from "../../shared/decisions/limits.ts";
 /** The XML namespace of the STS query protocol: https://docs.aws.amazon.com/STS/latest/APIReference/welcome.html */
 const NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/";
 
-/** The content of an XML element: its text, or its child elements in order. Undefined children are omitted. */
+/** The content of an XML element: its text, or its child elements in order. Children that are undefined are omitted. */
 export type Content = string | { readonly [name: string]: Content | undefined };
 
 /** An error response in the format of STS. */

@@ -35,7 +35,7 @@ export interface Signer {
 interface Verification<S extends Signer> {
   readonly find: (accessKeyID: string) => S | undefined;
   readonly nowMs: number;
-  /** The accepted clock skew of the signer, in ms. */
+  /** The accepted difference between the clocks of the signer and the sidecar, in ms. */
   readonly skewMs: number;
 }
 
@@ -157,13 +157,13 @@ function readDate(headers: Headers, claim: Claim): Date {
 
 function carriesToken(headers: Headers, signer: Signer): boolean {
   const presented = headers.get("x-amz-security-token") ?? "";
-  // The digests have equal lengths, and the time of their comparison reveals nothing about the token.
+  // Compares digests, which have equal lengths, so that the time of the comparison reveals nothing about the token.
   return signer.tokenDigest === null ? presented === "" : timingSafeEqual(tokenDigest(presented), signer.tokenDigest);
 }
 
 /**
- * If the header x-amz-content-sha256 is signed, the signature covers its value in place of the body. The value must
- * therefore be the digest of the body, not UNSIGNED-PAYLOAD.
+ * If the header x-amz-content-sha256 is signed, the signature covers its value in place of the body. The value of this
+ * header must therefore be the digest of the body, not UNSIGNED-PAYLOAD.
  */
 function coversBody(headers: Headers, { signedHeaders }: Claim, body: Buffer): boolean {
   if (!signedHeaders.includes("x-amz-content-sha256")) return true;
@@ -185,7 +185,8 @@ interface Signing {
  */
 async function sign({ request, headers, body, claim, signer, signingDate }: Signing): Promise<string> {
   const { accessKeyID, region, service, signedHeaders } = claim;
-  // Omits the session token, which is already a signed header: the library would add the token a second time.
+  // Does not pass the session token to the library, which would add the token a second time: the token is already a
+  // signed header.
   const credentials = { accessKeyId: accessKeyID, secretAccessKey: signer.secretAccessKey };
   const library = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
   const signed = await library.sign(

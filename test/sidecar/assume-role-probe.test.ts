@@ -92,7 +92,7 @@ class Subject {
   }
 }
 
-test("probes each granted role once, one role at a time, and again if the role or its settings change", async (t) => {
+test("probes each granted role once, and again if the role or its session settings change", async (t) => {
   const subject = new Subject(["a", "b", "c"]);
   subject.ungranted.add("c");
   subject.probe.start();
@@ -114,7 +114,7 @@ test("probes each granted role once, one role at a time, and again if the role o
   subject.probe.close();
 });
 
-test("logs a role that STS rejects once, probes the role again every 10 min, and logs its recovery", async (t) => {
+test("logs a rejected role once, probes the role every 10 min, and logs when STS accepts the role", async (t) => {
   const subject = new Subject(["a"]);
   subject.faults.set("a", DENIED);
   subject.probe.start();

@@ -20,7 +20,7 @@ function subject(): { log: EventLog; lines: Record<string, unknown>[] } {
 
 const messages = (lines: readonly Record<string, unknown>[]): unknown[] => lines.map(({ msg }) => msg);
 
-test("logs when and why the circuit opens, and when the circuit closes, but logs no probe", (t) => {
+test("logs when and why the circuit opens, and when the circuit closes, but does not log probes", (t) => {
   const { log, lines } = subject();
   log.logCircuit("closed", null);
   for (let i = 0; i < 10; i++) {

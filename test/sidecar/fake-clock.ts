@@ -7,7 +7,8 @@ interface Task {
 }
 
 /**
- * A clock that tests advance. Tasks run in order of time, and the promises of a task settle before the next task runs.
+ * A clock that tests advance. The clock runs tasks in order of time. The promises of a task settle before the next task
+ * runs.
  */
 export class FakeClock implements SteadyClock {
   #steadyMs = 0;
@@ -44,13 +45,14 @@ export class FakeClock implements SteadyClock {
 
   async advance(ms: number): Promise<void> {
     const endMs = this.#steadyMs + ms;
-    // Pending promises schedule their timers relative to the current time, not to the end.
+    // Settles pending promises first, so that they schedule their timers relative to the current time and not to the
+    // end.
     await turn();
     for (let task = this.#next(endMs); task !== undefined; task = this.#next(endMs)) {
       this.#tasks.delete(task);
       this.#steadyMs = task.atMs;
       task.run();
-      // The promises of a task settle at its time, before the next task runs.
+      // The promises of a task settle at the time of the task, before the next task runs.
       await turn();
     }
     this.#steadyMs = endMs;

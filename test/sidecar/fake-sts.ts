@@ -25,7 +25,9 @@ export const THROTTLED = new ResolverError(
 /** The `grantedBy` of sessions whose grant never changes. */
 const GRANTED_BY = {};
 
-/** An STS on a fake clock. It records calls and responds after `latencyMs`. Its own clock is never set. */
+/**
+ * An STS on a fake clock. This STS records calls and responds after `latencyMs`. The clock of this STS is never set.
+ */
 export class FakeSTS {
   readonly calls: { readonly key: string; readonly atMs: number }[] = [];
   behavior: Behavior = "grants";
@@ -35,7 +37,7 @@ export class FakeSTS {
   mostInFlight = 0;
   readonly #clock: FakeClock;
   readonly #startMs: number;
-  /** On the steady clock, by access key. */
+  /** The expiration of each access key, on the steady clock. */
   readonly #ends = new Map<string, number>();
 
   constructor(clock: FakeClock) {
@@ -69,7 +71,7 @@ export class FakeSTS {
     return this.calls.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).length;
   }
 
-  /** Returns the most calls in any period of `ms` that starts with a call. */
+  /** Returns the maximum number of calls in a period of `ms`. */
   mostCallsWithin(ms: number): number {
     return Math.max(0, ...this.calls.map(({ atMs }) => this.callsBetween(atMs, atMs + ms)));
   }
@@ -90,7 +92,8 @@ export class FakeSTS {
   #session(lifeMs: number, requestedMs: number): Credentials {
     const accessKeyID = `ASIA${this.#ends.size + 1}`;
     this.#ends.set(accessKeyID, this.#clock.steady() + lifeMs);
-    // Like the STS client: the expiration by the STS clock, but not after the requested end by the local clock.
+    // As in the STS client, the expiration is by the clock of STS, but never after the requested end by the local
+    // clock.
     const expirationMs = Math.min(this.#startMs + this.#clock.steady() + lifeMs, requestedMs + lifeMs);
     return {
       accessKeyID, secretAccessKey: "secret", sessionToken: "token", accountID: "111122223333", expirationMs,

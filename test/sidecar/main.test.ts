@@ -135,7 +135,7 @@ test("rejects an invalid setting and names its flag", async (t) => {
   });
 });
 
-/** Sends raw bytes and returns the response, up to the end of the connection. */
+/** Sends raw bytes, and returns all bytes that the sidecar sends until it closes the connection. */
 async function raw(t: Test, address: string, bytes: string): Promise<string> {
   const socket = await open(t, address);
   socket.write(bytes);

@@ -39,7 +39,10 @@ export const SETTINGS: SidecarSettings = {
 
 export type Faults = NonNullable<STSEmulatorOptions["faults"]>;
 
-/** Starts a sidecar with an STS emulator that accepts its base identity. Both stop with the test. */
+/**
+ * Starts a sidecar with an STS emulator that accepts its base identity. The sidecar and the emulator stop when the test
+ * ends.
+ */
 export async function start(
   t: Test,
   settings: Partial<SidecarSettings> = {},

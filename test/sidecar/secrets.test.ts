@@ -45,7 +45,7 @@ function quoting(): NonNullable<Parameters<typeof start>[3]> {
   };
 }
 
-/** Sends raw bytes and returns the response, up to the end of the connection. */
+/** Sends raw bytes, and returns all bytes that the sidecar sends until it closes the connection. */
 async function raw(address: string, bytes: string): Promise<string> {
   const socket = connect(Number(address.split(":")[1]), "127.0.0.1");
   await once(socket, "connect");

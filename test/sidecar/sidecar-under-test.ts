@@ -35,13 +35,16 @@ export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
   readonly objects?: readonly JsonObject[];
   /** Emulates --base identity-only. */
   readonly identityOnly?: boolean;
-  /** Default: an own registry in memory. */
+  /** The issued credentials. Default: a separate store in memory. */
   readonly issued?: IssuedCredentials;
   readonly base?: () => Promise<SigningCredentials>;
   readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;
 }
 
-/** A sidecar without a socket: real parts with a fake clock, and an STS and a base identity that the test provides. */
+/**
+ * A sidecar that listens on no socket. The sidecar consists of the real modules and a fake clock. The test provides the
+ * STS and the base identity.
+ */
 export class SidecarUnderTest {
   readonly clock = new FakeClock();
   readonly inventory = new Inventory({ runtime: "ack", origin: "file" });
@@ -155,5 +158,5 @@ const DEFAULTS = {
   pinsAccount: false,
   allowedAccounts: [],
 } as const;
-/** The options of --scope-namespace team-a. */
+/** The options of a sidecar with --scope-namespace team-a. */
 export const SCOPED = { scope: "team-a", unmatched: "deny", pinsAccount: true } as const;

@@ -36,7 +36,7 @@ const INVALID_TOKEN =
   "Empty the file, so that the sidecar creates a new token.";
 const FIX = "Use an existing directory that the user of the sidecar can write.";
 
-test("creates a missing or empty token file: 32 bytes in base64url, readable by all users", async (t) => {
+test("writes a token of 32 random bytes if the file is missing or empty; all users can read the file", async (t) => {
   for (const content of [null, "", "\n"]) {
     const { path, ports } = subject(t);
     if (content !== null) await writeFile(path, content);
@@ -144,7 +144,7 @@ test("does not reload the token file after close()", async (t) => {
   t.equal(clock.scheduled, 0);
 });
 
-test("creates a token file that all users can read under a restrictive umask", async (t) => {
+test("creates a token file that all users can read, even with a restrictive umask", async (t) => {
   const { path, ports } = subject(t);
   const before = process.umask(0o077);
   t.teardown(() => process.umask(before));

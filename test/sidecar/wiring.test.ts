@@ -22,7 +22,7 @@ async function moveUntil(
   return false;
 }
 
-test("is ready and returns cached roles in a 30 min STS outage, and refreshes within 45 s afterward", async (t) => {
+test("in a 30 min STS outage, is ready and returns cached roles; afterward, refreshes within 45 s", async (t) => {
   const clock = new FakeClock(Date.now());
   let isDown = false;
   const baseProvider = async (): Promise<SigningCredentials> => ({ ...BASE, expirationMs: clock.now() + 60 * MINUTE });

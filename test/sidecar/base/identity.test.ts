@@ -37,7 +37,7 @@ test("is usable after STS verifies the identity, and refreshes credentials after
   t.equal(calls, 2);
   base.invalidate(await base.get());
   t.equal(base.usable, false);
-  // The identity stays known while new credentials are loaded.
+  // The base identity stays known while the sidecar loads new credentials.
   t.same(base.verified, { arn: IDENTITY.arn, isSession: true });
   await clock.advance(0);
   t.equal(calls, 3);
@@ -67,7 +67,7 @@ test("reports a provider that does not respond as ERR_BASE_UNAVAILABLE", async (
   base.close();
 });
 
-test("invalidates rejected credentials once, and does not invalidate the credentials that replace them", async (t) => {
+test("evicts rejected credentials once, and does not evict the credentials that replace them", async (t) => {
   let made = 0;
   const base = subject(async () => {
     made += 1;
@@ -107,7 +107,7 @@ test("is not usable while STS rejects the base credentials", async (t) => {
   t.equal(base.fault, "STS returned ExpiredToken");
   const broken = subject(async () => credentials(), () => Promise.reject(new TypeError("planted detail")));
   await t.rejects(broken.get(), TypeError);
-  t.equal(broken.fault, "Internal error. The next request logs its details.");
+  t.equal(broken.fault, "Loading the base identity failed. The next request logs the details.");
 });
 
 test("reports AccessDenied for GetCallerIdentity as ERR_BASE_UNAVAILABLE", async (t) => {

@@ -12,13 +12,13 @@ const EXPIRATION_MS = Date.parse(EXPIRES);
 interface Setting {
   readonly folder: string;
   readonly env: Record<string, string>;
-  /** The STS of the sidecar, and one that only the environment and the profile name. */
+  /** Two STS servers: the STS endpoint of the sidecar, and a trap that only the environment and the profile name. */
   readonly sts: Fake;
   readonly trap: Fake;
   readonly provide: BaseProvider;
 }
 
-/** The real SDK. Its environment names the trap as the STS endpoint. */
+/** The real SDK. The environment of the provider chain names the trap as the STS endpoint. */
 async function subject(t: Test, files: Readonly<Record<string, string>> = {}): Promise<Setting> {
   const [sts, trap] = await Promise.all([startFake(t, stsAnswer), startFake(t, stsAnswer)]);
   const folder = t.testdir({ credentials: "", config: "", ...files });

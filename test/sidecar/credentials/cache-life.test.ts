@@ -19,7 +19,7 @@ function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
   return { clock, sts: new FakeSTS(clock), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
 }
 
-/** Returns how the credentials could harm a client; null if they are usable. */
+/** Returns the fault of the credentials; null if a client can use the credentials. */
 function fault(sts: FakeSTS, clock: FakeClock, credentials: Credentials): string | null {
   const { accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID, expirationMs } = credentials;
   const fields = [accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID];
@@ -28,7 +28,7 @@ function fault(sts: FakeSTS, clock: FakeClock, credentials: Credentials): string
   if (reportedMs < MINUTE) return `${reportedMs} ms reported`;
   const actualMs = sts.leftMs(credentials);
   if (actualMs < MINUTE) return `${actualMs} ms left`;
-  // The clocks may differ by a second before the cache recomputes the expiration.
+  // The tolerance is one second: the cache recomputes the expiration only if the clocks differ by more.
   return reportedMs > actualMs + SECOND ? `${reportedMs} ms reported, ${actualMs} ms left` : null;
 }
 
@@ -105,7 +105,7 @@ for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
   });
 }
 
-test("refreshes a session during the next request if a clock change made the refresh due", async (t) => {
+test("refreshes a session at the next request if a change of the clock has made the refresh due", async (t) => {
   const { clock, sts, cache } = subject();
   const first = await cache.get(sts.lookup("a"));
   await clock.advance(25 * MINUTE);

@@ -12,7 +12,7 @@ interface Subject {
   readonly sts: FakeSTS;
   readonly guard: STSCallGuard;
   readonly cache: CredentialCache;
-  /** Returns `ok`, or the error's code. */
+  /** Requests a session, and returns `ok` or the code of the error. */
   readonly request: (key: string, grantedBy?: object) => Promise<string>;
 }
 
@@ -34,7 +34,7 @@ function keys(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `role ${i}`);
 }
 
-/** Requests the sessions for a while, so that their refreshes are spread. */
+/** Requests the sessions for some time, so that the cache spreads their refreshes. */
 async function warmUp({ clock, request }: Subject, names: readonly string[], forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += 10 * MINUTE) {
     const requests = Promise.all(names.map((name) => request(name)));
@@ -74,7 +74,7 @@ test("serves all cached sessions in a 22 min STS outage, and refreshes all withi
   t.comment(`all refreshed at most ${slowestMs / 1000} s after STS recovered (target: 30)`);
 });
 
-test("serves a session in an outage until 60 s before it expires, and a new one within 30 s afterward", async (t) => {
+test("in an outage, serves a session until 60 s before it expires; afterward, a new one within 30 s", async (t) => {
   const one = subject(1);
   const requests = one.cache.get(one.sts.lookup("a"));
   const session = await requests;
@@ -141,7 +141,7 @@ test("makes at most 1 STS call in 5 s while the circuit is open because STS thro
   }
 });
 
-test("rejects a request immediately while the circuit is open, and states since when and why", async (t) => {
+test("while the circuit is open, rejects a request immediately, and states the reason and the time", async (t) => {
   const one = subject(4);
   one.sts.behavior = "throttles";
   await Promise.all(keys(5).map((name) => one.request(name)));
@@ -152,7 +152,7 @@ test("rejects a request immediately while the circuit is open, and states since 
   t.equal(one.sts.calls.length, calls);
 });
 
-test("makes at most 60 STS calls an hour for a denied role, and 12 for an invalid request", async (t) => {
+test("makes at most 60 STS calls an hour for a denied role, and 12 an hour for an invalid request", async (t) => {
   for (const [fault, max] of [["denies", 60], ["finds it invalid", 12]] as const) {
     const one = subject(5);
     one.sts.behavior = fault;
@@ -208,7 +208,7 @@ test("evicts a cached session on AccessDenied, but not on other STS errors", asy
     t.equal(await one.request("a"), "ok");
     one.sts.behavior = fault;
     await one.clock.advance(40 * MINUTE);
-    // One call at the first refresh, then one every 5 minutes for a cached session.
+    // STS receives one call at the first refresh, and then one call every 5 minutes for the cached session.
     t.equal(one.sts.calls.length, isCached ? 4 : 2);
     if (isCached) t.equal(await one.request("a"), "ok");
     else await t.rejects(one.cache.get(one.sts.lookup("a")), DENIED);
@@ -229,7 +229,10 @@ test("calls STS for a denied session only when a client requests the session", a
   t.equal(one.clock.scheduled, 0);
 });
 
-/** Returns how long the last uncached session takes after an outage, with requests every second. */
+/**
+ * Returns the time from the end of an outage until every uncached session is available. Clients send requests every
+ * second.
+ */
 async function recoveryMs(seed: number, fault: Behavior): Promise<number> {
   const one = subject(seed);
   const missing = new Set(keys(1 + (seed % 4)));

@@ -16,7 +16,7 @@ function session(clock: FakeClock, lifeMs: number, number = 1): Credentials {
   };
 }
 
-/** A loader that counts its calls, which the test settles. */
+/** A loader that counts its calls. The test settles each call. */
 class Loader {
   calls = 0;
   readonly #waiting: PromiseWithResolvers<Credentials>[] = [];
@@ -42,7 +42,7 @@ interface Subject {
 
 function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
   const clock = new FakeClock();
-  // 0.5 removes every jitter: refreshes happen at exactly half of the life.
+  // The random number 0.5 removes every jitter, so that refreshes happen at exactly half of the lifetime.
   return { clock, loader: new Loader(), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
 }
 

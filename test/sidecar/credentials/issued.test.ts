@@ -120,7 +120,7 @@ test("restores all issued keys after a restart, because each key is stored befor
   t.equal(text.split("\n").length, 5);
   t.notMatch(text, "planted-token", "the file contains no token");
   t.equal((await stat(subject.file)).mode & 0o777, 0o600);
-  // Not closed, as after a kill.
+  // The journal is not closed, as after the sidecar is killed.
   const second = await subject.open();
   for (const id of ["ASIA1", "ASIA2", "ASIA3", "AKIA"]) t.same(second.find(id), first.find(id), id);
   t.same(await readdir(subject.folder), ["issued.jsonl"], "no temporary file remains");
@@ -143,7 +143,7 @@ test("removes expired keys and invalid or incomplete lines from the journal at s
   t.not(second.find("LONG"), undefined);
   const lines = (await readFile(subject.file, "utf8")).trimEnd().split("\n");
   t.match(lines.map((line): unknown => JSON.parse(line)), [{ accessKeyID: "LONG" }]);
-  // An incomplete last line is expected and not reported.
+  // An incomplete last line is expected after a crash, so the sidecar does not report this line.
   t.match(subject.lines.map((line): unknown => JSON.parse(line)), [{ level: "warn", lines: 5 }]);
 });
 
@@ -223,7 +223,7 @@ test("delays one response by 300 ms while the disk hangs, and writes all keys af
   t.equal(subject.lines.length, 1);
   t.not(issued.find("ASIA3"), undefined);
   hangs.resolve(null);
-  // The write that hung ends in real time, which the fake clock does not measure.
+  // The write that was blocked ends in real time, which the fake clock does not measure.
   while (!(await readFile(subject.file, "utf8")).includes("ASIA1")) await clock.advance(1);
   await clock.advance(1);
   await issued.record(subject.credentials("ASIA4"), "role");

@@ -12,7 +12,7 @@ import { FakeClock } from "../fake-clock.ts";
 import { FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
 const [KINDS, REGIONS, ROLES] = [16, 3, 50];
-/** The duration that ACK's providers request. They use it until the last second. */
+/** The session duration that ACK's credential providers request. The providers use a session until its last second. */
 const PROVIDER_LIFE_MS = 900 * SECOND;
 const WANTED = { durationSeconds: 900, policy: null, policyARNs: [] };
 
@@ -66,7 +66,10 @@ const GRANTS: readonly Grant[] = Array.from({ length: ROLES }, (_, i) => ({
   grantedBy: {},
 }));
 
-/** Starts one provider for each kind, Region and role. Each requests a session at `startMs` and after each 900 s. */
+/**
+ * Starts one provider for each kind, Region and role. Each provider requests a session at `startMs` and then every 900
+ * s.
+ */
 function startProviders({ clock, issuer }: Sidecar, random: () => number, startMs: () => number): Providers {
   let requests = 0;
   let failed = 0;
@@ -84,7 +87,7 @@ function startProviders({ clock, issuer }: Sidecar, random: () => number, startM
 
 test("makes at most 2.2 AssumeRole calls an hour per session for 16 kinds, 3 Regions and 50 roles", async (t) => {
   const subject = sidecar();
-  // All at once, as when every controller restarts.
+  // All providers start at the same time, as when every controller restarts.
   const providers = startProviders(subject, randomFrom(1), () => 0);
   await subject.clock.advance(3 * HOUR);
   const hours = [0, 1, 2].map((hour) => subject.sts.callsBetween(hour * HOUR, (hour + 1) * HOUR));

@@ -9,7 +9,7 @@ interface Session {
   readonly caller: Caller;
 }
 
-/** Few values, including some that look alike when they are joined. */
+/** Generates few different values. Some values are equal when they are joined. */
 const text = fc.constantFrom("a", "b", "a,b", '"a"', "[]", "null", "");
 const nullable = fc.option(text);
 const tag = fc.record<SessionTag>({ key: fc.constantFrom("team", "env", "team=a"), value: text });
@@ -34,7 +34,10 @@ function keyOf({ request: one, caller: by }: Session): string {
   return sessionKey(one, by);
 }
 
-/** Returns a text that is equal for requests that may share a session, in any order of tags and policies. */
+/**
+ * Returns a text that is equal for two requests if they may share a session. The order of tags and policies has no
+ * effect.
+ */
 function distinct({ request: { tags: all, policyARNs, ...rest }, caller: by }: Session): string {
   const others = Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const sorted = [all.map(({ key, value }) => `${key} ${value}`).toSorted(), policyARNs.toSorted()];
@@ -78,7 +81,7 @@ const REQUEST: SessionRequest = {
   tags: [{ key: "planted-key", value: "planted-value" }], policy: '{"planted":"policy"}', policyARNs: ["arn:planted"],
 };
 
-test("the role of the base identity changes the session key, but its session name does not", (t) => {
+test("the session key depends on the role of the base identity, but not on its session name", (t) => {
   const key = (identity: string): string => sessionKey(REQUEST, { identity, region: "eu-west-1" });
   const ack = "arn:aws:sts::999999999999:assumed-role/ack";
   t.equal(key(`${ack}/pod-1`), key(`${ack}/pod-2`));

@@ -150,7 +150,7 @@ test("denies the role of a removed selector although the session is cached", asy
   t.equal(sidecar.stsCalls.length, 1);
 });
 
-test("with a scope, grants only the role that resolves in the namespace of the scope", async (t) => {
+test("with --scope-namespace, grants only the role that resolves in this namespace", async (t) => {
   const other = selectorObject("other", {
     arn: "arn:aws:iam::222222222222:role/o",
     namespaceSelector: { names: ["other"] },
@@ -212,7 +212,7 @@ test("denies a role whose account is not one of --allowed-accounts on every path
   for (const path of paths) t.equal((await lenient.get(path)).statusCode, 200, path);
 });
 
-test("allows only the account of the first issued role if --scope is set", async (t) => {
+test("with --scope-namespace, issues only roles in the account of the first issued role", async (t) => {
   const moved = put(
     selectorObject("team-a", { arn: "arn:aws:iam::222222222222:role/a", namespaceSelector: { names: ["team-a"] } }),
   );

@@ -25,7 +25,7 @@ function client(t: Test, { sidecar }: Running, keys: VendedKeys, path = "/sts"):
   return sts;
 }
 
-test("the AWS SDK can call GetCallerIdentity and AssumeRole if the URL does or does not end in a slash", async (t) => {
+test("the AWS SDK can call GetCallerIdentity and AssumeRole, with or without a slash after the URL", async (t) => {
   const running = await start(t);
   for (const path of ["/sts", "/sts/"]) {
     const sts = client(t, running, await keysOf(running), path);
@@ -100,7 +100,7 @@ test("accepts credentials that were issued before a restart if the state directo
   const stateDir = t.testdir({});
   const before = await start(t, { stateDir });
   const [base, role] = [await keysOf(before), await keysOf(before, "/v1/credentials/selectors/team-a")];
-  // The first sidecar is not closed, as if it had been killed.
+  // The first sidecar is not closed, which simulates a killed process.
   const after = await start(t, { stateDir });
   const sts = client(t, after, base);
   t.match(await sts.send(new GetCallerIdentityCommand({})), { Account: "999999999999" });

@@ -1,5 +1,5 @@
-// Sends the same requests to an STS and to the sidecar. The sidecar must reject what STS rejects, with the same code.
-// It may deny what STS accepts only for a documented reason.
+// Sends the same requests to an STS and to the sidecar. If STS rejects a request, the sidecar must reject the request
+// with the same code. The sidecar may deny a request that STS accepts only for a documented reason.
 import { array, assert, asyncProperty, constantFrom, oneof, string, tuple } from "fast-check";
 import { test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
@@ -43,7 +43,7 @@ function tagged(tags: readonly (readonly [key: string, value: string])[]): Param
   );
 }
 
-/** Changes to a valid request, from harmless to invalid. */
+/** Generates changes to a valid request. Some changes are harmless, and some make the request invalid. */
 const CHANGES: readonly Parameters[] = [
   ...each(
     "RoleArn",
@@ -99,7 +99,7 @@ const body = array(change, { maxLength: 2 }).map((changes) => {
   ).toString();
 });
 
-/** Returns true if the documentation lists a reason to deny the request although STS accepts it. */
+/** Returns true if the documentation lists a reason to deny the request. STS may accept such a request. */
 function isDocumentedDenial(form: URLSearchParams): boolean {
   const names = [...form.keys()];
   return (

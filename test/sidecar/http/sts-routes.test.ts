@@ -216,7 +216,7 @@ async function scoped(t: Test): Promise<SidecarUnderTest> {
   return sidecar;
 }
 
-test("limits a sidecar that has a scope to the role of its namespace", async (t) => {
+test("with --scope-namespace, allows only the role that resolves in this namespace", async (t) => {
   const sidecar = await scoped(t);
   const keys = await keysOf(sidecar);
   t.match((await post(sidecar, keys)).body, "<Account>111111111111</Account>");
@@ -253,7 +253,7 @@ test("logs and counts rejections, and logs request details only if the signature
   t.notMatch([...sidecar.logLines, metrics].join("\n"), /planted|guessed/);
 });
 
-test("returns an STS error for other methods, and for a request that has a token but no signature", async (t) => {
+test("returns an STS error for methods other than POST, and for a token in place of a signature", async (t) => {
   const { app } = new SidecarUnderTest();
   for (const method of ["GET", "PUT", "DELETE", "OPTIONS", "PATCH", "HEAD"] as const) {
     const answer = await app.inject({ method, url: "/sts", headers: HEADERS });

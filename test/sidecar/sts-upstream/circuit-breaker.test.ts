@@ -81,7 +81,7 @@ test("treats an STS error about a role as a success, and closes the circuit", as
   t.equal(one.circuit.state, "closed");
 });
 
-test("does not count failures before the STS call, and probes again after a probe that made no STS call", async (t) => {
+test("ignores failures before the STS call, and probes again if a probe made no STS call", async (t) => {
   const one = subject();
   const base = new ResolverError("ERR_BASE_UNAVAILABLE", "no identity");
   for (let i = 0; i < 10; i++) await one.run(base);
@@ -97,7 +97,7 @@ test("does not count failures before the STS call, and probes again after a prob
   t.equal(await one.run(), "ok");
 });
 
-test("while half-open, closes if an earlier call succeeds, and ignores an earlier call that fails", async (t) => {
+test("while half-open, closes if an earlier call succeeds, and ignores the failure of an earlier call", async (t) => {
   const one = subject();
   const [good, bad] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
   const calls = [one.circuit.run(() => good.promise), one.circuit.run(() => bad.promise)];

@@ -82,7 +82,7 @@ test("sends every parameter of a session request to STS", async (t) => {
   const session = await sts.assumeRole(BASE, fullRequest, never());
   t.ok((session.expirationMs ?? 0) - Date.now() <= 900_000);
   t.same(forms, [REQUEST.roleARN]);
-  // The emulator received the parameters that it rejects here.
+  // The emulator received the parameters that it rejects in this test.
   await rejects({ externalID: "?" }, /'externalId'/);
   await rejects({ sourceIdentity: "?!" }, /'sourceIdentity'/);
   await rejects({ policy: "no JSON" }, /^STS returned MalformedPolicyDocument for AssumeRole: /);
@@ -95,7 +95,7 @@ function errorOf(code: string, status: number): Fault {
   return { do: "reject", code, status, message: "x" };
 }
 
-/** The error code and the metric label of each fault of STS. */
+/** The expected error code and metric label for each fault of STS. */
 const FAULTS: readonly (readonly [fault: Fault, code: string, metric: string])[] = [
   [accessDenied(REQUEST.roleARN), "ERR_STS_REFUSED", "AccessDenied"],
   [errorOf("ValidationError", 400), "ERR_STS_REFUSED", "ValidationError"],
@@ -117,7 +117,7 @@ const FAULTS: readonly (readonly [fault: Fault, code: string, metric: string])[]
   [{ do: "redirect", location: "http://127.0.0.1:1/" }, "ERR_STS_UNAVAILABLE", "unreachable"],
 ];
 
-/** Only these need a short time limit. The others end at once, even on a loaded machine. */
+/** Only these faults need a short time limit. Calls with other faults end immediately, even on a loaded machine. */
 const SLOW: ReadonlySet<string> = new Set(["hang", "drip"]);
 
 for (const [fault, code, metric] of FAULTS) {
@@ -216,7 +216,7 @@ test("returns an expiration earlier than that of STS if the local clock is 10 mi
   t.equal(sts.clockLagMs, 0);
 });
 
-test("signs with the time of STS for all credentials if the local clock is 20 minutes off", async (t) => {
+test("signs with the time of STS if the local clock is wrong by 20 minutes", async (t) => {
   for (const offMs of [20 * MINUTE, -20 * MINUTE]) {
     const { sts, emulator, calls } = await start(t, { now: () => Date.now() + offMs });
     const session = await sts.assumeRole(BASE, REQUEST, never());
@@ -249,7 +249,8 @@ test("ignores AWS_ENDPOINT_URL* and the endpoint_url of a profile", async (t) =>
   const { sts, emulator } = await start(t);
   await sts.callerIdentity(BASE, never());
   t.equal(emulator.calls.length, 1);
-  // This region does not exist, so its name does not resolve. The trap would respond within the time limit.
+  // This region does not exist, so the host name of its endpoint does not resolve. If the client called the trap, the
+  // trap would respond within the time limit.
   const regional = createSTS({ endpoint: null, region: "eu-nowhere-1" });
   await t.rejects(regional.callerIdentity(BASE, AbortSignal.timeout(300)), { code: "ERR_STS_UNAVAILABLE" });
   t.same(trap.emulator.calls, []);

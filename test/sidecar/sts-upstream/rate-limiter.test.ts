@@ -9,7 +9,7 @@ const AWAITED = { isAwaited: () => true, signal: new AbortController().signal };
 interface Subject {
   readonly clock: FakeClock;
   readonly limiter: RateLimiter;
-  /** Names of the calls, in the order of their start. */
+  /** The names of the calls, in the order in which they started. */
   readonly started: readonly string[];
   readonly startedAtMs: readonly number[];
   /** Ends the calls in flight, oldest first. */
@@ -79,7 +79,7 @@ test("starts 25 calls immediately after an idle period, and then 10 calls a seco
   await Promise.all(burst);
 });
 
-test("starts calls that a client waits for first, even if the client starts to wait later", async (t) => {
+test("starts a call that a client waits for before other calls, even if the client arrives later", async (t) => {
   const { clock, started, running, run } = subject();
   const awaited = new Set(["d"]);
   const calls = "12345678".split("").map((name) => run(name));

@@ -147,7 +147,10 @@ test("rejects an unknown parameter, because ignoring it could drop a restriction
   t.end();
 });
 
-/** A new SDK release with another parameter does not compile here, which forces a decision on it. */
+/**
+ * If a new SDK release adds a parameter, this object no longer compiles. A maintainer must then decide how to treat the
+ * parameter.
+ */
 const EVERYTHING_SENT: Record<keyof AssumeRoleCommandInput, Record<string, string>> = {
   RoleArn: { RoleArn: ROLE },
   RoleSessionName: { RoleSessionName: "ab" },

@@ -17,7 +17,7 @@ export interface Signing {
   readonly path?: string;
   readonly service?: string;
   readonly region?: string;
-  /** Headers in addition to host, content-type and those that signing adds. */
+  /** Headers to add. The request already has host, content-type and the headers that signing adds. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The names of headers that are sent unsigned. */
   readonly unsigned?: readonly string[];
@@ -34,7 +34,7 @@ export const HOST = "127.0.0.1:9780";
 export const FORM = "application/x-www-form-urlencoded";
 export const WHO = "Action=GetCallerIdentity&Version=2011-06-15";
 
-/** Returns a request that is signed as SDKs do. */
+/** Returns a request that is signed like a request of an SDK. */
 export async function signed({
   keys,
   body = WHO,
