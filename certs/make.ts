@@ -27,7 +27,7 @@ export interface KeyPair {
 
 const DEFAULT_DAYS = 365;
 const DAY_MS = 86_400_000;
-/** The time by which the validity starts before `now`, in ms, for clients whose clock is slow. */
+/** How long before `now` the validity starts, in ms. Clients whose clock is slow then accept the certificate. */
 const CLOCK_SKEW_MS = 300_000;
 const SERIAL_BYTES = 16;
 /** Matches a DNS name of RFC 1123 labels. The first label can be a wildcard. */

@@ -37,8 +37,8 @@ export async function storeCertificates(
   if (!options.force) await rejectExisting(paths);
   await mkdir(dir, { recursive: true });
   try {
-    // Writes all temporary files before the first rename. This shortens the time in which the certificate and key do
-    // not match.
+    // Writes all temporary files before the first rename. This order shortens the time in which the certificate and the
+    // key do not match.
     await Promise.all(files.map(({ temporary, text, mode }) => writeFile(temporary, text, { mode, flag: "wx" })));
     await Promise.all(files.map(({ temporary, path }) => rename(temporary, path)));
   } finally {

@@ -43,11 +43,12 @@ export class CertificateWatch<Content> {
       this.#watcher = watch(this.#options.dir, { persistent: false }, () => this.#settle());
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
-      // No inotify watch is available, or the file system has no events. Polling continues.
+      // Ignores the error: no inotify watch is available, or the file system has no events. Polling still detects
+      // changes.
     }
   }
 
-  /** Reads the folder immediately. Checks run in sequence, so that an older result cannot replace a newer result. */
+  /** Reads the folder immediately. Reads run in sequence, so that an older result cannot replace a newer result. */
   check(): Promise<void> {
     this.#checking = this.#checking.then(() => this.#reload());
     return this.#checking;

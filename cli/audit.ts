@@ -21,7 +21,7 @@ interface Report {
   readonly findings: readonly ReportedFinding[];
 }
 
-/** Prints the report. If any input is unreadable, prints only the faults of the input. */
+/** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
   const state = await readState(settings, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;

@@ -68,7 +68,10 @@ interface CredentialProcessPorts {
 
 /** The time limit of one attempt. The sidecar always responds within 900 ms. */
 const ATTEMPT_LIMIT_MS = 1_200;
-/** The time limit of all attempts and pauses together. Most SDKs have no time limit for a `credential_process`. */
+/**
+ * The time limit of all attempts together, including the pauses. Most SDKs have no time limit for a
+ * `credential_process`.
+ */
 const TOTAL_LIMIT_MS = 5_000;
 const PAUSE = { firstMs: 100, maxMs: 1_000 } as const;
 const MESSAGE_LIMIT = 2_000;
@@ -132,7 +135,7 @@ interface Fault {
 
 type Attempt = (signal: AbortSignal) => Promise<SidecarResponse>;
 
-/** Retries if no response arrives. Also retries on status 503: STS failed, or an STS call is still in progress. */
+/** Retries if no response arrives. Retries after status 503 too: STS failed, or an STS call is still in progress. */
 async function requestWithRetries(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
   const endMs = clock.now() + TOTAL_LIMIT_MS;
   for (let pauseMs: number = PAUSE.firstMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE.maxMs)) {

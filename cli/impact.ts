@@ -78,7 +78,9 @@ function checkManifests(
   }).flat();
 }
 
-/** Returns the key of a stored object, or null if the object has no name. An object without a name is always new. */
+/**
+ * Returns the key of a stored object, or null if the object has no name. An object without a name always counts as new.
+ */
 function keyOf(object: JsonObject): string | null {
   const identity = identityOf(object);
   return identity === null ? null : identityKey(identity);
@@ -90,7 +92,10 @@ function absentWarning(object: JsonObject): string {
   return `warning: ${kind} ${fullName} does not exist, so there is nothing to delete`;
 }
 
-/** Returns the result for `-o json`. `before` and `after` are resolutions, or null if the resource does not exist. */
+/**
+ * Returns the result for `-o json`. The fields `before` and `after` are resolutions, or null if the resource does not
+ * exist.
+ */
 function comparisonJSON({ impacts, resources }: ImpactComparison): object {
   return {
     summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) },
@@ -100,7 +105,7 @@ function comparisonJSON({ impacts, resources }: ImpactComparison): object {
   };
 }
 
-/** The text of each change, for the summary and the table cells. */
+/** The text of each type of change, for the summary and the table cells. */
 const CHANGE_TEXT: Readonly<Record<Change, string>> = {
   conflict: "now in conflict", refused: "now refused", default: "now default", account: "other account",
   role: "other role", region: "other region", selected: "now selected", selector: "other selector",

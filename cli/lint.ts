@@ -58,7 +58,7 @@ function lint({ objects, inventory, origin, faults }: State, settings: SettingsF
   };
 }
 
-/** Compares objects by file. A stable sort does not reorder the objects of a file. */
+/** Compares objects by file. The sort is stable, so the objects of a file stay in order. */
 function byFile(a: StateObject, b: StateObject): number {
   return compareText(a.file ?? "", b.file ?? "");
 }
@@ -127,12 +127,12 @@ function sarifResult(finding: LocatedFinding): object {
     level: SARIF_LEVELS[severity],
     message: { text: `${message}. Fix: ${fix}.` },
     locations: [sarifLocation(finding)],
-    // In SARIF, an empty list for one result would require a list for every result of the run.
+    // The list is omitted if it is empty: with a list in one result, SARIF requires a list in every result of the run.
     ...(waived ? { suppressions: [SUPPRESSION] } : {}),
   };
 }
 
-/** Returns the SARIF location of the field. The location has no file for standard input and for a cluster. */
+/** Returns the SARIF location of the field. If the input is standard input or a cluster, the location has no file. */
 function sarifLocation({ file, line, kind, namespace, name, path: field }: LocatedFinding): object {
   const object = [kind, namespace, name].filter((part) => part !== null).join("/");
   const logicalLocations = [{ name: field, fullyQualifiedName: `${object}:${field}`, kind: "member" }];

@@ -25,7 +25,7 @@ export async function runCommandLine(argv: readonly string[], io: IO): Promise<E
   }
 }
 
-/** What each command receives: the streams, and the function that sets the exit status. */
+/** The arguments of each command: the streams, and the function that sets the exit status. */
 interface ProgramContext {
   readonly io: IO;
   readonly done: (status: ExitStatus) => void;
@@ -51,7 +51,7 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
   return program;
 }
 
-// Each command imports its module when it runs, so `lint` does not load a server.
+// The module of a command is imported when the command runs, so `lint` does not load a server.
 
 function addServers(program: Commander, { io, done }: ProgramContext): void {
   program.commandsGroup("Servers:");
@@ -65,7 +65,7 @@ function addServers(program: Commander, { io, done }: ProgramContext): void {
     done(await runWebhookCommand(readSettings("webhook", flags, io.environment), io));
   });
   addCommand(program, "sidecar", "serve role credentials on a loopback address").action(async (flags: Flags) => {
-    // Limit the heap first, because loading the modules of the sidecar grows the heap.
+    // Limits the heap first, because loading the modules of the sidecar grows the heap.
     const { limitHeapGrowth } = await import("./small-heap.ts");
     limitHeapGrowth();
     const { runSidecarCommand } = await import("./sidecar.ts");

@@ -20,7 +20,7 @@ import { formatTable, type Paint, painter, widthOf } from "./terminal.ts";
 /** A resource and its resolution, in the format of `resolve -o json`. */
 interface ResolvedResource extends Resolution {
   readonly resource: ResourceName;
-  /** The explanation of every selector, sorted by name. Present only with --explain. */
+  /** The explanation of every selector, sorted by name. The field is present only with --explain. */
   readonly explanation?: readonly SelectorExplanation[];
 }
 
@@ -28,7 +28,7 @@ type ResourceName = {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace: string;
-  /** Null for the hypothetical resource that --kind describes. */
+  /** The name of the resource; null for the hypothetical resource that --kind describes. */
   readonly name: string | null;
 };
 

@@ -14,9 +14,9 @@ type SourceSettings =
   & Partial<Pick<WebhookSettings, "extraGroups">>;
 
 /**
- * Returns the inventory source of a server. The Kubernetes client is loaded only with --cluster. The webhook lists
- * every kind that the checks need. The RBAC of the sidecar does not allow listing ACK resources. With --mode carm, a
- * server is ready only after the CARM ConfigMaps are loaded.
+ * Returns the inventory source of a server. The Kubernetes client is loaded only with --cluster. The source of the
+ * webhook lists every kind that the checks need. The source of the sidecar lists no ACK resources, because the RBAC of
+ * the sidecar does not allow this. With --mode carm, a server is ready only after the CARM ConfigMaps are loaded.
  */
 export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
   const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups = [] } = settings;

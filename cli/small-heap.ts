@@ -5,9 +5,9 @@ import { runInNewContext } from "node:vm";
 const STARTED_MS = 5_000;
 
 /**
- * Limits the memory of the process. V8 reads these flags at run time, so no command-line flags are necessary. The young
- * generation stays at its initial 1 MB, because few objects are used longer than their request. One full collection
- * frees the memory that only the start used. Measurements: docs/decisions/0009-what-the-sidecar-loads.md
+ * Limits the memory of the process. V8 reads the flags at run time, so that no command-line flags are necessary. The
+ * young generation stays at its initial 1 MB, because few objects are used longer than their request. One full
+ * collection frees the memory that only the start used. Measurements: docs/decisions/0009-what-the-sidecar-loads.md
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString("--semi-space-growth-factor=1");

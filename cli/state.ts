@@ -19,7 +19,7 @@ export async function readInput(paths: readonly string[], io: IO): Promise<Manif
   return paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
 }
 
-/** An object and its place in the input. `file` is null for an object of a cluster. */
+/** An object and its position in the input. The field `file` is null for an object of a cluster. */
 export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
   readonly file: string | null;
 }
@@ -70,7 +70,8 @@ async function readCluster(settings: StateSettings, io: IO): Promise<State> {
     progress.clear();
     const unlisted = [...inventory.unlisted("resources")];
     writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; the result omits its objects`));
-    // Kinds are listed concurrently, in an order that varies. Sorted objects make the output the same each time.
+    // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
+    // each run.
     const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
     return { objects: sorted, inventory, origin: "cluster", faults: [] };
   } finally {

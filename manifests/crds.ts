@@ -26,9 +26,9 @@ export interface CRDSchema extends Omit<StructuralSchema, "properties" | "additi
 type Overlay = Pick<CRDSchema, "nullable" | "x-kubernetes-validations">;
 
 /**
- * The role of a selector cannot be changed or removed. The rule is on the object: the API server skips a transition
- * rule on the field if the field or `spec` is removed. A first update could then remove the role, and a second update
- * could set a different role.
+ * The role of a selector cannot be changed or removed. The rule is on the object, because the API server skips a
+ * transition rule on a field if an update removes the field or `spec`. With a rule on the field, a first update could
+ * remove the role, and a second update could set a different role.
  */
 const ROLE_STAYS: ValidationRule = {
   rule: "!has(oldSelf.spec) || !has(oldSelf.spec.arn) || "
@@ -141,7 +141,7 @@ function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A, ke
 
 /**
  * Returns the CustomResourceDefinition of IAMRoleSelector. The schema contains only types and requires no field, so
- * that one response of the webhook reports every fault. The rules reject invalid objects even if the webhook is not
+ * that the webhook can report every fault in one response. The rules reject invalid objects even if the webhook is not
  * installed.
  */
 export function iamRoleSelectorCRD(runtime: Runtime): SelectorCRD {

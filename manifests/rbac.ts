@@ -20,15 +20,16 @@ export const WEBHOOK = {
 } as const;
 
 /**
- * The ClusterRole that grants read access to the inventory. Bound to the webhook's service account. Users also bind
- * this role to service accounts of controllers that have a sidecar.
+ * The ClusterRole that grants read access to the inventory. The role is bound to the webhook's service account. Users
+ * also bind this role to service accounts of controllers that have a sidecar.
  */
 export const READER_ROLE = `${PRODUCT}-reader`;
-/** The ClusterRole that grants read access to ACK resources. Bound to the webhook's service account. */
+/** The ClusterRole that grants read access to ACK resources. The role is bound to the webhook's service account. */
 export const RESOURCES_ROLE = `${PRODUCT}-resources`;
 export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
 /**
- * The ClusterRole to create SubjectAccessReviews. Bound to the webhook's service account if access reviews are enabled.
+ * The ClusterRole that allows creating SubjectAccessReviews. The role is bound to the webhook's service account if
+ * access reviews are enabled.
  */
 export const ACCESS_REVIEWS_ROLE = `${PRODUCT}-access-reviews`;
 
@@ -68,8 +69,8 @@ export function readerRole(): V1ClusterRole {
 }
 
 /**
- * Returns the role that grants read access to the resources of every ACK group. Lists each group, because RBAC has no
- * wildcard for part of a group name. Does not list kinds, because new controller releases add kinds
+ * Returns the role that grants read access to the resources of every ACK group. The role lists each group, because RBAC
+ * has no wildcard for part of a group name. The role does not list kinds, because new controller releases add kinds
  * (docs/decisions/0007-rights-to-read-resources.md).
  */
 export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {

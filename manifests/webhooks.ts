@@ -13,14 +13,15 @@ export interface WebhookOptions {
   /** The namespace of the webhook's Service. The resource webhooks exempt this namespace and kube-system. */
   readonly namespace: string;
   /**
-   * The URL `https://HOST:PORT` of a webhook that runs outside the cluster. If null, the API server calls the Service.
+   * The URL `https://HOST:PORT` of a webhook that runs outside the cluster. If the URL is null, the API server calls
+   * the webhook's Service.
    */
   readonly url: string | null;
   /** The namespace of the controllers and the CARM maps. The namespace must exist: the manifests do not create it. */
   readonly ackSystemNamespace: string;
   /**
-   * The PEM certificates of the CAs that the API server trusts for the webhook. Null if another tool injects the
-   * certificates.
+   * The PEM certificates of the CAs that the API server trusts for the webhook. The value is null if another tool
+   * injects the certificates.
    */
   readonly caBundle: string | null;
   /** ACK groups that are unknown to this release but that the webhook also handles. */
@@ -30,8 +31,8 @@ export interface WebhookOptions {
 const API_VERSION = "admissionregistration.k8s.io/v1";
 
 /**
- * The timeout of a webhook call, in seconds, which limits the delay of a write. A decision takes less than a
- * millisecond.
+ * The timeout of a webhook call, in seconds, which limits the delay of a write. A short timeout is sufficient, because
+ * a decision takes less than a millisecond.
  */
 const TIMEOUT_SECONDS = 3;
 
@@ -57,9 +58,10 @@ const DEFINITIONS: V1RuleWithOperations = {
 };
 
 /**
- * Skips a repeated DELETE of an object that is being deleted: it changes nothing. The webhook receives each UPDATE of
- * such an object, because controllers use the object until its last finalizer is removed. The expression cannot fail: a
- * stored object has metadata. A failed expression would skip a webhook whose failurePolicy is `Ignore`.
+ * Skips a DELETE of an object that is already being deleted, because such a request changes nothing. The webhook
+ * receives each UPDATE of such an object, because controllers use the object until its last finalizer is removed. The
+ * expression cannot fail: a stored object has metadata. A failed expression would skip a webhook whose failurePolicy is
+ * `Ignore`.
  */
 const NOT_DELETED_AGAIN = {
   name: "not-deleted-again",
@@ -71,9 +73,9 @@ const CHANGES_CONTENT = ["spec", "metadata.labels", "metadata.annotations"].map(
 )).join(" || ");
 
 /**
- * Also skips an UPDATE of an object that is being deleted if the spec, labels and annotations stay, so that its last
- * finalizer can be removed while the webhook is down. The API server limits the cost of the comparison. If the
- * expression fails, the failurePolicy `Fail` rejects the request.
+ * Skips DELETE requests like NOT_DELETED_AGAIN, and skips an UPDATE of an object that is being deleted if the spec,
+ * labels and annotations stay the same. The last finalizer can then be removed while the webhook is down. The API
+ * server limits the cost of the comparison. If the expression fails, the failurePolicy `Fail` rejects the request.
  */
 const NOT_BEING_DELETED = {
   name: "not-being-deleted",
@@ -112,9 +114,9 @@ const DELETES_OR_WAIVES = {
 };
 
 /**
- * Matches only the CARM maps. The expression cannot fail: if an expression fails, the failurePolicy `Fail` rejects
- * every ConfigMap. Reads the objects, because `request.name` is missing if the name is generated or a client deletes a
- * collection.
+ * Matches only the CARM maps. The expression must not fail: a failed expression with the failurePolicy `Fail` would
+ * reject every ConfigMap. Reads the objects, because `request.name` is missing if the name is generated or a client
+ * deletes a collection.
  */
 const IS_CARM_MAP = {
   name: "is-carm-map",
@@ -192,7 +194,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }
 
-/** Namespaces, and their subresources through which a client can change labels and annotations. */
+/** Namespaces, and the subresources of Namespace through which a client can change labels and annotations. */
 const NAMESPACES = ["namespaces", "namespaces/status", "namespaces/finalize"];
 
 /**

@@ -85,7 +85,7 @@ function withInvalidValues(command: Command): string[] {
   return restricted.flatMap(([, { flag }]) => [flag, "\u00e9 no such"]);
 }
 
-test("a command does not load modules that only other commands need", async (t) => {
+test("each command loads only the modules that the command needs", async (t) => {
   const loaded = new Set<string>();
   const load = (file: string): void => {
     if (loaded.has(file)) return;
@@ -96,7 +96,8 @@ test("a command does not load modules that only other commands need", async (t) 
   load("main.js");
   for (const file of readdirSync(dist).filter((name) => name.startsWith("credential-process-"))) load(file);
   const code = [...loaded].map((file) => readFileSync(path.join(dist, file), "utf8")).join("\n");
-  // Strings of fastify, the AWS SDK, yaml, prom-client and ajv.
+  // One string from each of fastify, the AWS SDK, yaml, prom-client and ajv, which shows that a bundle contains the
+  // package.
   for (const word of ["FST_ERR_", "AssumeRoleCommand", "YAMLParseError", "# HELP", "strictSchema"]) {
     t.notOk(code.includes(word), `credential-process does not load the module with ${word}`);
   }
@@ -122,7 +123,7 @@ async function addressOf(log: Readable): Promise<string> {
   throw new Error("the server exited before it listened");
 }
 
-/** Requests credentials. Retries 503 like an SDK: the first response can arrive before STS responds. */
+/** Requests credentials. Retries after status 503 like an SDK, because the sidecar can respond before STS responds. */
 async function credentials(url: string, tries = 5): Promise<unknown> {
   const { status, body } = await get(url, { authorization: TOKEN });
   return status === 503 && tries > 1 ? await credentials(url, tries - 1) : JSON.parse(body);

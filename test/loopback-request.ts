@@ -13,7 +13,7 @@ export interface LoopbackRequest {
   readonly body?: string;
 }
 
-/** Over node:http, as SDKs do; fetch sends headers that the sidecar refuses. */
+/** Sends requests with node:http, as SDKs do, because fetch sends headers that the sidecar rejects. */
 export async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<LoopbackAnswer> {
   return send(url, { headers });
 }

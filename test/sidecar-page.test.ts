@@ -13,14 +13,14 @@ const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/sidecar.md"), 
 const YAML = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 const [, CONFIG = ""] = /^```ini\n([^]*?)^```$/m.exec(PAGE) ?? [];
 
-/** The objects in the manifests of the page. */
+/** The objects in the manifests of the sidecar guide. */
 const OBJECTS = YAML.flatMap((block) => parseAllDocuments(block)).map((document): unknown => document.toJS());
 
 function objectOf(kind: string): JsonObject {
   return OBJECTS.filter(isJsonObject).find((object) => object["kind"] === kind) ?? {};
 }
 
-/** Returns the value at a path of keys and indexes. */
+/** Returns the value at a path, which consists of keys and indexes. */
 function at(object: unknown, ...keys: readonly (string | number)[]): unknown {
   return keys.reduce<unknown>(
     (value, key) => (typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined),

@@ -25,7 +25,7 @@ type Settings = SettingsFor<"local">;
 
 /** The account of the controllers' base identity if --controller-account is not set. */
 const BASE_ACCOUNT = "999988887777";
-/** The lifetime of the base identity, in ms. It is longer than any run of local mode. */
+/** The lifetime of the base identity, in ms. The lifetime is longer than any run of local mode. */
 const BASE_LIFE_MS = 365 * 86_400_000;
 
 /** Serves the webhook, the sidecar and an STS emulator on loopback until a signal ends the process. */
@@ -124,8 +124,8 @@ function sidecarSettings(
 }
 
 /**
- * Runs `start`. In its errors, replaces --listen and --health-listen by the flags of local mode, such as
- * --webhook-listen.
+ * Runs `start`. In error messages of a server, replaces --listen and --health-listen by the flags of local mode, such
+ * as --webhook-listen.
  */
 async function withLocalFlags<T>(server: "webhook" | "sidecar", start: () => Promise<T>): Promise<T> {
   try {

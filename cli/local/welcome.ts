@@ -26,8 +26,8 @@ export interface LocalAddresses {
 const FALLBACK_GROUP = "s3.services.k8s.aws";
 
 /**
- * Returns the API groups that the sidecar serves: all ACK groups in the manifests, or the fallback group if there are
- * none.
+ * Returns the API groups that the sidecar serves: all ACK groups in the manifests, or the fallback group if the
+ * manifests contain none.
  */
 export function servedGroups(input: Input): readonly string[] {
   const named = namedGroups(input);
@@ -61,7 +61,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     `  export AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=${tokenFile}`,
     // botocore, which AWS CLI version 1 uses, reads the region only from AWS_DEFAULT_REGION.
     `  export AWS_ENDPOINT_URL_STS=${sts.url} AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
-    "To act as a controller, which assumes the roles and uses the sidecar in place of STS:",
+    "To assume roles as a controller does, with the sidecar in place of STS:",
     `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${credentials} AWS_ENDPOINT_URL_STS=http://${sidecar.address}/sts`,
     "AWS_ACCESS_KEY_ID, AWS_PROFILE and ~/.aws/credentials take precedence in SDKs: unset or remove them.",
     "",

@@ -1,6 +1,9 @@
 import { type Certificates, makeCertificates } from "../../certs/make.ts";
 
-/** Returns two valid pairs for loopback. Call it once per test file, because key generation is slow. */
+/**
+ * Returns two valid certificates for loopback, each with its key. Call this function once per test file, because key
+ * generation is slow.
+ */
 export async function makePairs(): Promise<readonly [Certificates, Certificates]> {
   const now = new Date();
   return Promise.all([

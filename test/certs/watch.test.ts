@@ -34,7 +34,7 @@ async function watched(dir: string, onPair?: (pair: ServingPair) => void): Promi
   return { watch, pairs, faults, seen };
 }
 
-/** Keeps the test process alive, which a CertificateWatch does not. */
+/** Keeps the test process alive, because a CertificateWatch does not. */
 function keepAlive(): () => void {
   const timer = setInterval(() => {}, 60_000);
   return () => clearInterval(timer);
@@ -94,7 +94,7 @@ test("reports an invalid certificate and key once, and reports the next valid ce
   t.same(pairs.map(({ cert }) => cert), [second.cert]);
 });
 
-test("reports a certificate that the server rejects, and retries the certificate", async (t) => {
+test("reports a certificate that the server rejects, and passes the certificate to the server again", async (t) => {
   const dir = t.testdir({});
   await storeCertificates(dir, first, { force: false });
   let rejections = 1;

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { runCommand } from "./run-command.ts";
 import { STATE } from "./state.ts";
 
-/** The overlap checks have their own tests. */
+/** Turns off the overlap checks, which have their own tests. */
 const ARGUMENTS = ["audit", "-", "--check", "IRS-17=off", "--check", "IRS-18=off"];
 const GOOD = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector
@@ -113,7 +113,7 @@ test("JSON output contains the counts and the findings; a finding has the lint f
   t.match(notApplied.find(({ code }) => code === "AUD-04"), { needs: "--allowed-accounts" });
 });
 
-test("exits 0 if there are no findings, or if every finding is a warning and --fail-on warn is not set", async (t) => {
+test("exits 0 if no finding exists, or if every finding is a warning and --fail-on warn is not set", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
   t.match(stdout, /^2 objects: 1 selector, 1 resource .*\n(?:0 .*\n){10}$/);

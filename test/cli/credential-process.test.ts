@@ -27,7 +27,10 @@ function failed(status: number, code: string, message: string): SidecarResponse 
   return responded({ code, message, Code: code, Message: message }, status);
 }
 
-/** Runs the command on a fake clock. Each request gets the next response; the last response repeats. */
+/**
+ * Runs `credential-process` on a fake clock. Each request gets the next response of the list. After the end of the
+ * list, each request gets the last response.
+ */
 async function run(
   t: Test, responses: readonly (SidecarResponse | Error | "hang")[], startMs = NOW,
 ): Promise<CommandResult & { readonly requests: number; readonly tookMs: number }> {

@@ -11,7 +11,7 @@ spec: {arn: "${arn}", namespaceSelector: {names: [${namespaces}]}}
 const FIXED = selector("team-b", "arn:aws:iam::444455556666:role/team-b", "team-b");
 const ROTATED = selector("team-a", "arn:aws:iam::444455556666:role/team-a", "team-a");
 
-/** Runs impact with the state in a file and the manifests on stdin. IRS-07, which denies role changes, is off. */
+/** Runs `impact` with the state in a file and the manifests on stdin. Turns off IRS-07, which denies role changes. */
 async function impact(t: Test, stdin: string, ...flags: readonly string[]): Promise<CommandResult> {
   const dir = t.testdir({ "state.yaml": STATE });
   return await runCommand(["impact", "--from", dir, "-", "--check", "IRS-07=off", ...flags], { stdin });
@@ -117,7 +117,7 @@ test("prints one line and exits 0 if no resource changes", async (t) => {
   t.equal(stdout, "3 resources: 3 unchanged\n");
 });
 
-test("exits 0 for a new role in the same account, and 1 for a conflict or the controller's own role", async (t) => {
+test("exits 0 if the account stays the same, and 1 for a conflict or the controller's own role", async (t) => {
   const role = await impact(t, selector("team-a", "arn:aws:iam::111122223333:role/new", "team-a"));
   t.equal(role.status, 0);
   t.match(
@@ -165,7 +165,7 @@ test("reports resources whose region changes, and resources whose role the CARM 
   t.match(refused.stdout, /now refused .* ERR_CARM_MAP_MISSING\n$/);
 });
 
-test("exits 1 and lists new findings that the webhook would deny, but ignores findings of the old state", async (t) => {
+test("exits 1 and lists new findings of severity deny, but ignores findings of the current state", async (t) => {
   const { status, stdout, stderr } = await impact(t, selector("new", "not-an-arn", "team-c"));
   t.equal(status, 1);
   t.equal(stderr, "");

@@ -25,7 +25,7 @@ const resource = (namespace: string, name = "b1"): object => ({
   name,
 });
 
-test("JSON output is an array of outcomes in input order, and a conflict causes exit status 1", async (t) => {
+test("JSON output lists the outcomes in input order, and a conflict causes exit status 1", async (t) => {
   const stdin = SELECTORS + bucket("team-a") + bucket("both") + bucket("other");
   const { status, stdout, stderr } = await runCommand(
     ["resolve", "--from", "-", "-o", "json", "--region", "eu-west-1"],

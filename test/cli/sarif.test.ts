@@ -49,8 +49,9 @@ const location = {
   },
 };
 /**
- * The part of the published schema that lint uses: names, required fields, types, limits, and no unknown field.
- * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json
+ * The part of the published SARIF schema that covers the output of lint. Checks names, required fields, types and
+ * limits, and allows no unknown field. Source:
+ * https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json
  */
 const SCHEMA = {
   type: "object",

@@ -24,7 +24,7 @@ const SIDECAR = [
   "error",
 ];
 
-/** Returns a folder with a manifest and a serving pair of `certs make`. */
+/** Returns a folder that contains a manifest, and a serving certificate and key from `certs make`. */
 async function folder(t: Test): Promise<string> {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const { status } = await runCommand(["certs", "make", "--dir", path.join(dir, "tls"), "--host", "localhost"]);

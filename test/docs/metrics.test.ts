@@ -9,7 +9,7 @@ import { makePairs } from "../certs/pairs.ts";
 import { get, start } from "../sidecar/running-sidecar.ts";
 import { COMPANY, FakeSource } from "../webhook/webhook-under-test.ts";
 
-/** Returns the names of the exposed metrics of this program, those without a series included. */
+/** Returns the names of the metrics that this program exposes, including metrics without a series. */
 async function exposed(healthAddress: string): Promise<string[]> {
   const { body } = await get(healthAddress, "/metrics");
   return [...body.matchAll(/^# TYPE (ack_role_resolver_\S+) /gm)].map(([, name = ""]) => name).toSorted();

@@ -71,7 +71,7 @@ test("the examples contain one malformed selector and no other finding", (t) => 
   t.end();
 });
 
-test("the selector matches the queue after its malformed ARN is corrected", (t) => {
+test("the malformed selector selects the queue after the ARN of the selector is corrected", (t) => {
   const corrected = examples((text) => text.replace("iam:444455556666", "iam::444455556666"));
   t.equal(resolved(corrected)["analytics-ingest Queue clickstream"], "selected analytics-ingest");
   t.end();

@@ -22,7 +22,7 @@ function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Co
   return found;
 }
 
-test("calls only paths that the webhook serves, and calls each of these paths", async (t) => {
+test("the webhook configurations contain exactly the paths that the webhook serves", async (t) => {
   const { json } = await webhookUnderTest().post("/no/such/path", {});
   const [, served = ""] = (stringAt(json, "message") ?? "").split("The valid paths are ");
   const called = new Set(configured().map(({ clientConfig }) => clientConfig.service?.path ?? ""));
@@ -58,7 +58,7 @@ const IS_CARM_MAP = {
     + 'one.metadata.name in ["ack-role-account-map", "ack-role-team-map"])',
 };
 
-test("sets a short timeout and no side effects for each webhook, and skips unchanged objects being deleted", (t) => {
+test("each webhook has a short timeout and no side effects, and skips unchanged terminating objects", (t) => {
   t.equal(configured().length, 8);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);

@@ -29,12 +29,15 @@ export interface STSEmulatorOptions {
   readonly host?: string;
   /** The port to listen on. The default, 0, selects any free port. */
   readonly port?: number;
-  /** Access keys that the emulator accepts from its start. */
+  /** The access keys that the emulator accepts from its start. */
   readonly baseCredentials: readonly BaseCredentials[];
   /** Returns the current time in epoch ms; default Date.now. */
   readonly now?: () => number;
   readonly randomBytes?: (size: number) => Buffer;
-  /** Returns the fault to inject, or null for a correct response. A promise delays the response until it settles. */
+  /**
+   * Returns the fault to inject, or null for a correct response. If the function returns a promise, the response is
+   * delayed until the promise settles.
+   */
   readonly faults?: (call: STSCall) => Fault | null | Promise<Fault | null>;
 }
 
@@ -61,8 +64,8 @@ const INTERNAL_FAILURE = new STSErrorResponse("InternalFailure", 500, "The emula
 const SKEW_MS = 15 * 60_000;
 
 /**
- * Starts an STS emulator for local mode, tests and benchmarks. It serves AssumeRole and GetCallerIdentity over the wire
- * protocol of STS.
+ * Starts an STS emulator for local mode, tests and benchmarks. The emulator serves AssumeRole and GetCallerIdentity
+ * over the wire protocol of STS.
  */
 export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STSEmulator> {
   const emulator = new Emulator(options);

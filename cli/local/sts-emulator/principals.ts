@@ -9,7 +9,10 @@ export interface Principal extends Signer {
   readonly arn: string;
   readonly userID: string;
   readonly accountID: string;
-  /** Whether the key belongs to a role session. If so, assuming a role with the key is role chaining. */
+  /**
+   * Whether the key belongs to a role session. A call of AssumeRole that is signed with a key of a role session is role
+   * chaining.
+   */
   readonly isRoleSession: boolean;
 }
 

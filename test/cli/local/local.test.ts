@@ -43,7 +43,7 @@ class Local {
     child.once("exit", () => this.#wake());
   }
 
-  /** Waits for a line that matches, consumes the output up to it, and returns it. */
+  /** Waits for a line that matches, consumes the output up to this line, and returns the line. */
   async line(pattern: RegExp): Promise<string> {
     for (;;) {
       const at = this.lines.findIndex((line) => pattern.test(line));
@@ -104,7 +104,7 @@ test("prints the role of each resource, serves credentials and health checks, an
   await t.rejects(readFile(tokenFile), { code: "ENOENT" }, "the command removes its temporary files");
 });
 
-test("issues the role of a selector that no resource uses, and asks for a restart if a group is added", async (t) => {
+test("issues the role of an unused selector, and prints that a new API group requires a restart", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];

@@ -53,7 +53,7 @@ test("assumes a role and returns the identity of the role session", async (t) =>
   const now = Date.parse("2026-08-01T12:00:00.700Z");
   const emulator = await start(t, { now: () => now });
   const sts = client(t, emulator, SESSION);
-  // The SDK signs with the local clock. A mistake of the emulator's clock would reject the signature.
+  // The SDK signs with the local clock. The emulator would reject the signature if its clock were wrong.
   sts.config.systemClockOffset = now - Date.now();
   const output = await sts.send(assume({ DurationSeconds: 900, SourceIdentity: "alice" }));
   const { Credentials, AssumedRoleUser, SourceIdentity } = output;
@@ -130,7 +130,7 @@ function arns(count: number): { arn: string }[] {
 
 type Input = Partial<AssumeRoleCommandInput>;
 
-/** A value beyond each limit, the nearest valid value, and the error. */
+/** For each limit, a value beyond the limit, the nearest valid value, and the expected error. */
 const LIMITS: readonly (readonly [name: string, invalid: Input, valid: Input | null, message: RegExp])[] = [
   [
     "a role ARN too short", { RoleArn: "arn:aws:iam::1:r" }, null,
@@ -205,7 +205,7 @@ test("rejects an unsupported action with InvalidAction", async (t) => {
   });
 });
 
-test("simulates each fault: error, throttling, hang, reset, truncation, drip, flood, redirect", async (t) => {
+test("simulates errors, throttling, hangs, resets, redirects, and partial, slow and huge responses", async (t) => {
   const second = await start(t);
   const delay = Promise.withResolvers<null>();
   const faultsByRole: Readonly<Record<string, () => Fault | Promise<null>>> = {
