@@ -53,8 +53,8 @@ export async function run(): Promise<readonly Result[]> {
 }
 
 /**
- * Limits the heap of V8. The inventory needs less than half of this limit. With the default limit, V8 would accumulate
- * several times as much garbage.
+ * Limits the heap of V8. The inventory needs less than half of this limit. With the default heap limit, V8 would
+ * accumulate several times as much garbage.
  */
 const SMALL_HEAP = ["--max-old-space-size=192", "--max-semi-space-size=2"];
 

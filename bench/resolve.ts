@@ -29,8 +29,8 @@ interface Cluster {
 
 /**
  * Builds a cluster. Half of the selectors select one or two namespaces by name. The other selectors match a team label
- * and a label that every namespace has. At most four selectors can match in one namespace. The queries are for random
- * namespaces.
+ * and a label that every namespace has. At most four selectors can match in one namespace. The resources of the queries
+ * are in random namespaces.
  */
 function buildCluster(size: number): Cluster {
   const random = randomFrom(SEED);

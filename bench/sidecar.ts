@@ -18,8 +18,8 @@ const CONNECTIONS = 32;
 const STARTS = 9;
 const RUNS = 40;
 /**
- * The wait between the start of the sidecar and the memory measurement, in ms. In this time, the sidecar frees memory
- * that only the start needs.
+ * The wait between the start of the sidecar and the memory measurement, in ms. During this wait, the sidecar frees
+ * memory that only the start needs.
  */
 const SETTLE_MS = 7_000;
 const TOKEN = "bench-token-0123456789";
@@ -44,7 +44,7 @@ interface Stage {
   readonly bare: Program;
 }
 
-/** Measures the sidecar as a release ships it, in a separate process. Also measures a minimal server for comparison. */
+/** Measures the sidecar as a release ships it, in a separate process. For comparison, measures a minimal server too. */
 export async function run(): Promise<readonly Result[]> {
   const folder = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-bench-"));
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });

@@ -84,10 +84,7 @@ function resource(i: number): object {
   };
 }
 
-/**
- * Adds managedFields, so that the object has a realistic size. In most objects, the unused managedFields are the
- * largest part.
- */
+/** Adds managedFields, so that the object has a realistic size: in most objects, managedFields are the largest part. */
 function filled(object: object): string {
   const text = JSON.stringify(object);
   let filling = "";

@@ -1,4 +1,7 @@
-/** A server on plain node:http, to measure the minimal cost of the responses. The server prints its port. */
+/**
+ * A server that uses only node:http. The benchmark compares the sidecar with this minimal server. The server prints its
+ * port.
+ */
 import { createServer } from "node:http";
 
 const BODY = Buffer.from(JSON.stringify({

@@ -10,7 +10,8 @@ export interface LoadOptions {
   readonly connections: number;
   readonly requests: number;
   /**
-   * The number of requests per second. If null, each connection sends the next request as soon as a response arrives.
+   * The number of requests per second. If the number is null, each connection sends the next request as soon as a
+   * response arrives.
    */
   readonly ratePerSecond: number | null;
 }

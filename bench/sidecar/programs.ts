@@ -42,7 +42,7 @@ export async function startSidecar(
     const entry: unknown = JSON.parse(line);
     const [address, healthAddress] = [stringAt(entry, "address"), stringAt(entry, "health_address")];
     if (address === null || healthAddress === null) continue;
-    // Discards the remaining log lines, so that the pipe does not block the sidecar.
+    // Discards the remaining log lines, because a full pipe would block the sidecar.
     child.stderr.resume();
     await isReady(`http://${healthAddress}/readyz`, startMs);
     return { process: child, port: Number(address.split(":").at(-1)), readyMs: performance.now() - startMs };

@@ -1,4 +1,4 @@
-// Attempts to give a resource annotations of another role than the one that resolves for it.
+// Attempts to annotate a resource with another role than the role that resolves for the resource.
 import { type Test, test } from "tap";
 import { RESOLUTION_KEYS } from "../../shared/decisions/annotation-keys.ts";
 import type { JsonObject, PatchOperation } from "../../shared/decisions/kubernetes/json.ts";
@@ -63,7 +63,7 @@ test("resolves the resource in the namespace of the request if the object names 
   t.match(patched(object, operations), { "ack-role-resolver.io/selector": "team-a" });
 });
 
-test("ignores the status that a create request submits", async (t) => {
+test("ignores the status in a create request", async (t) => {
   const status = { ackResourceMetadata: { ownerAccountID: "999988887777", region: "us-east-1" } };
   const object = bucket({}, { status });
   t.notMatch(patched(object, await patch(t, object)), { "ack-role-resolver.io/reason": /Drift/ });
@@ -77,7 +77,7 @@ test("replaces metadata.annotations if the value is not a map", async (t) => {
   }
 });
 
-test("ignores an API group whose name only resembles an ACK group", async (t) => {
+test("does not annotate an object whose API group has a name similar to an ACK group", async (t) => {
   for (const group of ["services.k8s.aws", "xservices.k8s.aws", "s3.services.k8s.aws.example.com"]) {
     t.same(await patch(t, { ...bucket(), apiVersion: `${group}/v1alpha1` }), [], group);
   }
@@ -89,7 +89,7 @@ test("returns no patch for a deletion", async (t) => {
   t.same(await patch(t, bucket(), { operation: "DELETE", object: forged }), []);
 });
 
-test("resolves a resource whose label keys are special in JavaScript, such as __proto__", async (t) => {
+test("resolves a resource that has label keys such as __proto__, which are special in JavaScript", async (t) => {
   const object = bucket({ labels: JSON.parse('{"__proto__": "x", "constructor": "x", "toString": "x"}') });
   t.match(patched(object, await patch(t, object)), { "ack-role-resolver.io/selector": "team-a" });
 });

@@ -9,7 +9,7 @@ import {
 } from "../sidecar/sts/signed-request.ts";
 
 export const ASSUME = assumeBody({ RoleArn: ROLE_A });
-/** Granted to the controller of another group. */
+/** A role that is granted only to the controller of another group. */
 export const OTHER_ROLE = "arn:aws:iam::222222222222:role/other";
 const RDS = selectorObject("rds", {
   arn: OTHER_ROLE,
@@ -59,7 +59,9 @@ export class Attack {
     return this.sidecar.get(url, headers);
   }
 
-  /** Returns the status of a request over TCP. Unlike inject, it does not normalize the path. */
+  /**
+   * Returns the status of a request over TCP. Unlike `inject` of fastify, this function does not normalize the path.
+   */
   async statusOverTCP(t: Test, path: string, { method, headers, payload }: RawRequest): Promise<number> {
     const { app } = this.sidecar;
     if (app.addresses().length === 0) {
@@ -74,7 +76,7 @@ export class Attack {
     });
   }
 
-  /** Returns an attack on the sidecar of another Pod, which has its own keys. */
+  /** Returns an attack on the sidecar of another Pod. The sidecar of the other Pod has its own keys. */
   inOtherPod(): Attack {
     return new Attack(this.#setup);
   }

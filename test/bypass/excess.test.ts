@@ -66,14 +66,14 @@ test("denies the deletion of a CustomResourceDefinition whose review has too man
   t.equal(await deletion("alertmanagers.monitoring.coreos.com"), "()");
 });
 
-test("allows objects that the webhook does not check, and does not mutate", async (t) => {
+test("allows objects that the webhook does not check, and returns no patch for them", async (t) => {
   const other = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "dashboards", namespace: "ack-system" } };
   t.equal(await answer("/validate/configmaps", other), "()");
   const { json } = await webhook().post("/mutate/resources", reviewOf({ ...BUCKET, spec: MANY }));
   t.same(objectAt(json, "response"), { uid: "u-1", allowed: true });
 });
 
-test("only warns ACK controllers, the namespace controller, and changes of system namespaces", async (t) => {
+test("only warns about requests of cluster and ACK controllers, and of system namespaces", async (t) => {
   const update = { operation: "UPDATE" };
   t.equal(await answer("/validate/resources", BUCKET, { ...update, userInfo: CONTROLLER }), "(ACK-35)");
   const deletion = { operation: "DELETE", userInfo: NAMESPACE_CONTROLLER };

@@ -64,7 +64,7 @@ function deletion(oldObject: JsonObject, request: JsonObject = {}): JsonObject {
   return reviewOf(oldObject, { operation: "DELETE", object: null, oldObject, ...request });
 }
 
-test("denies a role change by labels if the object makes another check fail or report many faults", async (t) => {
+test("denies a role change by labels, even if another check throws or reports many faults", async (t) => {
   const drift = { "services.k8s.aws/ignore-field-drift": "x,".repeat(125_000) };
   t.match(await send(update(bucket("high", { annotations: drift }), bucket("low"))), "ACK-06");
   let nested: unknown = {};
@@ -78,12 +78,12 @@ test("denies a role change by labels if the object makes another check fail or r
   t.equal(await send(update(bucket("high"), bucket("low")), failing), "ERR_INTERNAL");
 });
 
-test("denies a role change by labels of a resource that a finalizer holds", async (t) => {
+test("denies a role change by labels if the resource is being deleted", async (t) => {
   t.equal(await send(update(bucket("high", DELETING), bucket("low", DELETING))), "ACK-06");
   t.equal(await send(update(bucket("low", { ...DELETING, finalizers: [] }), bucket("low", DELETING))), "allowed");
 });
 
-test("annotates a resource that a finalizer holds only if an update changes its labels or annotations", async (t) => {
+test("annotates a resource that is being deleted only if an update changes its labels or annotations", async (t) => {
   const mutate = async (object: JsonObject): Promise<unknown> => (
     patchOf((await webhook().post("/mutate/resources", update(object, bucket("low", DELETING)))).json)
   );
@@ -92,20 +92,20 @@ test("annotates a resource that a finalizer holds only if an update changes its 
   t.match(await mutate(bucket("low", forged)), [{}]);
 });
 
-test("denies that a selector that a finalizer holds selects more resources", async (t) => {
+test("denies an update after which a selector that is being deleted selects more resources", async (t) => {
   const old = selector("low", DELETING);
   const everything = { namespaceSelector: undefined, resourceLabelSelector: undefined };
   t.equal(await send(update(selector("low", DELETING, everything), old)), "IRS-15");
   t.equal(await send(update(selector("low", { ...DELETING, finalizers: [] }), old)), "allowed");
 });
 
-test("denies the deletion of a selector by the garbage collector, and warns about a new owner", async (t) => {
+test("denies the garbage collector's deletion of a selector, and warns if a selector gets a new owner", async (t) => {
   const owned = selector("low", { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "gone", uid: "u-9" }] });
   t.equal(await send(update(owned, selector("low"))), "allowed IRS-49");
   t.match(await send(deletion(owned, COLLECTOR)), /^IRS-30/);
 });
 
-test("denies the deletion of a CustomResourceDefinition in use by the garbage collector", async (t) => {
+test("denies the garbage collector's deletion of a CustomResourceDefinition that has objects", async (t) => {
   const definition = {
     apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition",
     metadata: { name: "buckets.s3.services.k8s.aws" },
@@ -133,7 +133,7 @@ test("with ACK-09=deny, denies each write of a resource by a requester who may n
   t.match(await send(update(policy, bucket("low"), ADMIN), server), "ACK-09", "waiver users need the verb too");
 });
 
-test("with ACK-09=deny, does not require the verb use of configured controllers", async (t) => {
+test("with ACK-09=deny, does not require the verb use if the requester is a configured controller", async (t) => {
   const settings = { ...DENY_ACK_09, controllerServiceAccounts: ["ack-system/ack-s3"] };
   const server = webhook(settings, async () => "denied");
   const userInfo = { username: "system:serviceaccount:ack-system:ack-s3", groups: [] };
@@ -141,7 +141,7 @@ test("with ACK-09=deny, does not require the verb use of configured controllers"
   t.equal(await send(update(annotated, bucket("low"), { userInfo }), server), "allowed");
 });
 
-test("denies a waiver that a requester plants for a later deletion by a waiver user", async (t) => {
+test("only a waiver user may set a waiver annotation that applies to a later deletion", async (t) => {
   const annotations = { "ack-role-resolver.io/allow": "IRS-30" };
   t.equal(await send(update(selector("low", { annotations }), selector("low"))), "WAIVER-01");
   t.equal(await send(update(selector("low", { annotations }), selector("low"), ADMIN)), "allowed");
@@ -150,7 +150,7 @@ test("denies a waiver that a requester plants for a later deletion by a waiver u
 
 const PAYMENTS = { apiVersion: "v1", kind: "Namespace", metadata: { name: "payments", labels: { env: "prod" } } };
 
-test("denies a change of namespace labels through each subresource", async (t) => {
+test("denies a change of namespace labels through the subresources status and finalize", async (t) => {
   const server = webhook();
   server.source.put(PAYMENTS, bucket("shared", { namespace: "payments" }));
   const relabeled = { ...PAYMENTS, metadata: { name: "payments", labels: { env: "dev" } } };

@@ -41,7 +41,7 @@ async function subject(t: Test): Promise<Subject> {
 
 const REQUEST = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
-test("400 connections that pipeline requests and read nothing are closed", async (t) => {
+test("closes 400 connections that pipeline requests and read no response", async (t) => {
   const { health, attack, collections } = await subject(t);
   const sockets = await Promise.all(Array.from({ length: 400 }, () => attack(REQUEST.repeat(100))));
   await Promise.all(sockets.map(async (socket) => {
@@ -53,7 +53,7 @@ test("400 connections that pipeline requests and read nothing are closed", async
   t.equal((await fetch(`http://${health.address}/healthz`)).status, 200);
 });
 
-test("a client that does not read the metrics loses its connection after 5 s", async (t) => {
+test("closes the connection after 5 s if the client does not read the metrics", async (t) => {
   const { health, clock, attack } = await subject(t);
   const reader = await fetch(`http://${health.address}/metrics`);
   t.equal((await reader.text()).length, METRICS_BYTES);
@@ -66,7 +66,7 @@ test("a client that does not read the metrics loses its connection after 5 s", a
   t.equal((await fetch(`http://${health.address}/healthz`)).status, 200);
 });
 
-test("connections that send nothing do not prevent probes", async (t) => {
+test("serves probes while other connections send no request", async (t) => {
   const { health, attack } = await subject(t);
   await Promise.all(Array.from({ length: LIMITS.healthConnections.value + 20 }, () => attack("")));
   t.equal((await fetch(`http://${health.address}/healthz`)).status, 200);

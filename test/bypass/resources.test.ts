@@ -64,7 +64,7 @@ test("denies a label change that moves the resource to the controller's own role
   t.equal(await post(bucket({}), LOW), "ACK-06,ACK-08");
 });
 
-test("denies a role change by labels if the update also changes finalizers, annotations or status", async (t) => {
+test("denies a role change by labels, even if the update also changes finalizers, annotations or status", async (t) => {
   t.equal(await post({ ...HIGH, metadata: { ...objectAt(HIGH, "metadata"), finalizers: ["x"] } }, LOW), "ACK-06");
   const annotations = { "ack-role-resolver.io/selector": "high" };
   t.equal(await post(bucket({ high: "yes" }, { annotations }), LOW), "ACK-06");
@@ -82,16 +82,16 @@ test("denies a role change by labels despite a waiver, because ACK-06 cannot be 
   t.equal(await post(waived, LOW, admin), "ACK-06");
 });
 
-test("denies a role change by labels if the update submits a deletionTimestamp", async (t) => {
+test("denies a role change by labels, even if the update contains a deletionTimestamp", async (t) => {
   t.equal(await post(bucket({ high: "yes" }, { deletionTimestamp: "2026-03-01T12:00:00Z" }), LOW), "ACK-06");
 });
 
-test("denies a role change by labels if the object and the request name different namespaces", async (t) => {
+test("denies a role change by labels, even if the object and the request name different namespaces", async (t) => {
   const elsewhere = bucket({ high: "yes" }, { namespace: "elsewhere" });
   t.equal(await post(elsewhere, LOW, { namespace: "sandbox" }), "ACK-06");
 });
 
-test("denies a role change by labels if the requester only has a name like that of an ACK controller", async (t) => {
+test("denies a role change by labels if the requester's name only resembles an ACK controller", async (t) => {
   const usernames = [
     "ack-system/ack-s3-controller", "system:serviceaccount:team-a:ack-s3-controller",
     "system:serviceaccount:ack-system:ack-s3-controller",
@@ -102,7 +102,7 @@ test("denies a role change by labels if the requester only has a name like that 
   }
 });
 
-test("denies deleting a resource whose labels were removed, despite a forged username or waiver", async (t) => {
+test("denies the deletion of a resource whose labels were removed, despite a forged username or waiver", async (t) => {
   const unlabeled = bucket({});
   const deletion = { operation: "DELETE", object: null, oldObject: unlabeled };
   t.equal(await post(unlabeled, null, deletion), "ACK-30");

@@ -62,19 +62,19 @@ test("ignores userInfo.groups if the value is not a list, and ignores groups in 
   await denied(t, object, { userInfo }, /IRS-15/);
 });
 
-test("denies a malformed update that submits a deletionTimestamp", async (t) => {
+test("denies an update that adds a fault, even if the request contains a deletionTimestamp", async (t) => {
   const deleting = { deletionTimestamp: "2026-11-21T00:00:00Z", deletionGracePeriodSeconds: 0 };
   const submitted = selector({ ...GOOD, arn: "not-an-arn" }, deleting);
   await denied(t, submitted, { operation: "UPDATE", oldObject: selector(GOOD) }, /IRS-02/);
 });
 
-test("denies an update that adds a fault and changes the finalizers", async (t) => {
+test("denies an update that adds a fault, even if the update also changes the finalizers", async (t) => {
   const spec = { ...GOOD, namespaceSelector: { names: ["team-a", "team-a"] } };
   const changed = selector(spec, { finalizers: ["example.com/wait"] });
   await denied(t, changed, { operation: "UPDATE", oldObject: selector(GOOD) }, /IRS-08/);
 });
 
-test("denies a new fault if the stored selector already fails the same check", async (t) => {
+test("denies a new fault, even if the stored selector already fails the same check", async (t) => {
   const twice = (...names: string[]): JsonObject => selector({ ...GOOD, namespaceSelector: { names } });
   const update = { operation: "UPDATE", oldObject: twice("a", "a", "b") };
   const message = /IRS-08 spec\.namespaceSelector\.names\[3\]: "b" is already listed/;
@@ -96,7 +96,7 @@ test("denies a malformed selector in a dry run", async (t) => {
   await denied(t, selector({ ...GOOD, arn: "not-an-arn" }), { dryRun: true }, /IRS-02/);
 });
 
-test("denies a selector that has its spec under the key __proto__ or constructor", async (t) => {
+test("denies a selector whose spec is under the key __proto__ or constructor", async (t) => {
   const body = JSON.stringify(reviewOf(selector({ arn: "not-an-arn" }), USER));
   for (const key of ["__proto__", "constructor"]) {
     const hidden = body.replace('"spec":{"arn":"not-an-arn"}', `"${key}":${JSON.stringify({ spec: GOOD })}`);
@@ -107,7 +107,7 @@ test("denies a selector that has its spec under the key __proto__ or constructor
   }
 });
 
-test("denies names that have look-alike, invisible or control characters in a printable response", async (t) => {
+test("denies names that have look-alike, invisible or control characters, and the response is printable", async (t) => {
   for (const name of ["te\u0430m-a", "team-a\u200b", "team-a\n", " team-a", "team-a\u001b[2K", "TEAM-A"]) {
     const { allowed, text } = await post(t, selector({ arn: ROLE, namespaceSelector: { names: [name] } }));
     t.equal(allowed, false, JSON.stringify(name));

@@ -1,4 +1,4 @@
-// Attacks that make a controller act in an account other than the one it read at its start.
+// Attacks that make a controller act in another account than the account that the controller read at its start.
 import { test } from "tap";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
 import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
@@ -27,7 +27,7 @@ function withPendingCalls(): {
   return { sidecar, calls };
 }
 
-test("pins the account of the first response if two concurrent requests are for roles in two accounts", async (t) => {
+test("pins the account of the first response if concurrent requests need different accounts", async (t) => {
   const { sidecar, calls } = withPendingCalls();
   const first = sidecar.get("/v1/credentials");
   while (calls.length < 1) await sidecar.clock.advance(0);
@@ -39,7 +39,7 @@ test("pins the account of the first response if two concurrent requests are for 
   t.same([(await first).statusCode, (await second).statusCode], [409, 200], "the first response pins the account");
 });
 
-test("pins no account for a request that timed out before its selector moved to another account", async (t) => {
+test("pins no account for a request that timed out, so the selector can change its account", async (t) => {
   const { sidecar, calls } = withPendingCalls();
   const first = sidecar.get("/v1/credentials");
   while (calls.length < 1) await sidecar.clock.advance(0);
@@ -54,7 +54,7 @@ test("pins no account for a request that timed out before its selector moved to 
   t.match((await second).json(), { AccountId: "222222222222" }, "a timed-out request pins no account");
 });
 
-test("rejects the role of another account after the selector moved and the sidecar restarted", async (t) => {
+test("rejects a role in another account after the selector changed and the sidecar restarted", async (t) => {
   const before = new Attack({ ...SCOPED, objects: OBJECTS });
   const keys = await before.keys();
   t.match(keys, { AccountId: "111111111111" });

@@ -1,5 +1,5 @@
-// Attacks on a sidecar that reads manifests from a folder (--from). The attacker can break or copy a manifest file, and
-// tries to preserve a role that its owner revokes.
+// Attacks on a sidecar that reads manifests from a folder (--from). The attacker can break or copy a manifest file. The
+// attacker tries to continue to use a role after the owner of the role revokes the grant.
 import { rm, writeFile } from "node:fs/promises";
 import { type Test, test } from "tap";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
@@ -42,7 +42,7 @@ async function watching(t: Test): Promise<Watching> {
   return { folder, source, change, statusOf };
 }
 
-test("ends the grant of a deleted selector while an unrelated file is broken", async (t) => {
+test("does not grant the role of a deleted selector while an unrelated file is invalid", async (t) => {
   const { folder, source, change, statusOf } = await watching(t);
   t.same([await statusOf("team-a"), await statusOf("other")], [200, 200]);
   for (const [file, broken] of [["other.yaml", "{"], ["attack.yaml", "[".repeat(100_000)]] as const) {
@@ -55,7 +55,7 @@ test("ends the grant of a deleted selector while an unrelated file is broken", a
   t.same([await statusOf("team-a"), await statusOf("other")], [404, 200]);
 });
 
-test("does not grant a role of a selector that two files define differently", async (t) => {
+test("does not grant the role of a selector that two files define differently", async (t) => {
   const { folder, source, change, statusOf } = await watching(t);
   await writeFile(`${folder}/attack.yaml`, text(selectorObject("team-a", { arn: `${ROLE_A}-admin` })));
   await change(() => source.status.fault !== null);

@@ -1,5 +1,5 @@
-// Attacks by an authenticated client that requests more than its grants: a compromised controller. Each test
-// expects that the client gets only what its selectors grant.
+// Attacks by a compromised controller, which is authenticated and requests more than its grants. Each test expects that
+// the controller gets only the roles that its selectors grant.
 import { test } from "tap";
 import { namespaceObject, put, removal, selectorObject } from "../shared/decisions/objects.ts";
 import { ROLE_A, SCOPED, TEAM_A } from "../sidecar/sidecar-under-test.ts";
@@ -74,7 +74,7 @@ test("denies a role that no selector grants, or whose ARN is misspelled", async 
   t.same(ungranted.sidecar.stsCalls, [], "STS was not called");
 });
 
-test("grants no role if its selector bypassed the webhook and is malformed or conflicts", async (t) => {
+test("does not grant the role of a malformed or conflicting selector that bypassed the webhook", async (t) => {
   const malformed = new Attack({
     objects: [
       namespaceObject("team-a"),
@@ -96,7 +96,7 @@ test("grants no role if its selector bypassed the webhook and is malformed or co
   t.same([...malformed.sidecar.stsCalls, ...conflicting.sidecar.stsCalls], []);
 });
 
-test("does not return the role of another tenant from a scoped sidecar on any path", async (t) => {
+test("with --scope-namespace, does not return the role of another tenant on any path", async (t) => {
   const other = selectorObject("other", { arn: OTHER_ROLE, namespaceSelector: { names: ["other"] } });
   const scoped = new Attack({
     objects: [namespaceObject("team-a"), namespaceObject("other"), TEAM_A, other],
@@ -138,7 +138,7 @@ test("ignores the session name of a request, and rejects source identity, tags, 
   t.match(forged.sidecar.stsCalls, [{ sessionName: "ack-role-resolver" }], "the sidecar sets the session name");
 });
 
-test("does not reuse a session that has a session policy for a request that has none", async (t) => {
+test("does not reuse a session with a session policy for a request without a session policy", async (t) => {
   const client = new Attack();
   const restricted = assumeBody({ RoleArn: ROLE_A, Policy: '{"Statement":[]}' });
   const keyOf = async (body: string): Promise<string | null> =>

@@ -1,5 +1,5 @@
-// Attacks on the authentication of the sidecar. Each test expects a rejection. The attacker is a process
-// in the Pod or a browser on the machine: it has the address, and in some tests the token or credentials of the
+// Attacks on the authentication of the sidecar. Each test expects a rejection. The attacker is a process in the Pod or
+// a browser on the machine. The attacker knows the address, and in some tests the token or credentials of the
 // controller.
 import { test } from "tap";
 import { HEADERS, TOKEN } from "../sidecar/sidecar-under-test.ts";
@@ -8,7 +8,7 @@ import { ASSUME, Attack, withHeaders } from "./attack.ts";
 
 const attack = new Attack();
 
-test("accepts a valid request, so that each attack below fails only because of its own change", async (t) => {
+test("accepts the valid request on which the attacks in this file are based", async (t) => {
   t.equal(await new Attack().codeAfter(() => ({})), "ok");
   t.equal(await new Attack().codeAfter(() => ({}), { path: "/sts/", body: WHO }), "ok");
 });

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 
 /**
- * A hostile JSON value, described so briefly that the smallest failing input can be printed. `toJSON` expands it to
- * text, because JSON.stringify fails for deep values.
+ * A short description of a hostile JSON value, so that a failed run can print its smallest input. `toJSON` expands the
+ * description to JSON text, because JSON.stringify fails for deep values.
  */
 export type Hostile =
   | { readonly form: "json"; readonly json: string }
@@ -23,7 +23,7 @@ const SCALARS = [
   '{"matchLabels":{"a":"b"}}', '[{"key":"a","operator":"NotIn","values":null}]', '{"names":["team-a"]}', '{"a":null}',
 ] as const;
 
-/** Small sizes are frequent, because most of their values pass the limits. */
+/** Small sizes are frequent, because most small values do not exceed the limits. */
 export const size = fc.oneof(
   fc.integer({ min: 0, max: 5 }), fc.integer({ min: 6, max: 200 }), fc.integer({ min: 201, max: 5_000 }),
   fc.integer({ min: 5_001, max: 150_000 }),
@@ -57,7 +57,7 @@ export function toJSON(value: Hostile): string {
   return (isList ? "[" : `{${item}:`).repeat(count) + item + (isList ? "]" : "}").repeat(count);
 }
 
-/** Returns the unit repeated up to the maximum length. JSON can need 6 characters for each character. */
+/** Repeats the text up to the maximum length. JSON can need 6 characters for each character of the text. */
 export function repeat(text: string, times: number): string {
   return text.repeat(Math.min(times, Math.floor(MAX_LENGTH / 6 / Math.max(1, text.length))));
 }

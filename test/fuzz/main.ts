@@ -9,7 +9,7 @@ import { WEBHOOK } from "./webhook.ts";
 const TARGETS: readonly Target[] = [WEBHOOK, MANIFESTS, FILES, TEXTS, FORMS, SIGNATURES, QUERIES, SELECTORS];
 /** The webhook has the most inputs, so it gets this many times the time of each other target. */
 const WEBHOOK_SHARE = 4;
-/** The input of a longer block is printed. */
+/** If an input blocks the event loop for longer than this, the run prints the input. */
 const PRINTED_BLOCK_MS = 100;
 
 const { values } = parseArgs({

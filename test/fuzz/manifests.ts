@@ -89,7 +89,7 @@ export const TEXTS: Target = target("texts", {
     parseRoleARN(`arn:aws:iam::111122223333:role/${text}`);
     parseKindArgument(text);
     parseLabels([text, `a=${text}`, `${text}=a`], () => undefined);
-    // Only flags contain this text.
+    // Limits the length, because a label selector in this form occurs only in a command-line flag.
     parseLabelSelector(text.slice(0, 2_000));
   },
 });

@@ -5,9 +5,12 @@ import { assumeBody, FORM, HOST, send, signed, type VendedKeys } from "../sideca
 import { type Hostile, hostile, repeat, size, toJSON, unit } from "./hostile.ts";
 import { type Target, target } from "./target.ts";
 
-/** The HTTP statuses of client errors. The sidecar returns no 5xx, because its STS and its inventory are available. */
+/**
+ * The HTTP statuses of client errors. The sidecar must not return a 5xx, because its STS and its inventory are
+ * available in these tests.
+ */
 const STATUSES: ReadonlySet<number> = new Set([200, 400, 401, 403, 404, 405, 409, 413, 415]);
-/** The limits of the HTTP parser, which these requests bypass. */
+/** The limits of the HTTP parser. The test must respect these limits, because its requests bypass the parser. */
 const HEADER_BYTES = 8 * 1024;
 const BODY_BYTES = 64 * 1024;
 const MAX_RESPONSE = 100_000;
@@ -85,7 +88,7 @@ const SIGNATURE_PARTS = [
 const signaturePart = fc.record({ unit: fc.oneof(fc.constantFrom(...SIGNATURE_PARTS), unit), size: fc.nat(2_000) });
 const headerChange = fc.record({
   name: fc.constantFrom(...HEADER_NAMES),
-  /** The number of the replaced part of the valid header, or -1 for the whole header. */
+  /** The index of the part of the valid header that is replaced, or -1 for the whole header. */
   at: fc.integer({ min: -1, max: 8 }),
   parts: fc.array(signaturePart, { maxLength: 6 }),
 });

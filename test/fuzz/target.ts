@@ -16,11 +16,11 @@ export interface CheckOptions {
 export interface CheckResult {
   readonly runs: number;
   readonly longestBlockMs: number;
-  /** The input of the longest block. */
+  /** The input that blocked the event loop for longest. */
   readonly blocking: string;
   /** The longest time until a response. */
   readonly slowestMs: number;
-  /** Null if no input failed. */
+  /** The failure report; null if no input failed. */
   readonly failure: string | null;
 }
 
@@ -33,7 +33,7 @@ const MAX_PRINTED = 1_000;
 /** How a target expands a random input, and how it checks the expanded input. */
 interface Steps<Input, Expanded> {
   readonly input: fc.Arbitrary<Input>;
-  /** Returns the data that the project reads. The time is not measured. */
+  /** Returns the data that the project reads. The time of this function is not measured. */
   readonly expand: (input: Input) => Expanded | Promise<Expanded>;
   /** Throws if the response is wrong. */
   readonly run: (expanded: Expanded) => unknown;
@@ -64,7 +64,7 @@ export function target<Input, Expanded>(
       const details = await fc.check(property, {
         seed, numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: milliseconds, markInterruptAsFailure: false,
       });
-      // The time limit interrupts the last input. Its failure counts too.
+      // The time limit interrupts the last input. A failure of this input also counts.
       const interrupted = await last.done.then(() => null, (error: unknown) => error);
       const error = details.failed ? details.errorInstance : interrupted;
       const report = details.failed ? fc.defaultReportMessage(details) : `Input: ${last.input}`;

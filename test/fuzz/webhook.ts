@@ -79,7 +79,7 @@ const review: fc.Arbitrary<Review> = fc.record({
   }), { maxLength: 3 }),
 });
 
-/** Reviews with hostile objects. Every response is a verdict, or an HTTP 400, 413 or 415. */
+/** Reviews with hostile objects. Every response must be a verdict, or have the HTTP status 400, 413 or 415. */
 export const WEBHOOK: Target = target("webhook", {
   input: review,
   expand: (input) => ({ path: input.path, body: bodyOf(input), webhook: webhookUnderTest() }),
@@ -94,7 +94,7 @@ export const WEBHOOK: Target = target("webhook", {
     if (typeof code === "number" && code >= 500) {
       throw new Error(`an exception denied the review: ${start} ${JSON.stringify(webhook.lines).slice(0, 2_000)}`);
     }
-    // The response repeats the uid and the name.
+    // The limit allows for the uid and the name, which the response repeats.
     const name = field(field(field(response, "status"), "details"), "name");
     const size = text.length - JSON.stringify([field(response, "uid"), name]).length;
     if (size > MAX_RESPONSE) throw new Error(`the response has ${size} characters: ${start}`);
@@ -108,9 +108,9 @@ export const WEBHOOK: Target = target("webhook", {
 async function firingTimers<T>({ clock }: WebhookUnderTest, response: Promise<T>): Promise<T> {
   const progress = { isDone: false };
   const settled = response.finally(() => void (progress.isDone = true));
-  // The caller handles the rejection.
+  // The loop ignores a rejection, which the caller handles.
   settled.catch(() => undefined);
-  // Without a response, the target fails. The loop must end then too.
+  // Also ends the loop if no response arrives; the target then fails.
   for (let turn = 0; turn < MAX_TURNS && !progress.isDone; turn++) {
     await new Promise((resolve) => setImmediate(resolve));
     clock.fireAll();
@@ -136,7 +136,7 @@ function bodyOf({ path, operation, changes }: Review): string {
   );
 }
 
-/** Returns the object and the path of each field that the change sets. */
+/** Returns the changed object, and the path of each field that the change sets. */
 function places({ of, field: index }: Change): readonly (readonly [root: string, path: readonly string[]])[] {
   if (of === "request") return [["", REQUEST_FIELDS[index % REQUEST_FIELDS.length] ?? []]];
   const path = FIELDS[index] ?? [];

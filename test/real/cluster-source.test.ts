@@ -40,7 +40,10 @@ onCluster("a cluster source on a real API server", async (t, cluster) => {
   await t.test("names each kind that the user is not allowed to list", async (tt) => namesForbidden(tt, cluster));
 });
 
-/** Rejects every request while it is closed, like a network outage. Records the other requests. */
+/**
+ * A client that simulates a network outage: while it is closed, it rejects every request. While the client is open, it
+ * records all requests.
+ */
 class Gate implements KubernetesAPI {
   readonly #api: KubernetesAPI;
   readonly paths: string[] = [];
@@ -110,7 +113,7 @@ interface GatedSource {
   readonly gate: Gate;
 }
 
-/** An API server that starts after a resource version was created answers a watch from that version with 410. */
+/** After a restart, the API server answers a watch from an older resource version with 410. */
 async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Promise<void> {
   gate.closed = true;
   await cluster.restartApiserver("SIGKILL");
@@ -125,8 +128,8 @@ async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Prom
   const { selectors, namespaces } = source.inventory;
   await eventually(source, () => selectors.has("d") && namespaces.labelsOf("team-a").get("tier") === "bronze");
   t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "d"]);
-  // The source first watches (repeatedly if the API server answers 429 while it initializes the storage), then lists
-  // once. The watch after the list is missing if the namespaces are listed first.
+  // The source first watches, then lists once. The source repeats the watch if the API server answers 429 while it
+  // initializes the storage. If the namespaces are listed first, the requests do not contain the watch after the list.
   const paths = gate.paths.filter((path) => path.startsWith(SELECTORS));
   const verbs = paths.map((path) => (path.includes("watch=true") ? "watch" : "list"));
   t.match(

@@ -68,7 +68,7 @@ onCluster("the commands on a real API server", async (t, cluster) => {
     predicts(tt, cluster),
   );
   await t.test(
-    "audit, resolve and impact print only the missing permission for a user without permissions",
+    "audit, resolve and impact print only the missing permissions if the user has no permissions",
     async (tt) => isForbidden(tt, cluster),
   );
 });
@@ -82,7 +82,7 @@ function list(objects: readonly object[]): string {
   return JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
 }
 
-/** Runs a command as a child process with pipes, as in CI. */
+/** Runs a command of this project as a child process with pipes, as in CI. */
 async function run(
   cluster: Cluster,
   args: readonly string[],
@@ -237,7 +237,7 @@ const STEPS: readonly (readonly [
     "apply",
     [resource("Bucket", "s3", { namespace: "team-a", name: "b1" })],
     ["selected"],
-    1, // ACK-06: the label of a pinned resource decides which of the conflicting roles manages it
+    1, // ACK-06: the labels of a pinned resource decide which of two conflicting roles manages the resource
   ],
   [
     "a new selector matches a resource that no selector matched before",

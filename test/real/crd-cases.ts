@@ -31,7 +31,10 @@ const ROLE_STAYS =
   "orphaned. Create a selector with another name for the new role. " +
   "Delete this selector when no resource needs this selector.";
 
-/** Tests the CRD without the webhooks. Leaves the CRD for shipped controllers and the selectors `role` and `stored`. */
+/**
+ * Tests the CRD without the webhooks. After the cases, the CRD for shipped controllers and the selectors `role` and
+ * `stored` remain.
+ */
 export async function testCRD(t: Test, cluster: Cluster): Promise<void> {
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {
     await t.test(name, async (tt) => body(tt, cluster));
@@ -77,7 +80,7 @@ async function dryCreate(cluster: Cluster, object: JsonObject): Promise<ApiRespo
   return cluster.request("POST", `${SELECTORS}?dryRun=All&fieldValidation=Strict`, object);
 }
 
-/** Without a webhook, the CRD rejects the findings of IRS-00, IRS-12 and IRS-35. */
+/** Without a webhook, the CRD rejects the faults that IRS-00, IRS-12 and IRS-35 report. */
 async function agreesOnFixtures(t: Test, cluster: Cluster, sets: readonly FixtureSet[]): Promise<void> {
   for (const fixture of selectorFixtures(...sets)) {
     const { status, body } = await dryCreate(cluster, fixture.object);

@@ -11,7 +11,7 @@ export interface RealEnvironment {
   readonly cacheFolder: string;
 }
 
-/** Reads the environment. An empty variable counts as unset. */
+/** Reads the environment. An empty environment variable counts as unset. */
 export function readEnvironment(): RealEnvironment {
   const cacheHome = process.env["XDG_CACHE_HOME"] ?? "";
   const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";

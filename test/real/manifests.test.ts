@@ -41,7 +41,8 @@ const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/kube-public/bucke
 /** Creates a selector and a bucket that are being deleted and wait for their finalizers. */
 async function createPendingDeletions(cluster: Cluster): Promise<void> {
   await cluster.installCRDs(ACK_CRDS);
-  // The API server limits the cost of match conditions, so the selector has the largest size that the webhook accepts.
+  // The selector has the largest size that the webhook accepts, because the API server limits the cost of match
+  // conditions.
   const names = Array.from({ length: 1_000 }, (_, i) => `team-${i}-${"x".repeat(50)}`);
   const annotations = { large: "x".repeat(250_000) };
   const large = selectorObject("pending", { arn: A, namespaceSelector: { names } }, { ...PENDING, annotations });
@@ -51,7 +52,8 @@ async function createPendingDeletions(cluster: Cluster): Promise<void> {
 }
 
 async function acceptsAll(t: Test, cluster: Cluster): Promise<void> {
-  // A dry run stores no Namespace, which a ServiceAccount needs. The charts of ACK create the namespace of ACK.
+  // A dry run fails for the ServiceAccount: it needs a stored Namespace, and a dry run stores none. The charts of ACK
+  // create the namespace of ACK.
   for (const namespace of [OPTIONS.namespace, OPTIONS.ackSystemNamespace]) {
     t.equal((await cluster.kubectl(["create", "namespace", namespace])).code, 0);
   }

@@ -103,7 +103,10 @@ interface Expected {
   readonly rolesBefore: ReadonlyMap<string, string | null>;
 }
 
-/** Updates each resource until the webhook, which sees the selectors with a delay, annotates the expected role. */
+/**
+ * Updates each resource until the webhook annotates the expected role. The inventory of the webhook contains new
+ * selectors after a delay.
+ */
 async function annotatesRoles(t: Test, cluster: Cluster, { objects, rolesBefore }: Expected): Promise<void> {
   for (const object of objects.filter((one) => isACKGroup(objectReference(one).group))) {
     const { namespace, name } = objectReference(object);

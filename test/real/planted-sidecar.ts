@@ -11,9 +11,9 @@ import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts"
 import { assumeBody, elementOf, signed, type Signing, type VendedKeys } from "../sidecar/sts/signed-request.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
-/** Part of every secret in these tests, and of nothing else. */
+/** A text that every secret in these tests contains, and that nothing else contains. */
 export const PLANTED = "planted";
-/** The base identity of the sidecar, as STS knows it and as its environment. */
+/** The base identity of the sidecar: as a principal of STS, and as environment variables. */
 export const BASE = {
   accessKeyID: "ASIASIDECARBASE", secretAccessKey: `${PLANTED}-base-secret`, sessionToken: `${PLANTED}-base-token`,
   arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
@@ -28,7 +28,7 @@ const EXTRAS = {
   "ack-role-resolver.io/session-tags": `team=${PLANTED}-tag-value`,
 };
 
-/** A response with `ok` or the error code of its body, and its latency. */
+/** A response: the status, `ok` or the error code in the body, and the latency. */
 export interface MeasuredResponse extends Omit<LoopbackAnswer, "headers"> {
   readonly code: string;
   readonly ms: number;
@@ -38,15 +38,15 @@ type Faults = NonNullable<STSEmulatorOptions["faults"]>;
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * A sidecar process with log level debug, and an STS that can be stopped, return faults and change its clock. The
- * sidecar grants the roles of the named selectors. Every secret contains PLANTED.
+ * A sidecar process with log level debug, and an STS emulator. Tests can stop the emulator, make it return faults and
+ * change its clock. The sidecar grants the roles of the named selectors. Every secret contains PLANTED.
  */
 export class PlantedSidecar {
   faults: Faults = () => null;
   /** How far the clock of STS is ahead of the local clock. */
   aheadMs = 0;
   readonly folder: string;
-  /** The bodies of all errors. */
+  /** The bodies of all error responses. */
   readonly errorBodies: string[] = [];
   #sts: STSEmulator | null = null;
   #server: ServerProcess | null = null;
@@ -55,7 +55,9 @@ export class PlantedSidecar {
     this.folder = folder;
   }
 
-  /** Starts both, and stops them with the test. `keys` returns the keys of the controller. */
+  /**
+   * Starts the sidecar and the emulator, and stops them when the test ends. `keys` returns the keys of the controller.
+   */
   static async start(t: Test, selectors: readonly string[]): Promise<PlantedSidecar> {
     const sidecar = new PlantedSidecar(t.testdir({ manifests: {}, state: {}, token: TOKEN }));
     t.teardown(() => sidecar.#sts?.close());
@@ -89,7 +91,7 @@ export class PlantedSidecar {
     return `http://${this.server.address}`;
   }
 
-  /** Starts STS, on the port of the previous one. */
+  /** Starts the STS emulator again, on the same port. */
   async startSTS(): Promise<void> {
     this.#sts = await startSTSEmulator({
       port: this.#sts === null ? 0 : Number(new URL(this.#sts.url).port),
@@ -98,7 +100,7 @@ export class PlantedSidecar {
     });
   }
 
-  /** Writes the selector of role `name`. Other `labels` make it a changed object. */
+  /** Writes the selector for the role `name`. With different `labels`, the selector is a changed object. */
   async writeSelector(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
     const spec = { arn: roleARN(name), namespaceSelector: { names: [name] } };
     const selector = selectorObject(name, spec, { annotations: EXTRAS, labels });
@@ -116,7 +118,7 @@ export class PlantedSidecar {
     return this.request(`/v1/credentials/selectors/${name}`, { headers: authorized });
   }
 
-  /** Returns the keys of the container endpoint at `path`. Rejects if it returns an error. */
+  /** Returns the keys of the container endpoint at `path`. Rejects if the endpoint returns an error. */
   async keys(path = "/v1/credentials"): Promise<VendedKeys> {
     const { body } = await this.request(path, { headers: { authorization: await this.token() } });
     const text = (name: string): string | null => stringAt(JSON.parse(body), name);
@@ -125,7 +127,10 @@ export class PlantedSidecar {
     return { AccessKeyId, SecretAccessKey, Token };
   }
 
-  /** Sends a signed request to `/sts`, as a controller does. `change` is signed, `headers` are not. */
+  /**
+   * Sends a signed request to `/sts`, as a controller does. The signature covers the changes in `change`, but not the
+   * headers in `headers`.
+   */
   async callSTS(keys: VendedKeys, change: Partial<Signing> = {}, headers: Headers = {}): Promise<MeasuredResponse> {
     const signedHeaders = { host: this.server.address, ...change.headers };
     const request = await signed({ keys, now: Date.now(), ...change, headers: signedHeaders });
@@ -143,7 +148,7 @@ export class PlantedSidecar {
     return this.#record(response, performance.now() - startMs);
   }
 
-  /** Sends the `pieces` unchanged as they arrive, and reads until the sidecar closes the connection. */
+  /** Sends each of the `pieces` unchanged when it arrives, and reads until the sidecar closes the connection. */
   async sendRaw(pieces: AsyncIterable<string> | Iterable<string>): Promise<MeasuredResponse> {
     const startMs = performance.now();
     const socket = connect(Number(new URL(this.url).port), "127.0.0.1");
@@ -191,7 +196,10 @@ function codeOf(body: string): string {
   return (isJsonObject(json) ? stringAt(json, "code") : null) ?? body;
 }
 
-/** Secrets and tokens of sessions are base64 that starts with PLANTED. Access key IDs use 16 bytes and stay random. */
+/**
+ * Replaces random bytes: the base64 text of secrets and session tokens then starts with PLANTED. Access key IDs use 16
+ * bytes and stay random.
+ */
 function plantedBytes(size: number): Buffer {
   const letters = Buffer.from(`${PLANTED}/`, "base64");
   return size === 16 ? randomBytes(size) : Buffer.concat([letters, randomBytes(size - letters.length)]);

@@ -7,8 +7,9 @@ import { until } from "./apiserver/until.ts";
 
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 /**
- * Maximum time for a response of a real process. The sidecar limits it to 850 ms, which other tests measure with a fake
- * clock. Without that limit, a hanging call would take 5 s. The value in between allows for a loaded machine.
+ * The maximum time for a response of a real process, in ms. The sidecar limits this time to 850 ms, and without this
+ * limit, a hanging STS call would take 5 s. The value is between the two, because the machine may be loaded. Other
+ * tests verify the 850 ms with a fake clock.
  */
 export const RESPONSE_LIMIT_MS = 2_500;
 const READY_LIMIT_MS = 15_000;
@@ -18,16 +19,19 @@ export type LogLine = Readonly<Record<string, unknown>>;
 
 /** `ack-role-resolver COMMAND` in a separate process, as in a Pod. */
 export interface ServerProcess {
-  /** `HOST:PORT` of its listener. */
+  /** The address of the server's listener, `HOST:PORT`. */
   readonly address: string;
   readonly healthAddress: string;
-  /** Its log so far. */
+  /** The log of the server so far. */
   readonly log: readonly LogLine[];
-  /** Sends SIGTERM or `signal`, and resolves to the exit status after the process exited. */
+  /** Sends SIGTERM or `signal`, and resolves to the exit status when the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts the server on free loopback ports and waits until it is ready. Rejects with its log if it exits before. */
+/**
+ * Starts the server on free loopback ports and waits until it is ready. Rejects with the log if the server exits
+ * earlier.
+ */
 export async function startServer(
   command: "webhook" | "sidecar", args: readonly string[], environment: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {

@@ -1,5 +1,5 @@
-// With CI=true, builds the programs that the tests in test/real need. Otherwise these tests skip, and name the
-// `npm run setup:...` to run.
+// With CI=true, builds the programs that the tests in test/real need. Without CI=true, these tests are skipped, and
+// print which `npm run setup:...` command to run.
 import { setUpAssets } from "./apiserver/assets.ts";
 import { setUpCI } from "./ci/tools.ts";
 import { readEnvironment } from "./environment.ts";

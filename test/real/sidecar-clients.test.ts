@@ -1,4 +1,5 @@
-// Sends invalid requests to a real sidecar process. Each one gets its own error, while other clients are served.
+// Sends invalid requests to a real sidecar process. Each request must get its own error, while the sidecar serves other
+// clients.
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
@@ -11,16 +12,21 @@ import { until } from "./apiserver/until.ts";
 import { type MeasuredResponse, PLANTED, PlantedSidecar, roleARN } from "./planted-sidecar.ts";
 import { RESPONSE_LIMIT_MS } from "./server-process.ts";
 
-/** From the change of the token file. The sidecar checks it every second. */
+/**
+ * The maximum time from the change of the token file until the sidecar uses the new token. The sidecar checks the file
+ * every second.
+ */
 const ROTATION_LIMIT_MS = 2_000;
-/** Headers may take 2 s, checked every 0.5 s. A client then has another 0.5 s to disconnect. */
+/**
+ * Headers may take 2 s, and the sidecar checks this limit every 0.5 s. The client then has another 0.5 s to disconnect.
+ */
 const HEADERS_LIMIT_MS = 4_000;
-/** More than the 256 that the sidecar accepts. */
+/** A number of connections above the 256 that the sidecar serves. */
 const CONNECTIONS = 300;
 
 interface Subject {
   readonly sidecar: PlantedSidecar;
-  /** The keys of the controller. */
+  /** The access keys of the controller. */
   readonly keys: VendedKeys;
 }
 
@@ -33,7 +39,7 @@ interface Row {
 const PATH = "/v1/credentials/selectors/warm";
 const WRONG_HOST = { host: `${PLANTED}.example:9780` };
 
-/** A row that adds `parameters` to a valid AssumeRole request. */
+/** Returns a row whose request is a valid AssumeRole request with additional `parameters`. */
 function assumeRoleRow(name: string, parameters: Readonly<Record<string, string>>, expected: string): Row {
   const body = assumeBody({ RoleArn: roleARN("warm"), ...parameters });
   return { name, expected, send: ({ sidecar, keys }) => sidecar.callSTS(keys, { body }) };
@@ -170,7 +176,10 @@ async function validRequests({ sidecar, keys }: Subject): Promise<readonly strin
   return responses.map(({ status, code, ms }) => `${status} ${code}${ms < RESPONSE_LIMIT_MS ? "" : ` in ${ms} ms`}`);
 }
 
-/** Sends valid requests every 50 ms, at least once. Returns the first unexpected responses, or the last ones. */
+/**
+ * Sends valid requests every 50 ms, at least once. Returns the first unexpected responses or, if every response is as
+ * expected, the last responses.
+ */
 async function serveUntil(over: AbortSignal, subject: Subject): Promise<readonly string[]> {
   for await (const _ of ticks(50)) {
     const responses = await validRequests(subject);

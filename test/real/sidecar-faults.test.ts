@@ -8,43 +8,46 @@ import { until } from "./apiserver/until.ts";
 import { BASE, type MeasuredResponse, PLANTED, PlantedSidecar } from "./planted-sidecar.ts";
 import { RESPONSE_LIMIT_MS } from "./server-process.ts";
 
-/** Target for responses in seconds, as a bucket of their histogram. */
+/** The target for the response time in seconds, which is also a bucket of the histogram. */
 const TARGET = "0.9";
-/** A hanging call times out after 5 s, and the backoff counts from its start. */
+/** A hanging STS call times out after 5 s, and the backoff starts at the start of the call. */
 const RECOVERY_LIMIT_MS = 7_000;
-/** Longer than the time between two probes of an open circuit. */
+/** This time is longer than the interval between two probes of an open circuit. */
 const OUTAGE_MS = 6_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** Status and code from the credentials endpoint, and from /sts. */
+/** The expected status and error code of the credentials endpoint, and of /sts. */
 type Expected = readonly [path: string, sts: string];
 
 interface Row {
   readonly name: string;
   readonly expected: Expected;
   readonly fault?: (call: STSCall) => Fault | null;
-  /** How far the clock of STS is ahead. */
+  /** How far the clock of STS is ahead of the local clock, in ms. */
   readonly aheadMs?: number;
   /** STS is stopped. */
   readonly stopped?: true;
   /** The fault concerns the base identity, so the sidecar is not ready. */
   readonly unready?: true;
-  /** Fixes the cause, in addition to the end of the fault. */
+  /** Corrects the cause after the fault has ended. */
   readonly fix?: (sidecar: PlantedSidecar, names: readonly string[]) => Promise<unknown>;
 }
 
 const GRANTED: Expected = ["200 ok", "200 ok"];
 const UNAVAILABLE: Expected = ["503 ERR_STS_UNAVAILABLE", "503 ServiceUnavailable"];
 
-/** Returns an error that quotes the request, as STS does. For AssumeRole that includes annotations of the selector. */
+/**
+ * Returns an error that quotes the request, as STS does. For AssumeRole, this error includes annotations of the
+ * selector.
+ */
 function errorOf({ action }: STSCall, code: string, status: number): Fault {
   const extras = `, value '${PLANTED}-external-id' at 'externalId', '${PLANTED}-tag-value' at 'tags'`;
   const quoted = `key ${BASE.secretAccessKey}, token ${BASE.sessionToken}${action === "AssumeRole" ? extras : ""}`;
   return { do: "reject", code, status, message: `No: ${quoted}.` };
 }
 
-/** The sidecar caches a denial for 60 s, and retries at once after the selector changed. */
+/** The sidecar caches a denial for 60 s, but calls STS immediately after the selector changed. */
 async function rewriteSelectors(sidecar: PlantedSidecar, names: readonly string[]): Promise<void> {
   await Promise.all(names.map((name) => sidecar.writeSelector(name, { "example.com/fixed": "yes" })));
 }
@@ -70,7 +73,7 @@ const ROWS: readonly Row[] = [
   { name: "has a clock 10 minutes behind", aheadMs: -10 * MINUTE_MS, expected: GRANTED },
 ];
 
-/** Returns separate selectors for each row and endpoint, so that every request is uncached. */
+/** Returns different selectors for each row and endpoint, so that every request is uncached. */
 function uncachedNames(row: number): readonly [path: string, sts: string] {
   return [`uncached-${row}-path`, `uncached-${row}-sts`];
 }
@@ -149,7 +152,9 @@ async function cachedRequests(sidecar: PlantedSidecar, keys: VendedKeys): Promis
   return [...texts, String((await sidecar.health("/healthz")).status)];
 }
 
-/** Sends two rounds of requests within 10 s. Every client gets a response in time, and STS at most 3 calls. */
+/**
+ * Sends two rounds of requests within 10 s. Every client must get a response in time, and STS must get at most 3 calls.
+ */
 async function testCrowd(t: Test, sidecar: PlantedSidecar): Promise<void> {
   sidecar.faults = () => ({ do: "hang" });
   const before = sidecar.sts.calls.length;
@@ -198,7 +203,10 @@ async function testCircuit(t: Test, sidecar: PlantedSidecar): Promise<void> {
   }
 }
 
-/** Returns the number of all responses, and of those within the target, from the metrics of the sidecar. */
+/**
+ * Returns the number of all responses, and the number of responses within the target. Reads both from the metrics of
+ * the sidecar.
+ */
 async function countResponses(sidecar: PlantedSidecar): Promise<{ readonly all: number; readonly onTarget: number }> {
   const { body } = await sidecar.health("/metrics");
   const lines = body.split("\n").filter((line) => line.includes("sidecar_request_duration_seconds_bucket{"));

@@ -17,7 +17,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 const S3 = "s3.services.k8s.aws";
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const ROLE = "arn:aws:iam::111111111111:role/team-a";
-/** Time limit for a change of the inventory to take effect. */
+/** The time within which a change of the inventory must take effect, in ms. */
 const EFFECT_LIMIT_MS = 2_000;
 
 const TEAM_A = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
@@ -33,7 +33,7 @@ interface Subject {
   readonly sidecar: ServerProcess;
   readonly sts: STSEmulator;
   readonly token: string;
-  /** The bodies of all errors. */
+  /** The bodies of all error responses. */
   readonly errors: string[];
 }
 
@@ -59,7 +59,7 @@ async function request({ sidecar, token, errors }: Subject, path: string): Promi
   return { status, body: isJsonObject(read) ? read : {} };
 }
 
-/** Requests the role in each way, and returns "ok" or the error code of each. */
+/** Requests the role through each path of the sidecar, and returns "ok" or the error code for each path. */
 async function requestAll(subject: Subject): Promise<readonly string[]> {
   const paths = ["/v1/credentials/selectors/team-a", `/v1/credentials/namespaces/team-a?kind=Bucket.${S3}`];
   const responses = await Promise.all(paths.map(async (path) => request(subject, path)));
@@ -87,7 +87,10 @@ async function assume(subject: Subject): Promise<string> {
   }
 }
 
-/** Makes a change and waits until all requests return the expected codes, within the time limit. */
+/**
+ * Makes a change, and waits until all requests return the expected codes. Fails if this takes longer than the time
+ * limit.
+ */
 async function testChange(
   t: Test, subject: Subject, change: () => Promise<unknown>, expected: readonly string[],
 ): Promise<void> {
@@ -160,7 +163,7 @@ onCluster("a sidecar applies changes of objects in a cluster", async (t, cluster
     await testChange(tt, subject, remove("team-a"), GONE);
     await testChange(tt, subject, create(TEAM_A), GRANTED);
   });
-  await t.test("rejects requests if selectors conflict or set different session parameters", async (tt) => {
+  await t.test("rejects a role if its selectors conflict or set different session parameters", async (tt) => {
     await testChange(tt, subject, create(OVERLAPPING), CONFLICT);
     await testChange(tt, subject, remove("also-a"), GRANTED);
     await testChange(tt, subject, create(OTHER_EXTRAS), DIFFERENT_EXTRAS);

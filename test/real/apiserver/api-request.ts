@@ -5,7 +5,7 @@ export interface ApiRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent as JSON; undefined for no body. */
+  /** The body of the request, which is sent as JSON; undefined for a request without a body. */
   readonly body: unknown;
   /** PEM certificates of the trusted CAs. */
   readonly ca: string;
@@ -14,13 +14,13 @@ export interface ApiRequest {
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed if the content type is JSON, else the text. */
+  /** The parsed body if the content type is JSON, else the body as text. */
   readonly body: unknown;
 }
 
 const LIMIT_MS = 20_000;
 
-/** Sends one request on a new connection, because an old one can be broken by a restart of the server. */
+/** Sends one request on a new connection, because a restart of the server can break an existing connection. */
 export async function apiRequest({ url, method, headers, body, ca }: ApiRequest): Promise<ApiResponse> {
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const type = sent === undefined ? {} : { "content-type": "application/json" };

@@ -33,7 +33,7 @@ test("uses KUBEBUILDER_ASSETS if the folder has every program, and rejects an in
   });
 });
 
-test("does not build without CI, but returns the command that builds the programs", async (t) => {
+test("without CI, does not build the programs but returns the command that builds them", async (t) => {
   t.same(await findAssets(environment(t.testdir()), mustNotBuild), {
     found: false,
     reason:
@@ -42,7 +42,7 @@ test("does not build without CI, but returns the command that builds the program
   });
 });
 
-test("builds the programs once with CI, and uses the existing build afterward", async (t) => {
+test("with CI, builds the programs once, and then uses the existing build", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   const built = await findAssets(ci, async (folder) => fill(folder));
   t.match(built, { found: true });
@@ -70,7 +70,7 @@ test("reports a failed build and leaves no partial build", async (t) => {
   t.same(await readdir(ci.cacheFolder), []);
 });
 
-test("two concurrent builds succeed, and only one build is stored", async (t) => {
+test("if two builds run concurrently, both succeed, and the cache contains one build", async (t) => {
   const ci = environment(t.testdir(), { ci: true });
   const folders: string[] = [];
   const build = async (folder: string): Promise<void> => {

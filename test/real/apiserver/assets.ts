@@ -10,7 +10,7 @@ const BINARIES = ["kube-apiserver", "etcd", "kubectl"] as const;
 /** The absolute paths of the control plane programs. */
 export type Assets = Readonly<Record<(typeof BINARIES)[number], string>>;
 
-/** The programs, or one sentence with the reason why the tests are skipped and the fix. */
+/** The programs. If a program is missing, one sentence that states why the tests are skipped, and the fix. */
 export type FoundAssets =
   | { readonly found: true; readonly assets: Assets }
   | { readonly found: false; readonly reason: string };
@@ -20,8 +20,9 @@ export type BuildAssets = (folder: string, version: string) => Promise<void>;
 
 /**
  * Finds kube-apiserver, etcd and kubectl in `KUBEBUILDER_ASSETS` if it is set, else in the cache. With `CI=true`,
- * builds them into the cache if they are missing.
- * @throws if `KUBEBUILDER_ASSETS` lacks a program or a build fails, because neither must skip the tests.
+ * builds the programs into the cache if they are missing.
+ * @throws if `KUBEBUILDER_ASSETS` lacks a program or a build fails, because in these cases, the tests must fail and not
+ * be skipped.
  */
 export async function findAssets(environment: RealEnvironment, build: BuildAssets = goBuild): Promise<FoundAssets> {
   if (environment.kubebuilderAssets !== undefined) {
@@ -41,8 +42,8 @@ export async function findAssets(environment: RealEnvironment, build: BuildAsset
 }
 
 /**
- * Returns the programs in the cache. Builds them if they are missing, in a temporary folder that is renamed when the
- * build is complete. Of two concurrent builds, the first to finish is used.
+ * Returns the programs in the cache. If programs are missing, builds them in a temporary folder, which is renamed when
+ * the build is complete. Of two concurrent builds, the first to finish is used.
  */
 export async function setUpAssets(environment: RealEnvironment, build: BuildAssets = goBuild): Promise<Assets> {
   const { folder, version } = await cacheEntry(environment);
@@ -120,10 +121,11 @@ export async function moduleVersion(): Promise<string> {
 
 async function goBuild(folder: string, version: string): Promise<void> {
   const [, major, minor] = /^v(\d+)\.(\d+)\./u.exec(version) ?? [];
-  // The linker sets the version of Kubernetes. Without these flags the API server reports v0.0.0-master.
+  // The linker sets the version of Kubernetes. Without these flags, the API server would report the version
+  // v0.0.0-master.
   const variables = { gitVersion: version, gitMajor: major, gitMinor: minor };
   const stamps = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
-  // -buildvcs=false: the binaries do not depend on the commit, and the build does not need git.
+  // With -buildvcs=false, the binaries do not depend on the commit, and the build does not need git.
   const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", ["-s", "-w", ...stamps].join(" ")];
   const go = await runGo(["build", ...flags, "-o", `${folder}${path.sep}`, "./..."]);
   if (go.code !== 0) {

@@ -25,7 +25,7 @@ onCluster("a real API server", async (t, cluster) => {
   await t.test("writes an audit event for each write request before the response", async (tt) =>
     writesAudit(tt, cluster),
   );
-  await t.test("has the same objects after a restart on the same port", async (tt) => survivesRestart(tt, cluster));
+  await t.test("has the same port and the same objects after a restart", async (tt) => survivesRestart(tt, cluster));
   await t.test("reports why the API server did not start", async (tt) => reportsStartError(tt));
   await t.test("leaves no process and no folder after stop()", async (tt) => cleansUp(tt, cluster));
 });

@@ -19,7 +19,7 @@ const CRD_LIMIT_MS = 15_000;
 const KUBECTL_LIMIT_MS = 20_000;
 
 export interface ClusterOptions {
-  /** Additional flags for kube-apiserver. The last value of a repeated flag is used. */
+  /** Additional flags for kube-apiserver. If a flag is repeated, kube-apiserver uses the last value. */
   readonly apiserverFlags?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface KubectlOptions {
 export interface RequestOptions {
   /** Default: admin. */
   readonly user?: Identity;
-  /** Needs the `content-type` of a patch. The default is application/json. */
+  /** The headers of the request. A patch needs a `content-type`. The default `content-type` is application/json. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -101,14 +101,16 @@ export class Cluster {
     await this.startApiserver();
   }
 
-  /** Starts kube-apiserver with the same port, certificate and etcd. Resolves when it is ready. */
+  /** Starts kube-apiserver with the same port, certificate and etcd. Resolves when kube-apiserver is ready. */
   async startApiserver(): Promise<void> {
     const apiserver = await this.#run("kube-apiserver", [...apiserverArguments(this.#ports), ...this.#apiserverFlags]);
     this.#apiserver = apiserver;
     await this.#untilReady(apiserver);
   }
 
-  /** Stops kube-apiserver, but not etcd. SIGTERM ends watches cleanly; SIGKILL breaks their connections. */
+  /**
+   * Stops kube-apiserver, but not etcd. SIGTERM ends watches cleanly, and SIGKILL breaks the connections of watches.
+   */
   async stopApiserver(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     await this.#apiserver?.stop(signal);
   }
@@ -125,7 +127,7 @@ export class Cluster {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Runs kubectl. Resolves with any exit code; rejects after 20 s. */
+  /** Runs kubectl. Resolves when kubectl exits with any exit code. Rejects after 20 s. */
   async kubectl(args: readonly string[], { input = "", user = "admin" }: KubectlOptions = {}): Promise<ProgramResult> {
     const cacheDir = path.join(this.#folder, "kubectl-cache");
     const context = [`--kubeconfig=${this.kubeconfig}`, `--context=${user}`, `--cache-dir=${cacheDir}`];
@@ -138,8 +140,8 @@ export class Cluster {
   }
 
   /**
-   * Sends a request to a path such as `/api/v1/namespaces`. Resolves with any status. Retries 429 like client-go: the
-   * API server returns it while it initializes the storage of a resource, after a start or for a new CRD.
+   * Sends a request to a path such as `/api/v1/namespaces`. Resolves with any status. Retries 429 like client-go: after
+   * a start or for a new CRD, the API server returns 429 while it initializes the storage of a resource.
    */
   async request(
     method: string, requestPath: string, body?: unknown, options: RequestOptions = {},
@@ -156,8 +158,8 @@ export class Cluster {
   }
 
   /**
-   * Applies CRDs as admin. Resolves when kubectl lists every version of each. The condition Established is too early:
-   * the API server can still return 429 while it initializes the storage, and discovery is updated later.
+   * Applies CRDs as admin. Resolves when kubectl can list every version of each CRD. The condition Established is True
+   * too early: the API server can still return 429 while it initializes the storage, and it updates discovery later.
    */
   async installCRDs(crds: readonly InstalledCRD[]): Promise<void> {
     const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: crds });
@@ -197,7 +199,7 @@ export class Cluster {
   }
 }
 
-/** Returns different free ports: opens all of them together, then closes them. */
+/** Returns different free ports. Opens all ports at the same time, and then closes them. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
   await Promise.all(servers.map((server) => once(server, "listening")));

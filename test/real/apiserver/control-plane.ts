@@ -22,7 +22,8 @@ export function controlPlaneFiles(folder: string): ControlPlaneFiles {
   return {
     folder,
     kubeconfig: path.join(folder, "kubeconfig"),
-    // The API server creates a certificate for 127.0.0.1 on its first start. The file also contains its CA.
+    // The API server creates a certificate for 127.0.0.1 on its first start. The certificate file also contains the CA
+    // of the certificate.
     caFile: path.join(folder, "certificates", "apiserver.crt"),
     auditLog: path.join(folder, "audit.log"),
   };
@@ -58,7 +59,7 @@ export function etcdArguments(ports: Ports): readonly string[] {
   return [
     "--data-dir=etcd",
     "--log-level=warn",
-    // The data is deleted with the cluster, so it need not be synced to disk.
+    // The data of etcd is deleted with the cluster, so etcd does not need to sync the data to disk.
     "--unsafe-no-fsync",
     `--listen-client-urls=${client}`,
     `--advertise-client-urls=${client}`,
@@ -81,13 +82,15 @@ export function apiserverArguments(ports: Ports): readonly string[] {
     "--service-account-key-file=service-account.key",
     "--service-account-signing-key-file=service-account.key",
     "--service-cluster-ip-range=10.0.0.0/24",
-    // Without a controller manager there is no `default` ServiceAccount, and this plugin would reject every Pod.
+    // Turns off the plugin ServiceAccount, which would reject every Pod: no controller manager creates the `default`
+    // ServiceAccount.
     "--disable-admission-plugins=ServiceAccount",
-    // The default reconciler writes the Endpoints of `kubernetes`, which must not be a loopback address.
+    // Turns off the reconciler of the Endpoints of `kubernetes`, because these Endpoints must not contain a loopback
+    // address.
     "--endpoint-reconciler-type=none",
     "--audit-policy-file=audit-policy.json",
     "--audit-log-path=audit.log",
-    // The event is logged before the response is sent.
+    // The API server writes the audit event before it sends the response.
     "--audit-log-mode=blocking-strict",
   ];
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * The users of the tests. Each has a token, a context of its name in the kubeconfig, and these groups. Initially, only
- * `admin` has rights. For other users, impersonate as admin: `kubectl --as` or the header `Impersonate-User`.
+ * The users of the tests. Each user has a token, these groups, and a kubeconfig context that has the name of the user.
+ * Initially, only `admin` has rights. To act as another user, impersonate the user as admin: `kubectl --as` or the
+ * header `Impersonate-User`.
  */
 export const IDENTITIES = {
   admin: { username: "admin", groups: ["system:masters"] },
@@ -18,7 +19,9 @@ export function randomTokens(): Tokens {
   return { admin: randomUUID(), jane: randomUUID(), webhook: randomUUID(), controller: randomUUID() };
 }
 
-/** Returns the file of `--token-auth-file`: lines of token, user, UID and quoted groups. */
+/**
+ * Returns the content of the file for `--token-auth-file`. Each line contains a token, a user, a UID and quoted groups.
+ */
 export function tokenFile(tokens: Tokens): string {
   return names()
     .map((name) => `${tokens[name]},${IDENTITIES[name].username},${name},"${IDENTITIES[name].groups.join(",")}"\n`)
@@ -46,7 +49,7 @@ interface User {
   readonly groups: readonly string[];
 }
 
-/** Returns the user of a service account (kubernetes.io/docs/reference/access-authn-authz/authentication). */
+/** Returns the username of a service account (kubernetes.io/docs/reference/access-authn-authz/authentication). */
 function serviceAccount(namespace: string, name: string): User {
   return {
     username: `system:serviceaccount:${namespace}:${name}`,

@@ -5,7 +5,7 @@ import path from "node:path";
 import { type Test, test } from "tap";
 import { startProcess } from "./managed-process.ts";
 
-/** Starts a server. The exit of a connected process closes its connection, so that tests need no polling. */
+/** Starts a server. The exit of a connected process closes the connection, so that tests need no polling. */
 async function listen(t: Test): Promise<{ readonly port: number; readonly connected: Promise<Socket> }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -17,7 +17,10 @@ async function listen(t: Test): Promise<{ readonly port: number; readonly connec
   return { port: address === null || typeof address === "string" ? 0 : address.port, connected };
 }
 
-/** Returns the arguments of a program that connects and keeps running. `ignoresSIGTERM`: SIGTERM does not end it. */
+/**
+ * Returns the arguments of a program that connects and keeps running. `ignoresSIGTERM`: the program does not exit on
+ * SIGTERM.
+ */
 function longRunning(port: number, ignoresSIGTERM = false): readonly string[] {
   const handler = ignoresSIGTERM ? 'process.on("SIGTERM", () => {});' : "";
   return ["-e", `${handler} require("node:net").connect(${port}, "127.0.0.1").resume();`];

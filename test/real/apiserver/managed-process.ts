@@ -6,14 +6,14 @@ import { setTimeout as delay } from "node:timers/promises";
 const GRACE_MS = 10_000;
 const LOG_LINES_SHOWN = 20;
 
-/** A process of the cluster. It writes to a log file, and is killed when the test process exits. */
+/** A process of the cluster. The process writes to a log file, and is killed when the test process exits. */
 export interface ManagedProcess {
   readonly pid: number;
   /** Resolves when the process has exited. */
   readonly ended: Promise<void>;
   /** Returns whether the process has exited. */
   hasEnded(): boolean;
-  /** Sends the signal and waits. Kills the process after `graceMs`, by default 10 s. */
+  /** Sends the signal and waits for the exit. Kills the process after `graceMs`, by default 10 s. */
   stop(signal: NodeJS.Signals, graceMs?: number): Promise<void>;
   /** Returns the last lines of the log file. */
   logTail(): Promise<string>;
@@ -66,8 +66,9 @@ async function killUnlessEnded(child: ChildProcess, ended: Promise<void>, graceM
 }
 
 /**
- * Starts a shell that reads from a pipe of this process. When this process ends, even by SIGKILL, the read ends and the
- * shell kills the child. Otherwise a killed test run would leave an API server of 300 MB running.
+ * Starts a shell that reads from a pipe of this process. When the test process ends, even by SIGKILL, the read ends and
+ * the shell kills its child. Without this shell, a killed test run would leave an API server running, which uses 300
+ * MB.
  */
 function startGuard(pid: number): ChildProcess {
   const script = 'trap "" HUP INT TERM; read -r line; kill -KILL "$0"';

@@ -30,7 +30,10 @@ export function onCluster(
   });
 }
 
-/** A clock with a 20th of the backoff delays (under 31 s), so that tests of retries are fast. */
+/**
+ * A clock whose delays of less than 31 s, such as a backoff, take a twentieth of the time. Tests of retries are
+ * therefore fast.
+ */
 export const FAST_RETRY_CLOCK: Clock = {
   now: () => systemClock.now(),
   schedule: (delayMs, run) => systemClock.schedule(delayMs < 31_000 ? delayMs / 20 : delayMs, run),

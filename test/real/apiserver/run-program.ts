@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Default: the environment of this process. */
+  /** The environment of the program. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default: empty. */
   readonly input?: string;
-  /** Kills the program and rejects when aborted. */
+  /** When this signal aborts, the program is killed and the promise rejects. */
   readonly signal?: AbortSignal;
 }
 
@@ -17,7 +17,10 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** Runs a program. Resolves with any exit code; rejects if the program cannot be started or is aborted. */
+/**
+ * Runs a program. Resolves when the program exits with any exit code. Rejects if the program cannot be started or is
+ * aborted.
+ */
 export async function runProgram(
   command: string, args: readonly string[], options: ProgramOptions,
 ): Promise<ProgramResult> {
@@ -27,7 +30,7 @@ export async function runProgram(
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal ?? -1));
   });
-  // A program can exit before it reads its input. The broken pipe is not an error.
+  // A program can exit before it reads its input. The broken pipe that results is not an error.
   child.stdin.on("error", () => {}).end(input);
   const [code, stdout, stderr] = await Promise.all([
     closed,

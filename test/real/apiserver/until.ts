@@ -2,7 +2,10 @@ import { setInterval as ticks } from "node:timers/promises";
 
 const POLL_MS = 50;
 
-/** Calls `condition` every 50 ms until it is true, for at most `limitMs`. Resolves to whether it became true. */
+/**
+ * Calls `condition` every 50 ms until it is true, for at most `limitMs`. Resolves to false if the condition does not
+ * become true in this time.
+ */
 export async function until(condition: () => Promise<boolean>, limitMs: number): Promise<boolean> {
   if (await condition()) {
     return true;

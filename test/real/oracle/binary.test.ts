@@ -17,7 +17,7 @@ function mustNotBuild(): Promise<never> {
   return Promise.reject(new Error("a build was started"));
 }
 
-test("does not build without CI, but returns the command that builds the binary", async (t) => {
+test("without CI, does not build the binary but returns the command that builds it", async (t) => {
   const cache = t.testdir();
   t.same(await findOracle(environment(cache, false), mustNotBuild), {
     found: false,
@@ -27,7 +27,7 @@ test("does not build without CI, but returns the command that builds the binary"
   t.same(await readdir(cache), []);
 });
 
-test("builds the binary once with CI, and uses the binary with and without CI", async (t) => {
+test("with CI, builds the binary once; then uses the existing binary with and without CI", async (t) => {
   const cache = path.join(t.testdir(), "created-on-demand");
   const built = await findOracle(environment(cache, true), build);
   const found = await findOracle(environment(cache, false), mustNotBuild);

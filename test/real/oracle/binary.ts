@@ -7,7 +7,9 @@ import type { RealEnvironment } from "../environment.ts";
 const MODULE_FOLDER = path.join(import.meta.dirname, "go");
 const MODULE_FILES = ["go.mod", "go.sum", "main.go", "matcher.go", "labels.go"];
 
-/** The path of the oracle, or one sentence with the reason why its tests are skipped and the fix. */
+/**
+ * The path of the oracle. If the oracle is missing, one sentence that states why the tests are skipped, and the fix.
+ */
 export type FoundOracle =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };
@@ -19,8 +21,8 @@ const SKIPPED = "skipped: the matcher of ACK is not built; "
 export type BuildOracle = (program: string) => Promise<void>;
 
 /**
- * Finds the oracle in the cache. With `CI=true`, builds it if it is missing.
- * @throws if the build fails, because that must not skip the tests.
+ * Finds the oracle in the cache. With `CI=true`, builds the oracle if it is missing.
+ * @throws if the build fails, because the tests must then fail and not be skipped.
  */
 export async function findOracle(environment: RealEnvironment, build: BuildOracle = goBuild): Promise<FoundOracle> {
   if (environment.ci) return { found: true, program: await setUpOracle(environment, build) };
@@ -29,7 +31,9 @@ export async function findOracle(environment: RealEnvironment, build: BuildOracl
   return { found: false, reason: SKIPPED };
 }
 
-/** Returns the oracle in the cache. Builds it if it is missing, and renames it when it is complete. */
+/**
+ * Returns the oracle in the cache. Builds the oracle if it is missing, and renames the file when the build is complete.
+ */
 export async function setUpOracle(environment: RealEnvironment, build: BuildOracle = goBuild): Promise<string> {
   const program = await cachedProgram(environment);
   if (await isExecutable(program)) return program;
@@ -62,7 +66,7 @@ async function isExecutable(program: string): Promise<boolean> {
 }
 
 async function goBuild(program: string): Promise<void> {
-  // -buildvcs=false: the build does not need git.
+  // With -buildvcs=false, the build does not need git.
   const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program];
   const go = await runProgram("go", ["build", ...flags, "."], { cwd: MODULE_FOLDER });
   if (go.code !== 0) throw new Error(`go build in ${MODULE_FOLDER} exited with ${go.code}:\n${go.stderr}`);

@@ -21,7 +21,7 @@ interface LabelCase {
   readonly labels: readonly Readonly<Record<string, string>>[];
 }
 
-/** Returns the result of this project. */
+/** Returns the result of this project's code, to compare with the oracle. */
 function selectLabels({ selector, labels: all }: LabelCase): LabelSelection {
   const { effective: decoded, faults } = decodeSelector(
     selectorObject("s", { arn: ROLE, resourceTypeSelector: [{ kind: "Bucket" }], resourceLabelSelector: selector }),
@@ -57,7 +57,7 @@ interface NameResult {
 
 const EDGES = [1, 2, 62, 63, 64, 65, 252, 253, 254];
 const character = fc.constantFrom("a", "Z", "0", "-", ".", "_", "/", "é", " ", "\n", "*", "😀");
-/** Short texts with special characters, and texts with a length near the limits. */
+/** Generates short texts with special characters, and texts whose length is near the limits. */
 const texts = fc.oneof(
   fc.array(character, { maxLength: 6 }).map((all) => all.join("")),
   fc.tuple(

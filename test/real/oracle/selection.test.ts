@@ -18,12 +18,15 @@ interface Case {
 }
 
 interface Selection {
-  /** The names of the effective selectors. */
+  /** The names of the effective selectors, sorted. */
   readonly cached: readonly string[];
   readonly selecting: readonly (readonly string[])[];
 }
 
-/** Returns whether an API server stores the spec: types match the schema, and admission rewrites each `apiVersion`. */
+/**
+ * Returns whether an API server stores the spec: the types match the schema, and the webhook can rewrite each
+ * `apiVersion`.
+ */
 function isStorable({ arn, namespaceSelector, resourceTypeSelector = [] }: ModelSelector["spec"]): boolean {
   const isPlain = resourceTypeSelector.every((entry) => entry.apiVersion === undefined
     || (/^[^/]+\/[^/]+$/.test(entry.apiVersion) && (entry.group ?? "") === "" && (entry.version ?? "") === ""));
@@ -43,7 +46,10 @@ const cases: fc.Arbitrary<Case> = fc.record({
   resources: fc.array(resource, { minLength: 1, maxLength: 6 }),
 });
 
-/** Returns the input of the controllers: selectors after admission, and namespaces with the labels of a cluster. */
+/**
+ * Returns the input of the controllers: the selectors after the webhook has rewritten them, and the namespaces with
+ * their name labels.
+ */
 function queryFor({ writes, namespaces, resources }: Case): object {
   const stored = writes.map(({ object, remove }) => {
     const patch = [...rewriteTypeEntries(object)];
@@ -54,7 +60,7 @@ function queryFor({ writes, namespaces, resources }: Case): object {
   return { selection: { writes: stored, resources: withLabels } };
 }
 
-/** Returns the result of this project. */
+/** Returns the result of this project's code, to compare with the oracle. */
 function selectResources({ writes, namespaces, resources }: Case): Selection {
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   inventory.apply(Object.entries(namespaces).map(([name, own]) => put(namespaceObject(name, own))));

@@ -25,7 +25,7 @@ export async function testAssumeRole(t: Test, client: Client): Promise<void> {
     const endMs = Date.parse(/"expiration":"([^"]+)"/.exec(JSON.stringify(output))?.[1] ?? "");
     tt.ok(beforeMs < endMs && endMs <= Date.now() + REQUESTED_MS, "the session is not longer than requested");
   });
-  await t.test("returns one session for different session names and spellings of the endpoint", async (tt) => {
+  await t.test("returns the same session for different session names and forms of the endpoint URL", async (tt) => {
     tt.match(printed(await assume(TEAM_A, "second", "/sts/")), { assumed: { arn: /\/ack-role-resolver$/ } });
     tt.same(requestedRoles(testbed), [TEAM_A], "two processes cause one STS call");
   });
@@ -39,7 +39,10 @@ export async function testAssumeRole(t: Test, client: Client): Promise<void> {
   t.notMatch(testbed.logLines.join(""), /planted/, "the log contains no secret");
 }
 
-/** Variables that make the SDK request its credentials from the sidecar, and use it as STS at `path`. */
+/**
+ * Returns environment variables with which the SDK requests its credentials from the sidecar, and uses the sidecar's
+ * `path` as its STS endpoint.
+ */
 export async function stsVariables(testbed: Testbed, path = "/sts"): Promise<Variables> {
   return {
     ...clientVariables(testbed),

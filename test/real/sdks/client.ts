@@ -7,8 +7,9 @@ export type SDK = (typeof SDKS)[number];
 export type Variables = Readonly<Record<string, string>>;
 
 /**
- * A client program of an SDK. Its arguments are `whoami STS_ENDPOINT`, `retrieve N` or `assume ROLE_ARN SESSION_NAME`.
- * It prints JSON, or the error of the SDK on standard error with exit code 1. It gets only the given variables.
+ * A client program of an SDK. The arguments of the program are `whoami STS_ENDPOINT`, `retrieve N` or `assume ROLE_ARN
+ * SESSION_NAME`. The program prints JSON, or prints the error of the SDK on standard error and exits with code 1. The
+ * program gets only the given environment variables.
  */
 export interface Client {
   readonly sdk: SDK;
@@ -36,15 +37,15 @@ export interface ErrorResponse {
 export const ERROR_SHOWN: Readonly<Record<SDK, (error: ErrorResponse) => RegExp>> = {
   go: ({ code, message }) => new RegExp(literal(`${code}: ${message}`)),
   botocore: ({ code }) => new RegExp(`"code": ?"${code}"`),
-  // It reports that no provider has credentials, but not why.
+  // This SDK reports that no provider has credentials, but not why.
   javascript: () => /CredentialsProviderError: Could not load credentials from any providers/,
-  // For a 404 it shows only the address.
+  // For a 404, this SDK shows only the address.
   java: ({ message, status }) =>
     status === 404 ? /The requested metadata is not found at http/ : new RegExp(literal(message)),
   rust: ({ status }) => new RegExp(`${status}`),
 };
 
-/** Variables for all clients. They disable all other sources of credentials on this machine. */
+/** Variables for all clients. The variables disable all other sources of credentials on the machine. */
 export function clientVariables({ home }: { readonly home: string }): Variables {
   return {
     HOME: home, AWS_CONFIG_FILE: join(home, "config"), AWS_SHARED_CREDENTIALS_FILE: join(home, "credentials"),
@@ -52,7 +53,7 @@ export function clientVariables({ home }: { readonly home: string }): Variables 
   };
 }
 
-/** Parses the output of a client. Returns the exit code and standard error if it failed. */
+/** Parses the output of a client. If the client failed, returns the exit code and standard error. */
 export function printed({ code, stdout, stderr }: ProgramResult): unknown {
   return code === 0 ? JSON.parse(stdout) : { code, stderr };
 }

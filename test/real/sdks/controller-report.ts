@@ -15,7 +15,7 @@ interface ControllerReport {
   readonly roles: Readonly<Record<string, RoleReport>>;
 }
 
-/** Parses the output of the Go program. Throws if it failed. */
+/** Parses the output of the Go program. Throws if the program failed. */
 export function readReport({ code, stdout, stderr }: ProgramResult): ControllerReport {
   if (code !== 0) throw new Error(`the controller exited with ${code}: ${stderr}`);
   return JSON.parse(stdout);

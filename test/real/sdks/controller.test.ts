@@ -18,7 +18,7 @@ const MANIFESTS = SELECTORS.join("---\n");
 type Controller = (args: readonly string[], variables: Variables) => Promise<ProgramResult>;
 
 root.setTimeout(LIMIT_MS);
-test("a program that uses the AWS SDK like an ACK controller, with the sidecar as its STS", async (t) => {
+test("the sidecar serves as STS for a program that uses the AWS SDK like an ACK controller", async (t) => {
   const found = await findGo(readEnvironment());
   if (!found.found) {
     t.plan(0, found.reason);
@@ -30,15 +30,16 @@ test("a program that uses the AWS SDK like an ACK controller, with the sidecar a
   await t.test("denies a role that no selector grants, and issues the other roles", async (tt) =>
     testDeniedRole(tt, run),
   );
-  await t.test("exits at startup if the sidecar does not know the base identity", async (tt) =>
+  await t.test("the program exits at startup if the base identity of the sidecar is unavailable", async (tt) =>
     testUnknownIdentity(tt, run),
   );
-  await t.test("uses no expired session in 10,000 requests", async (tt) => testExpiringSessions(tt, run));
+  await t.test("the program uses no expired session in 10,000 requests", async (tt) => testExpiringSessions(tt, run));
 });
 
 async function testCallsPerRole(t: Test, run: Controller): Promise<void> {
   const testbed = await startTestbed(t, {}, { manifests: MANIFESTS });
-  // The annotation services.k8s.aws/endpoint-url sets the endpoint of every client of a controller, also that of STS.
+  // The annotation services.k8s.aws/endpoint-url sets the endpoint of every AWS client of a controller, including the
+  // STS client.
   const variables = { ...(await stsVariables(testbed)), CLIENT_BASE_ENDPOINT: "http://127.0.0.1:1" };
   const startMs = performance.now();
   const report = readReport(await run(["controller", String(KINDS), String(REGIONS), ...ROLES], variables));
@@ -78,7 +79,8 @@ async function testUnknownIdentity(t: Test, run: Controller): Promise<void> {
 
 /**
  * The clocks of the sidecar, of STS and of the client run 200 times as fast, so an hour takes 18 s. The sessions of one
- * role last an hour, those of the other 15 minutes. The controller requests 15 minutes and has no expiry window.
+ * role last an hour, and the sessions of the other role last 15 minutes. The controller requests 15 minutes and has no
+ * expiry window.
  */
 async function testExpiringSessions(t: Test, run: Controller): Promise<void> {
   const clock = startFastClock(t, 200);

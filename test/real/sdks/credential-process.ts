@@ -6,12 +6,13 @@ import { type Client, clientVariables, printed, type SDK } from "./client.ts";
 import { startTestbed, type Testbed } from "./testbed.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "..", "cli", "main.ts");
-/** One hour less the 5 minutes that the command subtracts. */
+/** The lifetime of the printed session: one hour, minus the 5 minutes that the command subtracts. */
 const MAX_LIFE_MS = 55 * 60_000;
 const MISSING = /IAMRoleSelector "missing" does not exist/;
 
 /**
- * What each SDK shows if the command fails: its standard error. The SDK for JavaScript tries the next provider instead.
+ * The text that each SDK shows if the command fails. Most SDKs show the standard error of the command. The SDK for
+ * JavaScript tries the next provider instead.
  */
 const FAILURE_SHOWN: Readonly<Record<SDK, RegExp>> = {
   go: MISSING, botocore: MISSING, java: MISSING, rust: MISSING,
@@ -34,7 +35,8 @@ export async function testCredentialProcess(t: Test, client: Client): Promise<vo
     tt.match(output, { account: "111111111111", arn, expires: true });
   });
   await t.test(
-    "runs the command once for five retrievals, and returns an expiration earlier than the session's",
+    "the SDK runs the command once for five retrievals, and the printed expiration is earlier than the expiration of "
+      + "the session",
     async (tt) => {
       const before = testbed.requests.length;
       const outputs = printed(await run("team-a", "retrieve", "5"));

@@ -4,19 +4,19 @@ import type { Test } from "tap";
 import { field } from "../../../shared/decisions/kubernetes/json.ts";
 import { type SteadyClock, systemClock } from "../../../shared/inventory/clock.ts";
 
-/** Shorter waits are for responses, which do not speed up. */
+/** Delays that are shorter than this are not sped up, because they are waits for responses. */
 const SHORT_WAIT_MS = 10_000;
 
 interface FastClock extends SteadyClock {
   readonly now: () => number;
-  /** Value of the Go client's CLIENT_CLOCK, to set the same time. */
+  /** The value of the Go client's variable CLIENT_CLOCK, which sets the same time in the client. */
   readonly text: string;
 }
 
 /**
  * Returns a clock that runs `speed` times as fast from now on. Hours of a session pass in seconds, but responses take
- * their real time. Until the test ends, it also replaces Date.now, with which the sidecar signs, and sets the
- * Date header of all responses, with which SDKs correct their clocks.
+ * their real time. Until the test ends, the clock also replaces Date.now, with which the sidecar signs. The clock also
+ * sets the Date header of all responses, with which SDKs correct their clocks.
  */
 export function startFastClock(t: Test, speed: number): FastClock {
   const startMs = Date.now();

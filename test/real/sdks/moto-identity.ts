@@ -9,7 +9,10 @@ import { findWheels } from "./toolchains/wheels.ts";
 /** The identity that moto returns for keys that it did not issue. */
 const MOTO_USER = { account: "123456789012", arn: "arn:aws:sts::123456789012:user/moto" };
 
-/** Tests an SDK with a sidecar in front of moto, an independent STS, which returns the identity of the credentials. */
+/**
+ * Tests an SDK with a sidecar whose STS is moto, an independent implementation. Moto returns the identity of the
+ * credentials.
+ */
 export async function testMotoIdentity(t: Test, client: Client): Promise<void> {
   const found = await findWheels(readEnvironment(), MOTO);
   if (!found.found) {

@@ -12,8 +12,9 @@ export const MOTO: Wheels = {
 };
 
 /**
- * Starts moto, an independent STS, on a free loopback port and returns its URL. Stopped with the test. It verifies no
- * signatures. It treats unknown credentials as a user of account 123456789012, and recognizes those that it issued.
+ * Starts moto, an independent STS, on a free loopback port and returns its URL. Moto stops when the test ends. Moto
+ * verifies no signatures. Moto recognizes credentials that it issued, and treats other credentials as a user of account
+ * 123456789012.
  */
 export async function startMoto(t: Test, { python, folder }: InstalledWheels): Promise<string> {
   const env = { HOME: t.testdirName, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1", PYTHONUNBUFFERED: "1" };
@@ -30,7 +31,7 @@ export async function startMoto(t: Test, { python, folder }: InstalledWheels): P
 async function listeningAt(output: Readable): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const lines: string[] = [];
-  // Read completely, so that the log of the requests does not fill the pipe.
+  // Reads the output completely, because the log of the requests could otherwise fill the pipe.
   createInterface(output).on("line", (line) => {
     lines.push(line);
     const url = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1];

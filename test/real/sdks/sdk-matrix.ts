@@ -7,14 +7,14 @@ import { testContainerEndpoint } from "./container-endpoint.ts";
 import { testCredentialProcess } from "./credential-process.ts";
 import { testMotoIdentity } from "./moto-identity.ts";
 
-/** A client, or the reason why its tests are skipped, with the fix. */
+/** A client of an SDK. If the client is missing, the reason why its tests are skipped, with the fix. */
 type FoundSDK =
   | { readonly found: true; readonly client: Client }
   | { readonly found: false; readonly reason: string };
 
 const LIMIT_MS = 120_000;
 
-/** Defines all tests of an SDK. They are skipped if its toolchain is missing. */
+/** Defines all tests of an SDK. The tests are skipped if the toolchain of the SDK is missing. */
 export function testSDK(name: string, find: (environment: RealEnvironment) => Promise<FoundSDK>): void {
   root.setTimeout(LIMIT_MS);
   test(`${name} uses credentials from the sidecar`, async (t) => {
@@ -28,9 +28,9 @@ export function testSDK(name: string, find: (environment: RealEnvironment) => Pr
     await t.test("uses the container endpoint and GetCallerIdentity", async (tt) => testContainerEndpoint(tt, client));
     await t.test("uses the sidecar as STS for AssumeRole", async (tt) => testAssumeRole(tt, client));
     await t.test("uses the credential_process of a profile", async (tt) => testCredentialProcess(tt, client));
-    await t.test("receives credentials whose identity moto confirms", async (tt) =>
+    await t.test("receives credentials that the independent STS moto accepts", async (tt) =>
       testMotoIdentity(tt, client),
     );
-    await t.test("handles all response cases", async (tt) => runCases(tt, client));
+    await t.test("handles every response of the sidecar as expected", async (tt) => runCases(tt, client));
   });
 }

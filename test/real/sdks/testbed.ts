@@ -38,7 +38,7 @@ export function selector(
   return `${type}\nmetadata: ${metadata}\nspec:\n  arn: ${roleARN}\n  ${rest}\n`;
 }
 
-/** The base identity of the sidecar, as STS knows it. */
+/** The base identity of the sidecar, as a principal of STS. */
 export const BASE = {
   accessKeyID: "ASIASIDECARBASE", secretAccessKey: "planted-base-secret", sessionToken: "planted/base+token==",
   arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
@@ -51,7 +51,7 @@ export interface Testbed {
   /** `http://HOST:PORT` of the sidecar. */
   readonly endpoint: string;
   readonly tokenFile: string;
-  /** An empty folder for clients. */
+  /** An empty folder that clients can use. */
   readonly home: string;
   /** The log of the sidecar. */
   readonly logLines: readonly string[];
@@ -64,7 +64,7 @@ export interface Testbed {
 export interface RecordedRequest {
   /** The request target. */
   readonly path: string;
-  /** Null until the response is sent. */
+  /** The status of the response; null until the response is sent. */
   status: number | null;
 }
 
@@ -75,7 +75,7 @@ interface TestbedPorts {
   readonly manifests?: string;
 }
 
-/** Starts both on loopback, and stops them with the test. */
+/** Starts the sidecar and the STS emulator on loopback, and stops them when the test ends. */
 export async function startTestbed(
   t: Test, overrides: Partial<SidecarSettings> = {}, ports: TestbedPorts = {},
 ): Promise<Testbed> {

@@ -7,7 +7,7 @@ import { until } from "../apiserver/until.ts";
 import { bucket, buckets, createObjects, patch, warnings } from "./buckets.ts";
 import { installWebhook } from "./installed-webhook.ts";
 
-/** Longer than the time for which the webhook caches an access review. */
+/** This wait is longer than the time for which the webhook caches an access review. */
 const EFFECT_LIMIT_MS = 20_000;
 const FLAGS = ["--controller-service-accounts", "ack-system/ack-s3-controller", "--check", "ACK-09=deny"];
 const JANE = { user: "jane" } as const;
@@ -22,8 +22,8 @@ onCluster("the verb use on selectors, on a real API server", async (t, cluster) 
   await t.test("denies each write by a user who may not use the selector of the resource", async (tt) =>
     deniesWrites(tt, cluster),
   );
-  await t.test("does not require the verb of an ACK controller", async (tt) => allowsControllers(tt, cluster));
-  await t.test("a RoleBinding in the namespace of the resource grants the verb", async (tt) =>
+  await t.test("does not require the verb use from an ACK controller", async (tt) => allowsControllers(tt, cluster));
+  await t.test("a RoleBinding in the namespace of the resource grants the verb use", async (tt) =>
     allowsByRoleBinding(tt, cluster),
   );
 });

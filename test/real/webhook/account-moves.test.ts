@@ -25,15 +25,17 @@ onCluster("moves of a resource whose creation failed, on a real API server", asy
   const status = bucket["status"];
   t.equal((await cluster.request("POST", BUCKETS, bucket)).status, 201);
   t.equal((await cluster.request("PATCH", `${BUCKETS}/b1/status`, { status }, MERGE)).status, 200);
-  await t.test("denies a change of the labels of its namespace", async (tt) => {
+  await t.test("denies namespace labels that move a failed resource to another account", async (tt) => {
     const path = "/api/v1/namespaces/team-a?dryRun=All";
     const relabeled = { metadata: { labels: { env: "dev" } } };
     await untilDenied(tt, "NS-01", () => cluster.request("PATCH", path, relabeled, MERGE));
   });
-  await t.test("denies a replacing selector in another account", async (tt) => {
+  await t.test("denies a replacement selector that has another account", async (tt) => {
     await untilDenied(tt, "IRS-19", () => cluster.request("POST", `${SELECTORS}?dryRun=All`, replacing({})));
   });
-  await t.test("denies the deletion of the replaced selector", async (tt) => deniesDeletion(tt, cluster));
+  await t.test("denies the deletion of a selector if the replacement has another account", async (tt) =>
+    deniesDeletion(tt, cluster),
+  );
 });
 
 function byEnv(env: string, account: string): JsonObject {

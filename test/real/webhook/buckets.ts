@@ -23,7 +23,7 @@ export function bucket(name: string, metadata: object = {}, namespace = "team-a"
   };
 }
 
-/** Selected by the selector gold. */
+/** A bucket that the selector gold selects. */
 export const GOLD = { labels: { tier: "gold" } };
 
 function selector(name: string, arn: string, matchLabels: object = { tier: name }): object {
@@ -74,7 +74,7 @@ export async function createObjects(t: Test, cluster: Cluster): Promise<void> {
   t.ok(await until(hasLate, EFFECT_LIMIT_MS), "the inventory has the last selector");
 }
 
-/** Returns the warnings of a response. The API server sends them as `299 - "TEXT"`. */
+/** Returns the warnings of a response. The API server sends each warning as `299 - "TEXT"`. */
 export function warnings({ headers }: ApiResponse): string[] {
   const sent = [headers["warning"] ?? []].flat().join(", ");
   return Array.from(sent.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => text);
@@ -89,7 +89,7 @@ export async function patch(
   return await cluster.request("PATCH", path, change, { ...options, headers: MERGE_PATCH });
 }
 
-/** Creates a bucket that exists in an account of no selector. Returns its path. */
+/** Creates a bucket that exists in an account that no selector uses. Returns its path. */
 export async function createForeignBucket(cluster: Cluster, name: string, namespace: string): Promise<string> {
   const path = buckets(namespace, name);
   await cluster.request("POST", buckets(namespace), bucket(name, {}, namespace));

@@ -15,7 +15,10 @@ tap.teardown(() => rm(folder, { recursive: true }));
 const caFile = path.join(folder, "ca.crt");
 const configuration = path.join(folder, "admission.json");
 
-/** Writes the files of docs/webhook.md: the API server presents a client certificate to each webhook. */
+/**
+ * Writes the files that docs/webhook.md describes. With these files, the API server presents a client certificate to
+ * each webhook.
+ */
 async function writeAPIServerFiles(): Promise<void> {
   const { ca, pairs: [client] } = await makeClients(NAME);
   const data = (pem = ""): string => Buffer.from(pem).toString("base64");
@@ -43,7 +46,7 @@ onCluster("a webhook that accepts only the client certificate of the API server"
     createsOnePerPair(tt, cluster),
   );
   await t.test("admits one of two updates that make selectors overlap", async (tt) => updatesOnePerPair(tt, cluster));
-  await t.test("rejects reviews of other clients in the TLS handshake", async (tt) => {
+  await t.test("rejects other clients during the TLS handshake", async (tt) => {
     await tt.rejects(forge(webhook, pairSelector("last", "last"), "DELETE"));
     tt.match((await tryCreate(cluster, "thief", "last")).body, { message: /IRS-17/ });
   });

@@ -147,7 +147,10 @@ async function allowsCleanup(t: Test, cluster: Cluster): Promise<void> {
   t.equal(collection.status, 200, stringAt(collection.body, "message") ?? "");
 }
 
-/** Writes and deletes ConfigMaps with other names, and with the names of the maps in another namespace. */
+/**
+ * Writes and deletes ConfigMaps that are not CARM maps: ConfigMaps with other names, and ConfigMaps with the names of
+ * the maps in another namespace.
+ */
 async function writeOthers(t: Test, cluster: Cluster): Promise<void> {
   const elsewhere = `${NAMESPACES}/team-a/configmaps`;
   const requests: readonly (readonly [status: number, method: string, path: string, body?: object])[] = [

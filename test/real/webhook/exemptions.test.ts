@@ -23,14 +23,16 @@ const COLLECTOR = {
 onCluster("exempt changes on a real API server", async (t, cluster) => {
   await installWebhook(t, cluster, ["--controller-account", "777788889999", "--region", "eu-west-1"]);
   await createObjects(t, cluster);
-  await t.test("denies a role change of a resource that a finalizer holds", async (tt) => relabelsHeld(tt, cluster));
-  await t.test("denies that a selector that a finalizer holds selects everything", async (tt) =>
+  await t.test("denies a role change by labels if the resource is being deleted", async (tt) =>
+    relabelsHeld(tt, cluster),
+  );
+  await t.test("denies an update after which a selector that is being deleted selects everything", async (tt) =>
     widensHeld(tt, cluster),
   );
-  await t.test("denies a role change if another annotation has 125,000 faults", async (tt) =>
+  await t.test("denies a role change by labels, even if an annotation has 125,000 faults", async (tt) =>
     hidesRelabeling(tt, cluster),
   );
-  await t.test("denies the garbage collector to delete a selector in use, and warns about a new owner", async (tt) =>
+  await t.test("denies the garbage collector's deletion of a selector in use, and warns about owners", async (tt) =>
     plantsOwner(tt, cluster),
   );
   await t.test("denies a waiver by a user who is not a waiver user", async (tt) => plantsWaiver(tt, cluster));

@@ -205,7 +205,7 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
       "payments/archive and Bucket payment…\n",
   );
 
-  // The test acts as the namespace controller, and as the ACK controller that removes its finalizer.
+  // The test acts as the namespace controller, and as the ACK controller that removes the finalizer of the bucket.
   t.equal(
     (await cluster.request("DELETE", BUCKETS, undefined, { headers: NAMESPACE_CONTROLLER })).status,
     200,

@@ -28,23 +28,23 @@ onCluster("checks of deleted and changed selectors on a real API server", async 
   await t.test("denies a selector change that causes a conflict or moves resources to another account", async (tt) =>
     deniesOverlapAndMove(tt, cluster),
   );
-  await t.test("validates each selector by its name when a request deletes the collection", async (tt) =>
+  await t.test("reviews each selector by its own name when a request deletes the collection", async (tt) =>
     validatesCollections(tt, cluster, webhook),
   );
   await t.test("allows a selector to be replaced by another selector", async (tt) => allowsReplacement(tt, cluster));
   await t.test(
-    "allows the deletion of only one of two overlapping selectors when a collection is deleted",
+    "allows the deletion of one of two overlapping selectors but not of both, when a collection is deleted",
     async (tt) => deletesOnlyOne(tt, cluster),
   );
   await t.test("allows changes of the finalizers of a selector", async (tt) => allowsFinalizers(tt, cluster));
   await t.test(
-    "denies deleting the IAMRoleSelector kind in use, and receives no review of other kinds",
+    "denies the deletion of the IAMRoleSelector CRD while selectors are in use, and receives no review of other CRDs",
     async (tt) => deniesKindDeletion(tt, cluster, webhook),
   );
   await t.test("allows the deletion of a namespace and of its resources", async (tt) =>
     allowsNamespaceDeletion(tt, cluster),
   );
-  await t.test("denies the deletion of a selector in use by the garbage collector", async (tt) =>
+  await t.test("denies the garbage collector's deletion of a selector in use", async (tt) =>
     deniesGarbageCollection(tt, cluster, webhook),
   );
 });
@@ -70,7 +70,7 @@ async function remove(cluster: Cluster, name: string, query = ""): Promise<ApiRe
   return cluster.request("DELETE", `${SELECTORS}/${name}${query}`);
 }
 
-/** Sends dry runs until the inventory is current and the webhook answers with these codes. */
+/** Sends dry runs until the inventory is current and the webhook returns these codes. */
 async function untilCodes(t: Test, send: () => Promise<ApiResponse>, codes: string): Promise<void> {
   let last = "";
   const matches = async (): Promise<boolean> => {

@@ -24,16 +24,16 @@ onCluster("the checks of a selector on a real API server", async (t, cluster) =>
   await t.test("denies each write of a selector by an ACK controller although RBAC allows the write", async (tt) =>
     deniesControllers(tt, cluster),
   );
-  await t.test("kubectl prints objects that do not exist and accounts that are not allowed", async (tt) =>
+  await t.test("kubectl prints warnings about missing objects and denials of forbidden accounts", async (tt) =>
     printsUnknownObjects(tt, cluster),
   );
-  await t.test("validates a change of annotations only, and does not print the external ID", async (tt) =>
+  await t.test("validates an update that changes only annotations, and does not print the external ID", async (tt) =>
     validatesAnnotations(tt, cluster),
   );
   await t.test("accepts a type entry that has an apiVersion, because the webhook rewrites the entry", async (tt) =>
     acceptsRewritten(tt, cluster),
   );
-  await t.test("validates selectors if the CRD comes from ACK's charts", async (tt) => {
+  await t.test("validates selectors if the cluster has the CRD from ACK's charts", async (tt) => {
     await cluster.installCRDs([ACK_SELECTOR_CRD]);
     tt.ok(
       await until(

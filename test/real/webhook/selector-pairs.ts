@@ -40,7 +40,7 @@ export async function tryCreate(cluster: Cluster, name: string, pair: string): P
   return await cluster.request("POST", `${SELECTORS}?dryRun=All`, pairSelector(name, pair));
 }
 
-/** Creates 20 pairs of overlapping selectors, both of a pair at the same time. */
+/** Creates 20 pairs of overlapping selectors. Creates the two selectors of a pair at the same time. */
 export async function createsOnePerPair(t: Test, cluster: Cluster): Promise<void> {
   for (let i = 0; i < PAIRS; i++) {
     const answers = await Promise.all(["a", "b"].map((one) => (
@@ -51,7 +51,7 @@ export async function createsOnePerPair(t: Test, cluster: Cluster): Promise<void
   }
 }
 
-/** Changes two selectors at the same time, so that they overlap. */
+/** Changes two selectors at the same time, so that both selectors overlap. */
 export async function updatesOnePerPair(t: Test, cluster: Cluster): Promise<void> {
   await cluster.request("POST", buckets("team-a"), bucket("widened", { labels: { pair: "widened" } }));
   for (const one of ["a", "b"]) {

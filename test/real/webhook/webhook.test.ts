@@ -50,7 +50,7 @@ async function testWebhook(t: Test, cluster: Cluster, crd: SelectorCRD): Promise
   );
 }
 
-/** Returns a selector. Each test uses its own name. */
+/** Returns a selector. Each test uses a different object name. */
 function selector(name: string, spec: object, metadata: object = {}): object {
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name, ...metadata }, spec };
 }
@@ -150,9 +150,9 @@ async function annotates(t: Test, cluster: Cluster): Promise<void> {
   t.strictSame(await relabelUntil(cluster, "b1", "silver", "default"), BY_DEFAULT);
 }
 
-/** Overlaps selector gold, which selects bucket b1, for a while. */
+/** This selector temporarily overlaps selector gold, which selects bucket b1. */
 async function annotatesConflict(t: Test, cluster: Cluster): Promise<void> {
-  // An overlap without this annotation is denied.
+  // Without this annotation, the webhook would deny the overlap.
   const replacing = { annotations: { [`${PREFIX}replaces`]: "gold" } };
   const overlap = selector(
     "overlap",
@@ -185,7 +185,7 @@ function bucket(name: string, metadata: object = {}): object {
   };
 }
 
-/** Writes the label until the inventory is current and the outcome is the expected one. */
+/** Writes the label repeatedly, until the inventory is current and the outcome is as expected. */
 async function relabelUntil(
   cluster: Cluster,
   name: string,

@@ -1,17 +1,17 @@
 import { type SDK, SDKS } from "../client.ts";
 
-/** A number, or a minimum and maximum. */
+/** An expected number, or the minimum and maximum of the number. */
 export type Count = number | readonly [min: number, max: number];
 
-/** The result of a client. */
+/** The expected result of a client. */
 export type Outcome =
   | { readonly does: "succeeds"; readonly requests: Count }
-  /** `shows` must match standard error. Default: the part of the sidecar's error that the SDK shows. */
+  /** Standard error must match `shows`. The default is the part of the sidecar's error that the SDK shows. */
   | { readonly does: "fails"; readonly requests: Count; readonly shows?: RegExp }
-  /** The client has no timeout, and still waits after 4 s. */
+  /** The client has no timeout, and is still waiting after 4 s. */
   | { readonly does: "waits"; readonly requests: Count };
 
-/** Clients without an outcome are not run. */
+/** The expected outcome of each client. A client without an outcome is not run. */
 export type Outcomes = Readonly<Partial<Record<SDK, Outcome>>>;
 
 export function succeeds(requests: Count): Outcome {

@@ -5,12 +5,12 @@ import { isWithin, type Outcome } from "./outcome.ts";
 import { SCRIPTED_CASES } from "./scripted-cases.ts";
 import { type Case, type Scene, SIDECAR_CASES } from "./sidecar-cases.ts";
 
-/** A waiting client still waits after this time. */
+/** The time after which a client without a timeout must still be waiting, in ms. */
 const WAIT_MS = 4_000;
-/** Cases mostly wait, so more of them than cores run concurrently. */
+/** The number of cases that run concurrently. The number exceeds the number of cores, because cases mostly wait. */
 const CONCURRENCY = 6;
 
-/** Runs every case with an SDK, and prints a line with the result of each. */
+/** Runs every case with an SDK, and prints one line with the result of each case. */
 export async function runCases(t: Test, client: Client): Promise<void> {
   const results: string[] = [];
   const all = [...SIDECAR_CASES, ...SCRIPTED_CASES];
@@ -40,7 +40,7 @@ async function runCase(t: Test, client: Client, testCase: Case, outcome: Outcome
   const requests = scene.requests.length - before;
   t.equal(endOf(result), outcome.does, result?.stderr ?? "");
   t.ok(isWithin(requests, outcome.requests), `${requests} requests, expected ${String(outcome.requests)}`);
-  // Java and Rust do not retry 429.
+  // The SDKs for Java and Rust do not retry after status 429.
   t.notOk(scene.requests.some(({ status }) => status === 429), "the sidecar returns no status 429");
   checkCalls(t, testCase, scene);
   checkLog(t, scene);
@@ -66,7 +66,7 @@ function checkLog(t: Test, scene: Scene): void {
 
 interface Run {
   readonly scene: Scene;
-  /** Null: until the client exits. */
+  /** If the time is null, the test waits until the client exits. */
   readonly limitMs: number | null;
 }
 

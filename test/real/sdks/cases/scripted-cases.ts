@@ -42,7 +42,10 @@ function redirect(status: number): (target: string) => ScriptedResponse {
   return (target) => (target === MOVED ? { body: credentialsBody() } : response);
 }
 
-/** Responses that the sidecar never sends, with the behavior of each SDK, which is the reason. */
+/**
+ * Responses that the sidecar never sends, because some SDK handles them badly. Each case states the behavior of each
+ * SDK.
+ */
 export const SCRIPTED_CASES: readonly Case[] = [
   {
     name: "an expiration that has the offset +00:00 and not Z",
@@ -59,7 +62,7 @@ export const SCRIPTED_CASES: readonly Case[] = [
   },
   {
     name: "no expiration",
-    // The SDK for Java does not check whether the field exists.
+    // The SDK for Java does not check whether the response contains the field.
     expected: {
       go: succeeds(1), botocore: fails([1, 3]), javascript: fails([1, 5]), java: fails(1, /NullPointerException/),
       rust: fails(3, /Expected field `Expiration`/),
@@ -112,7 +115,8 @@ export const SCRIPTED_CASES: readonly Case[] = [
   {
     name: "five retrievals of credentials that expire in 4 minutes",
     retrievals: 5,
-    // Java requests again within 15 minutes of the expiration, with jitter. Rust does within 10 seconds of it.
+    // The SDK for Java requests new credentials within 15 minutes before the expiration, with jitter. The SDK for Rust
+    // does so within 10 seconds before the expiration.
     expected: {
       go: succeeds(5), botocore: succeeds([5, 6]), javascript: succeeds([2, 5]), java: succeeds([1, 5]),
       rust: succeeds(1),
@@ -135,7 +139,7 @@ export const SCRIPTED_CASES: readonly Case[] = [
   },
   {
     name: "a relative URI and a full URI: the relative URI takes precedence",
-    // The other SDKs would call 169.254.170.2. Go uses its proxy.
+    // Runs only the SDK for Go, which uses a proxy. The other SDKs would call 169.254.170.2.
     expected: { go: succeeds(1) },
     setUp: scripted(() => ({ body: credentialsBody() }), (url) => ({
       AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: "/relative",

@@ -3,7 +3,10 @@ import { createServer, type ServerResponse } from "node:http";
 import type { Test } from "tap";
 import { boundAddress, formatListenAddress } from "../../../../shared/server/listen-address.ts";
 
-/** A response that a sidecar never sends: the body, and differences from status 200 with `application/json`. */
+/**
+ * A response that a sidecar never sends: the body, and the status and headers if they differ from 200 and
+ * `application/json`.
+ */
 export interface ScriptedResponse {
   readonly status?: number;
   readonly type?: string;
@@ -14,11 +17,14 @@ export interface ScriptedResponse {
 interface ScriptedEndpoint {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
-  /** The requests so far. */
+  /** The requests that the server has received so far. */
   readonly requests: readonly { readonly status: null }[];
 }
 
-/** Starts a server that responds as `respond` returns for the request target, or never. Stopped with the test. */
+/**
+ * Starts a server that sends the response that `respond` returns for the request target, or never responds. The server
+ * stops when the test ends.
+ */
 export async function startScriptedEndpoint(
   t: Test, respond: (target: string) => ScriptedResponse | "nothing",
 ): Promise<ScriptedEndpoint> {
@@ -42,7 +48,7 @@ function send(response: ServerResponse, scripted: ScriptedResponse): void {
   response.writeHead(status, { "content-type": type, ...headers }).end(JSON.stringify(body));
 }
 
-/** Returns a body that every SDK accepts, with `lifeMs` of remaining life. */
+/** Returns a response body that every SDK accepts. The credentials in the body expire after `lifeMs`. */
 export function credentialsBody(lifeMs = 3_600_000): Readonly<Record<string, string>> {
   return {
     AccessKeyId: "ASIASCRIPTED", SecretAccessKey: "scripted-secret", Token: "scripted-token", AccountId: "111111111111",

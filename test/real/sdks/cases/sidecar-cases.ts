@@ -27,12 +27,12 @@ export interface Scene {
 
 export interface Case {
   readonly name: string;
-  /** Number of retrievals in one process; default 1. */
+  /** The number of retrievals in one process; the default is 1. */
   readonly retrievals?: number;
   readonly expected: Outcomes;
-  /** Maximum number of AssumeRole calls. */
+  /** The maximum number of AssumeRole calls. */
   readonly maxAssumeRoleCalls?: number;
-  /** The time limit of an SDK determines the result, so no other case may run concurrently. */
+  /** Whether no other case may run concurrently, because the time limit of an SDK determines the result. */
   readonly alone?: true;
   readonly setUp: (t: Test) => Promise<Scene>;
 }
@@ -42,7 +42,7 @@ interface SidecarCase {
   readonly settings?: Partial<SidecarSettings>;
   readonly faults?: STSEmulatorOptions["faults"];
   readonly host?: string;
-  /** Presents the token in another way than correctly and from its file. */
+  /** The variables of a client that sends a wrong token, or that does not read the token from the token file. */
   readonly authorize?: (testbed: Testbed, token: string) => Promise<Variables>;
 }
 
@@ -98,7 +98,7 @@ function delayAssumeRole(ms: number): NonNullable<STSEmulatorOptions["faults"]> 
 }
 
 const ADDRESSES = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
-/** Containers can lack IPv6. CI must have it. */
+/** A container can lack IPv6, which skips this case. CI must have IPv6. */
 const HAS_IPV6 = readEnvironment().ci || ADDRESSES.includes("::1");
 
 const REJECTION: Outcomes = { go: fails(1), botocore: fails(3), javascript: fails(5), java: fails(1), rust: fails(1) };
@@ -106,7 +106,7 @@ const UNAVAILABLE: Outcomes = {
   go: fails(3), botocore: fails(3), javascript: fails(5), java: fails(6), rust: fails(3),
 };
 
-/** Responses of the sidecar for each behavior of STS, with the result of each SDK. */
+/** The responses of the sidecar for each behavior of STS, with the result of each SDK. */
 export const SIDECAR_CASES: readonly Case[] = [
   { name: "the session of a role", expected: allSDKs(succeeds(1)), maxAssumeRoleCalls: 1, setUp: sidecar({}) },
   {
@@ -116,7 +116,8 @@ export const SIDECAR_CASES: readonly Case[] = [
   {
     name: "five retrievals of a session that is valid for 15 minutes", retrievals: 5, maxAssumeRoleCalls: 1,
     setUp: sidecar({ path: "/v1/credentials/selectors/short" }),
-    // Botocore and Java refresh 15 minutes before the expiration, so they request every time. STS is not called again.
+    // botocore and the SDK for Java refresh 15 minutes before the expiration, so each retrieval sends a request. The
+    // sidecar does not call STS again.
     expected: { ...allSDKs(succeeds(1)), botocore: succeeds([5, 6]), java: succeeds([1, 5]) },
   },
   {
@@ -155,7 +156,7 @@ export const SIDECAR_CASES: readonly Case[] = [
   },
   {
     name: "503: STS hangs", maxAssumeRoleCalls: 3,
-    // The message depends on which limit is reached first: that of the response or that of STS.
+    // The message depends on which limit is reached first: the limit of the response or the limit of the STS call.
     expected: {
       ...UNAVAILABLE, go: fails(3, /ERR_STS_UNAVAILABLE: STS did not respond/), java: fails(6, /STS did not respond/),
     },
@@ -179,7 +180,7 @@ export const SIDECAR_CASES: readonly Case[] = [
     setUp: sidecar({ authorize: async (testbed) => ({ ...(await wrongToken()), ...(await fromFile(testbed)) }) }),
   },
   {
-    // The older provider of the SDK for JavaScript, which it tries next, ignores the file.
+    // The SDK for JavaScript then tries its older provider, which ignores the token file.
     name: "the correct token in the environment and a wrong token in the file",
     expected: { go: fails(1), botocore: fails(3), javascript: succeeds(5), java: succeeds(1), rust: fails(1) },
     setUp: sidecar({

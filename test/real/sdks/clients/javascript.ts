@@ -1,5 +1,5 @@
-// A program that uses the default chain of the AWS SDK for JavaScript, as users write it. Prints JSON, or the error of
-// the SDK on standard error with exit code 1.
+// A program that uses the default provider chain of the AWS SDK for JavaScript, as programs of users do. Prints JSON,
+// or the error of the SDK on standard error with exit code 1.
 import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 
 const REGION = "eu-west-1";
@@ -11,7 +11,7 @@ async function whoami(endpoint: string): Promise<object> {
   return { account, arn, accessKeyID: accessKeyId, expires: expiration !== undefined };
 }
 
-/** The provider of a client is that of the default chain, with the cache of the SDK. */
+/** The credential provider of an SDK client is the default provider chain, with the cache of the SDK. */
 async function retrieve(times: string): Promise<object> {
   const { config } = new STSClient({ region: REGION });
   const all: object[] = [];

@@ -20,7 +20,7 @@ async function copy(folder: string, sources: string): Promise<void> {
   await writeFile(path.join(folder, "program"), await readFile(path.join(sources, "main")));
 }
 
-test("builds nothing without CI, and returns the command that builds the client", async (t) => {
+test("without CI, does not build the client but returns the command that builds it", async (t) => {
   const folder = t.testdir({ cache: {}, main: "1" });
   const cache = path.join(folder, "cache");
   t.same(await findClient(environment(cache, false), recipe(folder, mustNotBuild)), {

@@ -6,13 +6,13 @@ import type { RealEnvironment } from "../../environment.ts";
 
 /** How a client program is built from its sources. */
 export interface Recipe {
-  /** Its name in the cache. */
+  /** The name of the client in the cache. */
   readonly name: string;
-  /** Absolute path of the sources. */
+  /** The absolute path of the sources. */
   readonly sources: string;
-  /** Every source file, relative to `sources`. */
+  /** The path of every source file, relative to `sources`. */
   readonly files: readonly string[];
-  /** What the build requires, such as "Rust >= 1.94 with cargo, once, about a minute". */
+  /** The requirements of the build, such as "Rust >= 1.94 with cargo, once, about a minute". */
   readonly needs: string;
   /** The npm script that builds it. Default: `setup:sdks`. */
   readonly script?: string;
@@ -20,12 +20,12 @@ export interface Recipe {
   build(folder: string, sources: string): Promise<void>;
 }
 
-/** The folder with the build result, or the reason why tests are skipped, with the fix. */
+/** The folder with the built client. If the client is missing, the reason why its tests are skipped, with the fix. */
 type FoundClient =
   | { readonly found: true; readonly folder: string }
   | { readonly found: false; readonly reason: string };
 
-/** Finds a client in the cache. With `CI=true` it is built if missing, and a failed build fails the test. */
+/** Finds a client in the cache. With `CI=true`, builds the client if it is missing, and rejects if the build fails. */
 export async function findClient(environment: RealEnvironment, recipe: Recipe): Promise<FoundClient> {
   if (environment.ci) return { found: true, folder: await setUpClient(environment, recipe) };
   const folder = await cachePlace(environment, recipe);
@@ -35,8 +35,8 @@ export async function findClient(environment: RealEnvironment, recipe: Recipe): 
 }
 
 /**
- * Returns the folder of the client. Builds it if missing. The folder is renamed when the build is complete, so a killed
- * build leaves no partial result. Of two concurrent builds, the first one wins.
+ * Returns the folder of the client. Builds the client if it is missing. The folder is renamed when the build is
+ * complete, so that a killed build leaves no partial result. Of two concurrent builds, the first to finish is used.
  */
 export async function setUpClient(environment: RealEnvironment, recipe: Recipe): Promise<string> {
   const folder = await cachePlace(environment, recipe);
@@ -54,7 +54,7 @@ export async function setUpClient(environment: RealEnvironment, recipe: Recipe):
   return folder;
 }
 
-/** Runs a tool. Rejects with its output unless it exits with status 0. */
+/** Runs a tool. Rejects with the output of the program unless it exits with status 0. */
 export async function runTool(command: string, args: readonly string[], cwd: string): Promise<ProgramResult> {
   const result = await runProgram(command, args, { cwd }).catch((error: unknown) => {
     throw new Error(`${command} could not be started; check that it is on the PATH`, { cause: error });
@@ -63,7 +63,7 @@ export async function runTool(command: string, args: readonly string[], cwd: str
   throw new Error(`${command} ${args.join(" ")} exited with ${result.code}:\n${result.stdout}${result.stderr}`);
 }
 
-/** One folder for each platform and content of the sources, so that changed sources are rebuilt. */
+/** The folder name depends on the platform and the content of the sources, so that changed sources are rebuilt. */
 async function cachePlace({ cacheFolder }: RealEnvironment, { name, sources, files }: Recipe): Promise<string> {
   const contents = await Promise.all(files.map((file) => readFile(path.join(sources, file), "utf8")));
   const text = [process.platform, process.arch, ...contents].join("\0");

@@ -10,24 +10,27 @@ const RECIPE: Recipe = {
   files: ["go.mod", "go.sum", "clock.go", "controller.go", "main.go", "tally.go"],
   needs: "Go >= 1.25, once, about a minute",
   async build(folder, sources) {
-    // -buildvcs=false: the build does not depend on git.
+    // With -buildvcs=false, the build does not need git.
     const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path.join(folder, PROGRAM)];
     await runTool("go", ["build", ...flags, "."], sources);
   },
 };
 
-/** The path of the Go program, or the reason why tests are skipped, with the fix. */
+/** The path of the Go program. If the program is missing, the reason why its tests are skipped, with the fix. */
 type FoundGo =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };
 
-/** Finds the Go program in the cache. With `CI=true` it is built if missing, and a failed build fails the test. */
+/**
+ * Finds the Go program in the cache. With `CI=true`, builds the Go program if it is missing, and rejects if the build
+ * fails.
+ */
 export async function findGo(environment: RealEnvironment): Promise<FoundGo> {
   const client = await findClient(environment, RECIPE);
   return client.found ? { found: true, program: path.join(client.folder, PROGRAM) } : client;
 }
 
-/** Returns the path of the Go program. Builds it if missing, with the versions of go.sum. */
+/** Returns the path of the Go program. Builds the program if it is missing, with the versions in go.sum. */
 export async function setUpGo(environment: RealEnvironment): Promise<string> {
   return path.join(await setUpClient(environment, RECIPE), PROGRAM);
 }

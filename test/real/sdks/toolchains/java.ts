@@ -13,18 +13,21 @@ const RECIPE: Recipe = {
   },
 };
 
-/** The command of the Java program. The client's arguments follow. */
+/** The command of the Java program. The caller appends the arguments of the client to this command. */
 interface JavaCommand {
   readonly java: string;
   readonly args: readonly string[];
 }
 
-/** The command, or the reason why tests are skipped, with the fix. */
+/** The command of the Java program. If the program is missing, the reason why its tests are skipped, with the fix. */
 type FoundJava =
   | { readonly found: true; readonly command: JavaCommand }
   | { readonly found: false; readonly reason: string };
 
-/** Finds the Java program in the cache. With `CI=true` it is built if missing, and a failed build fails the test. */
+/**
+ * Finds the Java program in the cache. With `CI=true`, builds the Java program if it is missing, and rejects if the
+ * build fails.
+ */
 export async function findJava(environment: RealEnvironment): Promise<FoundJava> {
   const client = await findClient(environment, RECIPE);
   if (!client.found) return client;
@@ -35,12 +38,15 @@ export async function findJava(environment: RealEnvironment): Promise<FoundJava>
   if (java === null) return { found: false, reason: `no Java found to run the client; it requires ${RECIPE.needs}` };
   const folders = [path.join(client.folder, "classes"), path.join(client.folder, "dependency", "*")];
   const classPath = folders.join(path.delimiter);
-  // A program that runs for a second does not benefit from the optimizing compiler.
+  // Turns off the optimizing compiler, because the program runs for only a second.
   const args = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, "JavaClient"];
   return { found: true, command: { java, args } };
 }
 
-/** Returns the folder of the compiled classes. Builds them with Maven if missing, with the versions of pom.xml. */
+/**
+ * Returns the folder of the compiled classes. If the classes are missing, builds them with Maven and the versions in
+ * pom.xml.
+ */
 export async function setUpJava(environment: RealEnvironment): Promise<string> {
   return setUpClient(environment, RECIPE);
 }

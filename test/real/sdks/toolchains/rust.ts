@@ -18,18 +18,21 @@ const RECIPE: Recipe = {
   },
 };
 
-/** The path of the Rust program, or the reason why tests are skipped, with the fix. */
+/** The path of the Rust program. If the program is missing, the reason why its tests are skipped, with the fix. */
 type FoundRust =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };
 
-/** Finds the Rust program in the cache. With `CI=true` it is built if missing, and a failed build fails the test. */
+/**
+ * Finds the Rust program in the cache. With `CI=true`, builds the Rust program if it is missing, and rejects if the
+ * build fails.
+ */
 export async function findRust(environment: RealEnvironment): Promise<FoundRust> {
   const client = await findClient(environment, RECIPE);
   return client.found ? { found: true, program: path.join(client.folder, PROGRAM) } : client;
 }
 
-/** Returns the path of the Rust program. Builds it if missing, with the versions of Cargo.lock. */
+/** Returns the path of the Rust program. Builds the program if it is missing, with the versions in Cargo.lock. */
 export async function setUpRust(environment: RealEnvironment): Promise<string> {
   return path.join(await setUpClient(environment, RECIPE), PROGRAM);
 }

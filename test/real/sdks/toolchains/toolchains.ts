@@ -17,7 +17,7 @@ const TOOLCHAINS: Readonly<Record<string, SetUp>> = {
 
 /**
  * Builds the SDK clients and moto in the cache, or only those in `names`, and returns their paths. Builds run in
- * sequence, because each one uses all cores. Rejects after all builds, with every failure.
+ * sequence, because each one uses all cores. If builds fail, rejects after the last build, with every failure.
  */
 export async function setUpSDKs(
   environment: RealEnvironment, names: readonly string[] = Object.keys(TOOLCHAINS),

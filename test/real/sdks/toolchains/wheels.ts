@@ -9,22 +9,25 @@ export interface Wheels {
   readonly name: string;
   /** The requirements file, relative to this folder. */
   readonly requirements: string;
-  /** What the installation requires. */
+  /** The requirements of the installation. */
   readonly needs: string;
 }
 
-/** The Python interpreter, and the folder for its PYTHONPATH. */
+/** The Python interpreter, and the folder for the variable PYTHONPATH. */
 export interface InstalledWheels {
   readonly python: string;
   readonly folder: string;
 }
 
-/** The installed packages, or the reason why tests are skipped, with the fix. */
+/** The installed packages. If packages are missing, the reason why the tests are skipped, with the fix. */
 type FoundWheels =
   | { readonly found: true; readonly wheels: InstalledWheels }
   | { readonly found: false; readonly reason: string };
 
-/** Finds the packages in the cache. With `CI=true` they are installed if missing, and a failure fails the test. */
+/**
+ * Finds the packages in the cache. With `CI=true`, installs the packages if they are missing, and rejects if the
+ * installation fails.
+ */
 export async function findWheels(environment: RealEnvironment, packages: Wheels): Promise<FoundWheels> {
   const python = await interpreter().catch((error: unknown) => {
     if (environment.ci) throw error;
@@ -38,7 +41,7 @@ export async function findWheels(environment: RealEnvironment, packages: Wheels)
   return client.found ? { found: true, wheels: { python: python.program, folder: client.folder } } : client;
 }
 
-/** Returns the folder of the packages. Installs them from PyPI if missing. */
+/** Returns the folder of the packages. Installs the packages from PyPI if they are missing. */
 export async function setUpWheels(environment: RealEnvironment, packages: Wheels): Promise<string> {
   return setUpClient(environment, recipe(packages, await interpreter()));
 }
@@ -49,7 +52,10 @@ interface Interpreter {
   readonly tag: string;
 }
 
-/** Returns the path of the binary. The shim of a version manager needs variables that the clients of a test lack. */
+/**
+ * Returns the path of the real Python binary. The shim of a version manager would need environment variables that the
+ * clients of a test do not have.
+ */
 async function interpreter(): Promise<Interpreter> {
   const script = "import sys; print(sys.implementation.cache_tag); print(sys.executable)";
   const { stdout } = await runTool(PYTHON, ["-c", script], import.meta.dirname);
