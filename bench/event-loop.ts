@@ -17,7 +17,7 @@ export async function measureBlock(run: () => Promise<unknown>, limitMs: number)
   const start = stamp();
   const progress = { isDone: false };
   const running = run().finally(() => void (progress.isDone = true));
-  // The rejection is reported after the loop.
+  // The loop ignores a rejection, which is reported after the loop.
   running.catch(() => undefined);
   let blockMs = 0;
   // The first turn of the loop includes the synchronous part of `run`.
@@ -30,7 +30,7 @@ export async function measureBlock(run: () => Promise<unknown>, limitMs: number)
     // The CPU time excludes the time in which other processes use the processor.
     blockMs = Math.max(blockMs, Math.min(now.wallMs - turn.wallMs, now.cpuMs - turn.cpuMs));
     turn = now;
-    // The loop must end, because it would keep the process alive.
+    // Ends the loop, which would otherwise keep the process alive.
     if (turn.wallMs - start.wallMs > limitMs) throw new Error(`the task did not settle within ${limitMs} ms`);
   } while (!progress.isDone);
   await running;

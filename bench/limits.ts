@@ -50,7 +50,7 @@ function nested(depth: number): unknown {
   return times(depth, () => 0).reduce<unknown>((inner) => ({ a: inner }), 1);
 }
 
-/** The number of values of a Bucket besides those of its spec. */
+/** The number of values of a Bucket outside of its spec. */
 const OTHER_VALUES = 10;
 const { objectValues, metadataEntries, selectorNamespaces, selectorTypes, selectorLabels } = LIMITS;
 const ANNOTATION_BYTES = 256 * 1024;
@@ -95,7 +95,7 @@ export async function run(): Promise<readonly Result[]> {
   const results: Result[] = [];
   for (const { name, size, path, object, targetMs = WITHIN_MS } of SIZED) {
     const within = object(size);
-    // One after the other: concurrent tasks would block each other.
+    // Runs the tasks one after the other, because concurrent tasks would block each other.
     // oxlint-disable-next-line no-await-in-loop
     const { totalMs } = await review(path, within);
     results.push({ name: `${Math.floor(size)} ${name}: response`, value: totalMs, unit: "ms", target: targetMs });

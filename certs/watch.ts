@@ -4,13 +4,13 @@ import { isDeepStrictEqual } from "node:util";
 interface CertificateWatchOptions<Content> {
   /** The folder that contains the files. */
   readonly dir: string;
-  /** Reads the files. Rejects if they are invalid. */
+  /** Reads the files. Rejects if the files are invalid. */
   readonly read: () => Promise<Content>;
   /** The content that the server already uses. */
   readonly current: Content;
   /** Receives each new valid content. If `onChange` throws, the error is reported as a fault. */
   readonly onChange: (content: Content) => void;
-  /** Receives each new fault once. The current content remains in use. */
+  /** Receives each new fault once. The server continues to use the current content. */
   readonly onFault: (fault: Error) => void;
 }
 

@@ -155,7 +155,7 @@ function optionOf(name: SettingName, definition: Definition, command: Command): 
   const value = type === "boolean" ? "" : ` <${placeholder}${isSplit(definition) ? ",..." : ""}>`;
   const flags = `${short === undefined ? "" : `${short}, `}${flag}${value}`;
   const option = new Option(flags, flagHelp(name, command) + hint(definition, command));
-  // By default, commander reads --no-X as the negation of a flag --X.
+  // Declares --no-X as a separate flag: by default, commander reads --no-X as the negation of a flag --X.
   option.attributeName = () => name;
   option.negate = false;
   option.helpGroup(`${flagGroup(name, command)}:`);

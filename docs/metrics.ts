@@ -5,7 +5,7 @@ import {
 import { createSidecarMetrics, registerSidecarState } from "../sidecar/metrics.ts";
 import { createWebhookMetrics } from "../webhook/metrics.ts";
 
-/** Documentation of a metric that the metric itself does not contain. */
+/** The parts of a metric's documentation that are not in the code of the metric. */
 interface MetricNote {
   /** The values of each label. */
   readonly labels?: Readonly<Record<string, string>>;

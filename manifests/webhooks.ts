@@ -104,8 +104,8 @@ const WAIVER = `metadata.annotations["${WAIVER_ANNOTATION}"]`;
 const HAS_WAIVER = `metadata.annotations) && "${WAIVER_ANNOTATION}" in `;
 
 /**
- * Matches a deletion, and a write that adds or changes a waiver. The webhook does not receive other writes of
- * CustomResourceDefinitions, which can be larger than 1 MB. The expression cannot fail.
+ * Matches each deletion, and each write that adds or changes a waiver annotation. The webhook does not receive other
+ * writes of CustomResourceDefinitions, which can be larger than 1 MB. The expression cannot fail.
  */
 const DELETES_OR_WAIVES = {
   name: "deletes-or-waives",

@@ -16,7 +16,10 @@ const CALL_MS = 1_000;
  * the API server.
  */
 const CONCURRENT_CALLS = 32;
-/** How long a result is cached, in ms. The webhook notices a granted or revoked right within this time. */
+/**
+ * How long a result is cached, in ms. When a right is granted or revoked, the webhook notices the change within this
+ * time.
+ */
 const LIFETIME_MS = 10_000;
 /** The maximum number of cached results, which take a few MB. */
 const MAX_ENTRIES = 10_000;
@@ -59,7 +62,7 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
     if (cached !== undefined && clock.now() < cached.expiresMs) return cached.access;
     const access = withinTimeout(ports, calls, (signal) => sendReview(ports, requester, use, signal));
     const entry = { access, expiresMs: clock.now() + LIFETIME_MS };
-    cache.delete(key); // A Map iterates in insertion order: deleting first makes this entry the newest.
+    cache.delete(key); // Deletes the entry first, so that it becomes the newest: a Map iterates in insertion order.
     cache.set(key, entry);
     const [oldest] = cache.keys();
     if (cache.size > MAX_ENTRIES && oldest !== undefined) cache.delete(oldest);
@@ -100,7 +103,7 @@ async function evictUnknown(cache: Map<string, CachedReview>, key: string, entry
 
 /**
  * Runs the call when fewer than 32 calls run. Returns "unknown" after 1 s, even if the call has not started. A call
- * that starts later sends nothing.
+ * that would start later sends no request.
  */
 async function withinTimeout(
   { clock, log }: AccessReviewPorts, calls: Semaphore, call: (signal: AbortSignal) => Promise<Access>,

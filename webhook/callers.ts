@@ -16,7 +16,7 @@ import { Uploads } from "./uploads.ts";
 export interface AllowedClient {
   /** The path of --client-ca-file. */
   readonly file: string;
-  /** The PEM certificates in the file when the webhook started. */
+  /** The PEM certificates that the file contained when the webhook started. */
   readonly ca: string;
   /** The common name of --client-name. */
   readonly name: string;
@@ -74,8 +74,8 @@ const CONNECTIONS = {
 type Rejection = "client" | "connections" | "bytes";
 
 /**
- * Limits who may send reviews, the connections, and the total size of the bodies in flight. Rejects a request before
- * its body is read. At a limit, first closes connections that have not sent their whole body yet.
+ * Limits which clients may send reviews, the number of connections, and the total size of the bodies in flight. Rejects
+ * a request before its body is read. At a limit, first closes connections that have not sent their whole body yet.
  */
 export function limitCallers(app: FastifyInstance, { client, clock, metrics }: CallerPorts): void {
   const uploads = new Uploads(LIMITS.reviewsInFlightBytes.value, () => metrics.rejectedCalls.inc({ reason: "upload" }));

@@ -14,7 +14,7 @@ export interface CertificateReloadOptions {
   readonly dir: string;
   /** The certificate and key that `server` currently uses. */
   readonly pair: ServingPair;
-  /** The client whose CA `server` already accepts. Null if clients need no certificate. */
+  /** The client whose CA `server` already accepts; null if clients need no certificate. */
   readonly client: AllowedClient | null;
   readonly now: () => Date;
   readonly log: Logger;

@@ -71,7 +71,7 @@ function requireShort(name: string, value: string): void {
   if (value.length > MAX_TEXT) throw malformed(`request.${name} must have at most ${MAX_TEXT} characters.`);
 }
 
-/** Returns the limit that the names of the object and the requester exceed, or null. */
+/** Returns a clause that states which limit a name in the review exceeds; null if no name exceeds a limit. */
 function excessOfTexts({ name, namespace, requester: { username, groups } }: TextsOfReview): string | null {
   if (groups.length > MAX_GROUPS) return `the requester has ${groups.length} groups, more than ${MAX_GROUPS}`;
   const isTooLong = [name, namespace, username, ...groups].some(({ length }) => length > MAX_TEXT);

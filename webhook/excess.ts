@@ -30,8 +30,8 @@ export function reviewExcess(
 }
 
 /**
- * Returns the check that limits objects of this kind and name, or null if the webhook does not check them. The name is
- * "" if a client deletes a collection.
+ * Returns the check that limits objects of this kind and name, or null if the webhook does not check such objects. The
+ * name is "" if a client deletes a collection.
  */
 function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
   const { kind: { group, kind }, name, namespace } = request;

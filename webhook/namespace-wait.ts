@@ -19,7 +19,7 @@ export interface NamespaceWaitContext {
   readonly clock: Clock;
   /** Returns the remaining time until the deadline of the response, in ms. */
   readonly remainingMs: () => number;
-  /** Null if the inventory consists of manifests. */
+  /** Fetches a Namespace from the API server; null if the inventory consists of manifests. */
   readonly fetchNamespace: ObjectFetcher | null;
 }
 
@@ -29,8 +29,8 @@ export function dependsOnNamespaces({ source, settings }: NamespaceWaitContext):
 }
 
 /**
- * Waits until `isKnown` returns true, for at most 100 ms. Then fetches the namespace from the API server into the
- * inventory. Returns the last result of `isKnown`.
+ * Waits until `isKnown` returns true, for at most 100 ms. If the watch does not report the namespace, fetches the
+ * namespace from the API server into the inventory. Returns the last result of `isKnown`.
  */
 export async function waitUntilKnown(
   namespace: string, isKnown: () => boolean, context: NamespaceWaitContext,

@@ -62,7 +62,7 @@ export interface PendingWritePorts {
   readonly runtime: Runtime;
   readonly clock: Pick<Clock, "schedule">;
   readonly monotonicMs: () => number;
-  /** Null if the inventory consists of manifests. */
+  /** Fetches a selector from the API server; null if the inventory consists of manifests. */
   readonly fetchSelector: ObjectFetcher | null;
   /** Whether each review comes from the API server: its client certificate was verified. */
   readonly isVerified: boolean;

@@ -26,7 +26,7 @@ const TOO_LARGE: Notice = {
 };
 
 export interface ResourceContext extends NamespaceWaitContext, ReviewTime {
-  /** Null if access reviews are disabled. Check ACK-09 then treats all access as unknown. */
+  /** Sends access reviews. If null, access reviews are disabled, and check ACK-09 treats all access as unknown. */
   readonly reviewAccess: AccessReviewer | null;
 }
 

@@ -35,13 +35,13 @@ export async function parseReviewBody({ bytes, isComplete }: ReceivedBody): Prom
   const excess = isComplete
     ? `the review has more than ${MAX_VALUES} values`
     : `the review is larger than ${LIMITS.reviewBytes.value} bytes`;
-  // Each value takes at least one byte.
+  // A short body cannot exceed the limit, because each value takes at least one byte.
   const headBytes = bytes.length <= MAX_VALUES ? null : headOfExcess(bytes, isComplete);
   if (headBytes !== null) return { json: parseHead(bytes, headBytes, excess), excess };
   const json = parseJSON(bytes.toString());
   if (json === undefined) throw malformed(`The body is not JSON. ${EXPECTED}`);
   if (json === null) throw malformed(`The body is empty. ${EXPECTED}`);
-  // The checks of a large object must not add to the block of its parsing.
+  // Lets other requests run between the parsing and the checks of a large object, because both block the event loop.
   if (bytes.length > MAX_VALUES) await nextTurn();
   return { json, excess: null };
 }
@@ -50,7 +50,7 @@ export async function parseReviewBody({ bytes, isComplete }: ReceivedBody): Prom
 function parseHead(body: Buffer, bytes: number, excess: string): unknown {
   const json = parseJSON(`${body.toString("utf8", 0, bytes).trimEnd().replace(/,$/, "")}}}`);
   if (json !== undefined) return json;
-  const message = `In the body, ${excess}, and request.object does not follow the other fields.`;
+  const message = `In the body, ${excess}, and request.object precedes other fields.`;
   throw new ResolverError("ERR_REQUEST_TOO_LARGE", message);
 }
 
@@ -64,7 +64,9 @@ const PRECEDES_VALUE = byteTable({ "[": 1, "{": 1, ",": 1 });
 /** The nesting depth of the fields of `request`. */
 const REQUEST_DEPTH = 2;
 
-/** The number of bytes before the first key of each kind in the request; 0 if it has no such key. */
+/**
+ * For each kind of key, the number of bytes before the first such key of the request; 0 if the request has no such key.
+ */
 interface Heads {
   object: number;
   user: number;

@@ -9,8 +9,8 @@ interface Upload {
 
 /**
  * Limits the total size of the bodies in flight, and closes connections that have not sent their whole body. The API
- * server sends a body within milliseconds. Otherwise, a client that sends bodies slowly could use up the limits, so
- * that the webhook rejects the reviews of the API server.
+ * server sends a body within milliseconds. A client that sends bodies slowly could otherwise use up the limits, and the
+ * webhook would reject the reviews of the API server.
  */
 export class Uploads {
   readonly #maxBytes: number;
@@ -28,8 +28,8 @@ export class Uploads {
   }
 
   /**
-   * Counts the body of a request until its response is complete. Closes other uploads if the body exceeds the limit.
-   * Returns false, and does not count the body, if it still exceeds the limit.
+   * Counts the body of a request until its response is complete. Closes other uploads if the body exceeds the limit. If
+   * the body still exceeds the limit, returns false and does not count the body.
    */
   accept(request: IncomingMessage, response: ServerResponse, bytes: number): boolean {
     const limit = this.#maxBytes - bytes;

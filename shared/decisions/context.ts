@@ -50,7 +50,7 @@ export interface DecisionSettings {
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
-  /** Whether the API server calls the webhook, which completes selectors before the API server validates them. */
+  /** Whether the webhook is installed. The webhook then completes each selector before the API server validates it. */
   readonly isWebhookInstalled: boolean;
   /** Whether manifests contain every Namespace and every CustomResourceDefinition. A cluster always does. */
   readonly isInputComplete: boolean;

@@ -22,8 +22,8 @@ export const LIMITS = {
    */
   reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", REVIEW_BEYOND),
   /**
-   * The API server escapes characters such as `<` as six bytes, also in free texts like `metadata.ownerReferences`. So
-   * an object of 1.5 MiB, the limit of etcd, takes up to 9 MiB of a review.
+   * The API server escapes characters such as `<` as six bytes, also in free texts like `metadata.ownerReferences`. An
+   * object of 1.5 MiB, the limit of etcd, can therefore take 9 MiB of a review.
    */
   reviewReceivedBytes: limit(64 * 1024 * 1024, "bytes", "body of an AdmissionReview that is denied", "HTTP 413"),
   reviewValues: limit(50_000, "values", "values of an AdmissionReview, at any depth", REVIEW_BEYOND),
@@ -61,11 +61,12 @@ export const LIMITS = {
     100, "entries", "access reviews for one request, one for each IAMRoleSelector", "ACK-09 and NS-02 deny the request",
   ),
   grantedTypes: limit(
-    10_000, "entries", "kinds and versions in the selectors of a namespace, if a credential request has no kind",
+    10_000, "entries", "kinds and versions that the selectors of a namespace name, for credential requests without a "
+      + "kind",
     "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
   ),
   grantSteps: limit(
-    100_000, "steps", "work of one decision on a role, such as the comparison of a selector with a kind",
+    100_000, "steps", "steps of one decision on a role, such as comparisons of a selector with a kind",
     "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
   ),
   faultsPerCheck: limit(
@@ -103,26 +104,31 @@ export const LIMITS = {
     64 * 1024 * 1024,
     "bytes",
     "bodies of all AdmissionReviews in flight",
-    "the connection that has sent part of a body for longest is closed; if none has, HTTP 503",
+    "the server closes the connection that has been sending a body longest; if there is none, it returns HTTP 503",
   ),
   webhookConnections: limit(
     512, "connections", "connections that the webhook serves",
-    "the connection that was idle for longest, or has sent part of a body for longest, is closed; else HTTP 503",
+    "the server closes the connection that has been idle or sending a body longest; if there is none, it returns HTTP "
+      + "503",
   ),
   webhookAccepted: limit(1_024, "connections", "connections that the webhook accepts", ACCEPTED_BEYOND),
-  webhookResponse: limit(40_000, "ms", "time from the headers of a review until the client has the response", LATE),
+  webhookResponse: limit(40_000, "ms", "response time of a review, including the transfer of its body and of the "
+    + "response", LATE),
   sidecarConnections: limit(256, "connections", "connections that the sidecar serves", SERVED_BEYOND),
   sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
-  sidecarResponse: limit(10_000, "ms", "time from the headers of a request until the client has the response", LATE),
+  sidecarResponse: limit(10_000, "ms", "response time of a request, including the transfer of its body and of the "
+    + "response", LATE),
   healthConnections: limit(64, "connections", "connections that each health listener serves", SERVED_BEYOND),
   healthAccepted: limit(128, "connections", "connections that each health listener accepts", ACCEPTED_BEYOND),
-  healthResponse: limit(5_000, "ms", "time from the headers of a probe until the client has the response", LATE),
+  healthResponse: limit(5_000, "ms", "response time of a probe, including the transfer of the response", LATE),
   emulatorConnections: limit(256, "connections", "connections that the STS emulator of `local` serves", SERVED_BEYOND),
   emulatorAccepted: limit(1_024, "connections", "connections that the STS emulator accepts", ACCEPTED_BEYOND),
   emulatorResponse: limit(
-    40_000, "ms", "time from the headers of a request to the STS emulator until the client has the response", LATE,
+    40_000, "ms", "response time of the STS emulator, including the transfer of the request and the response", LATE,
   ),
-  emulatorSessions: limit(10_000, "entries", "role sessions that the STS emulator stores", "the oldest is deleted"),
+  emulatorSessions: limit(
+    10_000, "entries", "role sessions that the STS emulator stores", "the emulator deletes the oldest session",
+  ),
   pendingWrites: limit(
     256,
     "entries",

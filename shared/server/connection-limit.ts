@@ -15,8 +15,8 @@ export interface ConnectionLimits {
   /** The maximum time from the headers of a request until the client has received the response, in ms. */
   readonly responseMs: number;
   /**
-   * Whether a new connection can replace a connection that has not sent a complete request yet. Every process that
-   * reaches the listener can open such connections. Default: false.
+   * Whether a new connection can replace a connection that has not sent a complete request yet. Any process that
+   * reaches the listener can open connections without sending a complete request. Default: false.
    */
   readonly replacesIncomplete?: boolean;
 }
@@ -83,7 +83,10 @@ export function limitConnections(
   return (socket) => excess.has(socket);
 }
 
-/** Adds the connection until the body is complete. A body that never arrives must not prevent the replacement. */
+/**
+ * Counts the connection as replaceable until the body of its request is complete. A connection whose body never arrives
+ * must be replaceable.
+ */
 function addUntilComplete(
   request: IncomingMessage, { idle, busy }: { readonly idle: Set<Socket>; readonly busy: ReadonlySet<Socket> },
 ): void {
@@ -99,7 +102,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** The maximum number of bytes that the HTTP parser gets at once. */
+/** The maximum number of bytes that are passed to the HTTP parser at once. */
 const PART_BYTES = 1024;
 
 /**

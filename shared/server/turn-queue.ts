@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 interface PausedTask {
-  /** How often the task has paused. */
+  /** The number of times that the task has paused. */
   readonly pauses: number;
   /** Returns the remaining time until the deadline of the task, in ms. */
   readonly remainingMs: () => number;
@@ -10,7 +10,8 @@ interface PausedTask {
 
 /**
  * Resumes one paused task in each turn of the event loop: the task that has paused least often, so that many long tasks
- * do not delay short tasks. Also resumes each task whose deadline has passed, so that it can fail in time.
+ * do not delay short tasks. In addition, resumes each task whose deadline has passed, so that the task can fail in
+ * time.
  */
 export class TurnQueue {
   /** Longest waiting first. */

@@ -248,8 +248,9 @@ export class CredentialCache {
   }
 
   /**
-   * A client requests new credentials before its current credentials expire. A session that was not used for its whole
-   * lifetime is no longer needed. A session whose role is no longer granted must not be requested again.
+   * Refreshes a session, or evicts a session that was not used for its whole lifetime. An unused session is no longer
+   * needed, because a client requests new credentials before its current credentials expire. The cache must not request
+   * a session again if its role is no longer granted.
    */
   #refresh(entry: Entry): void {
     const idleMs = entry.session?.lifeMs ?? UNKNOWN_LIFE.idleMs;

@@ -30,7 +30,10 @@ interface IssuerPorts {
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
   /** The keys that are issued in place of the base credentials; null if the base credentials are issued. */
   readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
-  /** Whether the role is granted now. Sessions of other roles are not refreshed. Default: every role is granted. */
+  /**
+   * Whether the role is granted now. The sidecar does not refresh the session of a role that is not granted. By
+   * default, every role is granted.
+   */
   readonly isGranted?: (roleARN: string) => boolean;
   readonly onAccountRejected: () => void;
   /** Called when the sidecar shortens a session to one hour because of role chaining. */

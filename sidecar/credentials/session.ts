@@ -95,7 +95,10 @@ export interface Lookup {
    */
   readonly grantedBy: object;
   readonly load: Load;
-  /** Whether the session may still be requested. The cache evicts a session instead of refreshing it if not. */
+  /**
+   * Whether the session may still be requested. If the session may no longer be requested, the cache evicts the session
+   * in place of a refresh.
+   */
   readonly isGranted?: () => boolean;
   /** Whether a client waits for the call; default true. Calls that a client waits for run first. */
   readonly isAwaited?: boolean;

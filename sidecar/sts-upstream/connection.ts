@@ -12,8 +12,8 @@ interface EndpointSettings {
 }
 
 /**
- * Returns the URL of --sts-endpoint, or null for the regional endpoint. Throws ERR_CONFIG_INVALID if neither
- * --sts-endpoint nor --region is set.
+ * Returns the URL of --sts-endpoint, or null for the regional endpoint. Throws ERR_CONFIG_INVALID if --sts-endpoint and
+ * --region are both missing.
  */
 export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | null {
   if (endpoint !== null) return parseSTSEndpoint(endpoint);

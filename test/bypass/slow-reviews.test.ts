@@ -1,5 +1,5 @@
-// Objects within the limits that would block the event loop until the API server's timeout. The failurePolicy would
-// then admit them without the checks.
+// Objects within the limits that would block the event loop until the API server's timeout. After the timeout, the
+// failurePolicy would admit these objects without the checks.
 import { type Test, test } from "tap";
 import { type CheckResult, runChecksPaced } from "../../shared/decisions/checks/run.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
@@ -25,7 +25,10 @@ function checks(object: JsonObject, old: JsonObject): Paced<CheckResult> {
   return runChecksPaced({ object, old, requester: null, inventory, origin: "cluster" }, SETTINGS_BY_DEFAULT);
 }
 
-/** Returns the length of all texts and lists that `JSON.stringify`, `split` and keys of maps contain in the call. */
+/**
+ * Runs the call. Returns the total length of the texts and lists that `JSON.stringify` and `split` return and that maps
+ * have as keys.
+ */
 function work(t: Test, call: () => void): number {
   const texts = t.capture(JSON, "stringify", JSON.stringify);
   const { value: split } = Object.getOwnPropertyDescriptors(String.prototype).split;
@@ -40,7 +43,7 @@ function work(t: Test, call: () => void): number {
   ), 0);
 }
 
-test("compares the faults of a long field in steps that do not depend on the length of its name", async (t) => {
+test("the work to compare the faults of a field does not depend on the length of the field name", async (t) => {
   const run = (field: string): void => {
     for (const _ of checks(resource(field, "444455556666"), resource(field, "444455556667")));
   };
@@ -67,7 +70,7 @@ test("only warns about faults of the stored object in deep fields", async (t) =>
   t.equal(objectAt((await webhook.post("/validate/resources", update)).json, "response")["allowed"], true);
 });
 
-test("parses an ARN of many colons in steps that do not depend on its length", async (t) => {
+test("the work to parse an ARN does not depend on the number of colons", async (t) => {
   const text = `arn:aws:iam::111122223333:${":".repeat(100_000)}`;
   t.ok(work(t, () => t.equal(parseARN(text)?.resource.length, 100_000)) < 100);
 });

@@ -1,4 +1,5 @@
-// Attacks of a process that reaches the STS emulator of local mode. Each test expects that the emulator serves others.
+// Attacks of a process that reaches the STS emulator of local mode. Each test expects that the emulator still serves
+// other clients.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";

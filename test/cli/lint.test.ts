@@ -51,7 +51,7 @@ test("JSON output lists each skipped check once, in order, with its missing requ
   t.equal(notApplied.some(({ code }) => code === "IRS-03"), false, "a check that has no requirements is not skipped");
 });
 
-test("runs a check if the input or a flag provides what the check requires", async (t) => {
+test("runs a check if the input or a flag meets the requirements of the check", async (t) => {
   const flags = ["--complete", "--allowed-accounts", "444455556666"];
   const notApplied = await notAppliedTo(`${GOOD}${NAMESPACES}${KINDS}`, ...flags);
   t.strictSame(notApplied.filter(({ code }) => ["IRS-04", "IRS-10", "IRS-13", "IRS-22"].includes(code)), []);

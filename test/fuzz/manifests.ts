@@ -44,11 +44,11 @@ function manifestTextOf(input: ManifestText): string {
   return `${head},"${input.field}":${toJSON(input.value)}}`.slice(0, MAX_TEXT);
 }
 
-/** The reader returns objects and faults, and does not throw. */
+/** The reader must return objects and faults, and must not throw. */
 export const MANIFESTS: Target = target("manifests", {
   input: manifestText,
   expand: manifestTextOf,
-  // Only commands read manifests in the main thread. They serve no requests.
+  // Only commands read manifests in the main thread. These commands serve no requests.
   maxBlockMs: 2_000,
   run(text) {
     const { manifests, faults } = readManifests(text, "a.yaml");
@@ -60,7 +60,7 @@ export const MANIFESTS: Target = target("manifests", {
   },
 });
 
-/** The same texts in a file that a server reads. The server does not block while it reads the file. */
+/** Writes the same texts to a file that a server reads. The server must not block while it reads the file. */
 export const FILES: Target = target("files", {
   input: manifestText,
   async expand(input) {

@@ -144,7 +144,7 @@ export const SELECTORS: Target = target("selectors", {
   input: fc.record({
     spec: fc.array(fc.record({ field: fc.constantFrom(...SPECS), value: hostile }), { maxLength: 2 }),
     annotations: fc.array(fc.record({ name: fc.constantFrom(...ANNOTATIONS), value: hostile }), { maxLength: 2 }),
-    /** The only namespace and kind, which session tags can repeat. */
+    /** The only namespace and kind of the selector. Session tags can repeat the values of both. */
     namespace: fc.option(text), kind: fc.option(text),
   }),
   expand({ spec, annotations, namespace, kind }) {

@@ -26,7 +26,7 @@ export interface CheckResult {
 
 /** No input may block the event loop of a server for longer than 100 ms. A busy machine has half the speed. */
 const MAX_BLOCK_MS = 200;
-/** An input without a response in this time fails. A response takes less than 1 s, except on a busy machine. */
+/** An input fails if no response arrives within this time. A response takes less than 1 s, except on a busy machine. */
 const MAX_RESPONSE_MS = 5_000;
 const MAX_PRINTED = 1_000;
 

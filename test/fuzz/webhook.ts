@@ -94,7 +94,7 @@ export const WEBHOOK: Target = target("webhook", {
     if (typeof code === "number" && code >= 500) {
       throw new Error(`an exception denied the review: ${start} ${JSON.stringify(webhook.lines).slice(0, 2_000)}`);
     }
-    // The limit allows for the uid and the name, which the response repeats.
+    // Subtracts the uid and the name from the length, because the response repeats both.
     const name = field(field(field(response, "status"), "details"), "name");
     const size = text.length - JSON.stringify([field(response, "uid"), name]).length;
     if (size > MAX_RESPONSE) throw new Error(`the response has ${size} characters: ${start}`);

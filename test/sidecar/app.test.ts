@@ -64,7 +64,7 @@ test("returns 503 if STS fails, and reloads the base credentials if STS rejects 
   t.equal(bases, 2);
 });
 
-test("includes the message of an unexpected error neither in the response nor in the log", async (t) => {
+test("the response and the log do not contain the message of an unexpected error", async (t) => {
   const sidecar = new SidecarUnderTest({ assumeRole: () => Promise.reject(new TypeError(`quoted ${ROLE_SECRET}`)) });
   const answer = await sidecar.get("/v1/credentials/selectors/team-a");
   t.match(

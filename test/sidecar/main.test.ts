@@ -207,7 +207,7 @@ test("responds with 408 if the body of a request is incomplete after 5 s", async
 
 test("returns 503 beyond 256 connections that wait for a response, and serves these connections", async (t) => {
   const release = Promise.withResolvers<null>();
-  // The fake clock never ends the requests that wait.
+  // Requests that wait never time out, because the fake clock stands still.
   const { sidecar } = await start(t, {}, { clock: new FakeClock(Date.now()) }, ({ action }) => (
     action === "AssumeRole" ? release.promise : null
   ));

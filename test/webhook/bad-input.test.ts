@@ -110,7 +110,7 @@ test("rejects a body of more than 64 MiB with status 413", async (t) => {
   t.same(json, status(413, "RequestEntityTooLarge", message));
 });
 
-/** Returns a review of the length whose padding follows the fields that identify the request. */
+/** Returns a review of the given length. The padding follows the fields that identify the request. */
 function padded(bytes: number): string {
   const text = JSON.stringify({ ...fixture("selector-create-malformed"), padding: "" });
   return text.replace(`"padding":""`, `"padding":"${"x".repeat(bytes - text.length)}"`);

@@ -150,7 +150,7 @@ test("rejects a missing or invalid --client-ca-file", async (t) => {
   t.equal(await readAllowedClient({ clientCaFile: null, clientName: null }), null);
 });
 
-test("connections without a request do not prevent reviews", async (t) => {
+test("serves reviews while other connections send no request", async (t) => {
   const { webhook } = await running(t);
   const oldest = await open(t, webhook);
   const closed = once(oldest, "close");

@@ -26,7 +26,7 @@ function webhookThatFetches(fetchNamespace: ObjectFetcher, settings: Partial<Dec
   return webhookUnderTest(new FakeSource(COMPANY), { ...SETTINGS, ...settings }, undefined, { fetchNamespace });
 }
 
-/** Sends a review, and ends the wait for the watch. */
+/** Sends a review, and advances the clock to the end of the wait for the watch. */
 async function review(webhook: WebhookUnderTest, body: JsonObject, path = VALIDATE): Promise<JsonObject> {
   const response = webhook.post(path, body);
   await untilWaiting(webhook.source);

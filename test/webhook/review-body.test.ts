@@ -44,7 +44,7 @@ test("parses only the fields before the objects if the review has too many value
 });
 
 test("rejects a review that has too many values before the objects", async (t) => {
-  const error = { code: "ERR_REQUEST_TOO_LARGE", message: /more than 50000 values, and request.object does not/ };
+  const error = { code: "ERR_REQUEST_TOO_LARGE", message: /more than 50000 values, and request.object precedes/ };
   const values = listOf(MAX_VALUES + 1);
   for (const body of [bodyOf(`,"object":1}}`, `{"uid":${values}`), Buffer.from(values)]) {
     await t.rejects(parse(body), error);
@@ -76,7 +76,7 @@ test("parses only the fields before the objects if the body is incomplete", asyn
   await t.rejects(parseReviewBody(unknown), { code: "ERR_REQUEST_TOO_LARGE", message: /larger than 7340032 bytes/ });
 });
 
-test("parses a long review of few values, whatever its strings contain", async (t) => {
+test("parses a long review that has few values, even if its strings contain brackets and quotes", async (t) => {
   for (const text of ["{", "[,", '"', "\\", '\\"', "\u2028é", '"object":']) {
     const long = text.repeat(MAX_VALUES);
     const { json, excess } = await parse(bodyOf(`,"object":{"a":${JSON.stringify(long)}}`));

@@ -30,7 +30,7 @@ function sentFrom(address: string): Sent {
 }
 
 interface Accepting {
-  /** Announces a body. Returns null if it is rejected. */
+  /** Announces a body. Returns null if the upload is rejected. */
   readonly accept: (address: string, bytes: number) => Sent | null;
   /** Returns the number of closed uploads. */
   readonly closed: () => number;
@@ -86,7 +86,7 @@ async function statusOfReview({ address }: RunningWebhook): Promise<number | und
   return (await promise).resume().statusCode;
 }
 
-/** Announces a body and does not send it. Resolves when the webhook waits for the body. */
+/** Announces a body, but does not send the body. Resolves when the webhook waits for the body. */
 async function upload(t: Test, { address }: RunningWebhook, bytes: number): Promise<TLSSocket> {
   const [host, port] = address.split(":");
   const socket = connect({ host, port: Number(port), rejectUnauthorized: false }).on("error", () => {});
@@ -102,7 +102,7 @@ for (const [name, count, bytes, uploadsClosed] of [
   ["sizes use up the limit of bytes", 9, LIMITS.reviewBytes.value, 1],
   ["connections use up the limit of connections", LIMITS.webhookConnections.value, 1, 0],
 ] as const) {
-  test(`bodies that are not sent do not prevent reviews if their ${name}`, async (t) => {
+  test(`serves reviews although clients do not send announced bodies whose ${name}`, async (t) => {
     const webhook = await running(t);
     const oldest = await upload(t, webhook, bytes);
     const closed = once(oldest, "close");

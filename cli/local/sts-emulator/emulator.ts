@@ -43,7 +43,9 @@ export interface STSEmulatorOptions {
 
 export interface STSEmulator {
   readonly url: string;
-  /** The last 10,000 calls to the emulator, oldest first. Omits values of more than 2,048 characters. */
+  /**
+   * The last 10,000 calls to the emulator, oldest first. The recorded calls omit values of more than 2,048 characters.
+   */
   readonly calls: readonly STSCall[];
   close(): Promise<void>;
 }

@@ -5,7 +5,10 @@ import { objectMeta, objectReference } from "../kubernetes/object-meta.ts";
 import { quote } from "../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 
-/** Applies to ACK resources, Namespaces and CARM ConfigMaps. IRS-00 has the same rules for IAMRoleSelectors. */
+/**
+ * The check applies to ACK resources, Namespaces and CARM ConfigMaps. Check IRS-00 has the same rules for
+ * IAMRoleSelectors.
+ */
 export const META_01: QuickCheck<JsonObject> = {
   id: "META-01",
   severity: "deny",
@@ -36,7 +39,7 @@ function* typeFaults(object: JsonObject, map: "labels" | "annotations"): Iterabl
     yield { path: ["metadata", map], message: `the ${map} are not a map` };
   }
   for (const [key, value] of isJsonObject(values) ? Object.entries(values) : []) {
-    // The API server reads null as "".
+    // Skips null values, because the API server reads null as "".
     if (typeof value === "string" || value === null) continue;
     const found = typeof value === "object" ? "an object or a list" : `the ${typeof value} ${JSON.stringify(value)}`;
     const message = `the value is ${found}, and the API server accepts only strings`;

@@ -91,7 +91,10 @@ function isDenial({ severity }: Finding): boolean {
   return severity === "deny";
 }
 
-/** Counts equal faults. Two equal faults in the old object excuse two in the new object, but not a third. */
+/**
+ * Counts equal faults. If the old object has a fault twice, the new object may have the same fault twice, but not three
+ * times.
+ */
 function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
   const counts = new Map<string, number>();
   yield* paced(faults, FAULTS_BETWEEN_PAUSES, (fault) => {

@@ -9,7 +9,10 @@ export function useFix(selector: string, namespace: string): string {
     + "and a RoleBinding in that namespace that grants it to the requester";
 }
 
-/** Returns a fix that permits the requester to use the selector in every namespace, also in one that does not exist. */
+/**
+ * Returns a fix that permits the requester to use the selector in every namespace, including namespaces that do not
+ * exist yet.
+ */
 export function useEverywhereFix(selector: string): string {
   return `create a ClusterRole with the rule ${useRule(selector)}, `
     + "and a ClusterRoleBinding that grants it to the requester";

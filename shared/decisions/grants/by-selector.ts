@@ -43,7 +43,7 @@ function tooManyTypes({ namespace }: NamespaceQuery): Grant {
   );
 }
 
-/** One decision on the role of a namespace. */
+/** The state of one decision on the role of a namespace. */
 class Decision {
   readonly query: NamespaceQuery;
   readonly steps: Steps;
@@ -168,7 +168,7 @@ function grantForType(type: TypeEntry, decision: Decision): Grant {
   const { query } = decision;
   const ofGroup = decision.selectors.ofGroup(type.group);
   const selecting = [...ofGroup.selecting(type, query.labels)];
-  // If two selectors match regardless of labels, they conflict, and further selectors make no difference.
+  // If two selectors match regardless of labels, they conflict. Further selectors do not change this result.
   const [undecided] = query.labels === null && selecting.length < 2 ? ofGroup.readingLabels(type) : [];
   if (undecided !== undefined) return labelsRequired(query.namespace, ofGroup.readingLabels(type));
   if (selecting.length > 1) return conflict(selecting);

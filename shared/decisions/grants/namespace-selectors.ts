@@ -37,9 +37,9 @@ export class NamespaceSelectors {
 export class GroupSelectors {
   readonly all: readonly EffectiveSelector[];
   readonly #steps: Steps;
-  /** By type, and by the label of the selector that the fewest selectors require. */
+  /** The selectors by type and by one label that they require: the label that the fewest selectors require. */
   readonly #index = new SetIndex<EffectiveSelector>();
-  /** By type, the selectors that read labels. */
+  /** The selectors that read labels, by type. */
   readonly #readingLabels = new SetIndex<EffectiveSelector>();
   /** The labels that the index contains. */
   readonly #labels = new Set<string>();
@@ -115,7 +115,10 @@ function requiredLabels({ resourceLabels }: EffectiveSelector): string[] {
   return (resourceLabels?.matchLabels ?? []).map((label) => labelKey(...label));
 }
 
-/** Returns the required label of the selector that the fewest selectors require; "" if it requires no label. */
+/**
+ * Returns the label by which the selector is indexed: of its required labels, the label that the fewest selectors
+ * require. Returns "" if the selector requires no label.
+ */
 function rarestLabel(selector: EffectiveSelector, index: SetIndex<EffectiveSelector>): string {
   const [first = "", ...others] = requiredLabels(selector);
   return others.reduce((best, label) => (index.get(label).size < index.get(best).size ? label : best), first);
@@ -124,7 +127,7 @@ function rarestLabel(selector: EffectiveSelector, index: SetIndex<EffectiveSelec
 /** Adding an entry to the index takes about as long as this number of comparisons. */
 const STEPS_PER_ENTRY = 2;
 
-/** Yields the kinds and versions of the group that the selector names. "" is any kind or version. */
+/** Yields the kinds and versions of the group that the selector names. The value "" means any kind or version. */
 function* typeKeys({ types }: EffectiveSelector, group: string, steps: Steps): Iterable<string> {
   if (types === null) yield typeKey("", "");
   for (const entry of types?.entries ?? []) {

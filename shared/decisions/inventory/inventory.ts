@@ -33,8 +33,8 @@ export interface InventoryContext {
   /** The collections that the source does not read from the cluster. */
   readonly excluded?: readonly Collection[];
   /**
-   * Whether the inventory serves only decisions on grants. It then drops what grants do not read: the objects of
-   * IAMRoleSelectors, and namespaces that exceed a limit. Default: false.
+   * Whether the inventory serves only decisions on grants. Such an inventory drops the data that grants do not read:
+   * the objects of IAMRoleSelectors, and namespaces that exceed a limit. Default: false.
    */
   readonly isForGrants?: boolean;
 }

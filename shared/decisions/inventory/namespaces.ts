@@ -63,7 +63,10 @@ export class NamespaceStore {
     return this.#namespaces.has(name);
   }
 
-  /** Whether the namespace exists but was dropped, because it exceeds a limit. `has` then returns false. */
+  /**
+   * Whether the namespace exists but was dropped, because it exceeds a limit. For such a namespace, `has` returns
+   * false.
+   */
   isOversized(name: string): boolean {
     return this.#oversized.has(name);
   }

@@ -22,7 +22,7 @@ interface ShapeFault {
 /** The fields that contain maps with arbitrary keys. A path step below such a field is a map key, not a field name. */
 const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotations"]);
 
-/** Fields that the schema defines, by a wrong name that users write. */
+/** Maps wrong names that users often write to fields that the schema defines. */
 type Aliases = ReadonlyMap<string, string>;
 
 /** Compiles a schema. Returns a function that returns every fault of a value. */

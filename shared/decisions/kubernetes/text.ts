@@ -110,7 +110,7 @@ export function firstNames(
 ): { readonly first: readonly string[]; readonly number: number } {
   let first: string[] = [];
   let number = 0;
-  /** The last of the first names so far. */
+  /** The last name of the result so far, in sort order. */
   let last: string | undefined;
   for (const name of names) {
     number++;

@@ -51,7 +51,8 @@ function foundByStatus({ proof }: MigrationResult): Inexpressible[] {
 function laterGroups({ proof: { unknownGroups } }: MigrationResult): Inexpressible[] {
   if (unknownGroups.length === 0) return [];
   return [{
-    subject: `ACK groups that are neither installed nor known to this release, in ${describeNamespaces(unknownGroups)}`,
+    subject: "ACK groups that are not installed and that this release does not know, in "
+      + describeNamespaces(unknownGroups),
     reason: "for a service key, the generated selectors list all other groups by name; resources of an unlisted group "
       + "would use the controller's own role",
     fix: "before you install a controller of such a group, set --extra-groups, run the command again "

@@ -158,7 +158,7 @@ function byDefault(settings: DecisionSettings, region: Region | null, message: s
 }
 
 /**
- * Returns a clause for each difference between the status and the resolution: the account and the region. Controllers
+ * Returns a clause for the account and a clause for the region, if the status differs from the resolution. Controllers
  * never reconcile a resource that has such a drift.
  */
 export function driftsOf(

@@ -19,7 +19,7 @@ export interface ClusterSourceOptions {
   readonly api: KubernetesAPI;
   /**
    * If set, loads the objects of every installed ACK kind. `extraGroups` are readable groups that are unknown to this
-   * release. If not set, the inventory serves only decisions on grants.
+   * release. If the option is not set, the inventory serves only decisions on grants.
    */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
   /**

@@ -69,7 +69,7 @@ export function formatInputFault({ file, line, message }: InputFault): string {
  */
 function composerOfFirstErrors(options: ConstructorParameters<typeof Composer>[0]): Composer {
   const composer = new Composer(options);
-  // The package declares these members as private, and has no option for this.
+  // Overrides private members of the yaml package, because the package has no option for this.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const internals = composer as unknown as { onError: ErrorHandler; readonly errors: readonly unknown[] };
   const { onError } = internals;

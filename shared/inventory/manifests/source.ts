@@ -33,8 +33,8 @@ const NO_MANIFESTS: ManifestResult = { manifests: [], faults: [] };
  * objects remain in use, and changes of all other files still apply. An object that manifests define differently is
  * removed from the inventory, so that no role is granted from it.
  *
- * A load does not block the event loop: a thread parses the files, and a new inventory is built in slices. Then the new
- * inventory replaces the previous inventory, so that no request sees a part of a change.
+ * A load does not block the event loop: a thread parses the files, and a new inventory is built in slices. After that,
+ * the new inventory replaces the previous inventory as a whole, so that no request sees a part of a change.
  */
 export class ManifestSource implements InventorySource {
   #inventory: Inventory;

@@ -31,8 +31,8 @@ export class ThreadParser {
   readonly #closing = new AbortController();
 
   /**
-   * Parses one text after the other. Never rejects. If the thread fails, for example because its memory is exhausted,
-   * returns a fault, and the next text starts a new thread.
+   * Parses the texts one after the other. Never rejects. If the thread fails, for example because its memory is
+   * exhausted, returns a fault, and the next text starts a new thread.
    */
   parse(request: ParseRequest): Promise<ParsedText> {
     const parsed = this.#last.then(() => this.#parse(request));

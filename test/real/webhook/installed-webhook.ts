@@ -13,7 +13,7 @@ import { type ServerProcess, startServer } from "../server-process.ts";
 
 const EFFECT_LIMIT_MS = 15_000;
 
-/** The CRD of IAMRoleSelector: that of ACK's charts, or that of this project. */
+/** The source of the CRD of IAMRoleSelector: ACK's charts, or this project. */
 export type SelectorCRD = "ACK" | "own";
 
 /**

@@ -9,7 +9,7 @@ const EFFECT_LIMIT_MS = 10_000;
 const NAMESPACES = "/api/v1/namespaces";
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/payments/buckets";
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
-/** Takes 1.3 MB in the request and in etcd, and 7.8 MB in the review. */
+/** A text that takes 1.3 MB in the request and in etcd, and 7.8 MB in the review. */
 const ESCAPED = "<".repeat(1_300_000);
 
 onCluster("large reviews on a real API server", async (t, cluster) => {

@@ -20,7 +20,8 @@ onCluster("the webhook on a real API server with the CRD of this project", async
 });
 
 async function testWebhook(t: Test, cluster: Cluster, crd: SelectorCRD): Promise<void> {
-  // Labels and selectors move resources in this test. The checks that deny such moves have their own tests.
+  // Turns off the checks that deny moves of resources, because this test moves resources. The checks for moves have
+  // their own tests.
   const webhook = await installWebhook(t, cluster, ["--check", "ACK-06=off", "--check", "IRS-17=warn"], crd);
   await cluster.kubectl(["create", "namespace", "team-a"]);
   await t.test(

@@ -144,7 +144,7 @@ async function silentServer(t: Test, clock = new FakeClock()): Promise<SilentSer
   return { server, handled, open };
 }
 
-test("a TLS connection without a handshake is replaced, and does not count as a served connection", async (t) => {
+test("a TLS connection without a complete handshake can be replaced, and is not a served connection", async (t) => {
   const [{ cert, key }] = await makePairs();
   const server = createSecureServer({ cert, key }, ({ socket }, response) => (
     void response.end(isExcess(socket) ? "excess" : "served")

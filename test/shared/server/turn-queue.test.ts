@@ -23,7 +23,7 @@ test("resumes one task in each turn of the event loop, first the task that has p
   await queue.pause(0, inTime);
 });
 
-test("resumes every task whose deadline has passed in the next turn", async (t) => {
+test("in the next turn, resumes every task whose deadline has passed", async (t) => {
   const queue = new TurnQueue();
   const resumed: number[] = [];
   const late = Array.from({ length: 3 }, async (_, i) => {

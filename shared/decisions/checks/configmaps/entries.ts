@@ -33,9 +33,9 @@ export const CM_02: QuickCheck<ConfigMapChange> = {
   severity: "deny",
   waivable: false,
   deniesInCARM: true,
-  reason: "Controllers do not reconcile a resource whose key has no role in the map. "
-    + "With the feature gate ServiceLevelCARM, they use the role of ID if the value of SERVICE.ID is empty.",
-  fix: "set the value of the key to the role's ARN, or remove the key once no namespace names the key",
+  reason: "Controllers do not reconcile a resource whose key has no role in the map. With the feature gate "
+    + "ServiceLevelCARM, controllers use the role of the key ID if the value of the key SERVICE.ID is empty.",
+  fix: "set the value of the key to the role's ARN, or remove the key when no namespace annotation names it",
   example: "data: {'111122223333': ''}",
   *find({ data, settings }): Iterable<Fault> {
     for (const [key, value] of data) {

@@ -98,7 +98,8 @@ function otherSelectorsOf({ first }: Hits, { name }: EffectiveSelector): Effecti
 function listConflicts(hits: Hits, effect: string, { name }: EffectiveSelector): string {
   const itemOf = (transition: Transition): string => {
     const others = transition.after.map((one) => one.name).filter((one) => one !== name).toSorted();
-    // Before the change, the role of another selector applied. Its account is not the account of the resource.
+    // Before the change, the role of another selector applied. The account of that role is not the account of the
+    // resource.
     const resource = resourceInAccount(transition.resource, transition.resource.status.ownerAccountID);
     return `${resource} (also selected by ${listOf(others)})`;
   };

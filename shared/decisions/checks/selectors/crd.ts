@@ -15,7 +15,7 @@ export const IRS_50: QuickCheck<SelectorChange> = {
     + "Without the webhook, the API server rejects the selector. "
     + "The check reads the CRD in the input or in the cluster, or else the CRD in ACK's charts. "
     + "It denies only with `lint --no-webhook`.",
-  fix: "write the fields that the CRD requires, and only fields that it defines",
+  fix: "write every field that the CRD requires, and only fields that the CRD defines",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: a}}}} # add names: []",
   *find({ object, origin, inventory, settings }): Iterable<Fault> {
     // A stored selector has passed the schema.
@@ -41,7 +41,10 @@ const FIXES: ReadonlyMap<unknown, string> = new Map([
   ["apiVersion", "write group and version instead of apiVersion"], ["matchExpressions", "use matchLabels"],
 ]);
 
-/** Returns the names of the missing fields by the path of their object. IRS-01 reports a missing role. */
+/**
+ * Returns the names of the missing fields, grouped by the path of the object that lacks them. IRS-01 reports a missing
+ * role.
+ */
 function missingByParent(fields: KnownFields, object: JsonObject): Iterable<readonly [FieldPath, readonly string[]]> {
   const byParent = new Map<string, readonly [FieldPath, readonly string[]]>();
   for (const path of missingFields(fields, object)) {

@@ -9,7 +9,7 @@ export const IRS_01: SelectorCheck = {
   id: "IRS-01",
   severity: "deny",
   waivable: false,
-  reason: "Controllers drop a selector that has no role, and only log this. "
+  reason: "Controllers ignore a selector that has no role, and report this only in their log. "
     + "The resources of the selector fall back to the controller's own account.",
   fix: FIX,
   example: "spec: {}",

@@ -39,7 +39,7 @@ const inNamespace = (inventory: Inventory): Grant => (
   grantInNamespace(inventory, { ...QUERY, namespace: "team-a", labels: null, unmatched: "deny" })
 );
 
-test("denies a role of thousands of conflicting selectors in steps that are linear in the selectors", async (t) => {
+test("the work to deny a role is linear in the number of conflicting selectors", async (t) => {
   const everything = many(2).map((object, i) => ({ ...object, metadata: { name: `all${i}` } }));
   for (const objects of [
     many(COUNT),
@@ -54,7 +54,7 @@ test("denies a role of thousands of conflicting selectors in steps that are line
   }
 });
 
-test("grants a role if the selector whose name sorts last is the only one that resolves", async (t) => {
+test("grants a role if only the selector whose name sorts last can be resolved", async (t) => {
   const labelled = many(COUNT, (i) => (
     { resourceLabelSelector: { matchLabels: i === 999 ? { app: "free" } : { app: "taken" } } }
   ));
@@ -71,7 +71,7 @@ test("denies a request whose decision takes more steps than the limit", async (t
   }
 });
 
-test("does not treat another error as a decision that takes too many steps", async (t) => {
+test("throws any error other than a decision with too many steps", async (t) => {
   t.throws(() => withinSteps(() => { throw new RangeError("other"); }), { name: "RangeError" });
 });
 

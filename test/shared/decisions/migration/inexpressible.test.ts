@@ -89,7 +89,7 @@ test("reports service keys if ServiceLevelCARM is off, the service is unknown or
   t.same(reasonsOf(objects, { serviceLevelCARM: true }), [
     `${where}, key "nosuch.blue": no ACK group of that service is installed or known to this release`,
     unused,
-    'ACK groups that are neither installed nor known to this release, in namespace "a": for a service key, the '
+    'ACK groups that are not installed and that this release does not know, in namespace "a": for a service key, the '
       + "generated selectors list all other groups by name; resources of an unlisted group would use the controller's "
       + "own role",
   ]);

@@ -21,7 +21,7 @@ test("adds the empty fields that ACK's CRD requires", (t) => {
   t.end();
 });
 
-test("changes neither a complete selector nor a field of a wrong type", (t) => {
+test("does not change a complete selector or a field of a wrong type", (t) => {
   t.same(patchOf({}), []);
   t.same(patchOf({ namespaceSelector: { names: [] }, resourceLabelSelector: { matchLabels: {} } }), []);
   t.same(patchOf({ namespaceSelector: ["team-a"], resourceLabelSelector: "tier", resourceTypeSelector: {} }), []);

@@ -73,7 +73,7 @@ test("apply rewrites the type entries of a selector like the webhook", (t) => {
   t.end();
 });
 
-test("delete removes objects and their dependents, and returns manifests without a stored object as absent", (t) => {
+test("delete removes objects and their dependents, and reports manifests that match no stored object", (t) => {
   const bucket = bucketObject();
   const elsewhere = bucketObject({ namespace: "team-b" });
   const definition = kindObject("Bucket", "s3.services.k8s.aws", []);

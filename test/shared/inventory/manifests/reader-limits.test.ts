@@ -96,7 +96,7 @@ test("creates one error for each document, and reports it", (t) => {
   t.end();
 });
 
-/** Returns a function that returns the number of errors that the yaml package has created since. */
+/** Counts the errors that the yaml package creates. The returned function returns their number. */
 function countErrors(t: Test): () => number {
   let created = 0;
   Object.defineProperty(YAMLError.prototype, "pos", {

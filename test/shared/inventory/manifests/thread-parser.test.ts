@@ -24,7 +24,7 @@ test("parses texts in order, and the event loop runs in the meantime", async (t)
 
 test("rejects a text that contains an object with more than 50,000 values", async (t) => {
   const parser = new ThreadParser();
-  // apiVersion, kind and the list are 3 values.
+  // The object has 3 more values: apiVersion, kind and the list itself.
   const text = (values: number): string => `${HEAD}a: [${"1,".repeat(values - 3)}]\n`;
   const { value: limit } = LIMITS.manifestValues;
   const accepted = await parser.parse({ text: text(limit), file: "a.yaml" });

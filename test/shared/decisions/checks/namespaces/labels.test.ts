@@ -147,7 +147,7 @@ function useLines(
     .map((finding) => `${finding.severity} ${findingLine(finding)}`);
 }
 
-test("NS-02 requires permission to use a selector if the change makes the selector select the namespace", (t) => {
+test("NS-02 requires permission to use each selector that newly selects the namespace", (t) => {
   const denied = (fix: string): string[] => [
     "deny NS-02 metadata.labels: the requester may not use IAMRoleSelector prod, which newly selects the namespace. "
     + fix,
