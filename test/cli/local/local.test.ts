@@ -185,25 +185,3 @@ test("uses the examples of the package if the working directory has no examples"
     `Change a file in ${path.join(ROOT, "manifests/examples")} to see the roles change. Press Ctrl-C to stop.`,
   );
 });
-
-test("handles signals before it prints how to stop", async (t) => {
-  // Prints whether the program added a handler of SIGINT before it wrote the last line.
-  const preload = `
-    const before = process.listenerCount("SIGINT");
-    const write = process.stdout.write.bind(process.stdout);
-    process.stdout.write = (text) => {
-      if (text.includes("Press Ctrl-C")) write("handled: " + (process.listenerCount("SIGINT") > before) + "\\n");
-      return write(text);
-    };
-  `;
-  const url = `data:text/javascript,${encodeURIComponent(preload)}`;
-  const argv = ["--import", url, path.join(ROOT, "cli/main.ts"), "local", ...FREE_PORTS];
-  const child = spawn(process.execPath, argv, { env: {}, cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
-  t.teardown(() => child.kill("SIGKILL"));
-  const lines: string[] = [];
-  for await (const line of createInterface(child.stdout)) {
-    lines.push(line);
-    if (line.includes("Press Ctrl-C")) break;
-  }
-  t.same(lines.filter((line) => line.startsWith("handled: ")), ["handled: true"]);
-});
