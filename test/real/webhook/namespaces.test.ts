@@ -75,8 +75,8 @@ IAMRoleSelectors set the ro…
 The Namespace "sandbox" is invalid: 
 * metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the \
 controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.
-* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so others on the \
-network can read the requests. Set https://HOST or https://HOST:PORT, without credentials or a query.
+* metadata.annotations[services.k8s.aws/endpoint-url]: NS-08 the endpoint uses http, not https, so anyone on the \
+network path can read the requests. Set https://HOST or https://HOST:PORT, without credentials or a query.
 * metadata.annotations[s3.services.k8s.aws/deletion-policy]: NS-09 "Delete" is not a deletion policy, so controllers \
 treat it as retain. Set the deletion policy to delete or retain.
 `;
@@ -141,7 +141,7 @@ async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
     labelled.stderr,
     `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Set a region \
 of the controlle…
-Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so others on \
+Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so anyone on \
 the network …
 `,
   );

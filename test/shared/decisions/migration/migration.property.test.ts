@@ -158,7 +158,7 @@ function assertLater(given: ModelWorld, { proof, selectors, inexpressible }: Pro
     if (modelBefore(given, { ...query, account: null }) === modelAfter(asModel(selectors), query)) continue;
     const isReported =
       proof.unknownGroups.includes(name) &&
-      inexpressible.some(({ subject }) => subject.startsWith("ACK groups that are neither"));
+      inexpressible.some(({ subject }) => subject.startsWith("ACK groups that are not installed"));
     assert.ok(isReported || proof.differences.some((one) => one.namespace === name && one.groups.length > 0), name);
     count(isReported ? "later group is reported" : "later group differs like others");
   }
