@@ -17,14 +17,14 @@ const INSTRUCTIONS: readonly (readonly [forClients: RegExp, forUser: string])[] 
 ];
 
 /** Matches a flag in a message of the sidecar, and the words that already say whose flag it is. */
-const FLAG = /(?:the sidecar's )?(--[a-z][a-z-]*)(?: of the sidecar)?/g;
+const FLAG = /(the sidecar runs with |the sidecar's )?(--[a-z][a-z-]*)(?: of the sidecar)?/g;
 
 /**
  * Returns a message of the sidecar for a user of credential-process. Marks each flag in the message as the sidecar's.
  * An instruction names the flag of credential-process instead of a part of the HTTP request.
  */
 export function responseForUser(message: string): string {
-  return instructionsForUser(message.replace(FLAG, "the sidecar's $1"));
+  return instructionsForUser(message.replace(FLAG, (_, owner: string | undefined, flag: string) => `${owner ?? "the sidecar's "}${flag}`));
 }
 
 /** Returns a message with instructions for a user of credential-process. The flags in the message are unchanged. */

@@ -58,7 +58,7 @@ test("an error names the sidecar's flags as the sidecar's", async (t) => {
   t.match(await errorOf(t, { objects }, queue), "group sqs.services.k8s.aws; the sidecar's --group allows ");
   t.match(
     await errorOf(t, { objects: [namespaceObject("team-a")], unmatched: "deny" }, { ...queue, kind: [BUCKET] }),
-    " and the sidecar's --unmatched deny denies the base identity.",
+    ", and the sidecar runs with --unmatched deny.",
   );
   t.match(
     await errorOf(t, { objects, scope: "team-b" }, { ...queue, kind: [BUCKET] }),
