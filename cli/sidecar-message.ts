@@ -24,7 +24,10 @@ const FLAG = /(the sidecar runs with |the sidecar's )?(--[a-z][a-z-]*)(?: of the
  * An instruction names the flag of credential-process instead of a part of the HTTP request.
  */
 export function responseForUser(message: string): string {
-  return instructionsForUser(message.replace(FLAG, (_, owner: string | undefined, flag: string) => `${owner ?? "the sidecar's "}${flag}`));
+  const marked = message.replace(FLAG, (_, owner: string | undefined, flag: string) => (
+    `${owner ?? "the sidecar's "}${flag}`
+  ));
+  return instructionsForUser(marked);
 }
 
 /** Returns a message with instructions for a user of credential-process. The flags in the message are unchanged. */
