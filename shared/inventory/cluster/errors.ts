@@ -55,8 +55,7 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
   }
   if (status === 404) {
     return `the API server does not know the kind ${kind.kind} (404 on ${collectionPath(kind)}); `
-      + "install its CustomResourceDefinition, for example with "
-      + '"ack-role-resolver manifests crds | kubectl apply -f -"';
+      + "install its CustomResourceDefinition; the chart of each ACK controller contains that of IAMRoleSelector";
   }
   if (status === 403) {
     return `not allowed to ${verb} ${resource} ${scopeOf(kind)}; grant the verbs list and watch on it, `

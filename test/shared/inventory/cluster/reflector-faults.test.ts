@@ -83,8 +83,8 @@ for (const body of ["<html>", "{}", { metadata: { resourceVersion: "1" }, items:
   });
 }
 
-const INSTALL = "install its CustomResourceDefinition, for example with "
-  + '"ack-role-resolver manifests crds | kubectl apply -f -"';
+const INSTALL = "install its CustomResourceDefinition; the chart of each ACK controller contains that of "
+  + "IAMRoleSelector";
 const FORBIDDEN = 'things.example.com is forbidden: User "jane"';
 const ERRORS: readonly (readonly [status: number, body: unknown, fault: string])[] = [
   [
