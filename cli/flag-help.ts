@@ -141,7 +141,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   caFile: help("Installation", "file that contains the CA certificate that signed the webhook's certificate"),
   ownCrd: help("Installation", "print this project's CRD, which replaces the CRD of ACK's charts (see docs/crd.md)"),
   accessReviews: help(
-    "Installation", "allow the webhook to create SubjectAccessReviews, which checks ACK-09 and NS-02 require",
+    "Installation", "allow the webhook to create SubjectAccessReviews; the checks ACK-09 and NS-02 need them",
   ),
   extraGroups: help("Input", "additional ACK API group, for a group that this release does not know"),
 };

@@ -46,7 +46,7 @@ const MIN_COLUMN_WIDTH = 8;
 
 /**
  * Returns a line for each row, with two spaces between columns. The first row is the header. If the lines would be too
- * wide, replaces a part of the longest cells by "…": the end of a detail, and another part of other cells. Control
+ * wide, shortens the longest cells with "…". Control
  * characters in cells are escaped, so colors must be added afterwards.
  */
 export function formatTable(

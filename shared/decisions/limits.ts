@@ -8,7 +8,9 @@ export interface Limit {
   readonly beyond: string;
 }
 
-const REVIEW_BEYOND = "denied without parsing the object: ACK-35, CM-14, IRS-48 or NS-14";
+const REVIEW_BEYOND = "the webhook denies the object without parsing it (checks ACK-35, CM-14, IRS-48 and NS-14)";
+const DENIED = "the webhook denies the object (checks ACK-35, CM-14, IRS-48 and NS-14)";
+const SELECTOR_DENIED = "the webhook denies the selector (IRS-48), and sidecars do not grant its role";
 const SERVED_BEYOND = "the server closes the connection that has been idle longest; if no connection is idle, it "
   + "returns HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";
@@ -32,24 +34,24 @@ export const LIMITS = {
     REVIEW_BEYOND,
   ),
   reviewGroups: limit(10_000, "entries", "groups of the requester in an AdmissionReview", REVIEW_BEYOND),
-  objectDepth: limit(100, "levels", "nesting of a reviewed object", "denied: ACK-35, CM-14, IRS-48 or NS-14"),
+  objectDepth: limit(100, "levels", "nesting of a reviewed object", DENIED),
   objectValues: limit(
-    20_000, "values", "values of a reviewed object, at any depth", "denied: ACK-35, CM-14, IRS-48 or NS-14",
+    20_000, "values", "values of a reviewed object, at any depth", DENIED,
   ),
   metadataEntries: limit(
     1_000,
     "entries",
     "`metadata.labels` and `metadata.annotations` of a reviewed object, each",
-    "denied: ACK-35, CM-14, IRS-48 or NS-14; the sidecar grants no role in such a Namespace",
+    `${DENIED}; the sidecar grants no role in such a Namespace`,
   ),
-  selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", "denied and not granted: IRS-48"),
-  selectorTypes: limit(1_000, "entries", "`spec.resourceTypeSelector`", "denied and not granted: IRS-48"),
-  selectorLabels: limit(100, "entries", "`matchLabels` and `matchExpressions`, each", "denied and not granted: IRS-48"),
+  selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", SELECTOR_DENIED),
+  selectorTypes: limit(1_000, "entries", "`spec.resourceTypeSelector`", SELECTOR_DENIED),
+  selectorLabels: limit(100, "entries", "`matchLabels` and `matchExpressions`, each", SELECTOR_DENIED),
   annotationCharacters: limit(
     32_768,
     "characters",
     "an annotation `ack-role-resolver.io/*` of an IAMRoleSelector",
-    "denied and not granted: IRS-48",
+    SELECTOR_DENIED,
   ),
   listedEntries: limit(
     100,
@@ -73,13 +75,13 @@ export const LIMITS = {
     20,
     "faults",
     "faults that one check reports for an object",
-    "one more fault states how many faults are not listed",
+    "an additional message counts the faults that are not listed",
   ),
   faultsPerObject: limit(
     100,
     "faults",
     "faults that all checks report for an object",
-    "one more fault states how many faults are not listed",
+    "an additional message counts the faults that are not listed",
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),

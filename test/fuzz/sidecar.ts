@@ -59,7 +59,7 @@ function check({ status, body }: Response, { logLines } = sidecar): void {
 const parameter = fc.record({ name: fc.oneof(fc.constantFrom(...PARAMETERS), unit), value: text });
 const VALID = assumeBody({ RoleArn: ROLE_A });
 
-/** Forms at /sts with hostile parameters. */
+/** Sends forms that have hostile parameters to /sts. */
 export const FORMS: Target = target("forms", {
   input: fc.record({
     isValid: fc.boolean(), parameters: fc.array(parameter, { maxLength: 6 }),

@@ -1,4 +1,4 @@
-// A real sidecar process with faults of STS: responses to uncached requests, cached sessions, and recovery.
+// Runs a real sidecar while STS fails. Tests uncached requests, cached sessions, and the recovery.
 import { t as root, test, type Test } from "tap";
 import type { STSCall } from "../../cli/local/sts-emulator/emulator.ts";
 import { type Fault, THROTTLED } from "../../cli/local/sts-emulator/faults.ts";

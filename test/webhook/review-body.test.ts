@@ -51,7 +51,7 @@ test("rejects a review that has too many values before the objects", async (t) =
   }
 });
 
-test("parses the fields before the user if the user has too many groups or extra fields", async (t) => {
+test("does not parse the user of a review if the user has too many groups or extra fields", async (t) => {
   const head = '{"uid":"u-1","operation":"UPDATE"';
   const { json, excess } = await parse(bodyOf(`,"userInfo":{"groups":${listOf(MAX_VALUES + 1)}},"object":{}`, head));
   t.same({ json, excess }, {

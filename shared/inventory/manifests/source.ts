@@ -153,7 +153,7 @@ export class ManifestSource implements InventorySource {
     const isFirst = !this.#status.loaded;
     const fault = this.#faults.length === 0 ? null : inputError(this.#faults).message;
     if (fault === null) this.#status = { ...this.#status, loaded: true, lastSyncMs: this.#clock.now() };
-    // The first load is complete only without faults, because no earlier state of an invalid file exists.
+    // A fault makes the first load incomplete: an invalid file has no earlier state that could be used instead.
     if (this.#status.loaded) [this.#snapshot, this.#inventory] = [snapshot, inventory];
     const isNewFault = fault !== this.#status.fault;
     this.#status = { ...this.#status, fault };

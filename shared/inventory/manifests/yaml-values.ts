@@ -106,7 +106,7 @@ export class YamlValues {
   #key(node: unknown, offset: number): string | null {
     const target = isAlias(node) ? this.#anchors.get(node.source) : node;
     const key = isScalar(target) ? scalarKey(this.#scalar(target)) : null;
-    if (key === null) this.#context.fault(offset, "a field name must be a string, not null, a list or an object");
+    if (key === null) this.#context.fault(offset, "the field name is not a string");
     return key;
   }
 

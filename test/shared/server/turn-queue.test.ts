@@ -4,7 +4,7 @@ import { TurnQueue } from "../../../shared/server/turn-queue.ts";
 
 const inTime = (): number => 1;
 
-test("resumes one task in each turn of the event loop, first the task that has paused least often", async (t) => {
+test("resumes one task in each turn of the event loop, and prefers the task that has paused least often", async (t) => {
   const queue = new TurnQueue();
   const resumed: string[] = [];
   const pause = async (name: string, pauses: number): Promise<void> => {

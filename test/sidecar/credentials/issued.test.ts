@@ -120,7 +120,7 @@ test("restores all issued keys after a restart, because each key is stored befor
   t.equal(text.split("\n").length, 5);
   t.notMatch(text, "planted-token", "the file contains no token");
   t.equal((await stat(subject.file)).mode & 0o777, 0o600);
-  // The journal is not closed, as after the sidecar is killed.
+  // Does not close the journal: a killed sidecar does not close it either.
   const second = await subject.open();
   for (const id of ["ASIA1", "ASIA2", "ASIA3", "AKIA"]) t.same(second.find(id), first.find(id), id);
   t.same(await readdir(subject.folder), ["issued.jsonl"], "no temporary file remains");

@@ -76,7 +76,7 @@ export const NS_05: QuickCheck<NamespaceChange> = {
     if (!settings.teamLevelCARM) {
       yield { path: TEAM_PATH, message: "controllers ignore the team, because --team-level-carm is off" };
     } else if (annotationOf(state, OWNER_ACCOUNT_ANNOTATION) !== "") {
-      const message = `controllers ignore the account, because the namespace also has the team ${quote(team)}`;
+      const message = `controllers ignore the account, because the team ${quote(team)} takes precedence`;
       yield { path: OWNER_PATH, message };
     }
   },

@@ -71,7 +71,7 @@ test("NS-05 warns in mode carm about an annotation that controllers ignore", (t)
     `warn NS-05 ${TEAM_PATH}: controllers ignore the team, because --team-level-carm is off. ${fix}`,
   ]);
   t.same(annotationLines("NS-05", { ...team("payments"), ...owner(ONE) }, carm(BOTH)), [
-    `warn NS-05 ${OWNER_PATH}: controllers ignore the account, because the namespace also has the team "payments". `
+    `warn NS-05 ${OWNER_PATH}: controllers ignore the account, because the team "payments" takes precedence. `
     + fix,
   ]);
   t.same(annotationLines("NS-05", team("payments"), carm(BOTH)), []);

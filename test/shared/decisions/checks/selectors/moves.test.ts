@@ -42,7 +42,7 @@ test("IRS-19: denies a move of a resource without an ARN, and its fix explains h
   t.end();
 });
 
-test("IRS-19: denies a replacement in another account, and the deletion of the replaced selector", (t) => {
+test("IRS-19: denies a replacement in another account and the deletion of its predecessor", (t) => {
   const gold = selectorFor("gold", FIRST, ["team-a"]);
   const replacer = selectorFor("new", SECOND, ["team-a"], replacesMetadata("gold"));
   const line = `deny IRS-19 spec: 1 resource ${MOVE}: Bucket team-a/b1 from account ${FIRST} to account ${SECOND}.`;
