@@ -46,3 +46,15 @@ export function withTimeout<T>(
     work.then(resolve, reject).finally(cancel);
   });
 }
+
+/** Waits for `delayMs`. Resolves early if `signal` is aborted. */
+export async function sleep(clock: Pick<Clock, "schedule">, delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || delayMs <= 0) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = (): void => resolve();
+  const cancel = clock.schedule(delayMs, end);
+  signal.addEventListener("abort", end);
+  await promise;
+  signal.removeEventListener("abort", end);
+  cancel();
+}

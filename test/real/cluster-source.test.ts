@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
@@ -37,6 +38,7 @@ onCluster("a cluster source on a real API server", async (t, cluster) => {
   await t.test("lists objects again if the resource version has expired, and removes deleted objects", async (tt) =>
     listsAgain(tt, { cluster, source, gate }),
   );
+  await t.test("is current at most 5 s after an outage of 15 s", async (tt) => recoversSoon(tt, cluster));
   await t.test("names each kind that the user is not allowed to list", async (tt) => namesForbidden(tt, cluster));
 });
 
@@ -105,6 +107,28 @@ async function survivesRestart(t: Test, cluster: Cluster, source: ClusterSource)
   );
   await eventually(source, () => source.status.fault === null);
   t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "after-restart"]);
+}
+
+const OUTAGE_MS = 15_000;
+const RECOVERY_LIMIT_MS = 5_000;
+
+/** Uses the system clock: FAST_RETRY_CLOCK would shorten the delays that this test measures. */
+async function recoversSoon(t: Test, cluster: Cluster): Promise<void> {
+  const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" });
+  const source = new ClusterSource({ runtime: "ack", api, resources: { extraGroups: [] } });
+  t.teardown(() => source.stop());
+  await source.start();
+  const stopped = cluster.stopApiserver("SIGKILL");
+  await eventually(source, () => source.status.fault !== null);
+  await stopped;
+  await delay(OUTAGE_MS);
+  await cluster.startApiserver();
+  const readyMs = Date.now();
+  await cluster.request("POST", SELECTORS, selector("after-outage"));
+  await eventually(source, () => source.inventory.selectors.has("after-outage"));
+  await eventually(source, () => source.status.fault === null);
+  const recoveryMs = Date.now() - readyMs;
+  t.ok(recoveryMs <= RECOVERY_LIMIT_MS, `the source is current ${recoveryMs} ms after the API server is ready`);
 }
 
 interface GatedSource {

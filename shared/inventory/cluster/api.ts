@@ -1,5 +1,7 @@
 import http from "node:http";
 import https from "node:https";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 
 /** A client of the Kubernetes API server. Tests pass a fake server. */
 export interface KubernetesAPI {
@@ -41,14 +43,22 @@ export interface KubernetesConnection {
 export type Connect = (unauthorized: boolean) => Promise<KubernetesConnection>;
 
 const KEEP_ALIVE_MS = 30_000;
+/**
+ * The maximum time for the TCP connection and the TLS handshake, in ms. After a network outage, TCP can wait over 30 s
+ * before it tries again to connect.
+ */
+const CONNECT_MS = 5_000;
 
-/** Returns a client that uses node:https, or plain HTTP for `kubectl proxy`. The client does not follow redirects. */
-export function httpKubernetesAPI(connect: Connect): KubernetesAPI {
+/**
+ * Returns a client that uses node:https, or plain HTTP for `kubectl proxy`. The client does not follow redirects. A
+ * request fails if it has no connection after `connectMs`.
+ */
+export function httpKubernetesAPI(connect: Connect, connectMs = CONNECT_MS): KubernetesAPI {
   let unauthorized = false;
   return {
     async request(request) {
       const connection = await connect(unauthorized);
-      const response = await send(connection, request);
+      const response = await send(connection, request, connectMs);
       unauthorized = response.statusCode === 401;
       return { status: response.statusCode ?? 0, headers: response.headers, body: response };
     },
@@ -56,7 +66,7 @@ export function httpKubernetesAPI(connect: Connect): KubernetesAPI {
 }
 
 function send(
-  { server, options }: KubernetesConnection, request: KubernetesRequest,
+  { server, options }: KubernetesConnection, request: KubernetesRequest, connectMs: number,
 ): Promise<http.IncomingMessage> {
   const { path, method = "GET", body, contentType = "application/json", signal } = request;
   // The server URL can have a path, for example if the server is a multi-cluster proxy.
@@ -68,10 +78,20 @@ function send(
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === "http:" ? http : https;
     const sent = open(url, { ...options, method, headers, signal }, resolve);
-    sent.on("socket", (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
+    sent.on("socket", (socket) => {
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      if (socket.connecting) limitConnect(sent, socket, connectMs);
+    });
     sent.on("error", reject);
     sent.end(body);
   });
+}
+
+/** Destroys the request if the socket is not connected within `connectMs`. */
+function limitConnect(sent: http.ClientRequest, socket: Socket, connectMs: number): void {
+  const message = `no connection to ${sent.host} within ${connectMs / 1000} s`;
+  socket.setTimeout(connectMs, () => sent.destroy(new Error(message)));
+  socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", () => socket.setTimeout(0));
 }
 
 const FIRST_BODY_BYTES = 64 * 1024;

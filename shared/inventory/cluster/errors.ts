@@ -12,13 +12,18 @@ export class ListWatchError extends Error {
   readonly retryAfterMs: number;
   /** Whether the API server answered 429. */
   readonly isThrottled: boolean;
+  /** Whether the API server may be down: it sent no complete response, or a status of at least 500. */
+  readonly isOutage: boolean;
 
-  constructor(message: string, recovery: Recovery, { retryAfterMs = 0, isThrottled = false } = {}) {
+  constructor(
+    message: string, recovery: Recovery, { retryAfterMs = 0, isThrottled = false, isOutage = false } = {},
+  ) {
     super(message);
     this.name = "ListWatchError";
     this.recovery = recovery;
     this.retryAfterMs = retryAfterMs;
     this.isThrottled = isThrottled;
+    this.isOutage = isOutage;
   }
 }
 
@@ -44,7 +49,7 @@ export function responseError(
   // A 404 on a watch can mean that the kind was deleted and created again. Only a new list shows the current objects.
   const recovery = status === 404 || verb === "list" ? "relist" : "resume";
   const message = `${reason(kind, verb, status)}${serverMessage(body)}`;
-  return new ListWatchError(message, recovery, { retryAfterMs, isThrottled: status === 429 });
+  return new ListWatchError(message, recovery, { retryAfterMs, isThrottled: status === 429, isOutage: status >= 500 });
 }
 
 function reason(kind: WatchedKind, verb: string, status: number): string {
@@ -74,7 +79,8 @@ function rbacFlag({ group }: WatchedKind): string {
 
 /** Returns the error for a request that received no response or an incomplete response. */
 export function connectionError(kind: WatchedKind, error: unknown): ListWatchError {
-  return new ListWatchError(`cannot list or watch ${resourceName(kind)}: ${errorText(error)}`, "resume");
+  const message = `cannot list or watch ${resourceName(kind)}: ${errorText(error)}`;
+  return new ListWatchError(message, "resume", { isOutage: true });
 }
 
 /** Returns the error for an ERROR event of a watch. After an ERROR event, the reflector must list again. */

@@ -7,7 +7,9 @@ interface TimedRequest {
   readonly path: string;
   /** Aborts the request. */
   readonly signal: AbortSignal;
-  /** The maximum time between two received bytes, in ms. The first interval includes the time to connect. */
+  /** The maximum time until the headers of the response arrive, in ms. It includes the time to connect. */
+  readonly responseMs: number;
+  /** The maximum time between two received parts of the body, in ms. */
   readonly idleMs: number;
   /** The maximum time for the request and the response, in ms. */
   readonly totalMs: number;
@@ -17,11 +19,12 @@ interface TimedRequest {
  * The API server sent no data within the time limit. Without an idle timeout, TCP can take minutes to detect a dead
  * connection.
  */
-class RequestTimeout extends Error {}
+export class RequestTimeout extends Error {}
 
 /**
- * Sends a GET request and passes the response to `use`. Aborts the request if no byte arrives for `idleMs`, or if the
- * request takes longer than `totalMs`. Closes the request when `use` settles.
+ * Sends a GET request and passes the response to `use`. Aborts the request if no response starts within `responseMs`,
+ * if then no byte arrives for `idleMs`, or if the request takes longer than `totalMs`. Closes the request when `use`
+ * settles.
  */
 export async function requestWithTimeout<T>(
   request: TimedRequest, use: (response: KubernetesResponse) => Promise<T>,
@@ -51,7 +54,7 @@ class RequestTimer {
     request.signal.addEventListener("abort", this.#onAbort);
     if (request.signal.aborted) this.#abort.abort();
     this.#cancelTotal = this.#schedule(request.totalMs, "the API server did not finish its response within");
-    this.#cancelIdle = this.#scheduleIdle();
+    this.#cancelIdle = this.#schedule(request.responseMs, "the API server did not respond within");
   }
 
   get signal(): AbortSignal {

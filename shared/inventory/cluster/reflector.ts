@@ -1,46 +1,11 @@
-import type { Clock } from "../clock.ts";
-import { bodyText, type KubernetesAPI, type KubernetesResponse, retryAfterMs } from "./api.ts";
-import { connectionError, ListWatchError, ResourceExpired, responseError, watchEventError } from "./errors.ts";
-import { requestWithTimeout } from "./idle-timeout.ts";
+import { sleep } from "../clock.ts";
+import { Backoff } from "./backoff.ts";
+import { connectionError, ListWatchError, ResourceExpired, watchEventError } from "./errors.ts";
+import { listKind, type ListWatchOptions, watchKind } from "./list-watch.ts";
+import type { Outage } from "./outage.ts";
 import type { Semaphore } from "./semaphore.ts";
-import {
-  collectionPath, keyOf, nameOf, type ObjectName, selectionQuery, type StoredObject, type WatchedKind,
-} from "./watched-kind.ts";
-import { LineSplitter, listAll, type ListPage, readEvent, readPage } from "./wire.ts";
-
-/**
- * The limits of the random delay between attempts, in ms, as in client-go's reflector. The upper limit starts at 1.6 s,
- * and doubles after each failure up to 30 s.
- */
-const MIN_MS = 800;
-const FIRST_MAX_MS = 1_600;
-const MAX_MS = 30_000;
-
-/**
- * Calculates the delay between attempts: random, so that clients do not retry at the same time, with an exponential
- * upper limit.
- */
-export class Backoff {
-  readonly #random: () => number;
-  #failures = 0;
-
-  /** `random` must return a number from 0 (inclusive) to 1 (exclusive). */
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  /** Returns the delay before the next attempt, in ms. The delay is at least `atLeastMs`. */
-  next(atLeastMs = 0): number {
-    const upper = Math.min(MAX_MS, FIRST_MAX_MS * 2 ** this.#failures);
-    // Limits the exponent of the upper limit.
-    this.#failures = Math.min(this.#failures + 1, 10);
-    return Math.max(atLeastMs, MIN_MS + Math.floor(this.#random() * (upper - MIN_MS)));
-  }
-
-  reset(): void {
-    this.#failures = 0;
-  }
-}
+import { keyOf, nameOf, type ObjectName, type StoredObject } from "./watched-kind.ts";
+import { readEvent } from "./wire.ts";
 
 /**
  * A receiver of the changes of one kind, in the order in which the API server sends the events. Calls never overlap.
@@ -59,34 +24,25 @@ export interface ReflectorHandler {
   onFault(fault: string | null): void;
 }
 
-export interface ReflectorOptions {
-  readonly api: KubernetesAPI;
-  readonly kind: WatchedKind;
+export interface ReflectorOptions extends ListWatchOptions {
   readonly handler: ReflectorHandler;
-  readonly clock: Clock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
   /** Limits the number of concurrent lists. Several reflectors share the semaphore. */
   readonly listSemaphore?: Semaphore;
+  /** Detects the end of an outage. All reflectors of a source share the object. */
+  readonly outage: Outage;
 }
 
-/** The requested duration of a watch: a random time from 240 to 300 s, so that not all watches end at the same time. */
-const WATCH_MIN_S = 240;
-const WATCH_SPREAD_S = 60;
-/** The idle timeout of a watch, in ms. The API server sends a bookmark about once a minute (KEP-956). */
-const WATCH_IDLE_MS = 90_000;
 /**
- * The time by which a watch may exceed its requested duration, in ms. After this time, the reflector aborts the watch.
+ * The time without an ERROR event after which a new watch is valid, in ms. The API server accepts a watch from an
+ * expired resource version, and then sends an ERROR event immediately.
  */
-const WATCH_OVERTIME_MS = 10_000;
-const LIST_IDLE_MS = 60_000;
-/**
- * The timeout of a list request, in ms. A continue token expires after about 5 minutes, the default interval in which
- * kube-apiserver compacts etcd.
- */
-const LIST_MS = 300_000;
+const CONFIRM_MS = 500;
 /** The minimum duration of a watch that resets the backoff, in ms. */
 const HEALTHY_MS = 30_000;
+/** The minimum duration of a watch that resumes without a delay, in ms. */
+const RESUMABLE_MS = 5_000;
+/** The maximum delay of an attempt after the end of an outage, in ms. The delay is random. */
+const OUTAGE_END_SPREAD_MS = 500;
 /**
  * The number of consecutive 429 responses that the reflector does not report as a fault. kube-apiserver returns 429 for
  * one or two seconds while it initializes the storage of a kind.
@@ -111,8 +67,14 @@ export class Reflector {
   #resourceVersion: string | null = null;
   /** The number of consecutive 429 responses so far. */
   #throttles = 0;
+  /** Whether the resource version has expired since the last valid watch. */
+  #hasExpired = false;
+  /** Ends the current pause. */
+  #wake = new AbortController();
   /** The time at which the current watch started, in ms. The value is Infinity if no watch is active. */
   #watchingSince = Infinity;
+  /** Cancels the timer that confirms the current watch. */
+  #cancelConfirm: (() => void) | null = null;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: ReflectorOptions) {
@@ -131,17 +93,24 @@ export class Reflector {
   /** Aborts all requests. Resolves when all requests are closed. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#wake.abort();
     await this.#running;
   }
 
   async #run(): Promise<void> {
+    const unsubscribe = this.#options.outage.onEnd(() => {
+      this.#backoff.reset();
+      this.#wake.abort();
+    });
     while (!this.#stopping.signal.aborted) {
+      this.#wake = new AbortController();
       // Attempts are sequential.
       // oxlint-disable-next-line no-await-in-loop
       const waitMs = await this.#attempt();
       // oxlint-disable-next-line no-await-in-loop
       if (waitMs > 0) await this.#pause(waitMs);
     }
+    unsubscribe();
   }
 
   /** Lists the kind if required, then watches the kind. Returns the delay before the next attempt, in ms. */
@@ -150,31 +119,32 @@ export class Reflector {
     try {
       if (this.#resourceVersion === null) await this.#limitedList();
       await this.#watch();
-      // A long watch resumes without a delay. A short watch resumes after a delay.
-      return this.#resetIfHealthy() ? 0 : this.#backoff.next();
+      return this.#watchedMs() >= RESUMABLE_MS ? 0 : this.#backoff.next();
     } catch (error) {
-      if (this.#stopping.signal.aborted) return 0;
-      this.#resetIfHealthy();
-      return this.#handleError(error);
+      return this.#stopping.signal.aborted ? 0 : this.#handleError(error);
     }
   }
 
-  /** Resets the backoff if the watch was long. Returns whether the watch was long. */
-  #resetIfHealthy(): boolean {
-    const isHealthy = this.#options.clock.now() - this.#watchingSince >= HEALTHY_MS;
-    if (isHealthy) this.#backoff.reset();
-    return isHealthy;
+  /** Returns the duration of the current watch. Returns -Infinity if the watch did not start. */
+  #watchedMs(): number {
+    return this.#options.clock.now() - this.#watchingSince;
   }
 
   #handleError(error: unknown): number {
+    const { kind, handler, outage } = this.#options;
     if (error instanceof ResourceExpired) {
+      const isRepeated = this.#hasExpired;
+      this.#hasExpired = true;
       this.#resourceVersion = null;
-      return this.#backoff.next();
+      return isRepeated ? this.#backoff.next() : 0;
     }
-    const fault = error instanceof ListWatchError ? error : connectionError(this.#options.kind, error);
+    const fault = error instanceof ListWatchError ? error : connectionError(kind, error);
     if (fault.recovery === "relist") this.#resourceVersion = null;
     this.#throttles = fault.isThrottled ? this.#throttles + 1 : 0;
-    if (this.#throttles === 0 || this.#throttles > TOLERATED_THROTTLES) this.#options.handler.onFault(fault.message);
+    const isTolerated = this.#throttles > 0 && this.#throttles <= TOLERATED_THROTTLES;
+    if (isTolerated) this.#backoff.reset();
+    else handler.onFault(fault.message);
+    if (fault.isOutage) outage.report();
     return this.#backoff.next(fault.retryAfterMs);
   }
 
@@ -186,7 +156,7 @@ export class Reflector {
 
   async #list(): Promise<void> {
     const { handler } = this.#options;
-    const { objects, resourceVersion } = await listAll((query) => this.#page(query));
+    const { objects, resourceVersion } = await listKind(this.#options, this.#stopping.signal);
     const listed = new Map(objects.map((object) => [keyOf(object), object.resourceVersion]));
     const put = objects.filter((object) => this.#known.get(keyOf(object)) !== object.resourceVersion);
     const removed = [...this.#known.keys()].filter((key) => !listed.has(key)).map(nameOf);
@@ -197,28 +167,28 @@ export class Reflector {
     handler.onSync();
   }
 
-  async #page(query: string): Promise<ListPage> {
-    const { kind } = this.#options;
-    const path = `${collectionPath(kind)}?${selectionQuery(kind)}limit=${kind.pageSize}${query}`;
-    const body = await this.#request({ verb: "list", path, totalMs: LIST_MS, idleMs: LIST_IDLE_MS }, bodyText);
-    return readPage(kind, body);
-  }
-
   async #watch(): Promise<void> {
-    const { kind, random } = this.#options;
-    const seconds = WATCH_MIN_S + Math.floor(random() * WATCH_SPREAD_S);
-    const version = this.#resourceVersion ?? "";
-    const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${seconds}&resourceVersion=${version}`;
-    const path = `${collectionPath(kind)}?${selectionQuery(kind)}${query}`;
-    const limits = { totalMs: seconds * 1000 + WATCH_OVERTIME_MS, idleMs: WATCH_IDLE_MS };
-    await this.#request({ verb: "watch", path, ...limits }, (response) => this.#readEvents(response));
+    const { clock } = this.#options;
+    const onOpen = (): void => {
+      this.#watchingSince = clock.now();
+      this.#cancelConfirm = clock.schedule(CONFIRM_MS, () => this.#confirm());
+    };
+    const onLine = (line: string): void => this.#handleEvent(line);
+    try {
+      await watchKind(this.#options, this.#resourceVersion ?? "", { onOpen, onLine }, this.#stopping.signal);
+    } finally {
+      this.#cancelConfirm?.();
+      if (this.#watchedMs() >= HEALTHY_MS) this.#backoff.reset();
+    }
   }
 
-  async #readEvents(response: KubernetesResponse): Promise<void> {
-    this.#watchingSince = this.#options.clock.now();
-    this.#options.handler.onFault(null);
-    const lines = new LineSplitter();
-    for await (const chunk of response.body) for (const line of lines.push(chunk)) this.#handleEvent(line);
+  /** Called when the API server sends the events from the known resource version. */
+  #confirm(): void {
+    const { handler } = this.#options;
+    this.#hasExpired = false;
+    this.#throttles = 0;
+    handler.onFault(null);
+    handler.onSync();
   }
 
   #handleEvent(line: string): void {
@@ -233,40 +203,14 @@ export class Reflector {
       handler.onObjects([], [event]);
     }
     this.#resourceVersion = event.resourceVersion;
-    handler.onSync();
+    this.#confirm();
   }
 
-  /** Sends a request and passes the response to `use`. Throws an error if the status of the response is not 200. */
-  async #request<T>(
-    { verb, path, ...limits }: ReflectorRequest, use: (response: KubernetesResponse) => Promise<T>,
-  ): Promise<T> {
-    const { api, clock, kind } = this.#options;
-    const request = { api, clock, path, signal: this.#stopping.signal, ...limits };
-    return await requestWithTimeout(request, async (response) => {
-      const { status, headers } = response;
-      if (status === 200) return await use(response);
-      if (status === 410) throw new ResourceExpired();
-      const body = await bodyText(response);
-      throw responseError(kind, { verb, status, body, retryAfterMs: retryAfterMs(headers, clock.now()) ?? 0 });
-    });
-  }
-
-  /** Waits for `waitMs`, or until `stop` is called. */
+  /** Waits for `waitMs`. Ends early if `stop` is called, or soon after an outage ends. */
   async #pause(waitMs: number): Promise<void> {
-    const { signal } = this.#stopping;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const end = (): void => resolve();
-    const cancel = this.#options.clock.schedule(waitMs, end);
-    signal.addEventListener("abort", end);
-    if (!signal.aborted) await promise;
-    signal.removeEventListener("abort", end);
-    cancel();
+    const { clock, random } = this.#options;
+    await sleep(clock, waitMs, this.#wake.signal);
+    if (!this.#wake.signal.aborted) return;
+    await sleep(clock, Math.floor(random() * OUTAGE_END_SPREAD_MS), this.#stopping.signal);
   }
-}
-
-interface ReflectorRequest {
-  readonly verb: "list" | "watch";
-  readonly path: string;
-  readonly totalMs: number;
-  readonly idleMs: number;
 }

@@ -8,6 +8,7 @@ import type { KubernetesAPI } from "./api.ts";
 import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
 import { joinFaults } from "./join-faults.ts";
 import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS } from "./kinds.ts";
+import { Outage } from "./outage.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /**
@@ -52,6 +53,7 @@ export class ClusterSource implements InventorySource {
   readonly #listeners = new Listeners();
   readonly #informers: readonly Informer[];
   readonly #resources: ResourceInformers;
+  readonly #outage: Outage;
   readonly #loading = Promise.withResolvers<void>();
   #loaded = false;
 
@@ -60,7 +62,9 @@ export class ClusterSource implements InventorySource {
     const isForGrants = resources === undefined;
     this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
     const observe = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : withObserver(kind, onObject));
-    const common = { api, clock, random, inventory: this.inventory, onChange: () => this.#onChange() };
+    this.#outage = new Outage({ api, clock, random });
+    const { inventory } = this;
+    const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
     this.#resources = new ResourceInformers({ ...common, observe, extraGroups: resources?.extraGroups ?? [] });
     const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
     this.#informers = watchedKinds(options).map((watched) => {
@@ -105,7 +109,8 @@ export class ClusterSource implements InventorySource {
   async stop(): Promise<void> {
     const reason = this.status.fault ?? "the initial list is not complete";
     this.#loading.reject(new ResolverError("ERR_NOT_READY", `Stopped before the inventory was loaded: ${reason}.`));
-    await Promise.all([...this.#informers.map((informer) => informer.stop()), this.#resources.stop()]);
+    const informers = this.#informers.map((informer) => informer.stop());
+    await Promise.all([...informers, this.#resources.stop(), this.#outage.stop()]);
   }
 
   onChange(listener: () => void): () => void {

@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import { IncomingMessage } from "node:http";
+import { createServer } from "node:net";
 import { type Test, test } from "tap";
 import { bodyText, httpKubernetesAPI, retryAfterMs } from "../../../../shared/inventory/cluster/api.ts";
+import { boundAddress } from "../../../../shared/server/listen-address.ts";
 import { FakeAPIServer } from "./fake-api-server.ts";
 
 async function fakeServer(t: Test): Promise<FakeAPIServer> {
@@ -80,4 +84,23 @@ test("parses Retry-After as a number of seconds or a date, and ignores other val
   t.equal(retryAfterMs({ "retry-after": "Thu, 01 Jan 2025 00:00:05 GMT" }, nowMs), 0);
   t.equal(retryAfterMs({ "retry-after": "soon" }, nowMs), null);
   t.equal(retryAfterMs({}, nowMs), null);
+});
+
+test("rejects if the server accepts the TCP connection but does not complete the TLS handshake", async (t) => {
+  const server = createServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.teardown(() => server.close());
+  const connection = { server: `https://127.0.0.1:${boundAddress(server).port}`, options: { agent: false } };
+  const api = httpKubernetesAPI(() => Promise.resolve(connection), 50);
+  await t.rejects(api.request({ path: "/", signal }), { message: "no connection to 127.0.0.1 within 0.05 s" });
+});
+
+test("does not limit the time of a response after the connection is open", async (t) => {
+  const server = await fakeServer(t);
+  const api = httpKubernetesAPI(() => Promise.resolve({ server: server.url, options: { agent: false } }), 50);
+  const answer = api.request({ path: "/", signal });
+  (await server.next()).answer(200, "");
+  const response = await answer;
+  t.ok(response.body instanceof IncomingMessage && response.body.socket.timeout === 0, "the socket has no timeout");
+  await bodyText(response);
 });

@@ -108,6 +108,14 @@ export async function fakeCluster(
   return { cluster, source };
 }
 
+/** The time until the API server must accept a watch, in ms. */
+export const WATCH_RESPONSE_MS = 10_000;
+
+/** Returns whether a delay is the delay between two attempts of a reflector. */
+export function isBackoff(delayMs: number): boolean {
+  return delayMs >= 800 && delayMs < 60_000 && delayMs !== WATCH_RESPONSE_MS;
+}
+
 /** Resolves when `condition()` is true. Checks the condition after each change of the source. */
 export async function eventually(source: InventorySource, condition: () => boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import {
-  BUCKETS, definition, DEFINITIONS, eventually, fakeCluster, NAMESPACES, resource, SELECTORS,
+  BUCKETS, definition, DEFINITIONS, eventually, fakeCluster, isBackoff, NAMESPACES, resource, SELECTORS,
 } from "./fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";
@@ -126,7 +126,7 @@ test("the inventory is not loaded while a kind cannot be listed, and the fault n
       + 'for example with "ack-role-resolver manifests rbac"; API server message: simulated',
   });
   cluster.errors.delete(BUCKETS);
-  cluster.clock.advance(await cluster.clock.scheduled((ms) => ms < 60_000));
+  cluster.clock.advance(await cluster.clock.scheduled(isBackoff));
   await started;
   t.match(source.status, { loaded: true, fault: null });
 });
@@ -195,7 +195,7 @@ test("retries a 429 response after its Retry-After, and reports a fault at the f
   const started = source.start();
   for (let i = 1; i <= 3; i++) {
     await cluster.until(() => cluster.lists.filter((list) => list.startsWith(BUCKETS)).length === i);
-    const delayMs = await cluster.clock.scheduled((ms) => ms < 60_000);
+    const delayMs = await cluster.clock.scheduled(isBackoff);
     t.equal(delayMs, 1000);
     if (i < 3) cluster.clock.advance(delayMs);
   }
@@ -204,7 +204,7 @@ test("retries a 429 response after its Retry-After, and reports a fault at the f
   await eventually(source, () => source.status.fault !== null);
   t.equal(source.status.fault, `the API server returned 429 on list buckets.${S3}; API server message: simulated`);
   cluster.errors.clear();
-  cluster.clock.advance(await cluster.clock.scheduled((ms) => ms < 60_000));
+  cluster.clock.advance(await cluster.clock.scheduled(isBackoff));
   await started;
   t.match(source.status, { loaded: true, fault: null });
 });

@@ -3,7 +3,9 @@ import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
 import {
   loadCluster, type LoadedCluster, type LoadOptions, type LoadProgress,
 } from "../../../../shared/inventory/cluster/load.ts";
-import { BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS } from "./fake-cluster.ts";
+import {
+  BUCKETS, definition, DEFINITIONS, FakeCluster, isBackoff, NAMESPACES, resource, SELECTORS,
+} from "./fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";
 const TEAM_A = { metadata: { name: "team-a", resourceVersion: "1" }, spec: { finalizers: ["kubernetes"] } };
@@ -52,7 +54,7 @@ test("reports every kind that cannot be listed, and does not retry the lists", a
 
 test("retries a list after a 429 response", async (t) => {
   const { cluster, loading } = await load(t, ({ errors }) => errors.set(BUCKETS, { status: 429 }));
-  const delayMs = await cluster.clock.scheduled((ms) => ms < 60_000);
+  const delayMs = await cluster.clock.scheduled(isBackoff);
   cluster.errors.clear();
   cluster.clock.advance(delayMs);
   t.equal((await loading).inventory.resources.size, 600);

@@ -22,9 +22,13 @@ test("lists again after a 410 response to a watch", async (t) => {
 
 test("restarts a list after a 410 response to its second page", async (t) => {
   const { server, recorder, passBackoff } = await startReflector(t);
-  (await server.next()).answer(200, list("10", [thing("a", "1"), thing("b", "2")], { continue: "token" }));
-  (await server.next()).answer(410, { kind: "Status", code: 410, reason: "Expired" });
-  await passBackoff();
+  const expire = async (): Promise<void> => {
+    (await server.next()).answer(200, list("10", [thing("a", "1"), thing("b", "2")], { continue: "token" }));
+    (await server.next()).answer(410, { kind: "Status", code: 410, reason: "Expired" });
+  };
+  await expire();
+  await expire();
+  t.equal(await passBackoff(), 800, "only the first restart is immediate");
   const again = await server.next();
   t.same(again.query, { limit: "2" });
   again.answer(200, list("20", [thing("b", "2")]));
@@ -47,6 +51,7 @@ for (const [name, text] of UNREADABLE) {
     await watch.write(text + line("ADDED", thing("later", "12")));
     await all.recorder.waitFor("fault");
     t.equal(all.recorder.lastFault, "the watch response for things.example.com cannot be parsed; relisting");
+    await all.passBackoff();
     await assertRelist(t, all);
     t.notOk(all.recorder.calls.includes("+later"), "later events of the watch are dropped");
   });
@@ -58,6 +63,7 @@ test("reports an ERROR event whose code is not 410 as a fault, and lists again",
   await watch.write(line("ERROR", { kind: "Status", code: 500, message: "etcd is unavailable" }));
   await all.recorder.waitFor("fault");
   t.equal(all.recorder.lastFault, "the API server ended the watch of things.example.com: etcd is unavailable");
+  await all.passBackoff();
   await assertRelist(t, all);
 });
 
@@ -67,6 +73,7 @@ test("reports a watch line of more than 16 MiB as a fault, and lists again", asy
   void watch.write(Buffer.alloc(17 * 1024 * 1024, "x"));
   await all.recorder.waitFor("fault");
   t.equal(all.recorder.lastFault, "the API server sent a watch event larger than 16777216 bytes; relisting");
+  await all.passBackoff();
   await assertRelist(t, all);
 });
 

@@ -1,7 +1,9 @@
 import type { Test } from "tap";
+import { Outage } from "../../../../shared/inventory/cluster/outage.ts";
 import { Reflector, type ReflectorHandler } from "../../../../shared/inventory/cluster/reflector.ts";
 import type { ObjectName, StoredObject, WatchedKind } from "../../../../shared/inventory/cluster/watched-kind.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { isBackoff } from "./fake-cluster.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
 
 const KIND: WatchedKind = {
@@ -67,6 +69,8 @@ export const bookmark = (resourceVersion: string): string =>
 export interface ReflectorFixture {
   readonly server: FakeAPIServer;
   readonly clock: FakeClock;
+  /** The clock of the probes during an outage. */
+  readonly outageClock: FakeClock;
   readonly recorder: Recorder;
   readonly reflector: Reflector;
   /** Advances the clock by the backoff delay, and returns this delay in ms. */
@@ -75,38 +79,47 @@ export interface ReflectorFixture {
    * Answers the list request with the objects `names` at version 10. Returns the watch that the reflector then opens.
    */
   readonly openWatch: (...names: readonly string[]) => Promise<PendingRequest>;
+  /** Sends the headers of the watch. Resolves when the reflector has received the headers. */
+  readonly open: (watch: PendingRequest) => Promise<void>;
 }
 
 export async function startReflector(t: Test, random = 0): Promise<ReflectorFixture> {
   const server = new FakeAPIServer();
   await server.start();
   const clock = new FakeClock();
+  const outageClock = new FakeClock();
   const recorder = new Recorder();
-  const reflector = new Reflector({ api: server.api, kind: KIND, handler: recorder, clock, random: () => random });
+  const common = { api: server.api, random: () => random };
+  const outage = new Outage({ ...common, clock: outageClock });
+  const reflector = new Reflector({ ...common, kind: KIND, handler: recorder, clock, outage });
   t.teardown(async () => {
-    await reflector.stop();
+    await Promise.all([reflector.stop(), outage.stop()]);
     await server.stop();
   });
   reflector.start();
   const passBackoff = async (): Promise<number> => {
-    const delayMs = await clock.scheduled((ms) => ms < 60_000);
+    const delayMs = await clock.scheduled(isBackoff);
     clock.advance(delayMs);
     return delayMs;
   };
   const openWatch = async (...names: readonly string[]): Promise<PendingRequest> => {
     (await server.next()).answer(200, list("10", names.map((name) => thing(name, "5"))));
     const watch = await server.next();
-    watch.open();
-    await recorder.waitFor("sync");
-    await recorder.waitFor("recovered");
+    await open(watch);
     return watch;
   };
-  return { server, clock, recorder, reflector, passBackoff, openWatch };
+  const open = async (watch: PendingRequest): Promise<void> => {
+    watch.open();
+    await clock.scheduled((ms) => ms === CONFIRM_MS);
+  };
+  return { server, clock, outageClock, recorder, reflector, passBackoff, openWatch, open };
 }
 
+/** The time without an ERROR event after which the reflector treats a new watch as valid, in ms. */
+export const CONFIRM_MS = 500;
+
 /** Expects a new list request. The response contains a changed object a and a new object c, but no object b. */
-export async function assertRelist(t: Test, { server, recorder, passBackoff }: ReflectorFixture): Promise<void> {
-  await passBackoff();
+export async function assertRelist(t: Test, { server, recorder }: ReflectorFixture): Promise<void> {
   const again = await server.next();
   t.equal(again.query["watch"], undefined);
   again.answer(200, list("50", [thing("a", "41", { note: "new" }), thing("same", "5"), thing("c", "42")]));

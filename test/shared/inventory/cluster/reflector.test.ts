@@ -1,5 +1,6 @@
 import { test } from "tap";
-import { bookmark, line, list, startReflector, thing } from "./reflector-fixture.ts";
+import { isBackoff } from "./fake-cluster.ts";
+import { bookmark, CONFIRM_MS, line, list, startReflector, thing } from "./reflector-fixture.ts";
 
 test("lists page by page, and watches from the resource version of the list", async (t) => {
   const { server, recorder } = await startReflector(t, 0.5);
@@ -10,7 +11,7 @@ test("lists page by page, and watches from the resource version of the list", as
   t.same(second.query, { limit: "2", continue: "to/ken=" });
   second.answer(200, list("10", [thing("c", "3"), thing("no", "4", { note: "uninteresting" })]));
   const watch = await server.next();
-  t.same(watch.query, { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: "270", resourceVersion: "10" });
+  t.same(watch.query, { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: "450", resourceVersion: "10" });
   t.same(recorder.calls, ["+a +b +c", "recovered", "sync"]);
 });
 
@@ -24,19 +25,8 @@ test("reports watch events in their order", async (t) => {
   await recorder.waitFor("-a");
   await recorder.waitFor("sync");
   await recorder.waitFor("sync");
-  t.same(recorder.calls, [
-    "+a",
-    "recovered",
-    "sync",
-    "recovered",
-    "+b(1)",
-    "sync",
-    "+b(2)",
-    "sync",
-    "-a",
-    "sync",
-    "sync",
-  ]);
+  const current = ["recovered", "sync"];
+  t.same(recorder.calls, ["+a", ...current, "+b(1)", ...current, "+b(2)", ...current, "-a", ...current, ...current]);
 });
 
 test("ignores an object if the transform function returns null", async (t) => {
@@ -47,7 +37,8 @@ test("ignores an object if the transform function returns null", async (t) => {
     line("DELETED", thing("no", "12", { note: "uninteresting" })), line("ADDED", thing("b", "13")),
   ].join(""));
   await recorder.waitFor("+b");
-  t.same(recorder.calls, ["empty", "recovered", "sync", "recovered", "sync", "sync", "+b", "sync"]);
+  const current = ["recovered", "sync"];
+  t.same(recorder.calls, ["empty", ...current, ...current, ...current, "+b", ...current]);
 });
 
 test("reads watch events from chunks that end inside a UTF-8 character", async (t) => {
@@ -57,6 +48,34 @@ test("reads watch events from chunks that end inside a UTF-8 character", async (
   for (const byte of bytes) await watch.write(Buffer.from([byte]));
   await recorder.waitFor("+b(é😀)");
   t.pass("the note is complete");
+});
+
+test("retries soon after a probe during an outage succeeds", async (t) => {
+  const { server, clock, outageClock, recorder, passBackoff, openWatch } = await startReflector(t, 0.5);
+  (await openWatch()).reset();
+  const probe = async (): Promise<void> => {
+    await outageClock.scheduled((ms) => ms === 1_500);
+    outageClock.advance(1_500);
+  };
+  for (let attempt = 0; attempt < 6; attempt++) {
+    await passBackoff();
+    (await server.next()).reset();
+  }
+  const longMs = await clock.scheduled(isBackoff);
+  t.ok(longMs > 15_000, "the next attempt is far away");
+  await probe();
+  const down = await server.next();
+  t.equal(down.path, "/readyz");
+  down.answer(500, "not ready");
+  await probe();
+  (await server.next()).answer(200, "ok");
+  t.equal(await clock.scheduled((ms) => ms < 500), 250, "the retries of all kinds are spread over 500 ms");
+  clock.advance(250);
+  const resumed = await server.next();
+  t.equal(resumed.query["resourceVersion"], "10");
+  resumed.reset();
+  t.equal(await passBackoff(), 1200, "the backoff is reset");
+  t.not(recorder.lastFault, null);
 });
 
 test("resumes from the last bookmark without a delay after a watch reaches its requested length", async (t) => {
@@ -70,15 +89,20 @@ test("resumes from the last bookmark without a delay after a watch reaches its r
   t.equal(recorder.lastFault, null);
 });
 
-test("delays the next watch if watches end immediately", async (t) => {
-  const { server, passBackoff, openWatch } = await startReflector(t);
+test("delays the next watch only if a watch ends in less than 5 s", async (t) => {
+  const { server, clock, passBackoff, openWatch, open } = await startReflector(t, 0.999_999);
   (await openWatch()).end();
-  t.equal(await passBackoff(), 800);
+  t.equal(await passBackoff(), 1599);
   const next = await server.next();
   t.equal(next.query["resourceVersion"], "10");
-  next.open();
+  await open(next);
   next.end();
-  t.equal(await passBackoff(), 800);
+  t.equal(await passBackoff(), 3199);
+  const longer = await server.next();
+  await open(longer);
+  clock.advance(5_000);
+  longer.end();
+  t.equal((await server.next()).query["resourceVersion"], "10");
 });
 
 test("resumes without losing an event after a connection reset in the middle of a line", async (t) => {
@@ -120,12 +144,12 @@ test("retries with growing delays if the API server is unreachable", async (t) =
 });
 
 test("resets the backoff after a watch has lasted 30 s, but not after a list times out", async (t) => {
-  const { server, clock, recorder, passBackoff } = await startReflector(t, 0.999_999);
+  const { server, clock, recorder, passBackoff, open } = await startReflector(t, 0.999_999);
   const first = await server.next();
   clock.advance(60_000);
   await first.closed;
   await recorder.waitFor("fault");
-  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server sent no data for 60 s");
+  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server did not respond within 60 s");
   t.equal(await passBackoff(), 1599);
   const second = await server.next();
   clock.advance(60_000);
@@ -133,44 +157,87 @@ test("resets the backoff after a watch has lasted 30 s, but not after a list tim
   t.equal(await passBackoff(), 3199);
   (await server.next()).answer(200, list("10", []));
   const watch = await server.next();
-  watch.open();
-  await recorder.waitFor("sync");
-  await recorder.waitFor("recovered");
+  await open(watch);
   clock.advance(30_000);
   watch.reset();
   t.equal(await passBackoff(), 1599);
 });
 
-test("aborts and resumes a watch that receives no bytes for 90 s", async (t) => {
-  const { server, clock, recorder, passBackoff, openWatch } = await startReflector(t);
-  const watch = await openWatch();
-  clock.advance(89_000);
-  await watch.write(bookmark("12"));
-  await recorder.waitFor("sync");
-  clock.advance(89_000);
-  t.equal(recorder.lastFault, null, "a bookmark restarts the idle timeout");
-  clock.advance(1000);
-  await watch.closed;
+test("reports a fault as resolved when a new watch has lasted 500 ms", async (t) => {
+  const { server, clock, recorder, passBackoff, openWatch, open } = await startReflector(t);
+  (await openWatch()).reset();
   await recorder.waitFor("fault");
-  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server sent no data for 90 s");
   await passBackoff();
-  t.equal((await server.next()).query["resourceVersion"], "12");
+  await open(await server.next());
+  clock.advance(CONFIRM_MS - 1);
+  t.not(recorder.lastFault, null);
+  clock.advance(1);
+  t.equal(recorder.lastFault, null);
+  t.same(recorder.calls.slice(-3), ["fault", "recovered", "sync"]);
 });
 
-test("aborts a watch that lasts 10 s longer than requested", async (t) => {
-  const { server, clock, recorder, passBackoff, openWatch } = await startReflector(t);
-  const watch = await openWatch();
-  for (let version = 11; version < 16; version++) {
-    clock.advance(50_000);
-    await (version < 15 ? watch.write(bookmark(String(version))).then(() => recorder.waitFor("sync")) : watch.closed);
-  }
+test("reports a fault as resolved only after the list if a new watch starts from an expired version", async (t) => {
+  const { server, recorder, passBackoff, openWatch, open } = await startReflector(t);
+  (await openWatch("a")).reset();
   await recorder.waitFor("fault");
-  t.equal(
-    recorder.lastFault,
-    "cannot list or watch things.example.com: the API server did not finish its response within 250 s",
-  );
   await passBackoff();
-  t.equal((await server.next()).query["resourceVersion"], "14");
+  const resumed = await server.next();
+  await open(resumed);
+  await resumed.write(line("ERROR", { kind: "Status", code: 410 }));
+  const again = await server.next();
+  t.not(recorder.lastFault, null, "the fault is still reported when the list starts");
+  again.answer(200, list("20", [thing("b", "12")]));
+  await recorder.waitFor("+b -a");
+  await recorder.waitFor("recovered");
+  t.equal(recorder.calls.at(-1), "sync");
+});
+
+test("resumes an idle watch after 75 s without a fault", async (t) => {
+  const { server, clock, recorder, openWatch, open } = await startReflector(t);
+  const watch = await openWatch();
+  clock.advance(74_000);
+  await watch.write(bookmark("12"));
+  await recorder.waitFor("sync");
+  await recorder.waitFor("sync");
+  await recorder.waitFor("sync");
+  clock.advance(74_000);
+  clock.advance(1000);
+  await watch.closed;
+  const resumed = await server.next();
+  t.equal(resumed.query["resourceVersion"], "12");
+  await open(resumed);
+  const before = recorder.calls.length;
+  clock.advance(CONFIRM_MS);
+  t.notOk(recorder.calls.includes("fault"));
+  t.same(recorder.calls.slice(before), ["recovered", "sync"], "the objects are current");
+});
+
+test("reports a fault if the API server does not accept the watch that resumes an idle watch", async (t) => {
+  const { server, clock, recorder, openWatch } = await startReflector(t);
+  await openWatch();
+  clock.advance(75_000);
+  const resumed = await server.next();
+  clock.advance(10_000);
+  await resumed.closed;
+  await recorder.waitFor("fault");
+  t.equal(recorder.lastFault, "cannot list or watch things.example.com: the API server did not respond within 10 s");
+});
+
+test("resumes a watch that lasts 10 s longer than requested", async (t) => {
+  const { server, clock, recorder, openWatch } = await startReflector(t);
+  const watch = await openWatch();
+  await recorder.waitFor("sync");
+  clock.advance(CONFIRM_MS);
+  await recorder.waitFor("sync");
+  for (let version = 11; version < 16; version++) {
+    clock.advance(60_000);
+    await watch.write(bookmark(String(version)));
+    await recorder.waitFor("sync");
+  }
+  clock.advance(10_000 - CONFIRM_MS);
+  await watch.closed;
+  t.equal((await server.next()).query["resourceVersion"], "15");
+  t.notOk(recorder.calls.includes("fault"));
 });
 
 test("stop() aborts the current operation", async (t) => {
@@ -192,7 +259,7 @@ test("stop() aborts the current operation", async (t) => {
   await t.test("stop() ends a backoff delay", async (tt) => {
     const { server, clock, reflector } = await startReflector(tt);
     (await server.next()).answer(500, "");
-    await clock.scheduled((ms) => ms < 60_000);
+    await clock.scheduled(isBackoff);
     await reflector.stop();
     tt.same(clock.delays, [], "no timer is left");
   });

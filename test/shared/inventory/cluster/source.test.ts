@@ -2,7 +2,7 @@ import { type Test, test } from "tap";
 import { ClusterSource } from "../../../../shared/inventory/cluster/source.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
-import { DEFINITIONS, eventually, NAMESPACES, SELECTORS } from "./fake-cluster.ts";
+import { DEFINITIONS, eventually, isBackoff, NAMESPACES, SELECTORS } from "./fake-cluster.ts";
 
 const metadata = (name: string, more: object = {}): object => (
   { name, resourceVersion: "5", managedFields: [{ manager: "kubectl" }], ...more }
@@ -104,6 +104,8 @@ test("applies watch events to the inventory and notifies listeners", async (t) =
 test("the inventory is as old as its stalest watched kind", async (t) => {
   const { server, clock, source } = await clusterSource(t);
   const watches = await load(server, source);
+  const confirmMs = 500;
+  await clock.scheduled((ms) => ms === confirmMs && clock.delays.filter((other) => other === ms).length === 3);
   const loadedMs = clock.now();
   clock.advance(60_000);
   const { inventory } = source;
@@ -115,7 +117,7 @@ test("the inventory is as old as its stalest watched kind", async (t) => {
   };
   await emit(SELECTORS, selector("b"), () => inventory.selectors.has("b"));
   await emit(NAMESPACES, { metadata: metadata("team-b") }, () => inventory.namespaces.has("team-b"));
-  t.equal(source.status.lastSyncMs, loadedMs, "the CRDs were last synced at this time");
+  t.equal(source.status.lastSyncMs, loadedMs + confirmMs, "the CRDs were last synced at this time");
   const isVPCKnown = (): boolean => inventory.kinds.versions("ec2.services.k8s.aws", "VPC") !== null;
   await emit(DEFINITIONS, definition("ec2.services.k8s.aws", "VPC"), isVPCKnown);
   t.equal(source.status.lastSyncMs, clock.now());
@@ -141,7 +143,7 @@ test("the inventory is not loaded if the cluster has no IAMRoleSelector CRD", as
       + "CustomResourceDefinition; the chart of each ACK controller contains that of IAMRoleSelector",
   });
   t.equal(started, false);
-  clock.advance(await clock.scheduled((ms) => ms < 60_000));
+  clock.advance(await clock.scheduled(isBackoff));
   answerList(await server.next());
   await starting;
   t.match(source.status, { loaded: true, fault: null });
