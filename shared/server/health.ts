@@ -10,6 +10,8 @@ import { boundAddress, formatListenAddress, parseListenAddress, startListening }
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
+  /** Faults that do not make the server unready, one line for each fault. */
+  readonly warnings: readonly string[];
 }
 
 interface HealthServerOptions {
@@ -56,8 +58,9 @@ const FLAG = "--health-listen";
 
 /**
  * Starts the server of health probes and metrics, over plain HTTP on a separate port. The paths are `/healthz` (200),
- * `/startupz` (503 until startup is complete, then 200), `/readyz` (200, or 503 with one reason per line) and
- * `/metrics` (Prometheus text, at most 1 s old). Rejects with ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
+ * `/startupz` (503 until startup is complete, then 200), `/readyz` (200 with one warning per line, or 503
+ * with one reason per line) and `/metrics` (Prometheus text, at most 1 s old). Rejects with ERR_CONFIG_ADDRESS or
+ * ERR_CONFIG_PORT_IN_USE.
  *
  * Every client that reaches the port can send requests. The server limits the connections, answers one request per
  * connection, and closes a connection whose client does not read the response.
@@ -104,8 +107,8 @@ const PAGES: Readonly<Record<string, (probes: Probes) => Page | Promise<Page>>> 
   "/healthz": () => text(200, "ok"),
   "/startupz": ({ started }) => (started() ? text(200, "ok") : text(503, "not started yet")),
   "/readyz": (probes) => {
-    const { ready, reasons } = probes.ready();
-    return ready ? text(200, "ok") : text(503, reasons.join("\n"));
+    const { ready, reasons, warnings } = probes.ready();
+    return ready ? text(200, ["ok", ...warnings].join("\n")) : text(503, reasons.join("\n"));
   },
   "/metrics": ({ metrics }) => metrics(),
 };

@@ -75,7 +75,7 @@ export function registerInventoryMetrics(registry: Registry, source: InventoryVi
   const gauge = (name: string, help: string, read: () => number | null): void =>
     registerValue(registry, { name: `inventory_${name}`, help }, read);
   gauge("loaded", "1 if the inventory has been loaded, else 0.", () => Number(source.status.loaded));
-  gauge("faulty", "1 if the inventory is not current, else 0. The log contains the reason.", () =>
+  gauge("faulty", "1 if the inventory is not current, else 0. The log and /readyz contain the reason.", () =>
     Number(source.status.fault !== null));
   gauge("age_seconds", "Age of the inventory: seconds since the inventory was last known to be current.", () => {
     const { lastSyncMs } = source.status;

@@ -27,7 +27,10 @@ export function requireLoaded({ loaded }: Pick<SourceStatus, "loaded">): void {
   if (!loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet. Retry in a moment.");
 }
 
-/** Returns ready if the inventory is loaded and current, the certificate is valid, and the webhook is not draining. */
+/**
+ * Returns ready if the inventory is loaded and not older than `--max-staleness`, the certificate is valid, and the
+ * webhook is not draining.
+ */
 export function webhookReadiness(input: WebhookReadinessInput): Readiness {
   const reasons = inventoryReasons(input);
   if (input.draining) reasons.unshift("the webhook is shutting down");
@@ -35,31 +38,46 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
   if (input.nowMs >= certificateNotAfter.getTime()) {
     reasons.push(`the serving certificate expired at ${certificateNotAfter.toISOString()}`);
   }
-  return toReadiness(reasons);
+  return toReadiness(reasons, input);
 }
 
 /**
- * Returns ready if the inventory is loaded and current, and the base identity is usable. The sidecar remains ready
- * during an STS outage, because it still serves cached sessions, which a restart would lose. If the inventory is stale,
- * the sidecar still issues credentials. But the sidecar is then unready, so that operators notice the fault.
+ * Returns ready if the inventory is loaded and not older than `--max-staleness`, and the base identity is usable. The
+ * sidecar remains ready during an STS outage, because it still serves cached sessions, which a restart would lose. If
+ * the inventory is older, the sidecar still issues credentials. But the sidecar is then unready, so that operators
+ * notice the fault.
  */
 export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
   const reasons = inventoryReasons(input);
   if (!input.base.usable) reasons.push(input.base.fault ?? "STS has not verified the base identity yet");
-  return toReadiness(reasons);
+  return toReadiness(reasons, input);
 }
 
 function inventoryReasons({ inventory, maxStalenessMs, nowMs }: InventoryReadinessInput): string[] {
-  const { loaded, lastSyncMs, fault } = inventory;
-  // Uses only the first line of a fault, because each reason must be one line.
-  const cause = fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
-  if (!loaded || lastSyncMs === null) return [`the inventory is not loaded yet${cause}`];
+  const { loaded, lastSyncMs } = inventory;
+  if (!loaded || lastSyncMs === null) return [`the inventory is not loaded yet${causeOf(inventory)}`];
   const ageMs = nowMs - lastSyncMs;
   if (ageMs <= maxStalenessMs) return [];
-  const ageSeconds = Math.ceil(ageMs / MS_PER_SECOND);
-  return [`the inventory is ${ageSeconds} s old (--max-staleness is ${maxStalenessMs / MS_PER_SECOND} s)${cause}`];
+  const limit = `--max-staleness is ${maxStalenessMs / MS_PER_SECOND} s`;
+  return [`the inventory is ${toSeconds(ageMs)} s old (${limit})${causeOf(inventory)}`];
 }
 
-function toReadiness(reasons: readonly string[]): Readiness {
-  return { ready: reasons.length === 0, reasons };
+/** Returns a warning if the inventory is stale. The server is ready until the inventory exceeds `--max-staleness`. */
+function staleWarnings({ inventory, nowMs }: InventoryReadinessInput): string[] {
+  const { lastSyncMs, fault } = inventory;
+  if (fault === null || lastSyncMs === null) return [];
+  return [`the inventory is stale, and was last current ${toSeconds(nowMs - lastSyncMs)} s ago${causeOf(inventory)}`];
+}
+
+/** Returns the fault in one line, because a fault can have several lines. */
+function causeOf({ fault }: SourceStatus): string {
+  return fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
+}
+
+function toSeconds(ms: number): number {
+  return Math.ceil(ms / MS_PER_SECOND);
+}
+
+function toReadiness(reasons: readonly string[], input: InventoryReadinessInput): Readiness {
+  return { ready: reasons.length === 0, reasons, warnings: staleWarnings(input) };
 }

@@ -25,7 +25,11 @@ async function subject(t: Test): Promise<Subject> {
   registry.metrics = async () => (collections++, metrics);
   const clock = new FakeClock();
   const health = await startHealthServer({
-    listen: "127.0.0.1:0", registry, clock, ready: () => ({ ready: true, reasons: [] }), started: () => true,
+    listen: "127.0.0.1:0",
+    registry,
+    clock,
+    ready: () => ({ ready: true, reasons: [], warnings: [] }),
+    started: () => true,
   });
   t.teardown(() => health.close());
   const [host = "", port] = health.address.split(":");

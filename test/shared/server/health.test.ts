@@ -3,11 +3,12 @@ import { type Readiness, startHealthServer } from "../../../shared/server/health
 import { createRegistry } from "../../../shared/server/metrics.ts";
 import { VERSION } from "../../../shared/server/version.ts";
 
-const ready: Readiness = { ready: true, reasons: [] };
+const ready: Readiness = { ready: true, reasons: [], warnings: [] };
 
 test("serves liveness, startup, readiness and metrics independently", async (t) => {
   let started = false;
-  let now: Readiness = { ready: false, reasons: ["the inventory is not loaded yet", "the certificate expired"] };
+  const reasons = ["the inventory is not loaded yet", "the certificate expired"];
+  let now: Readiness = { ready: false, reasons, warnings: ["not shown"] };
   const registry = createRegistry({ component: "webhook" });
   const health = await startHealthServer({ listen: "127.0.0.1:0", ready: () => now, started: () => started, registry });
   t.teardown(() => health.close());
@@ -20,6 +21,8 @@ test("serves liveness, startup, readiness and metrics independently", async (t) 
   t.same(await get("/readyz"), [503, "the inventory is not loaded yet\nthe certificate expired\n"]);
   now = ready;
   t.same(await get("/readyz?verbose"), [200, "ok\n"]);
+  now = { ...ready, warnings: ["the inventory is stale", "another warning"] };
+  t.same(await get("/readyz"), [200, "ok\nthe inventory is stale\nanother warning\n"]);
   t.same(await get("/startupz"), [503, "not started yet\n"], "startup does not depend on readiness");
   started = true;
   t.same(await get("/startupz"), [200, "ok\n"]);

@@ -19,9 +19,13 @@ test("throws ERR_NOT_READY while the inventory is unloaded", (t) => {
 });
 
 test("the webhook is ready if the inventory is not older than --max-staleness", (t) => {
-  t.same(webhookReadiness(WEBHOOK), { ready: true, reasons: [] });
+  t.same(webhookReadiness(WEBHOOK), { ready: true, reasons: [], warnings: [] });
   const faulty = { loaded: true, lastSyncMs: 0, fault: "a blip" };
-  t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty }).ready, true, "a fault does not make the inventory stale");
+  t.same(
+    webhookReadiness({ ...WEBHOOK, inventory: faulty, nowMs: 1 }),
+    { ready: true, reasons: [], warnings: ["the inventory is stale, and was last current 1 s ago: a blip"] },
+    "a stale inventory is reported immediately",
+  );
   t.equal(webhookReadiness({ ...WEBHOOK, nowMs: 300_001 }).ready, false);
   t.end();
 });
@@ -34,6 +38,7 @@ test("the webhook lists each reason why it is unready on a separate line", (t) =
       "the inventory is not loaded yet: a.yaml:1: bad; b.yaml:2: bad",
       "the serving certificate expired at 1970-01-01T00:16:40.000Z",
     ],
+    warnings: [],
   });
   const faulty = { loaded: true, lastSyncMs: 0, fault: "the API server denies the request" };
   t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty, nowMs: 400_000 }).reasons, [
@@ -43,7 +48,7 @@ test("the webhook lists each reason why it is unready on a separate line", (t) =
 });
 
 test("the sidecar is ready if the inventory is current and the base identity is usable", (t) => {
-  t.same(sidecarReadiness(SIDECAR), { ready: true, reasons: [] });
+  t.same(sidecarReadiness(SIDECAR), { ready: true, reasons: [], warnings: [] });
   const troubled = {
     ...SIDECAR,
     inventory: { loaded: true, lastSyncMs: 0, fault: "a blip" },
@@ -51,11 +56,11 @@ test("the sidecar is ready if the inventory is current and the base identity is 
   };
   t.same(
     sidecarReadiness(troubled),
-    { ready: true, reasons: [] },
+    { ready: true, reasons: [], warnings: ["the inventory is stale, and was last current 300 s ago: a blip"] },
     "the base identity is usable after a failed renewal",
   );
   t.same(sidecarReadiness({ ...SIDECAR, nowMs: 300_001 }), {
-    ready: false, reasons: ["the inventory is 301 s old (--max-staleness is 300 s)"],
+    ready: false, reasons: ["the inventory is 301 s old (--max-staleness is 300 s)"], warnings: [],
   });
   const neverSynced = { loaded: true, lastSyncMs: null, fault: null };
   t.equal(sidecarReadiness({ ...SIDECAR, inventory: neverSynced }).ready, false);
