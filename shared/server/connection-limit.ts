@@ -43,7 +43,7 @@ export function limitConnections(
   const open = new Set<Socket>();
   /** The connections that a new connection can replace, longest idle first. */
   const idle = new Set<Socket>();
-  const busy = new Set<Socket>();
+  const busy: ResponsesInFlight = new WeakMap();
   const remove = (socket: Socket): void => void (open.delete(socket), idle.delete(socket), busy.delete(socket));
   server.maxConnections = accepted;
   if (server instanceof TLSServer) limitHandshakes(server, accepted - served);
@@ -65,22 +65,36 @@ export function limitConnections(
   });
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
+    const responses = busy.get(socket) ?? [];
     idle.delete(socket);
-    if (busy.has(socket)) {
+    if (isPipelined(responses)) {
       excess.add(socket);
       socket.destroy();
       return;
     }
-    busy.add(socket);
+    busy.set(socket, [...responses, response]);
     if (replacesIncomplete && hasBody(request) && !excess.has(socket)) addUntilComplete(request, { idle, busy });
     const cancel = clock.schedule(responseMs, () => socket.destroy());
     response.once("close", () => {
       cancel();
-      busy.delete(socket);
-      if (open.has(socket)) idle.add(socket);
+      const others = busy.get(socket)?.filter((other) => other !== response) ?? [];
+      busy.set(socket, others);
+      if (others.length === 0 && open.has(socket)) idle.add(socket);
     });
   });
   return (socket) => excess.has(socket);
+}
+
+/** The responses in flight of each connection. A response is in flight until the socket has sent it. */
+type ResponsesInFlight = WeakMap<Socket, readonly ServerResponse[]>;
+
+/**
+ * Returns whether a new request arrived before the previous response. Node.js reports that it sent a response only
+ * after the client may have received the response and sent its next request. For this reason, one complete response may
+ * still be in flight.
+ */
+function isPipelined(responses: readonly ServerResponse[]): boolean {
+  return responses.length > 1 || responses.some(({ writableEnded }) => !writableEnded);
 }
 
 /**
@@ -88,13 +102,13 @@ export function limitConnections(
  * must be replaceable.
  */
 function addUntilComplete(
-  request: IncomingMessage, { idle, busy }: { readonly idle: Set<Socket>; readonly busy: ReadonlySet<Socket> },
+  request: IncomingMessage, { idle, busy }: { readonly idle: Set<Socket>; readonly busy: ResponsesInFlight },
 ): void {
   const { socket } = request;
   idle.add(socket);
   request.once("end", () => {
     // After an early response, Node reads the rest of the body, and the connection is idle.
-    if (busy.has(socket)) idle.delete(socket);
+    if ((busy.get(socket) ?? []).length > 0) idle.delete(socket);
   });
 }
 

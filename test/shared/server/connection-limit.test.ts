@@ -107,6 +107,22 @@ test("closes a connection that sends a second request before the first response"
   t.equal(server.listening, true);
 });
 
+test("serves a request that arrives while the socket still sends the complete previous response", async (t) => {
+  const { open } = await subject(t);
+  const socket = await open();
+  socket.write("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  t.equal((await socket.toArray()).join("").match(/served/g)?.length, 2);
+});
+
+test("closes a connection with two complete responses that its client does not read", async (t) => {
+  const { open } = await subject(t);
+  const socket = (await open()).on("error", () => {});
+  const closed = once(socket, "close");
+  socket.resume().write("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
+  await closed;
+  t.pass("the third request closes the connection");
+});
+
 test("closes a connection whose client has no response within the time limit", async (t) => {
   const clock = new FakeClock();
   const { server, open } = await silentServer(t, clock);
