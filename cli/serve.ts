@@ -56,7 +56,7 @@ export async function startSource(source: InventorySource, io: IO): Promise<bool
 interface Serving {
   readonly log: Logger;
   readonly drain: Drain;
-  /** How long the server still accepts requests after the signal, in ms. */
+  /** The maximum time for which the server accepts requests after the signal, in ms. */
   readonly drainMs: number;
   readonly close: () => Promise<void>;
   /** Time limit of `close`, in ms. Default: the default of `stopOnSignals`. */

@@ -88,6 +88,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   // Handles errors of requests that match no route. Each route has its own error handler.
   app.setErrorHandler((error, _request, reply) => sendError(reply, asResolverError(error)));
   acceptReviewBodies(app);
+  app.server.on("request", () => ports.drain.requestArrived());
   app.addHook("onSend", (_request, reply, _payload, done) => {
     if (ports.drain.active) reply.header("connection", "close");
     done();

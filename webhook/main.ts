@@ -20,8 +20,8 @@ import { createWebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
 
 /**
- * How long the webhook accepts requests after a stop signal, in ms. Each node needs this time to stop sending requests
- * to this replica.
+ * The maximum time for which the webhook accepts requests after a stop signal, in ms. While requests arrive, the nodes
+ * have not removed the endpoint yet.
  */
 export const DRAIN_MS = 10_000;
 

@@ -7,7 +7,14 @@ import type { Logger } from "./logger.ts";
  * response. Clients then connect to another replica before the listener closes.
  */
 export class Drain {
+  readonly #nowMs: () => number;
   #active = false;
+  #quietSinceMs = 0;
+
+  /** `nowMs` returns the time of a monotonic clock, in ms. */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
 
   get active(): boolean {
     return this.#active;
@@ -15,14 +22,29 @@ export class Drain {
 
   begin(): void {
     this.#active = true;
+    this.#quietSinceMs = this.#nowMs();
+  }
+
+  /** Records that a request arrived. */
+  requestArrived(): void {
+    this.#quietSinceMs = this.#nowMs();
+  }
+
+  /** Returns the time since the drain began or the last request arrived, in ms. */
+  get quietMs(): number {
+    return this.#nowMs() - this.#quietSinceMs;
   }
 }
+
+/** The time without a new request after which a drain ends, in ms. */
+const QUIET_MS = 1_000;
 
 interface StopOptions {
   readonly log: Logger;
   readonly drain: Drain;
   /**
-   * How long the server accepts requests after a stop signal, in ms. Kubernetes needs this time to remove the endpoint.
+   * The maximum time for which the server accepts requests after the signal, in ms. The server stops accepting requests
+   * earlier if no request arrives for 1 s.
    */
   readonly drainMs: number;
   /**
@@ -35,12 +57,22 @@ interface StopOptions {
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** Makes the server unready, waits `drainMs` while the server still accepts requests, then calls `close`. */
+/**
+ * Makes the server unready, and lets the server accept requests until no request arrives for 1 s, but at most for
+ * `drainMs`. Then calls `close`.
+ */
 export async function drainAndClose(options: StopOptions): Promise<void> {
   const { log, drain, drainMs, close, wait = delay } = options;
   drain.begin();
   log.info({ drain_ms: drainMs }, "stopping: the server is unready but still accepts requests");
-  if (drainMs > 0) await wait(drainMs);
+  let leftMs = drainMs;
+  while (leftMs > 0 && drain.quietMs < QUIET_MS) {
+    const waitMs = Math.min(leftMs, QUIET_MS - drain.quietMs);
+    // The next wait depends on the requests during this wait.
+    // oxlint-disable-next-line no-await-in-loop
+    await wait(waitMs);
+    leftMs -= waitMs;
+  }
   await close();
   log.info("stopped");
 }

@@ -6,17 +6,45 @@ import { Drain, drainAndClose } from "../../../shared/server/stopping.ts";
 
 const log = createLogger({ name: "test", level: "silent" });
 
-test("becomes unready, waits for the drain delay, and then closes the server", async (t) => {
-  const drain = new Drain();
+interface Stopped {
+  readonly events: readonly string[];
+  /** The time from the signal until the server closed, in ms. */
+  readonly closedMs: number;
+}
+
+/** Stops a server that gets a request at each of the times, in ms after the signal. */
+async function stopWithRequests(arrivalsMs: readonly number[]): Promise<Stopped> {
+  let nowMs = 0;
+  const drain = new Drain(() => nowMs);
+  drain.requestArrived();
+  nowMs = 5_000;
   const events: string[] = [];
-  await drainAndClose({
-    log,
-    drain,
-    drainMs: 10_000,
-    wait: (ms) => Promise.resolve(events.push(`waited ${ms} ms, draining ${String(drain.active)}`)),
-    close: () => Promise.resolve(void events.push("closed")),
-  });
-  t.same(events, ["waited 10000 ms, draining true", "closed"]);
+  const wait = async (ms: number): Promise<void> => {
+    const endMs = nowMs + ms;
+    events.push(`waited ${ms} ms, draining ${String(drain.active)}`);
+    for (const arrivalMs of arrivalsMs) {
+      if (5_000 + arrivalMs <= nowMs || 5_000 + arrivalMs > endMs) continue;
+      nowMs = 5_000 + arrivalMs;
+      drain.requestArrived();
+    }
+    nowMs = endMs;
+  };
+  await drainAndClose({ log, drain, drainMs: 10_000, wait, close: () => Promise.resolve(void events.push("closed")) });
+  return { events, closedMs: nowMs - 5_000 };
+}
+
+test("becomes unready, and closes the server after 1 s if no request arrives", async (t) => {
+  t.same(await stopWithRequests([]), { events: ["waited 1000 ms, draining true", "closed"], closedMs: 1_000 });
+});
+
+test("closes the server 1 s after the last request", async (t) => {
+  t.equal((await stopWithRequests([300, 900, 1_850, 2_500])).closedMs, 3_500);
+  t.equal((await stopWithRequests([300, 1_301])).closedMs, 1_300, "a request after 1 s is too late");
+});
+
+test("closes the server after the maximum time although requests arrive", async (t) => {
+  const arrivals = Array.from({ length: 200 }, (_, i) => i * 100);
+  t.equal((await stopWithRequests(arrivals)).closedMs, 10_000);
 });
 
 test("closes the server immediately if no drain delay is set", async (t) => {
