@@ -120,7 +120,8 @@ export class Issuer {
     const { allowedAccounts } = this.#options;
     if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return;
     const source = selectors.length === 0 ? "a CARM map" : `IAMRoleSelector ${selectors.join(", ")}`;
-    const message = `The role of ${source} is in account ${accountID}, which is not in --allowed-accounts.`;
+    const message = `The role of ${source} is in account ${accountID}, which is not in --allowed-accounts. `
+      + "Use a role of an allowed account, or add the account.";
     throw new ResolverError("ERR_SELECTOR_NOT_GRANTED", message);
   }
 

@@ -11,6 +11,7 @@ import { verifySignature } from "../sts/signature.ts";
 import { withAnswerLimit } from "./answer-limit.ts";
 import { assumeRole, type STSRequest, type STSRoutePorts } from "./assume-role.ts";
 import { STS_PATHS } from "./request-check.ts";
+import { messageWithFix, signatureMessage } from "./sts-fixes.ts";
 
 type STSError = readonly [code: string, status: number];
 
@@ -28,10 +29,15 @@ const ACCESS_DENIED: STSError = ["AccessDenied", 403];
 
 /** Converts an error to an STS code and status. An error that upstream STS returned keeps its code and status. */
 export function toSTSError(error: ResolverError | STSErrorResponse): STSErrorResponse {
-  if (error instanceof STSErrorResponse) return error;
-  if (error instanceof UpstreamSTSError) return new STSErrorResponse(error.stsCode, error.stsStatus, error.message);
+  if (error instanceof STSErrorResponse) {
+    return new STSErrorResponse(error.code, error.status, signatureMessage(error.code, error.message));
+  }
+  if (error instanceof UpstreamSTSError) {
+    const { stsCode, stsStatus } = error;
+    return new STSErrorResponse(stsCode, stsStatus, messageWithFix(error.code, error.message, stsCode));
+  }
   const [code, status] = STS_ERRORS[error.code] ?? (error.status === 503 ? UNAVAILABLE : ACCESS_DENIED);
-  return new STSErrorResponse(code, status, `${error.message} (${error.code})`);
+  return new STSErrorResponse(code, status, messageWithFix(error.code, error.message));
 }
 
 /**

@@ -71,7 +71,10 @@ test("denies roles outside --allowed-accounts or the pinned account", async (t) 
   t.match(await strict.assume(), {
     status: 403,
     code: "AccessDenied",
-    message: /which is not in --allowed-accounts\. \(ERR_SELECTOR_NOT_GRANTED\)$/,
+    message: new RegExp(
+      /not in --allowed-accounts\. Use a role of an allowed account, or add the account\. /.source
+        + /\(ERR_SELECTOR_NOT_GRANTED\)$/.source,
+    ),
   });
   const pinned = new Controller({ pinsAccount: true });
   t.match(await pinned.assume(), {

@@ -19,9 +19,42 @@ test("returns 5xx for errors that a client should retry, and 4xx for other error
     const { retry, status } = ERRORS[code];
     const translated = toSTSError(new ResolverError(code, "why."));
     t.equal(translated.status >= 500, retry, code);
-    t.equal(translated.message, `why. (${code})`);
+    t.ok(translated.message.startsWith("why. ") && translated.message.endsWith(` (${code})`), translated.message);
     if (status === 503) t.equal(translated.code, "ServiceUnavailable", code);
   }
+  t.end();
+});
+
+/** Messages of these errors contain their fix where the error is created. */
+const CODES_WITHOUT_FIX = [
+  "ERR_SELECTOR_CONFLICT", "ERR_SELECTOR_MALFORMED", "ERR_SELECTOR_UNMATCHED", "ERR_STS_REFUSED", "ERR_STS_UNAVAILABLE",
+  "ERR_BASE_UNAVAILABLE",
+] as const;
+
+test("adds a fix to each message that states only the fault", (t) => {
+  for (const code of CODES_WITHOUT_FIX) {
+    t.match(toSTSError(new ResolverError(code, "why")).message, /^why\. [A-Z][^]+\. \(ERR_[A-Z_]+\)$/, code);
+  }
+  t.equal(
+    toSTSError(new UpstreamSTSError("STS returned AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 })).message,
+    "STS returned AccessDenied. Allow the sidecar's role in the trust policy of the role, with the external ID and "
+      + "tags of the IAMRoleSelector. (ERR_STS_REFUSED)",
+  );
+  for (const stsCode of [
+    "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge", "RegionDisabledException",
+  ]) {
+    const { message } = toSTSError(new UpstreamSTSError("why.", { stsCode, stsStatus: 400 }));
+    t.match(message, /^why\. [A-Z].+\. \(ERR_STS_REFUSED\)$/, stsCode);
+    t.notMatch(message, "trust policy", stsCode);
+  }
+  for (const stsCode of [
+    "InvalidClientTokenId", "SignatureDoesNotMatch", "MissingAuthenticationToken", "IncompleteSignature",
+    "ExpiredToken",
+  ]) {
+    const { message } = toSTSError(new STSErrorResponse(stsCode, 403, "why"));
+    t.match(message, /^why\. .+AWS_CONTAINER_CREDENTIALS_FULL_URI/, stsCode);
+  }
+  t.equal(toSTSError(new STSErrorResponse("ValidationError", 400, "why")).message, "why");
   t.end();
 });
 
