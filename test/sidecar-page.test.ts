@@ -1,11 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
-import { READER_ROLE } from "../manifests/rbac.ts";
+import { MAPS_ROLE, mapsRole, READER_ROLE, readerRole } from "../manifests/rbac.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
 import { isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { defaultOf, SETTINGS } from "../shared/decisions/settings.ts";
+import { carmMapKinds, CLUSTER_KINDS } from "../shared/inventory/cluster/kinds.ts";
 import { readSettings } from "../shared/server/settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 
@@ -93,6 +95,53 @@ test("the RoleBinding in the sidecar guide names the Role that `manifests rbac` 
   t.equal(at(binding, "roleRef", "name"), READER_ROLE);
   t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));
   t.match((await runCommand(["manifests", "rbac"])).stdout, `name: ${READER_ROLE}`);
+});
+
+const ACK_SYSTEM = "ack-system";
+const CORE = "";
+
+interface Right {
+  readonly group: string;
+  readonly resource: string;
+  readonly objects: readonly string[];
+  readonly namespace: string | null;
+}
+
+/** Returns the rights that the rules of a rendered role grant. */
+function rightsOf({ metadata = {}, rules = [] }: V1Role | V1ClusterRole): Right[] {
+  return rules.map(({ apiGroups = [], resources = [], resourceNames = [], verbs }) => {
+    if (verbs.join(" ") !== "get list watch") throw new Error(`unexpected verbs ${verbs.join(" ")}`);
+    const [[group = ""], [resource = ""]] = [apiGroups, resources];
+    return { group, resource, objects: resourceNames, namespace: metadata.namespace ?? null };
+  });
+}
+
+/** Returns the rights in the table of the page. */
+function documentedRights(): Right[] {
+  const rows = PAGE.matchAll(/^\| (\S+) \| `(\w+)` \| (.+?) \| (.+?) \| (?:Cluster)?Role `/gm);
+  return Array.from(rows, ([, group = "", resource = "", objects = "", namespace = ""]) => ({
+    group: group === "core" ? CORE : group.replaceAll("`", ""),
+    resource,
+    objects: objects === "all" ? [] : objects.replaceAll("`", "").split(", "),
+    namespace: namespace === "cluster-wide" ? null : ACK_SYSTEM,
+  }));
+}
+
+test("the sidecar guide lists the rights that `manifests rbac` grants, and that the sidecar needs", async (t) => {
+  const granted = [readerRole(), mapsRole(ACK_SYSTEM)].flatMap(rightsOf);
+  t.same(documentedRights(), granted);
+  const needed = [...CLUSTER_KINDS, ...carmMapKinds(ACK_SYSTEM)];
+  for (const { group, plural, object } of needed) {
+    const right = granted.find((one) => one.group === group && one.resource === plural);
+    t.ok(right !== undefined && (object === undefined || right.objects.includes(object.name)), plural);
+    t.equal(right?.namespace ?? null, object?.namespace ?? null, plural);
+  }
+  t.equal(granted.flatMap(({ objects }) => (objects.length === 0 ? [""] : objects)).length, needed.length);
+  const binding = objectOf("RoleBinding");
+  t.same(at(binding, "roleRef", "name"), MAPS_ROLE);
+  t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));
+  const { stdout } = await runCommand(["manifests", "rbac"]);
+  t.match(stdout, `name: ${MAPS_ROLE}`);
 });
 
 test("the sidecar guide shows a valid selector, and lists each of its annotations in a table", async (t) => {
