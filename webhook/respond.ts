@@ -82,17 +82,26 @@ export function findingWarnings(findings: readonly Finding[]): readonly string[]
   return [...lines.slice(0, MAX_WARNINGS), `and ${more} more; run ack-role-resolver lint to list all findings`];
 }
 
-/** Returns the text as one printable line, truncated to 120 characters. */
+/**
+ * Returns the text as one printable line of at most 120 characters. Truncates a longer text after a complete word, so
+ * that it contains no part of a name.
+ */
 export function warningLine(text: string): string {
   // The API server drops a warning that contains a control character. Format characters can reorder a terminal line.
   const characters = Array.from(text.replaceAll(UNPRINTABLE, " "));
   if (characters.length <= WARNING_LENGTH) return characters.join("");
-  return `${characters.slice(0, WARNING_LENGTH - 1).join("")}…`;
+  const cut = characters.slice(0, WARNING_LENGTH - 1);
+  const isComplete = characters[cut.length] === " ";
+  const end = isComplete ? cut.length : cut.lastIndexOf(" ") + 1;
+  return `${cut.slice(0, end === 0 ? cut.length : end).join("").replace(/,? *$/, "")}…`;
 }
 
+/** Omits the path `metadata`, because it stands for the whole object and a warning is short. */
 function findingWarning(finding: Finding): string {
-  const code = finding.waived ? `${finding.code} (waived)` : finding.code;
-  return warningLine(findingLine({ ...finding, code }));
+  const { path, waived } = finding;
+  const code = waived ? `${finding.code} (waived)` : finding.code;
+  const isWholeObject = path.length === 1 && path[0] === "metadata";
+  return warningLine(isWholeObject ? `${code} ${findingSentences(finding)}` : findingLine({ ...finding, code }));
 }
 
 /** Returns the rank of a finding: 0 for a denying check, 1 for a warning check, 2 for a waived finding. */

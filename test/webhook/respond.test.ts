@@ -18,6 +18,24 @@ test("truncates a warning to 120 characters and appends an ellipsis", (t) => {
   t.end();
 });
 
+test("truncates a warning after a complete word", (t) => {
+  const names = "Conflicting IAMRoleSelectors: [";
+  const fill = "x ".repeat(20);
+  t.equal(warningLine(`${fill}${names}${"a".repeat(100)}, b]`), `${fill}Conflicting IAMRoleSelectors:…`);
+  t.equal(warningLine(`${fill}${names}a, ${"b".repeat(100)}]`), `${fill}Conflicting IAMRoleSelectors: [a…`);
+  t.equal(warningLine(`${"x".repeat(119)} next`), `${"x".repeat(119)}…`, "a word that fits is complete");
+  t.equal(warningLine(`y ${"x".repeat(117)}z next`), "y…");
+  t.end();
+});
+
+test("omits the path of a warning about the whole object", (t) => {
+  t.same(findingWarnings([warn("ACK-03", { path: ["metadata"] })]), ["ACK-03 m. F."]);
+  t.same(findingWarnings([warn("ACK-03", { path: ["metadata", "labels"], waived: true })]), [
+    "ACK-03 (waived) metadata.labels: m. F.",
+  ]);
+  t.end();
+});
+
 test("replaces control and format characters in a warning with spaces", (t) => {
   t.equal(warningLine("a\r\nb\tc\u001B[31md\u202Ee\u2028f\uD800g\u0000"), "a b c [31md e f g ");
   t.end();
@@ -73,7 +91,7 @@ test("prints names of a stored object that contain control characters as short p
   const lines = Array.isArray(warnings) ? warnings.map(String) : [];
   t.equal(lines.length, 6);
   for (const line of lines.slice(0, 5)) {
-    t.match(line, /^IRS-0\d spec\.namespaceSelector\.names\[\d\]: /);
+    t.match(line, /^IRS-0\d spec\.namespaceSelector\.names\[\d\]:[ …]/);
     t.ok(Array.from(line).length <= 120);
     t.notMatch(line, CONTROL);
   }

@@ -3,6 +3,7 @@ import { formatFieldPath } from "../kubernetes/field-path.ts";
 import { type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
 import { compareText, countOf, quote, sortedListOf } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
+import { conflictSentence } from "../resolution/conflict.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
 import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
 import { differingExtras, fillInGroups, shortName, tagsTooLong } from "../selectors/session-annotations.ts";
@@ -253,9 +254,8 @@ function sessionsDiffer(
 }
 
 function conflict(selecting: readonly EffectiveSelector[]): Grant {
-  const { first, text } = listed(namesOf(selecting));
-  const message = `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${text}]`;
-  return deny("ERR_SELECTOR_CONFLICT", message, first);
+  const names = namesOf(selecting);
+  return deny("ERR_SELECTOR_CONFLICT", conflictSentence(names), listed(names).first);
 }
 
 function malformed({ name, faults }: DecodedSelector): Grant {

@@ -125,7 +125,7 @@ async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     swapped.stderr,
     `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Do ` +
-      `not delete the old ro…\n`,
+      `not delete the old…\n`,
   );
 
   const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);

@@ -71,7 +71,7 @@ async function fill(cluster: Cluster): Promise<void> {
 }
 
 const FAULTS = `Warning: NS-06 metadata.annotations[services.k8s.aws/team-id]: the annotation has no effect, because \
-IAMRoleSelectors set the ro…
+IAMRoleSelectors set the…
 The Namespace "sandbox" is invalid: 
 * metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the \
 controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.
@@ -140,9 +140,9 @@ async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     labelled.stderr,
     `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Set a region \
-of the controlle…
+of the…
 Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so anyone on \
-the network …
+the network…
 `,
   );
   const worse = await cluster.kubectl([
@@ -202,7 +202,7 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     deleted.stderr,
     "Warning: NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: Bucket " +
-      "payments/archive and Bucket payment…\n",
+      "payments/archive and Bucket…\n",
   );
 
   // The test acts as the namespace controller, and as the ACK controller that removes the finalizer of the bucket.

@@ -89,8 +89,8 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(conflict.code, 0);
   t.equal(
     conflict.stderr,
-    "Warning: ACK-03 metadata: 2 IAMRoleSelectors select the resource, so controllers do not reconcile it: gold " +
-      "and late. Restrict or…\n",
+    "Warning: ACK-03 Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [gold, late]; " +
+      "controllers do not…\n",
   );
   const resolved = await apply(bucket("b2", { labels: { tier: "gold" } }));
   t.equal(resolved.stderr, "", "labels can resolve the conflict of a resource that does not exist in AWS yet");
@@ -99,10 +99,9 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(typo.code, 0);
   t.equal(
     typo.stderr,
-    `Warning: ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used. \
-Label the resource or i…
-Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controllers do not know this annotation. Set \
-services.k8s…
+    `Warning: ACK-05 No IAMRoleSelector selects the resource, so the controller's own role is used. \
+Label the resource or its…
+Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controllers do not know this annotation. Set…
 `,
   );
   const annotations = { "ack-role-resolver.io/role-arn": "arn:aws:iam::999988887777:role/forged" };

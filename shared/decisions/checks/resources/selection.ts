@@ -2,6 +2,7 @@ import { SELECTOR_REQUIRED_ANNOTATION } from "../../annotation-keys.ts";
 import { isPinned } from "../../kubernetes/ack-resource.ts";
 import { satisfies } from "../../kubernetes/label-selector.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
+import { conflictSentence } from "../../resolution/conflict.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { useFix, useRule } from "../use-permission.ts";
@@ -39,9 +40,8 @@ export const ACK_04: QuickCheck<ResourceChange> = {
 function* noRoleFaults({ resolution }: ResourceChange): Iterable<Fault> {
   const { outcome, selectors } = resolution;
   if (outcome === "conflict") {
-    const names = listOf(selectors.map(({ name }) => name));
-    const conflict = `${selectors.length} IAMRoleSelectors select the resource`;
-    yield { path: METADATA, message: `${conflict}, so controllers do not reconcile it: ${names}` };
+    const sentence = conflictSentence(selectors.map(({ name }) => name));
+    yield { path: METADATA, message: `${sentence}; controllers do not reconcile the resource` };
   } else if (outcome === "refused") {
     const fix = "correct the CARM map, or the account or team annotation of the namespace";
     yield { path: METADATA, message: resolutionClause(resolution), fix };

@@ -20,8 +20,8 @@ const MAPS = { known: CARM, settings: { mode: "carm" } } as const;
 const unselected = bucketObject({ namespace: "sandbox" });
 
 test("ACK-03 warns about a conflict at CREATE, and ACK-04 warns about a conflict at UPDATE", (t) => {
-  const conflict = "metadata: 2 IAMRoleSelectors select the resource, so controllers do not reconcile it: "
-    + "gold and silver. "
+  const conflict = "metadata: Cannot determine which IAMRoleSelector to use. "
+    + "Conflicting IAMRoleSelectors: [gold, silver]; controllers do not reconcile the resource. "
     + "Restrict or delete selectors until only one selects the resource, or change the labels of the resource.";
   t.same(findingLines("ACK-03", tiered("gold", "silver")), [`warn ACK-03 ${conflict}`]);
   t.same(findingLines("ACK-03", tiered("gold")), []);

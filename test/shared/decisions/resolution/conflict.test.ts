@@ -1,0 +1,10 @@
+import { test } from "tap";
+import { conflictSentence } from "../../../../shared/decisions/resolution/conflict.ts";
+
+test("names the conflicting selectors in order, at most 20", (t) => {
+  const sentence = "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors:";
+  t.equal(conflictSentence(["b", "a"]), `${sentence} [a, b]`);
+  const names = Array.from({ length: 25 }, (_, i) => `s${String(i).padStart(2, "0")}`);
+  t.equal(conflictSentence(names), `${sentence} [${names.slice(0, 20).join(", ")} and 5 more]`);
+  t.end();
+});
