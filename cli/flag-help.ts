@@ -46,6 +46,10 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   controllerRole: help("Decisions", "ARN of the controllers' own role"),
   allowedAccounts: help("Checks", "AWS account ID that roles may have (default: any account)"),
   controllerServiceAccounts: help("Checks", "service account of an ACK controller"),
+  controllerUsers: help(
+    "Checks", "user name of an ACK controller that is not a service account, such as the EKS Capability for ACK; "
+      + "* stands for any characters",
+  ),
   tenantLabels: help("Checks", "key of a namespace label that tenants may set"),
   allowedEndpointHosts: help(
     "Checks", "host that the endpoint-url annotation of a namespace may contain (default: any host)",

@@ -4,13 +4,10 @@ import { ACK_34, IRS_34 } from "../shared/decisions/checks/kind-deletion.ts";
 import { ACK_35, CM_14, NS_14 } from "../shared/decisions/checks/limits.ts";
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
 import { WAIVER_01 } from "../shared/decisions/checks/waiver.ts";
-import type { DecisionSettings } from "../shared/decisions/context.ts";
-import { isACKController, isCleanupController } from "../shared/decisions/exemptions.ts";
+import { type ControllerSettings, isACKController, isCleanupController } from "../shared/decisions/exemptions.ts";
 import { isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { skipped, type Verdict } from "./handler.ts";
-
-type ControllerSettings = Pick<DecisionSettings, "controllerServiceAccounts">;
 
 /**
  * Reviews a request whose objects are unknown, because the request exceeds a limit. Denies the request if the webhook

@@ -42,6 +42,8 @@ export interface DecisionSettings {
   readonly allowedAccounts: readonly string[];
   /** The service account of each ACK controller, as `NAMESPACE/NAME`. */
   readonly controllerServiceAccounts: readonly string[];
+  /** The user names of ACK controllers. `*` stands for any characters. */
+  readonly controllerUsers: readonly string[];
   readonly tenantLabels: readonly string[];
   readonly allowedEndpointHosts: readonly string[];
   readonly watchNamespaces: readonly string[];
@@ -85,6 +87,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     waiverGroups: settings.waiverGroups ?? [],
     allowedAccounts: settings.allowedAccounts,
     controllerServiceAccounts: settings.controllerServiceAccounts,
+    controllerUsers: settings.controllerUsers,
     tenantLabels: settings.tenantLabels,
     allowedEndpointHosts: settings.allowedEndpointHosts,
     watchNamespaces: settings.watchNamespace,

@@ -2,6 +2,7 @@ import { RESOLUTION_KEYS } from "./annotation-keys.ts";
 import type { DecisionSettings, Operation, Requester } from "./context.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "./kubernetes/json.ts";
+import { matchesPattern } from "./user-pattern.ts";
 
 /**
  * Fields of `metadata` that the API server and controllers maintain. A change of these fields does not change the
@@ -60,15 +61,18 @@ export function mutationExemptionOf({ subResource, object, oldObject }: Admissio
   return isUnchanged ? "being deleted" : null;
 }
 
-/** Returns whether the requester is the service account of a configured ACK controller. */
+/** The settings that name the ACK controllers. */
+export type ControllerSettings = Pick<DecisionSettings, "controllerServiceAccounts" | "controllerUsers">;
+
+/** Returns whether the requester is a configured ACK controller, by its service account or by its user name. */
 export function isACKController(
-  requester: Requester,
-  { controllerServiceAccounts }: Pick<DecisionSettings, "controllerServiceAccounts">,
+  requester: Requester, { controllerServiceAccounts, controllerUsers }: ControllerSettings,
 ): boolean {
-  return controllerServiceAccounts.some((account) => {
+  const hasAccount = controllerServiceAccounts.some((account) => {
     const [namespace = "", name = ""] = account.split("/");
     return isServiceAccount(requester, namespace, name);
   });
+  return hasAccount || controllerUsers.some((pattern) => matchesPattern(pattern, requester.username));
 }
 
 interface RequestOrigin {

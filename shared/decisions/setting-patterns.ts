@@ -33,6 +33,9 @@ export const ROLE: Pattern = {
   meaning: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/ack",
 };
 export const SERVICE_ACCOUNT: Pattern = { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" };
+export const USER_PATTERN: Pattern = {
+  regexp: "^(?=.{1,256}$).*[^*]", meaning: "a user name or pattern of at most 256 characters, and not only *",
+};
 export const LABEL_SELECTOR: Pattern = {
   regexp: LABEL_SELECTOR_TEXT, meaning: "a label selector, such as team=a,tier in (gold,silver)",
 };

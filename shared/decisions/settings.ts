@@ -1,6 +1,6 @@
 import {
   ACCOUNT, ADDRESS, GROUP, HTTPS_URL, LABEL_SELECTOR, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, type Pattern, REGION, ROLE,
-  SERVICE_ACCOUNT, SESSION_NAME,
+  SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 export const COMMANDS = [
@@ -87,6 +87,10 @@ export const SETTINGS = {
   },
   controllerServiceAccounts: {
     flag: "--controller-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT, default: [],
+    commands: DECIDERS,
+  },
+  controllerUsers: {
+    flag: "--controller-users", type: "strings", allowsComma: true, value: "USER", pattern: USER_PATTERN, default: [],
     commands: DECIDERS,
   },
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS },

@@ -81,6 +81,9 @@ test("returns warnings but no denial to an ACK controller or a cleanup controlle
     { allowed: false },
     "the service account is not in the settings",
   );
+  const capability = webhookUnderTest(new FakeSource(COMPANY), { controllerUsers: ["capability-*"] });
+  t.match(await post(capability, reviewOf(TYPO, by("capability-1"))), { allowed: true, warnings: [/^ACK-11 /] });
+  t.match(await post(capability, reviewOf(TYPO, by("jane"))), { allowed: false });
   const collector = by("system:serviceaccount:kube-system:generic-garbage-collector");
   t.match(await post(webhook, deletion(collector)), { allowed: true, warnings: [/^ACK-32 /] });
   t.match(

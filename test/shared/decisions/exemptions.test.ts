@@ -166,8 +166,19 @@ function requester(username: string): Requester {
   return { username, groups: ["system:masters"] };
 }
 
+test("treats the users in the settings as ACK controllers", (t) => {
+  const role = "arn:aws:sts::111122223333:assumed-role/ACKCapability";
+  const settings = { controllerServiceAccounts: [], controllerUsers: ["ack", `${role}/*`] };
+  t.ok(isACKController(requester("ack"), settings));
+  t.ok(isACKController(requester(`${role}/session`), settings));
+  for (const username of ["ack2", `${role}2/session`, "system:serviceaccount:ack:ack", ""]) {
+    t.notOk(isACKController(requester(username), settings), username);
+  }
+  t.end();
+});
+
 test("treats only the service accounts in the settings as ACK controllers", (t) => {
-  const settings = { controllerServiceAccounts: ["ack-system/ack-s3-controller"] };
+  const settings = { controllerServiceAccounts: ["ack-system/ack-s3-controller"], controllerUsers: [] };
   t.ok(isACKController(requester("system:serviceaccount:ack-system:ack-s3-controller"), settings));
   const others = [
     "system:serviceaccount:ack-system:ack-iam-controller", "system:serviceaccount:team-a:ack-s3-controller",
@@ -177,7 +188,7 @@ test("treats only the service accounts in the settings as ACK controllers", (t) 
     t.notOk(isACKController(requester(username), settings), username);
   }
   const controller = requester("system:serviceaccount:ack-system:ack-s3-controller");
-  t.notOk(isACKController(controller, { controllerServiceAccounts: [] }));
+  t.notOk(isACKController(controller, { controllerServiceAccounts: [], controllerUsers: [] }));
   t.end();
 });
 

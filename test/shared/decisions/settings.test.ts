@@ -52,6 +52,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     ackSystemNamespace: "ack",
     allowedAccounts: [],
     controllerServiceAccounts: [],
+    controllerUsers: [],
     tenantLabels: [],
     allowedEndpointHosts: [],
     watchNamespace: [],
@@ -69,6 +70,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     ackSystemNamespace: "ack",
     allowedAccounts: [],
     controllerServiceAccounts: [],
+    controllerUsers: [],
     tenantLabels: [],
     allowedEndpointHosts: [],
     watchNamespaces: [],
@@ -83,9 +85,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     isWebhookInstalled: true,
     isInputComplete: false,
   });
-  t.match(decisionSettings({ ...input, waiverUsers: ["u"], waiverGroups: ["g"] }), {
-    waiverUsers: ["u"],
-    waiverGroups: ["g"],
-  });
+  const waivers = { waiverUsers: ["u"], waiverGroups: ["g"] };
+  t.match(decisionSettings({ ...input, ...waivers }), waivers);
   t.end();
 });

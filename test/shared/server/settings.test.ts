@@ -283,3 +283,14 @@ test("rejects an invalid namespace name in each flag whose value is a namespace"
   );
   t.end();
 });
+
+test("accepts user names and patterns in --controller-users, but no pattern that matches every user", (t) => {
+  const users = ["jane doe", "arn:aws:sts::111122223333:assumed-role/ACKCapability/*", "*@example.com"];
+  t.same(readSettings("lint", { from: ["-"], controllerUsers: users }, {}).controllerUsers, users);
+  for (const user of ["*", "***", "", "x".repeat(257)]) {
+    const faults = faultsOf("lint", { from: ["-"], controllerUsers: [user] });
+    const expected = /^--controller-users .*: expected a user name or pattern of at most 256 characters/;
+    t.match(faults, [expected], `${user.length} characters`);
+  }
+  t.end();
+});

@@ -142,7 +142,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   reason: "Anyone who can write a resource can make the controller act with the role of the resource's selector. "
     + "If this check is on, a requester who creates, changes or deletes a resource needs the verb `use` on each "
     + "selector that selects the resource before or after the change. "
-    + "The service accounts in `--controller-service-accounts` do not need the verb.",
+    + "The controllers in `--controller-service-accounts` and `--controller-users` do not need the verb.",
   fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${useRule("NAME")}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",

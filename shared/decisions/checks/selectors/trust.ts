@@ -15,7 +15,7 @@ export const IRS_24: QuickCheck<SelectorChange> = {
     + "An attacker who compromises a controller could then use any role.",
   fix: "write selectors as a user or with a deployment tool. Remove this permission from the controllers' ClusterRole",
   example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
-  requires: ["the requester", "--controller-service-accounts"],
+  requires: ["the requester", "--controller-service-accounts or --controller-users"],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true, // the webhook does not know who wrote the stored object
   *find({ requester, settings }): Iterable<Fault> {

@@ -1,0 +1,18 @@
+/**
+ * Returns whether `pattern` matches the whole of `text`. `*` stands for any characters, also none. All other characters
+ * stand for themselves. Searches each part of the pattern once, without backtracking: if the parts occur in order, the
+ * leftmost occurrence of each leaves the most text for the next.
+ */
+export function matchesPattern(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return text === pattern;
+  if (!text.startsWith(first)) return false;
+  let from = first.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return text.length - from >= last.length && text.endsWith(last);
+}
