@@ -8,7 +8,7 @@ import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./located-finding.ts";
 import { runWithProgress } from "./progress.ts";
-import { isUnreadable, readState, type State } from "./state.ts";
+import { byCode, isUnreadable, readState, type State, unreadMaps } from "./state.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
@@ -23,12 +23,13 @@ interface Report {
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io);
+  const state = await readState(settings, io, { inAllNamespaces: true });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const audit = auditWithProgress(state, settings, io);
   const report = { summary: audit.summary, findings: audit.findings.map((finding) => reportedFinding(finding, state)) };
-  if (settings.output === "json") printJSON(report, audit.skipped, io);
-  else printText(report, audit.skipped, io);
+  const skipped = byCode([...audit.skipped, ...unreadMaps(state, decisionSettings(settings))]);
+  if (settings.output === "json") printJSON(report, skipped, io);
+  else printText(report, skipped, io);
   return isFailing(report.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 

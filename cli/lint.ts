@@ -15,7 +15,7 @@ import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./located-finding.ts";
 import { mapWithProgress } from "./progress.ts";
-import { readState, reportFaults, type State, type StateObject } from "./state.ts";
+import { byCode, readState, reportFaults, type State, type StateObject, unreadMaps } from "./state.ts";
 import { painter } from "./terminal.ts";
 
 /** The result of `lint`, in the format of `-o json`. */
@@ -30,7 +30,7 @@ interface LintResult {
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io);
+  const state = await readState(settings, io, { inAllNamespaces: true });
   const result = lint(state, settings, io);
   if (settings.output === "text") printText(result, io);
   else {
@@ -43,17 +43,19 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
 }
 
 /** Checks each object as if a user created the object while all other objects exist. */
-function lint({ objects, inventory, origin, faults }: State, settings: SettingsFor<"lint">, io: IO): LintResult {
+function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
+  const { objects, inventory, origin, faults } = state;
+  const decisions = decisionSettings(settings);
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
   const results = mapWithProgress(checked, io, "objects checked", (found) => {
     const input = { object: found.object, old: null, requester: null, origin, inventory };
-    return { found, ...runChecks(input, decisionSettings(settings)) };
+    return { found, ...runChecks(input, decisions) };
   });
   const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
   return {
     checked: checked.length,
     findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
-    notApplied: [...skipped.values()].toSorted((a, b) => compareText(a.code, b.code)),
+    notApplied: byCode([...skipped.values(), ...unreadMaps(state, decisions)]),
     inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
   };
 }

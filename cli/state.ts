@@ -1,5 +1,6 @@
 import { text } from "node:stream/consumers";
-import type { Origin } from "../shared/decisions/context.ts";
+import type { SkippedCheck } from "../shared/decisions/checks/run.ts";
+import type { DecisionSettings, Origin } from "../shared/decisions/context.ts";
 import { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
@@ -38,12 +39,29 @@ type StateSettings = Pick<
   "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace" | "extraGroups"
 >;
 
+/** Returns the skipped checks, sorted by code. */
+export function byCode(skipped: readonly SkippedCheck[]): SkippedCheck[] {
+  return skipped.toSorted((a, b) => compareText(a.code, b.code));
+}
+
+interface ReadOptions {
+  /** Whether to read the CARM maps in all namespaces of a cluster, which CM-07 checks. Default: false. */
+  readonly inAllNamespaces?: boolean;
+}
+
 /**
  * Reads the state from --from or --cluster.
  * @throws ResolverError if the cluster is unreachable, or denies access to a required kind.
  */
-export async function readState(settings: StateSettings, io: IO): Promise<State> {
-  return settings.cluster ? await readCluster(settings, io) : await readManifestState(settings, io);
+export async function readState(settings: StateSettings, io: IO, options: ReadOptions = {}): Promise<State> {
+  return settings.cluster ? await readCluster(settings, io, options) : await readManifestState(settings, io);
+}
+
+/** Returns an entry for CM-07 if the CARM maps of other namespaces could not be read. */
+export function unreadMaps({ inventory, origin }: State, { checkSeverities }: DecisionSettings): SkippedCheck[] {
+  if (origin !== "cluster" || inventory.includes("config maps of other namespaces")) return [];
+  if (checkSeverities.get("CM-07") === "off") return [];
+  return [{ code: "CM-07", needs: "the right to list the CARM maps by name in all namespaces" }];
 }
 
 async function readManifestState({ from, runtime }: StateSettings, io: IO): Promise<State> {
@@ -53,7 +71,9 @@ async function readManifestState({ from, runtime }: StateSettings, io: IO): Prom
 }
 
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
-async function readCluster(settings: StateSettings, io: IO): Promise<State> {
+async function readCluster(
+  settings: StateSettings, io: IO, { inAllNamespaces = false }: ReadOptions,
+): Promise<State> {
   const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups } = settings;
   const [{ loadCluster }, { connectKubernetes }] = await Promise.all([
     import("../shared/inventory/cluster/load.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
@@ -62,7 +82,7 @@ async function readCluster(settings: StateSettings, io: IO): Promise<State> {
   try {
     const { inventory, objects } = await loadCluster({
       runtime, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
-      carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm" },
+      carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm", inAllNamespaces },
       collect: withoutManagedFields,
       onProgress: ({ kinds, listed, objects: seen }) =>
         progress.update(`reading the cluster: ${listed} of ${countOf(kinds, "kind")}, ${countOf(seen, "object")}`),

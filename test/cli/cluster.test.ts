@@ -72,6 +72,31 @@ test("resolve, audit, impact and lint read the objects of a cluster and sort the
   );
 });
 
+const ALL_MAPS = "/api/v1/configmaps";
+
+const ALL_MAPS_RIGHT = "the right to list the CARM maps by name in all namespaces";
+
+test("lint and audit report a CARM map outside the system namespace", async (t) => {
+  const stray = { metadata: { name: "ack-role-account-map", namespace: "team-a", resourceVersion: "1" }, data: {} };
+  const run = await onFakeCluster(t, (cluster) => cluster.objects.set(ALL_MAPS, [stray]));
+  for (const command of ["lint", "audit"]) {
+    const { stdout, stderr } = await run(command);
+    t.match(stdout, /warn CM-07 ConfigMap team-a\/ack-role-account-map/, command);
+    t.notMatch(stderr, ALL_MAPS_RIGHT, command);
+  }
+});
+
+test("lint and audit report that CM-07 is skipped if the user may not list all CARM maps", async (t) => {
+  const run = await onFakeCluster(t, (cluster) => cluster.errors.set(ALL_MAPS, { status: 403 }));
+  for (const command of ["lint", "audit"]) {
+    const { stdout } = await run(command, "-o", "json");
+    t.match(stdout, /"code": "CM-07",\s+"needs": "the right to list the CARM maps by name in all namespaces"/, command);
+    t.match((await run(command)).stderr, ALL_MAPS_RIGHT, command);
+    t.notMatch((await run(command, "--check", "CM-07=off")).stderr, ALL_MAPS_RIGHT, command);
+  }
+  t.notMatch((await run("resolve")).stderr, ALL_MAPS_RIGHT, "resolve does not need these maps");
+});
+
 test("exits 2 if the command line has both --cluster and --from", async (t) => {
   const run = await onFakeCluster(t);
   for (const command of ["resolve", "audit", "lint", "impact"]) {

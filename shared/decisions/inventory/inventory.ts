@@ -24,8 +24,11 @@ export type InventoryChange =
    */
   | { readonly type: "unlisted" | "listed"; readonly collection: Collection; readonly item: string };
 
-/** The collections that an inventory may omit. Every inventory includes the selectors. */
-export type Collection = "namespaces" | "kinds" | "resources" | "config maps";
+/**
+ * The collections that an inventory may omit. Every inventory includes the selectors. `config maps` are the CARM maps
+ * in the namespace of the controllers.
+ */
+export type Collection = "namespaces" | "kinds" | "resources" | "config maps" | "config maps of other namespaces";
 
 export interface InventoryContext {
   readonly runtime: Runtime;
@@ -110,6 +113,7 @@ export class Inventory {
       kinds: this.#kinds,
       resources: this.#resources,
       "config maps": this.#configMaps,
+      "config maps of other namespaces": this.#configMaps,
     };
     return stores[collection].size > 0;
   }

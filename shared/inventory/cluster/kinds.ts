@@ -45,6 +45,7 @@ export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEF
 
 /**
  * Returns a separate kind for each CARM map. With one kind for each map, a source needs no rights to other ConfigMaps.
+ * The namespace "" stands for all namespaces.
  */
 export function carmMapKinds(namespace: string): readonly WatchedKind[] {
   return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({

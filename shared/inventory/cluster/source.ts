@@ -25,14 +25,21 @@ export interface ClusterSourceOptions {
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
   /**
    * If set, loads the CARM maps in `namespace`. If `isRequired`, the source is not loaded until the CARM maps are
-   * listed.
+   * listed. If `inAllNamespaces`, also loads the CARM maps in other namespaces, which controllers do not read.
    */
-  readonly carmMaps?: { readonly namespace: string; readonly isRequired: boolean } | undefined;
+  readonly carmMaps?: CARMMapsOptions | undefined;
   /** Receives each listed or changed object with all its fields. If a list is repeated, receives its objects again. */
   readonly onObject?: ((object: JsonObject) => void) | undefined;
   readonly clock?: Clock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
+}
+
+interface CARMMapsOptions {
+  readonly namespace: string;
+  readonly isRequired: boolean;
+  /** Default: false. */
+  readonly inAllNamespaces?: boolean;
 }
 
 /** The progress of the initial lists: the number of kinds, of listed kinds and of failed kinds. */
@@ -132,6 +139,7 @@ function excludedCollections({ resources, carmMaps }: ClusterSourceOptions): Col
   return [
     ...(resources === undefined ? ["resources" as const] : []),
     ...(carmMaps === undefined ? ["config maps" as const] : []),
+    ...(carmMaps?.inAllNamespaces === true ? [] : ["config maps of other namespaces" as const]),
   ];
 }
 
@@ -140,10 +148,12 @@ type Watched = Pick<InformerOptions, "kind" | "collection" | "isRequired">;
 function watchedKinds({ carmMaps }: ClusterSourceOptions): Watched[] {
   const kinds: Watched[] = CLUSTER_KINDS.map((kind) => ({ kind, collection: null, isRequired: true }));
   if (carmMaps === undefined) return kinds;
-  const { namespace, isRequired } = carmMaps;
+  const { namespace, isRequired, inAllNamespaces = false } = carmMaps;
+  const others = { collection: "config maps of other namespaces", isRequired: false } as const;
   return [
     ...kinds,
     ...carmMapKinds(namespace).map((kind) => ({ kind, collection: "config maps" as const, isRequired })),
+    ...(inAllNamespaces ? carmMapKinds("").map((kind) => ({ kind, ...others })) : []),
   ];
 }
 

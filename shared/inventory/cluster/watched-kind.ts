@@ -8,8 +8,8 @@ export interface WatchedKind {
   readonly kind: string;
   readonly plural: string;
   /**
-   * If set, the reflector watches only this object. With RBAC's resourceNames, an administrator can then limit the
-   * rights to this object.
+   * If set, the reflector watches only this object. If its namespace is "", the reflector watches the objects of this
+   * name in all namespaces. With RBAC's resourceNames, an administrator can then limit the rights to the name.
    */
   readonly object?: ObjectName;
   /** The number of objects in one page of a list. The page size is smaller for kinds that have large objects. */
@@ -44,12 +44,12 @@ export function nameOf(key: string): ObjectName {
 }
 
 /**
- * Returns the URL path of the kind's collection. If `object` is set, the path is limited to the namespace of the
- * object.
+ * Returns the URL path of the kind's collection. If `object` has a namespace, the path is limited to the namespace.
  */
 export function collectionPath({ group, version, plural, object }: WatchedKind): string {
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-  return object === undefined ? `${base}/${plural}` : `${base}/namespaces/${object.namespace}/${plural}`;
+  const { namespace = "" } = object ?? {};
+  return namespace === "" ? `${base}/${plural}` : `${base}/namespaces/${namespace}/${plural}`;
 }
 
 /**
@@ -67,7 +67,8 @@ export function resourceName({ group, plural }: WatchedKind): string {
 
 /** Returns the scope of the watch for messages: `in the whole cluster`, or the name and namespace of the object. */
 export function scopeOf({ object }: WatchedKind): string {
-  return object === undefined ? "in the whole cluster" : `named ${object.name} in the namespace ${object.namespace}`;
+  if (object === undefined) return "in the whole cluster";
+  return `named ${object.name} in ${object.namespace === "" ? "all namespaces" : `the namespace ${object.namespace}`}`;
 }
 
 /**

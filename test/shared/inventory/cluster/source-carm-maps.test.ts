@@ -54,3 +54,27 @@ test("the inventory is not loaded while required CARM maps cannot be listed", as
   await eventually(source, () => source.status.fault !== null);
   t.equal(source.status.loaded, false);
 });
+
+test("lists the CARM maps by name in all namespaces, and is loaded even if it may not list them", async (t) => {
+  const all = "/api/v1/configmaps";
+  const options = { resources: undefined, carmMaps: { namespace: "ack", isRequired: true, inAllNamespaces: true } };
+  const { cluster, source } = await fakeCluster(t, [], options);
+  const stray = { metadata: { name: "ack-role-team-map", namespace: "team-a", resourceVersion: "3" }, data: {} };
+  cluster.objects.set(all, [stray]);
+  const started = source.start();
+  await eventually(source, () => source.inventory.configMap("team-a", "ack-role-team-map") !== null);
+  await started;
+  await cluster.until(() => cluster.lists.filter((list) => list.startsWith(all)).length === 2);
+  t.same(cluster.lists.filter((list) => list.startsWith(all)).toSorted(), [
+    `${all}?fieldSelector=metadata.name%3Dack-role-account-map&limit=500`,
+    `${all}?fieldSelector=metadata.name%3Dack-role-team-map&limit=500`,
+  ]);
+  await eventually(source, () => source.inventory.includes("config maps of other namespaces"));
+  const without = await fakeCluster(t, [], options);
+  without.cluster.errors.set(all, { status: 403 });
+  await without.source.start();
+  await eventually(without.source, () => without.source.status.fault?.includes("team-map") === true);
+  t.match(without.source.status.fault, "named ack-role-team-map in all namespaces; ");
+  t.equal(without.source.inventory.includes("config maps"), true);
+  t.equal(without.source.inventory.includes("config maps of other namespaces"), false);
+});
