@@ -3,6 +3,7 @@ import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/re
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { writeRuntimeNotice } from "./runtime-notice.ts";
 
 /** Prints the install manifests as YAML. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {
@@ -11,6 +12,7 @@ export async function runManifests(part: string, settings: SettingsFor<"manifest
   }
   const { namespace, ackSystemNamespace, runtime, url, accessReviews, extraGroups, ownCrd: ownCRD } = settings;
   const caBundle = settings.caFile === null ? null : await readCA(settings.caFile);
+  writeRuntimeNotice(runtime, io);
   const options = { namespace, ackSystemNamespace, runtime, url, caBundle, accessReviews, extraGroups, ownCRD };
   io.stdout.write(renderManifests(part, options));
   return EXIT.fine;

@@ -11,6 +11,7 @@ import {
   formatInputFault, type InputFault, type Manifest, type ManifestResult,
 } from "../shared/inventory/manifests/reader.ts";
 import { type IO, writeLines } from "./io.ts";
+import { writeRuntimeNotice } from "./runtime-notice.ts";
 import { Progress, showElapsed } from "./progress.ts";
 
 /** Reads manifests from files, folders and standard input. */
@@ -54,6 +55,7 @@ interface ReadOptions {
  * @throws ResolverError if the cluster is unreachable, or denies access to a required kind.
  */
 export async function readState(settings: StateSettings, io: IO, options: ReadOptions = {}): Promise<State> {
+  writeRuntimeNotice(settings.runtime, io);
   return settings.cluster ? await readCluster(settings, io, options) : await readManifestState(settings, io);
 }
 

@@ -1,5 +1,7 @@
 import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
+import type { Runtime } from "../decisions/context.ts";
 import { unknownGroups } from "../decisions/kubernetes/kinds.ts";
+import { runtimeNotice } from "../decisions/runtime-notice.ts";
 import type { InventorySource } from "../inventory/source.ts";
 
 export type { Logger } from "pino";
@@ -63,6 +65,12 @@ export function logInventory(source: InventorySource, log: Logger): () => void {
   };
   logChange();
   return source.onChange(logChange);
+}
+
+/** Logs a warning at the start of a server if shipped ACK controllers do not support `runtime`. */
+export function logRuntime(runtime: Runtime, log: Pick<Logger, "warn">): void {
+  const notice = runtimeNotice(runtime);
+  if (notice !== null) log.warn(notice);
 }
 
 interface GroupView {

@@ -2,9 +2,12 @@ import { rm, writeFile } from "node:fs/promises";
 import { test } from "tap";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { EXTENDED_NOTICE } from "../../../shared/decisions/runtime-notice.ts";
 import { ManifestSource } from "../../../shared/inventory/manifests/source.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/inventory/source.ts";
-import { createLogger, type Logger, logInventory, logUnknownGroups } from "../../../shared/server/logger.ts";
+import {
+  createLogger, type Logger, logInventory, logRuntime, logUnknownGroups,
+} from "../../../shared/server/logger.ts";
 
 function captured(): { readonly log: Logger; readonly lines: () => unknown[] } {
   const output: string[] = [];
@@ -122,5 +125,15 @@ test("logs each unknown group once, and ignores the groups in --extra-groups", (
     "unknown ACK API group: the webhook does not check resources of the group, and may be unable to read them; "
       + "render the manifests and start the webhook with --extra-groups set to the group, or upgrade",
   ]]);
+  t.end();
+});
+
+test("logs at startup that shipped controllers do not support the runtime extended", (t) => {
+  const logged: unknown[] = [];
+  const log = { warn: (line: unknown) => void logged.push(line) };
+  logRuntime("ack", log);
+  t.same(logged, []);
+  logRuntime("extended", log);
+  t.same(logged, [EXTENDED_NOTICE]);
   t.end();
 });
