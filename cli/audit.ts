@@ -34,7 +34,8 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
 }
 
 function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
-  const input = { objects: objects.map(({ object }) => object), inventory, origin };
+  const { extraGroups } = settings;
+  const input = { objects: objects.map(({ object }) => object), inventory, origin, extraGroups };
   const work = auditObjects(input, decisionSettings(settings));
   return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }

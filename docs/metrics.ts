@@ -36,6 +36,7 @@ const METRIC_NOTES: Readonly<Record<string, MetricNote>> = {
   inventory_selectors: {},
   inventory_malformed_selectors: { alert: "ack_role_resolver_inventory_malformed_selectors > 0" },
   unknown_ack_groups: { alert: "ack_role_resolver_unknown_ack_groups > 0" },
+  pruned_selector_fields: {},
   unlisted_ack_kinds: {},
   webhook_requests_total: {
     labels: {
@@ -139,7 +140,11 @@ interface MetricDescription {
 /** An empty inventory. The metrics read values only when they are scraped. */
 const NO_INVENTORY = {
   status: { loaded: false, lastSyncMs: null, fault: null },
-  inventory: { selectors: { size: 0, malformed: new Map() }, kinds: { groups: [] }, unlisted: () => new Map() },
+  inventory: {
+    selectors: { size: 0, malformed: new Map() },
+    kinds: { groups: [], selectorFields: null },
+    unlisted: () => new Map(),
+  },
 };
 
 /** The metrics of each server, without the default metrics of prom-client. */

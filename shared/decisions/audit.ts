@@ -8,7 +8,7 @@ import type { DecisionSettings, Origin } from "./context.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
-import { isACKGroup, isSelector } from "./kubernetes/kinds.ts";
+import { definedKind, isACKGroup, isKindDefinition, isSelector } from "./kubernetes/kinds.ts";
 import { objectReference } from "./kubernetes/object-meta.ts";
 import { compareText } from "./kubernetes/text.ts";
 import { type Paced, paced } from "./paced.ts";
@@ -46,6 +46,8 @@ export interface AuditInput {
   readonly objects: readonly JsonObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
+  /** The groups of `--extra-groups`. Default: none. */
+  readonly extraGroups?: readonly string[];
 }
 
 const OBJECTS_BETWEEN_PAUSES = 200;
@@ -94,7 +96,8 @@ class Auditor {
   audit(object: JsonObject, index: number): void {
     this.#runChecks(object, index);
     const { group, name } = objectReference(object);
-    if (isSelector(object)) this.#selectors.push({ name, index });
+    if (isKindDefinition(object)) this.#auditDefinition(object, index);
+    else if (isSelector(object)) this.#selectors.push({ name, index });
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
   }
 
@@ -138,6 +141,12 @@ class Auditor {
     for (const { name } of resolution.selectors) this.#selecting.add(name);
     const subject = { resource, resolution, region: desiredRegion(inventory, resource, settings), settings };
     for (const check of this.#enabled) this.#report(check, index, check.findInResource?.(subject));
+  }
+
+  #auditDefinition(definition: JsonObject, index: number): void {
+    const { inventory, extraGroups = [] } = this.#input;
+    const subject = { ...definedKind(definition), inventory, extraGroups };
+    for (const check of this.#enabled) this.#report(check, index, check.findInDefinition?.(subject));
   }
 
   #auditSelector(name: string, index: number): void {

@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { unknownGroups } from "../decisions/kubernetes/kinds.ts";
+import type { KnownFields } from "../decisions/kubernetes/shape.ts";
+import { prunedFields } from "../decisions/selectors/pruned-fields.ts";
 import type { SourceStatus } from "../inventory/source.ts";
 import { VERSION } from "./version.ts";
 
@@ -88,14 +90,14 @@ export function registerInventoryMetrics(registry: Registry, source: InventoryVi
 
 interface KindView {
   readonly inventory: {
-    readonly kinds: { readonly groups: Iterable<string> };
+    readonly kinds: { readonly groups: Iterable<string>; readonly selectorFields: KnownFields | null };
     unlisted(sort: "resources"): { readonly size: number };
   };
 }
 
 /**
- * Registers the gauges `ack_role_resolver_unknown_ack_groups` and `ack_role_resolver_unlisted_ack_kinds`. `extraGroups`
- * are the groups of --extra-groups.
+ * Registers the gauges `ack_role_resolver_unknown_ack_groups`, `ack_role_resolver_unlisted_ack_kinds` and
+ * `ack_role_resolver_pruned_selector_fields`. `extraGroups` are the groups of --extra-groups.
  */
 export function registerKindMetrics(registry: Registry, source: KindView, extraGroups: readonly string[]): void {
   registerValue(registry, {
@@ -106,4 +108,11 @@ export function registerKindMetrics(registry: Registry, source: KindView, extraG
     name: "unlisted_ack_kinds",
     help: "Installed ACK kinds that are not listed. Checks ignore the objects of these kinds.",
   }, () => source.inventory.unlisted("resources").size);
+  registerValue(registry, {
+    name: "pruned_selector_fields",
+    help: "Documented IAMRoleSelector fields that the installed CRD does not define. See AUD-08.",
+  }, () => {
+    const { selectorFields } = source.inventory.kinds;
+    return selectorFields === null ? null : prunedFields(selectorFields).length;
+  });
 }

@@ -1,4 +1,6 @@
 import { type Test, test } from "tap";
+import { EXTENDED_NOTICE } from "../../shared/decisions/runtime-notice.ts";
+import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
 } from "../shared/inventory/cluster/fake-cluster.ts";
@@ -70,6 +72,37 @@ test("resolve, audit, impact and lint read the objects of a cluster and sort the
     /^deny IRS-04 IAMRoleSelector a spec\.arn\n/,
     "a cluster object has no file name in text output",
   );
+});
+
+test("audit reports a narrow CRD, an ACK group that is unknown, and a kind that cannot be listed", async (t) => {
+  const things = "/apis/new.services.k8s.aws/v1alpha1/things";
+  const run = await onFakeCluster(t, (cluster) => {
+    const selectors = { ...ACK_SELECTOR_CRD, metadata: { ...ACK_SELECTOR_CRD.metadata, resourceVersion: "1" } };
+    const bucket = definition("s3.services.k8s.aws", "Bucket");
+    cluster.objects.set(DEFINITIONS, [selectors, bucket, definition("new.services.k8s.aws", "Thing")]);
+    cluster.errors.set(things, { status: 403 });
+  });
+  const { stdout, status } = await run("audit");
+  t.equal(status, 0, "the findings are warnings");
+  t.match(stdout, /warn AUD-08 CustomResourceDefinition iamroleselectors\.services\.k8s\.aws spec\.versions\n/);
+  t.match(stdout, "the CRD does not define spec.namespaceSelector.labelSelector.matchExpressions, spec.resource");
+  t.match(stdout, /warn AUD-09 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.group\n/);
+  t.match(stdout, /warn AUD-10 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.names\.plural\n/);
+  t.notMatch(stdout, "buckets.s3.services.k8s.aws");
+  const known = await run("audit", "--extra-groups", "new.services.k8s.aws");
+  t.notMatch(known.stdout, "AUD-09");
+});
+
+test("commands write one notice to stderr with --runtime extended", async (t) => {
+  const run = await onFakeCluster(t);
+  const notice = `warning: ${EXTENDED_NOTICE}\n`;
+  for (const command of ["resolve", "audit", "lint"]) {
+    t.equal((await run(command, "--runtime", "extended")).stderr.split(notice).length, 2, command);
+    t.notMatch((await run(command)).stderr, notice, command);
+  }
+  t.equal((await run("impact", "-", "--runtime", "extended")).stderr.split(notice).length, 2);
+  const manifests = await runCommand(["manifests", "crds", "--own-crd", "--runtime", "extended"]);
+  t.equal(manifests.stderr, notice);
 });
 
 const ALL_MAPS = "/api/v1/configmaps";

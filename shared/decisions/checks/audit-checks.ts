@@ -8,6 +8,7 @@ import type { Region } from "../resolution/region.ts";
 import { driftsOf, type Resolution } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { CheckEntry, Fault } from "./check.ts";
+import { AUD_08, AUD_09, AUD_10, type AuditedDefinition } from "./definition-checks.ts";
 import { resolutionClause } from "./resources/change.ts";
 
 /** The sections of the report of `audit`, in order. The sections are keys in the JSON output of `audit`. */
@@ -40,6 +41,7 @@ export interface AuditCheck extends CheckEntry {
   readonly supersedes: readonly string[];
   readonly findInResource?: (subject: AuditedResource) => Iterable<Fault>;
   readonly findInSelector?: (subject: AuditedSelector) => Iterable<Fault>;
+  readonly findInDefinition?: (subject: AuditedDefinition) => Iterable<Fault>;
 }
 
 const NAME = ["metadata", "name"] as const;
@@ -190,4 +192,6 @@ function valueText(value: string | undefined): string {
   return value === undefined ? "absent" : quote(value);
 }
 
-export const AUDIT_CHECKS: readonly AuditCheck[] = [AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07];
+export const AUDIT_CHECKS: readonly AuditCheck[] = [
+  AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUD_08, AUD_09, AUD_10,
+];

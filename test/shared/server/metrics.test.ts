@@ -1,3 +1,5 @@
+import type { KnownFields } from "../../../shared/decisions/kubernetes/shape.ts";
+import { ACK_FIELDS } from "../../../shared/decisions/selectors/ack-schema.ts";
 import { Registry } from "prom-client";
 import { test } from "tap";
 import { registerInventoryMetrics, registerKindMetrics } from "../../../shared/server/metrics.ts";
@@ -35,10 +37,13 @@ test("counts unlisted kinds and the unknown groups that are not in --extra-group
   const registry = new Registry();
   const groups = new Set(["s3.services.k8s.aws", "extra.services.k8s.aws", "services.k8s.aws"]);
   const unlisted = { size: 0 };
-  const source = { inventory: { kinds: { groups }, unlisted: () => unlisted } };
+  const kinds: { groups: Set<string>; selectorFields: KnownFields | null } = { groups, selectorFields: null };
+  const source = { inventory: { kinds, unlisted: () => unlisted } };
   registerKindMetrics(registry, source, ["extra.services.k8s.aws"]);
   t.same(await values(registry), ["ack_role_resolver_unknown_ack_groups 0", "ack_role_resolver_unlisted_ack_kinds 0"]);
   groups.add("new.services.k8s.aws");
   unlisted.size = 2;
   t.same(await values(registry), ["ack_role_resolver_unknown_ack_groups 1", "ack_role_resolver_unlisted_ack_kinds 2"]);
+  kinds.selectorFields = ACK_FIELDS;
+  t.match((await values(registry)).at(-1), "ack_role_resolver_pruned_selector_fields 3");
 });
