@@ -4,7 +4,7 @@ import { type DecisionSettings, decisionSettings } from "../shared/decisions/con
 import { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { drain } from "../shared/decisions/paced.ts";
-import { selectingSelectors } from "../shared/decisions/resolution/resolve.ts";
+import { selectingSelectors } from "../shared/decisions/resolution/selection.ts";
 import { readSettings } from "../shared/server/settings.ts";
 import { runInSlices } from "../shared/server/slices.ts";
 import { randomFrom } from "./random.ts";

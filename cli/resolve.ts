@@ -1,3 +1,4 @@
+import { USE_SELECTOR_ANNOTATION } from "../shared/decisions/annotation-keys.ts";
 import { findingLine } from "../shared/decisions/checks/check.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/decisions/context.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
@@ -176,9 +177,12 @@ function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): 
   });
 }
 
-function selectorLines({ selector, selects, malformed, parts, message }: SelectorExplanation, paint: Paint): string[] {
+const NOT_CHOSEN = `, but ${USE_SELECTOR_ANNOTATION} does not name it`;
+
+function selectorLines(explanation: SelectorExplanation, paint: Paint): string[] {
+  const { selector, selects, chosen, malformed, parts, message } = explanation;
   const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
-  const head = `  ${printable(selector)}: ${verdict}`;
+  const head = `  ${printable(selector)}: ${verdict}${selects && chosen === false ? NOT_CHOSEN : ""}`;
   if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
   const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
   return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];

@@ -47,6 +47,12 @@ export const WAIVER_ANNOTATION = `${RESOLVER_PREFIX}allow`;
 /** `ack-role-resolver.io/replaces: NAME,...` on a selector names the selectors that it replaces. */
 export const REPLACES_ANNOTATION = `${RESOLVER_PREFIX}replaces`;
 
+/**
+ * `ack-role-resolver.io/use-selector: NAME` on a resource or its namespace picks one of the selectors that select the
+ * resource. Only `--runtime extended` supports this annotation.
+ */
+export const USE_SELECTOR_ANNOTATION = `${RESOLVER_PREFIX}use-selector`;
+
 // Annotations of a selector that configure the sessions of its role.
 export const EXTERNAL_ID_ANNOTATION = `${RESOLVER_PREFIX}external-id`;
 export const SESSION_NAME_ANNOTATION = `${RESOLVER_PREFIX}session-name`;

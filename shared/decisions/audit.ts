@@ -14,6 +14,7 @@ import { compareText } from "./kubernetes/text.ts";
 import { type Paced, paced } from "./paced.ts";
 import { desiredRegion } from "./resolution/region.ts";
 import { resolve } from "./resolution/resolve.ts";
+import { selectingSelectors } from "./resolution/selection.ts";
 
 /** A finding in one object. `index` is the position of the object in the input. */
 export interface AuditFinding extends Finding {
@@ -138,7 +139,11 @@ class Auditor {
     const resolution = resolve(inventory, resource, settings);
     this.#resources++;
     if (!hasResolutionAnnotations(resource)) this.#unannotated++;
-    for (const { name } of resolution.selectors) this.#selecting.add(name);
+    // A selector also selects a resource that uses another selector because of the annotation `use-selector`.
+    const selecting = settings.mode === "selectors" && inventory.runtime === "extended"
+      ? selectingSelectors(inventory, resource)
+      : resolution.selectors;
+    for (const { name } of selecting) this.#selecting.add(name);
     const subject = { resource, resolution, region: desiredRegion(inventory, resource, settings), settings };
     for (const check of this.#enabled) this.#report(check, index, check.findInResource?.(subject));
   }

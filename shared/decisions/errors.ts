@@ -38,6 +38,10 @@ export const ERRORS = {
     "The cluster or one of its kinds could not be read. The message lists every fault.",
   ),
   ERR_SELECTOR_CONFLICT: entry(409, false, "More than one IAMRoleSelector selects the resource."),
+  ERR_SELECTOR_CHOICE: entry(
+    409, false,
+    "The annotation ack-role-resolver.io/use-selector names an IAMRoleSelector that does not select the resource.",
+  ),
   ERR_SELECTOR_UNKNOWN: entry(404, false, "No IAMRoleSelector with this name exists."),
   ERR_SELECTOR_MALFORMED: entry(403, false, "The IAMRoleSelector has a fault, so the sidecar does not grant its role."),
   ERR_SELECTOR_NOT_GRANTED: entry(

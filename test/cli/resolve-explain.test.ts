@@ -148,3 +148,22 @@ test("exits 2 and prints every error in --kind and --label", async (t) => {
       'ack-role-resolver: --label "gold": expected KEY=VALUE, such as tier=gold\n',
   });
 });
+
+test("--explain shows which selectors the annotation use-selector does not name", async (t) => {
+  const selector = (name: string): object => ({
+    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name },
+    spec: { arn: `arn:aws:iam::111122223333:role/${name}`, namespaceSelector: { names: ["team-a"] } },
+  });
+  const annotations = { "ack-role-resolver.io/use-selector": "high" };
+  const metadata = { name: "b1", namespace: "team-a", annotations };
+  const bucket = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata };
+  const stdin = [selector("low"), selector("high"), bucket].map((one) => JSON.stringify(one)).join("\n---\n");
+  const extended = await runCommand(["resolve", "-", "--explain", "--runtime", "extended"], { stdin });
+  t.equal(extended.status, 0);
+  t.match(extended.stdout, "names it.\n  high: selects the resource\n");
+  t.match(extended.stdout, "\n  low: selects the resource, but ack-role-resolver.io/use-selector does not name it\n");
+  const shipped = await runCommand(["resolve", "-", "--explain"], { stdin });
+  t.equal(shipped.status, 1);
+  t.match(shipped.stdout, "Bucket team-a/b1: conflict");
+  t.notMatch(shipped.stdout, "does not name");
+});

@@ -4,10 +4,10 @@ import { queryOf } from "../kubernetes/ack-resource.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { isACKGroup } from "../kubernetes/kinds.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
-import { selectingSelectors } from "../resolution/resolve.ts";
+import { usedSelectors } from "../resolution/selection.ts";
 import type { CheckEntry } from "./check.ts";
 import { stateOf } from "./namespaces/change.ts";
-import { newSelectors, NS_02 } from "./namespaces/labels.ts";
+import { gainedSelectors, NS_02 } from "./namespaces/labels.ts";
 import { ACK_09 } from "./resources/selection.ts";
 
 /**
@@ -28,21 +28,21 @@ export function isCheckEnabled(
   return (checkSeverities.get(id) ?? severity) !== "off";
 }
 
-/** Returns the names of all selectors that select the resource before or after the change. */
+/** Returns the names of all selectors that the resource uses before or after the change. */
 export function selectorsToReview(
   object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
 ): readonly string[] {
   if (mode !== "selectors" || !isACKGroup(objectReference(object).group)) return [];
   const states = old === null ? [object] : [object, old];
-  const selecting = states.flatMap((state) => selectingSelectors(inventory, queryOf(state, "default")));
-  return [...new Set(selecting.map(({ name }) => name))];
+  return [...new Set(states.flatMap((state) => usedSelectors(inventory, queryOf(state, "default"))))];
 }
 
-/** Returns the names of the selectors that select the namespace only after the change. */
+/** Returns the names of the selectors that the namespace gains by the change. */
 export function newSelectorsToReview(
   object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
 ): readonly string[] {
   if (mode !== "selectors") return [];
   const stored = old === null ? null : stateOf(old);
-  return newSelectors({ inventory, name: objectReference(object).name, state: stateOf(object), stored });
+  const change = { inventory, name: objectReference(object).name, state: stateOf(object), stored };
+  return [...gainedSelectors(change).keys()];
 }

@@ -1,4 +1,4 @@
-import { RESOLUTION_KEYS } from "../annotation-keys.ts";
+import { RESOLUTION_KEYS, USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
@@ -70,8 +70,10 @@ export const AUD_02: AuditCheck = {
   waivable: false,
   section: "refused",
   supersedes: ["ACK-03", "ACK-04"],
-  reason: "Controllers do not reconcile a resource whose role is missing from the CARM maps.",
-  fix: "add the missing key to the CARM map, or correct the account or team annotation of the namespace",
+  reason: "Controllers do not reconcile a resource whose role is missing from the CARM maps, or whose annotation "
+    + `\`${USE_SELECTOR_ANNOTATION}\` names a selector that does not select the resource (\`--runtime extended\`).`,
+  fix: "add the missing key to the CARM map, correct the account or team annotation of the namespace, or name a "
+    + `selector that selects the resource in ${USE_SELECTOR_ANNOTATION}`,
   example: "# A namespace whose annotation names an account that has no role in the map.",
   *findInResource({ resolution }) {
     if (resolution.outcome === "refused") yield { path: NAME, message: resolutionClause(resolution) };

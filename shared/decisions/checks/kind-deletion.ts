@@ -4,8 +4,7 @@ import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.t
 import { compareText, countOf, listOf } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
 import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "../resolution/change-set.ts";
-import { selectingSelectors } from "../resolution/resolve.ts";
-import type { EffectiveSelector } from "../selectors/effective.ts";
+import { type Selection, selectionFor } from "../resolution/selection.ts";
 import type { CheckContext } from "./change.ts";
 import type { Check, Fault, ScanningCheck } from "./check.ts";
 import { resourceInAccount, SCAN_LIMIT } from "./message-lists.ts";
@@ -38,7 +37,7 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
     // In mode carm, selectors have no effect.
     const selected = settings.mode === "carm"
       ? []
-      : yield* listMatches(inventory, inventory.resources.all(), (_, selecting) => selecting.length > 0);
+      : yield* listMatches(inventory, inventory.resources.all(), (_, one) => one.selectors.length > 0);
     const deleted = `${countOf(selectors, SELECTOR_KIND)} would be deleted with the CustomResourceDefinition`;
     if (selected.length > 0) {
       const message = `${deleted}, and the controller's own role and account would apply to ${countAndList(selected)}`;
@@ -77,13 +76,13 @@ export const KIND_DELETION_CHECKS: readonly Check<KindDeletion>[] = [IRS_34, ACK
 function* listMatches(
   inventory: Inventory,
   resources: Iterable<ACKResource>,
-  matches: (resource: ACKResource, selecting: readonly EffectiveSelector[]) => boolean,
+  matches: (resource: ACKResource, selection: Selection) => boolean,
 ): Paced<string[]> {
   const found: string[] = [];
   yield* paced(Array.from(resources), RESOURCES_BETWEEN_PAUSES, (resource) => {
-    const selecting = selectingSelectors(inventory, resource);
-    if (!matches(resource, selecting)) return true;
-    found.push(resourceInAccount(resource, accountOfResource({ resource, before: selecting })));
+    const selection = selectionFor(inventory, resource);
+    if (!matches(resource, selection)) return true;
+    found.push(resourceInAccount(resource, accountOfResource({ resource, before: selection })));
     return found.length < SCAN_LIMIT;
   });
   return found.toSorted(compareText);

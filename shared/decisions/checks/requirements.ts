@@ -51,7 +51,8 @@ function isComplete({ origin }: CheckInput, { isInputComplete }: DecisionSetting
 function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
   if (inventory === null) return false;
   const namespaceDecides = mode === "carm" || inventory.selectors.readsNamespaceLabels;
-  if (origin === "cluster") return !namespaceDecides || inventory.namespaces.has(objectReference(object).namespace);
+  const readsNamespace = namespaceDecides || inventory.runtime === "extended";
+  if (origin === "cluster") return !readsNamespace || inventory.namespaces.has(objectReference(object).namespace);
   const hasRoles = mode === "carm"
     ? inventory.includes("config maps")
     : inventory.selectors.size + inventory.selectors.malformed.size > 0;

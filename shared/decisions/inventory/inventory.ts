@@ -69,6 +69,11 @@ export class Inventory {
     this.resources = this.#resources;
   }
 
+  /** The selector features that the controllers support. */
+  get runtime(): Runtime {
+    return this.#context.runtime;
+  }
+
   /**
    * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps and ACK resources. Ignores
    * changes of other objects.

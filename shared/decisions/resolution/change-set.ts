@@ -6,16 +6,13 @@ import { NAME_LABEL } from "../kubernetes/names.ts";
 import { sortedListOf } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
 import { type EffectiveSelector, selectsNamespace, selectsWithinNamespace } from "../selectors/effective.ts";
-import { selectingSelectors } from "./resolve.ts";
+import { choiceOf, selectingSelectors, type Selection, selectionFor, selectionOf } from "./selection.ts";
 
-/**
- * The selectors that select a resource before and after a change. An empty list means the controller's own role;
- * several selectors conflict.
- */
+/** The selection for a resource before and after a change. */
 export interface Transition {
   readonly resource: ACKResource;
-  readonly before: readonly EffectiveSelector[];
-  readonly after: readonly EffectiveSelector[];
+  readonly before: Selection;
+  readonly after: Selection;
 }
 
 /** A selector before and after a change. `before` or `after` is null if the selector does not exist or is malformed. */
@@ -49,8 +46,9 @@ export function isUnchanged({ name }: EffectiveSelector, { deletions, writes }: 
 export const RESOURCES_BETWEEN_PAUSES = 100;
 
 /**
- * Visits each resource that the selector selects before or after the change. If `visit` returns false, ends the scan
- * and returns false. If a resource changes during the scan, visits the state before that change.
+ * Visits each resource that the selector selects before or after the change. The change has no effect on any other
+ * resource, even if an annotation `use-selector` names the selector. If `visit` returns false, ends the scan and returns
+ * false. If a resource changes during the scan, visits the state before that change.
  */
 export function* transitionsOfSelector(
   inventory: Inventory,
@@ -62,41 +60,43 @@ export function* transitionsOfSelector(
     ...selectingSelectors(inventory, resource).filter((one) => one.name !== name && isUnchanged(one, pending)),
     ...written.filter((selector) => selects(inventory, selector, resource)),
   ];
+  const transitionOf = (
+    resource: ACKResource, step: Pick<SelectorTransition, "before" | "after">,
+  ): Transition => {
+    const [others, choice] = [othersOf(resource), choiceOf(inventory, resource)];
+    const selection = (own: EffectiveSelector | null): Selection => (
+      selectionOf(own === null ? others : [...others, own], choice)
+    );
+    return { resource, before: selection(step.before), after: selection(step.after) };
+  };
   const isFinished = yield* visitSelected(inventory, before, (resource) => {
     const stillSelects = after !== null && selects(inventory, after, resource);
-    return visit(transition(resource, othersOf(resource), before, stillSelects ? after : null));
+    return visit(transitionOf(resource, { before, after: stillSelects ? after : null }));
   });
   if (!isFinished) return false;
   return yield* visitSelected(inventory, after, (resource) => {
     const selectedBefore = before !== null && selects(inventory, before, resource);
-    return selectedBefore || visit(transition(resource, othersOf(resource), null, after));
+    return selectedBefore || visit(transitionOf(resource, { before: null, after }));
   });
 }
 
-function transition(
-  resource: ACKResource,
-  others: readonly EffectiveSelector[],
-  before: EffectiveSelector | null,
-  after: EffectiveSelector | null,
-): Transition {
-  const withOthers = (selector: EffectiveSelector | null): readonly EffectiveSelector[] => (
-    selector === null ? others : [...others, selector]
-  );
-  return { resource, before: withOthers(before), after: withOthers(after) };
+/** The labels and annotations of a namespace. */
+interface NamespaceState {
+  readonly labels: Labels;
+  readonly annotations: ReadonlyMap<string, string>;
 }
 
-/**
- * Visits each resource of a namespace whose labels change. A transition contains the selectors that select the resource
- * before and after the change.
- */
+/** Visits each resource of a namespace whose labels or annotations change. */
 export function* transitionsOfNamespace(
-  inventory: Inventory, name: string, after: Labels, visit: (transition: Transition) => boolean,
+  inventory: Inventory, name: string, after: NamespaceState, visit: (transition: Transition) => boolean,
 ): Paced<boolean> {
   const resources = Array.from(inventory.resources.inNamespace(name));
   return yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (resource) => visit({
     resource,
-    before: selectingSelectors(inventory, resource),
-    after: selectingSelectors(inventory, resource, after),
+    before: selectionFor(inventory, resource),
+    after: selectionOf(
+      selectingSelectors(inventory, resource, after.labels), choiceOf(inventory, resource, after.annotations),
+    ),
   }));
 }
 
@@ -163,15 +163,14 @@ function selects(inventory: Inventory, selector: EffectiveSelector, resource: AC
 }
 
 /**
- * Returns the account of a resource that `selecting` selects. Returns the controller's account if no selector selects
- * the resource, or null if several selectors conflict.
+ * Returns the account of the selected role. Returns the controller's account if no selector selects the resource, or
+ * null if no role resolves.
  */
-export function accountOfSelectors(
-  selecting: readonly EffectiveSelector[], controllerAccount: string | null = null,
+export function accountOfSelection(
+  { outcome, selectors: [selector] }: Selection, controllerAccount: string | null = null,
 ): string | null {
-  const [only] = selecting;
-  if (only === undefined) return controllerAccount;
-  return selecting.length > 1 ? null : accountOfARN(only.roleARN);
+  if (outcome === "default") return controllerAccount;
+  return outcome === "selected" && selector !== undefined ? accountOfARN(selector.roleARN) : null;
 }
 
 /**
@@ -181,7 +180,7 @@ export function accountOfSelectors(
 export function accountOfResource(
   { resource, before }: Pick<Transition, "resource" | "before">, controllerAccount: string | null = null,
 ): string | null {
-  return resource.status.ownerAccountID ?? accountOfSelectors(before, controllerAccount);
+  return resource.status.ownerAccountID ?? accountOfSelection(before, controllerAccount);
 }
 
 /** A move of a pinned resource to a role in another account. Controllers reject such a role. */
@@ -197,15 +196,15 @@ export interface AccountMove {
 export function accountMoveOf(
   { resource, before, after }: Transition, controllerAccount: string | null,
 ): AccountMove | null {
-  const to = accountOfSelectors(after);
-  if (!isPinned(resource) || to === null || to === accountOfSelectors(before, controllerAccount)) return null;
+  const to = accountOfSelection(after);
+  if (!isPinned(resource) || to === null || to === accountOfSelection(before, controllerAccount)) return null;
   const from = accountOfResource({ resource, before }, controllerAccount) ?? otherAccount(before, to);
   return from === null || from === to ? null : { from, to };
 }
 
 /** Returns an account of the selectors that differs from `account`. One of these selectors has pinned the resource. */
-function otherAccount(selecting: readonly EffectiveSelector[], account: string): string | null {
-  const accounts = selecting.map(({ roleARN }) => accountOfARN(roleARN));
+function otherAccount({ selectors }: Selection, account: string): string | null {
+  const accounts = selectors.map(({ roleARN }) => accountOfARN(roleARN));
   return accounts.find((other) => other !== account) ?? null;
 }
 

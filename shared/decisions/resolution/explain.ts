@@ -1,3 +1,4 @@
+import { USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
@@ -6,6 +7,7 @@ import { compareText, printable } from "../kubernetes/text.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
+import { choiceOf } from "./selection.ts";
 
 /** A condition of a selector, and the actual value of the resource or its namespace. */
 interface PartExplanation {
@@ -23,6 +25,8 @@ interface PartExplanation {
 export interface SelectorExplanation {
   readonly selector: string;
   readonly selects: boolean;
+  /** Whether the annotation `use-selector` names the selector. Missing if no such annotation has an effect. */
+  readonly chosen?: boolean;
   /** Whether the selector is malformed. Controllers ignore a malformed selector, so its `parts` are empty. */
   readonly malformed: boolean;
   readonly parts: readonly PartExplanation[];
@@ -35,10 +39,12 @@ export interface SelectorExplanation {
  * proportional to the number of selectors.
  */
 export function explain(inventory: Inventory, query: ResourceQuery): SelectorExplanation[] {
-  const input = { inventory, query, type: inventory.kinds.typeOf(query) };
+  const input = {
+    inventory, query, type: inventory.kinds.typeOf(query), choice: choiceOf(inventory, query)?.name ?? null,
+  };
   const explanations = [
-    ...[...inventory.selectors.values()].map((selector) => explainSelector(selector, partsOf(selector, input))),
-    ...[...inventory.selectors.malformed.values()].map(explainMalformed),
+    ...[...inventory.selectors.values()].map((selector) => explainSelector(selector, input)),
+    ...[...inventory.selectors.malformed.values()].map((selector) => explainMalformed(selector, input)),
   ];
   return explanations.toSorted((a, b) => compareText(a.selector, b.selector));
 }
@@ -47,20 +53,35 @@ interface ExplainInput {
   readonly inventory: Inventory;
   readonly query: ResourceQuery;
   readonly type: TypeEntry;
+  /** The name in the annotation `use-selector`, or null. */
+  readonly choice: string | null;
 }
 
-function explainMalformed({ name, faults }: DecodedSelector): SelectorExplanation {
+function chosenField(name: string, { choice }: ExplainInput): Pick<SelectorExplanation, "chosen"> {
+  return choice === null ? {} : { chosen: choice === name };
+}
+
+function explainMalformed({ name, faults }: DecodedSelector, input: ExplainInput): SelectorExplanation {
   const decisive = faults.filter(({ check, fault }) => (
     fault.dropsSelector === true || (check.severity === "deny" && !check.waivable)
   ));
   const reasons = decisive.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
   const message = `The selector is malformed, so controllers ignore it: ${reasons.join("; ")}.`;
-  return { selector: name, selects: false, malformed: true, parts: [], message };
+  return { selector: name, selects: false, ...chosenField(name, input), malformed: true, parts: [], message };
 }
 
-function explainSelector({ name }: EffectiveSelector, parts: readonly PartExplanation[]): SelectorExplanation {
+function explainSelector(selector: EffectiveSelector, input: ExplainInput): SelectorExplanation {
+  const { name } = selector;
+  const parts = partsOf(selector, input);
   const failing = parts.filter(({ holds }) => !holds);
-  return { selector: name, selects: failing.length === 0, malformed: false, parts, message: messageOf(parts, failing) };
+  const selects = failing.length === 0;
+  const choice = chosenField(name, input);
+  const note = selects && choice.chosen === false ? ` ${notChosenText(name)}` : "";
+  return { selector: name, selects, ...choice, malformed: false, parts, message: messageOf(parts, failing) + note };
+}
+
+function notChosenText(name: string): string {
+  return `The annotation ${USE_SELECTOR_ANNOTATION} does not name ${name}, so the resource does not use its role.`;
 }
 
 function messageOf(parts: readonly PartExplanation[], failing: readonly PartExplanation[]): string {

@@ -1,15 +1,16 @@
+import { USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
 import { lookUpMaps } from "../carm/maps.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery, ResourceStatus } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
-import type { Labels } from "../kubernetes/label-selector.ts";
 import { compareText, printable, quote } from "../kubernetes/text.ts";
-import { type EffectiveSelector, selectsWithinNamespace } from "../selectors/effective.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
 import { desiredRegion, type Region, regionOf } from "./region.ts";
-
-export type Outcome = "selected" | "default" | "conflict" | "refused";
+import {
+  type Choice, choiceOf, type Outcome, refusalMessage, selectingSelectors, selectionOf,
+} from "./selection.ts";
 
 interface SelectingSelector {
   readonly name: string;
@@ -37,25 +38,6 @@ export interface Resolution {
   readonly message: string;
 }
 
-/**
- * Returns every selector that selects the resource, unsorted. `namespaceLabels` replaces the stored labels of the
- * namespace.
- */
-export function selectingSelectors(
-  inventory: Inventory, query: ResourceQuery, namespaceLabels?: Labels,
-): EffectiveSelector[] {
-  const type = inventory.kinds.typeOf(query);
-  const selecting: EffectiveSelector[] = [];
-  for (const selector of inventory.selectors.inNamespace(query.namespace, namespaceLabels)) {
-    if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
-  }
-  for (const selectors of inventory.selectors.clusterWide(query.group)) {
-    for (const selector of selectors)
-      if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
-  }
-  return selecting;
-}
-
 /** Resolves the role of a resource as the controllers do in the configured mode. */
 export function resolve(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Resolution {
   const region = regionOf(inventory, query, settings);
@@ -67,18 +49,23 @@ export function resolve(inventory: Inventory, query: ResourceQuery, settings: De
 
 /**
  * Resolves the role by IAMRoleSelectors. Several selectors that select the resource conflict, even if their roles are
- * equal. If no selector selects the resource, the controller uses its own role.
+ * equal, unless the annotation `use-selector` picks one of them. If no selector selects the resource, the controller
+ * uses its own role.
  */
 function resolveBySelectors(
   inventory: Inventory, query: ResourceQuery, settings: DecisionSettings, region: Region | null,
 ): Resolution {
   const selecting = selectingSelectors(inventory, query);
-  const [only] = selecting;
+  const choice = choiceOf(inventory, query);
+  const { outcome, selectors } = selectionOf(selecting, choice);
+  const [only] = selectors;
+  if (choice !== null && outcome === "refused") return refused(refusalMessage(inventory, choice, selecting), region);
   if (only === undefined) {
     const message = "No IAMRoleSelector selects the resource, so the controller's own role is used.";
     return byDefault(settings, region, message);
   }
-  return selecting.length > 1 ? conflict(selecting, region) : selected(only, region);
+  if (outcome === "conflict") return conflict(selectors, region);
+  return selected(only, region, choice === null || selecting.length === 1 ? "" : `, and ${choiceClause(choice)}`);
 }
 
 /**
@@ -109,7 +96,7 @@ function resolveByMaps(
   return { outcome: "selected", via, selectors: [], roleARN, accountID: accountOfARN(roleARN), region, code, message };
 }
 
-function selected(selector: EffectiveSelector, region: Region | null): Resolution {
+function selected(selector: EffectiveSelector, region: Region | null, choice: string): Resolution {
   const { name, resourceVersion, roleARN } = selector;
   return {
     outcome: "selected",
@@ -119,7 +106,26 @@ function selected(selector: EffectiveSelector, region: Region | null): Resolutio
     accountID: accountOfARN(roleARN),
     region,
     code: null,
-    message: `IAMRoleSelector ${name} selects the resource.`,
+    message: `IAMRoleSelector ${name} selects the resource${choice}.`,
+  };
+}
+
+/** Returns `the annotation ack-role-resolver.io/use-selector of the namespace names it`. */
+function choiceClause({ from }: Choice): string {
+  return `the annotation ${USE_SELECTOR_ANNOTATION} of the ${from} names it`;
+}
+
+/** Returns the resolution of a resource whose annotation names a selector that does not select the resource. */
+function refused(message: string, region: Region | null): Resolution {
+  return {
+    outcome: "refused",
+    via: "selector",
+    selectors: [],
+    roleARN: null,
+    accountID: null,
+    region,
+    code: "ERR_SELECTOR_CHOICE",
+    message,
   };
 }
 

@@ -10,6 +10,13 @@ export const KINDS = ["Bucket", "Queue"] as const;
 export const NAMESPACES = ["a", "b", "c", "unknown"] as const;
 export const SELECTOR_NAMES = ["s1", "s2", "s3", "s4", "s5", "s6"] as const;
 
+/** The annotations of an object that may have `use-selector`, with the name of a selector or another text. */
+export const choice = fc
+  .option(fc.constantFrom(...SELECTOR_NAMES, "absent", ""), { freq: 2 })
+  .map((name): Readonly<Record<string, string>> => (
+    name === null ? {} : { "ack-role-resolver.io/use-selector": name }
+  ));
+
 const KEYS = ["team", "kubernetes.io/metadata.name", "constructor", "example.com/x"] as const;
 const VALUES = ["", "a", "b"] as const;
 const ROLES = ["arn:aws:iam::111122223333:role/one", "arn:aws-cn:iam::444455556666:role/a/b/two"] as const;

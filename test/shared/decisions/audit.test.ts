@@ -10,7 +10,7 @@ import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_D
 const OTHER = "arn:aws:iam::444455556666:role/other";
 
 function audit(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}): Audit {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "file" });
   inventory.apply(objects.map(put));
   return drain(auditObjects({ objects, inventory, origin: "file" }, { ...SETTINGS_BY_DEFAULT, ...settings }));
 }
@@ -45,6 +45,18 @@ test("reports conflicts, and resources that use the controller's own role", (t) 
   ]);
   const elsewhere = bucketObject({ namespace: "team-b" });
   t.same(auditLines([selector("b", ROLE, "team-b"), elsewhere, bucketObject()]), [`onDefault 2 ${ON_DEFAULT}`]);
+  t.end();
+});
+
+test("reports a resource that names a selector that does not select it", (t) => {
+  const naming = (name: string): JsonObject => (
+    bucketObject({ annotations: { "ack-role-resolver.io/use-selector": name } })
+  );
+  const extended = { runtime: "extended" } as const;
+  t.same(auditLines([selector(), selector("b"), naming("a")], extended), [], "b selects the bucket too");
+  const [line, ...others] = auditLines([selector(), naming("missing")], extended);
+  t.match(line, /^refused 1 deny AUD-02 The annotation .* names IAMRoleSelector "missing", which does not exist\. /);
+  t.same(others, []);
   t.end();
 });
 

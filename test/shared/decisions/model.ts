@@ -62,6 +62,23 @@ export function modelSelecting(world: ModelWorld, resource: ModelResource): stri
   return selecting.map(({ name }) => name).toSorted();
 }
 
+/** The values of the annotation `use-selector`; undefined if an object does not have the annotation. */
+export interface ModelChoices {
+  readonly ofResource: string | undefined;
+  readonly ofNamespace: string | undefined;
+}
+
+/** Returns the outcome and the selectors of a resolution, such as `conflict a,b`. */
+export function modelOutcome(world: ModelWorld, resource: ModelResource, choices: ModelChoices): string {
+  const selecting = modelSelecting(world, resource);
+  const chosen = choices.ofResource ?? choices.ofNamespace;
+  if (world.runtime === "extended" && chosen !== undefined) {
+    return selecting.includes(chosen) ? `selected ${chosen}` : "refused ";
+  }
+  if (selecting.length === 0) return "default ";
+  return `${selecting.length === 1 ? "selected" : "conflict"} ${selecting.join()}`;
+}
+
 function selects({ spec }: ModelSelector, resource: ModelResource, world: ModelWorld): boolean {
   return (
     selectsNamespace(spec, resource.namespace, world) &&

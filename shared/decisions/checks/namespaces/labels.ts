@@ -1,12 +1,17 @@
+import { USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { compareText } from "../../kubernetes/text.ts";
 import {
   accountMoveOf, accountOfResource, recreationHint, type Transition, transitionsOfNamespace,
 } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
+import { isSelectorName, type Selection } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { AffectedResources, type Effect } from "../message-lists.ts";
+import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "../role-cause.ts";
 import { useEverywhereFix, useFix, useRule } from "../use-permission.ts";
-import type { NamespaceChange } from "./change.ts";
+import type { NamespaceChange, NamespaceState } from "./change.ts";
 
 const LABELS = ["metadata", "labels"] as const;
 
@@ -14,8 +19,9 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
   id: "NS-01",
   severity: "deny",
   waivable: true,
-  reason: "The labels of a namespace determine which IAMRoleSelectors select its resources. "
-    + "After a label change, controllers stop reconciling a resource at the next resync if its new role is in "
+  reason: "The labels of a namespace determine which IAMRoleSelectors select its resources, "
+    + `and its annotation \`${USE_SELECTOR_ANNOTATION}\` picks one of them (\`--runtime extended\`). `
+    + "After such a change, controllers stop reconciling a resource at the next resync if its new role is in "
     + "another account. If no selector selects the resource, controllers use their own role.",
   fix: "keep the labels that the selectors of these resources match, "
     + "or first change the selectors so that each resource stays in its account",
@@ -24,67 +30,102 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
   on: ["UPDATE"],
   ofChange: true,
   *scan({ inventory, name, settings, stored, state }) {
-    if (settings.mode === "carm" || stored === null || sameLabels(stored.labels, state.labels)) return [];
+    const cause = settings.mode === "carm" || stored === null ? null : causeOf(inventory, stored, state);
+    if (cause === null) return [];
     const controllerAccount = controllerAccountOf(settings);
     const affected = new AffectedResources();
-    yield* transitionsOfNamespace(inventory, name, state.labels, (transition) => {
-      const effect = effectOf(transition, controllerAccount);
-      if (effect !== null) affected.add(transition.resource, effect);
+    yield* transitionsOfNamespace(inventory, name, state, (transition) => {
+      const effect = effectOf(transition, { ...cause, controllerAccount });
+      if (effect !== null) affected.add(transition.resource, { fixFor: () => fixFor(cause), ...effect });
       return !affected.isFull;
     });
-    return affected.faults(LABELS);
+    return affected.faults(cause.path);
   },
 };
 
-function sameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
-  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+interface Circumstances extends RoleCause {
+  readonly controllerAccount: string | null;
+}
+
+/** Returns the part of the change that can change roles, or null. */
+function causeOf(inventory: Inventory, stored: NamespaceState, state: NamespaceState): RoleCause | null {
+  return roleCause(!isSameLabels(stored.labels, state.labels), changesChoice(inventory, stored, state));
+}
+
+function fixFor({ inputs, isRechosen }: RoleCause): string {
+  if (!isRechosen) return NS_01.fix;
+  return `keep ${inputs}, or first change the selectors so that each resource stays in its account`;
+}
+
+/** Whether the annotation `use-selector` of the namespace has an effect and changes. */
+function changesChoice({ runtime }: Inventory, stored: NamespaceState | null, state: NamespaceState): boolean {
+  const key = USE_SELECTOR_ANNOTATION;
+  return runtime === "extended" && stored?.annotations.get(key) !== state.annotations.get(key);
 }
 
 /**
- * Returns the effect of the new labels on a resource. Returns null if the role stays the same, or if a conflict ends
+ * Returns the effect of the change on a resource. Returns null if the role stays the same, or if a conflict ends
  * safely.
  */
-function effectOf(transition: Transition, controllerAccount: string | null): Effect | null {
+function effectOf(transition: Transition, circumstances: Circumstances): Effect | null {
   const { after, before } = transition;
-  if (before.length === after.length && before.every((selector) => after.includes(selector))) return null;
-  if (after.length > 1) return before.length > 1 ? null : conflictEffect(after.map(({ name }) => name));
-  return (after.length === 0 ? unselectedEffect : selectedEffect)(transition, controllerAccount);
+  if (isSame(before, after)) return null;
+  if (after.outcome === "default") return unselectedEffect(transition, circumstances);
+  if (after.outcome === "selected") return selectedEffect(transition, circumstances);
+  if (hasNoRole(before)) return null;
+  const { subject } = circumstances;
+  if (after.outcome === "conflict") return conflictEffect(after.selectors.map(({ name }) => name), subject);
+  const reason = `because ${USE_SELECTOR_ANNOTATION} names a selector that does not select`;
+  return { messageFor: (count) => `${subject} leave ${count} without a role, ${reason}` };
 }
 
-function conflictEffect(names: readonly string[]): Effect {
+function isSame(a: Selection, b: Selection): boolean {
+  return a.outcome === b.outcome && a.selectors.length === b.selectors.length
+    && a.selectors.every((selector) => b.selectors.includes(selector));
+}
+
+function hasNoRole({ outcome }: Selection): boolean {
+  return outcome === "conflict" || outcome === "refused";
+}
+
+function conflictEffect(names: readonly string[], subject: string): Effect {
   const list = names.toSorted(compareText).join(", ");
-  return { messageFor: (count) => `the new labels cause a conflict between IAMRoleSelectors (${list}) for ${count}` };
+  return { messageFor: (count) => `${subject} cause a conflict between IAMRoleSelectors (${list}) for ${count}` };
 }
 
-function unselectedEffect(transition: Transition, controllerAccount: string | null): Effect {
+function unselectedEffect(transition: Transition, { controllerAccount, subject }: Circumstances): Effect {
   const account = accountOfResource(transition, controllerAccount);
-  if (account !== null && account === controllerAccount) return ROLE_CHANGE;
+  if (account !== null && account === controllerAccount) return roleChange(subject);
   const source = account === null ? "" : ` of account ${account}`;
-  return { messageFor: (count) => `the new labels leave ${count}${source} with the controllers' own role` };
+  return { messageFor: (count) => `${subject} leave ${count}${source} with the controllers' own role` };
 }
 
-function selectedEffect(transition: Transition, controllerAccount: string | null): Effect | null {
+function selectedEffect(transition: Transition, cause: Circumstances): Effect | null {
   const { after, before } = transition;
+  const { controllerAccount, subject } = cause;
   const move = accountMoveOf(transition, controllerAccount);
   if (move !== null) {
     return {
-      messageFor: (count) => `the new labels move ${count} from account ${move.from} to account ${move.to}`,
-      fixFor: (resources) => NS_01.fix + recreationHint(resources),
+      messageFor: (count) => `${subject} move ${count} from account ${move.from} to account ${move.to}`,
+      fixFor: (resources) => fixFor(cause) + recreationHint(resources),
     };
   }
   // The conflict ends safely: the resource is not pinned, or is already in the account of the remaining selector.
-  if (before.length > 1) return null;
-  return before[0]?.roleARN === after[0]?.roleARN ? null : ROLE_CHANGE;
+  if (hasNoRole(before)) return null;
+  return before.selectors[0]?.roleARN === after.selectors[0]?.roleARN ? null : roleChange(subject);
 }
 
-const ROLE_CHANGE: Effect = { messageFor: (count) => `the new labels change the role of ${count}`, isHarmless: true };
+function roleChange(subject: string): Effect {
+  return { messageFor: (count) => `${subject} change the role of ${count}`, isHarmless: true };
+}
 
 export const NS_02: QuickCheck<NamespaceChange> = {
   id: "NS-02",
   severity: "off",
   waivable: false,
   reason: "Anyone who can label a namespace controls which roles its resources use. "
-    + "If this check is on, the requester needs the verb `use` on each selector that newly selects the namespace.",
+    + "If this check is on, the requester needs the verb `use` on each selector that newly selects the namespace, "
+    + `and on the selector that a new annotation \`${USE_SELECTOR_ANNOTATION}\` names.`,
   fix: `create a Role in the namespace, or a ClusterRole, with the rule ${useRule("NAME")}, `
     + "and a RoleBinding in the namespace that grants it to the requester. For a new namespace, create a ClusterRole "
     + "and a ClusterRoleBinding",
@@ -93,28 +134,43 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   requires: ["access reviews"],
   ofChange: true,
   *find(change): Iterable<Fault> {
-    for (const selector of change.settings.mode === "carm" ? [] : newSelectors(change)) {
+    for (const [selector, { how, path }] of change.settings.mode === "carm" ? [] : gainedSelectors(change)) {
       const answer = change.access?.get(selector) ?? "unknown";
       if (answer === "denied") {
-        const message = `the requester may not use IAMRoleSelector ${selector}, which newly selects the namespace`;
         // A new namespace contains no Role.
         const fix = change.stored === null ? useEverywhereFix(selector) : useFix(selector, change.name);
-        yield { path: LABELS, message, fix };
+        yield { path, message: `the requester may not use IAMRoleSelector ${selector}, ${how}`, fix };
       }
       if (answer === "unknown") {
-        const selecting = `IAMRoleSelector ${selector}, which newly selects the namespace`;
-        const message = `the webhook could not verify that the requester may use ${selecting}`;
-        yield { path: LABELS, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
+        const message = `the webhook could not verify that the requester may use IAMRoleSelector ${selector}, ${how}`;
+        yield { path, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
       }
     }
   },
 };
 
-/** Returns the names of the IAMRoleSelectors that select the namespace only after the change, sorted. */
-export function newSelectors(
+/** How a namespace gains a selector, as a clause. */
+interface Gain {
+  readonly path: FieldPath;
+  readonly how: string;
+}
+
+/**
+ * Returns the IAMRoleSelectors that select the namespace only after the change, and the selector that the new
+ * annotation `use-selector` names, by name. The named selector may not exist yet.
+ */
+export function gainedSelectors(
   { inventory, name, stored, state }: Pick<NamespaceChange, "inventory" | "name" | "stored" | "state">,
-): readonly string[] {
+): ReadonlyMap<string, Gain> {
   const before = new Set(stored === null ? [] : inventory.selectors.inNamespace(name, stored.labels));
   const added = inventory.selectors.inNamespace(name, state.labels).filter((selector) => !before.has(selector));
-  return added.map((selector) => selector.name).toSorted(compareText);
+  const selecting = added.map((selector) => selector.name).toSorted(compareText);
+  const gains = new Map<string, Gain>(
+    selecting.map((selector) => [selector, { path: LABELS, how: "which newly selects the namespace" }]),
+  );
+  const chosen = state.annotations.get(USE_SELECTOR_ANNOTATION);
+  if (chosen !== undefined && changesChoice(inventory, stored, state) && isSelectorName({ name: chosen })) {
+    gains.set(chosen, { path: CHOICE_PATH, how: `which the annotation ${USE_SELECTOR_ANNOTATION} names` });
+  }
+  return gains;
 }

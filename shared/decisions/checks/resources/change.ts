@@ -1,7 +1,9 @@
+import { USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
 import type { AccessBySelector } from "../../context.ts";
 import { type ACKResource, resourceOf } from "../../kubernetes/ack-resource.ts";
 import { field, type JsonObject } from "../../kubernetes/json.ts";
 import { type Resolution, resolve } from "../../resolution/resolve.ts";
+import { type Choice, choiceOf } from "../../resolution/selection.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 import type { Requirement } from "../check.ts";
 
@@ -46,6 +48,20 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
 function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckContext): unknown {
   if (old !== null) return field(old, "status");
   return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
+}
+
+/** Returns the choice for the resource; null if the annotation `use-selector` has no effect. */
+export function choiceFor(
+  { inventory, settings }: CheckContext, resource: Pick<ACKResource, "namespace" | "annotations">,
+): Choice | null {
+  return settings.mode === "carm" ? null : choiceOf(inventory, resource);
+}
+
+/** Returns the fix of a resource that has no role, although no selectors conflict. */
+export function refusedFix({ code }: Resolution): string {
+  return code === "ERR_SELECTOR_CHOICE"
+    ? `name a selector that selects the resource in the annotation ${USE_SELECTOR_ANNOTATION}, or remove the annotation`
+    : "correct the CARM map, or the account or team annotation of the namespace";
 }
 
 /** Returns the message of the resolution without its full stop, because check messages have no full stop. */

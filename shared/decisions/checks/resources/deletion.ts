@@ -5,7 +5,9 @@ import type { ResourceQuery } from "../../kubernetes/ack-resource.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange } from "./change.ts";
+import {
+  refusedFix, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange,
+} from "./change.ts";
 import { accountDriftFaults, controllerRoleFaults, regionDriftFaults } from "./drift.ts";
 
 /** The only policy that makes a controller delete the AWS resource. Controllers treat other values as retain. */
@@ -62,7 +64,8 @@ export const ACK_31: QuickCheck<ResourceChange> = {
       yield { path: METADATA, message, fix: "restrict or delete selectors until only one selects the resource" };
     } else if (resolution.outcome === "refused") {
       const message = `the deletion will hang until a role resolves: ${resolutionClause(resolution)}`;
-      yield { path: METADATA, message };
+      const fix = resolution.code === "ERR_SELECTOR_CHOICE" ? refusedFix(resolution) : ACK_31.fix;
+      yield { path: METADATA, message, fix };
     } else yield* regionDriftFaults(change);
   },
 };

@@ -1,13 +1,18 @@
-import { REGION_ANNOTATION } from "../../annotation-keys.ts";
+import { REGION_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { desiredRegion } from "../../resolution/region.ts";
-import type { Outcome } from "../../resolution/resolve.ts";
+import type { Outcome } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, type ResourceChange } from "./change.ts";
+import { CHOICE_PATH } from "../role-cause.ts";
+import { choiceFor, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, type ResourceChange } from "./change.ts";
 
+const METADATA = ["metadata"] as const;
 const LABELS = ["metadata", "labels"] as const;
 const REGION = annotationPath(REGION_ANNOTATION);
+
+const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource, name a selector that selects it and `
+  + "has a role in the account of the status";
 
 /** The fix of a drift if the status does not prove that the resource exists in AWS. */
 const RECREATE = "keep the labels that match a selector whose role is in the account of the status. If the creation of "
@@ -77,7 +82,9 @@ export function* accountDriftFaults(
   const { created } = change.resource;
   const place = created ? "the resource is in account" : "the status of the resource records account";
   const message = `${place} ${recorded} but its role is in account ${resolved}, ${consequence}`;
-  yield { path: LABELS, message, ...(!created && unprovenFix !== null && { fix: unprovenFix }) };
+  const choice = choiceFor(change, change.resource);
+  if (choice === null) yield { path: LABELS, message, ...(!created && unprovenFix !== null && { fix: unprovenFix }) };
+  else yield { path: choice.from === "resource" ? CHOICE_PATH : METADATA, message, fix: CHOICE_FIX };
 }
 
 /**

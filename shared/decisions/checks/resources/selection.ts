@@ -1,12 +1,10 @@
-import { SELECTOR_REQUIRED_ANNOTATION } from "../../annotation-keys.ts";
-import { isPinned } from "../../kubernetes/ack-resource.ts";
+import { SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
 import { satisfies } from "../../kubernetes/label-selector.ts";
-import { listOf, quote } from "../../kubernetes/text.ts";
 import { conflictSentence } from "../../resolution/conflict.ts";
-import type { Resolution } from "../../resolution/resolve.ts";
+import { usedSelectors } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { useFix, useRule } from "../use-permission.ts";
-import { RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange } from "./change.ts";
+import { refusedFix, RESOLUTION, resolutionClause, type ResourceChange } from "./change.ts";
 
 const METADATA = ["metadata"] as const;
 const LABELS = ["metadata", "labels"] as const;
@@ -37,16 +35,18 @@ export const ACK_04: QuickCheck<ResourceChange> = {
   find: noRoleFaults,
 };
 
-function* noRoleFaults({ resolution }: ResourceChange): Iterable<Fault> {
+function* noRoleFaults({ resolution, inventory }: ResourceChange): Iterable<Fault> {
   const { outcome, selectors } = resolution;
   if (outcome === "conflict") {
-    const sentence = conflictSentence(selectors.map(({ name }) => name));
-    yield { path: METADATA, message: `${sentence}; controllers do not reconcile the resource` };
+    const message = `${conflictSentence(selectors.map(({ name }) => name))}; controllers do not reconcile the resource`;
+    yield { path: METADATA, message, ...(inventory.runtime === "extended" && { fix: CONFLICT_FIX }) };
   } else if (outcome === "refused") {
-    const fix = "correct the CARM map, or the account or team annotation of the namespace";
-    yield { path: METADATA, message: resolutionClause(resolution), fix };
+    yield { path: METADATA, message: resolutionClause(resolution), fix: refusedFix(resolution) };
   }
 }
+
+const CONFLICT_FIX = "restrict or delete selectors until only one selects the resource, "
+  + `or name one of them in the annotation ${USE_SELECTOR_ANNOTATION}`;
 
 export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",
@@ -85,63 +85,14 @@ function requiresSelector({ inventory, resource }: ResourceChange): boolean {
   return inventory.namespaces.annotationsOf(resource.namespace).get(SELECTOR_REQUIRED_ANNOTATION) === "true";
 }
 
-export const ACK_06: QuickCheck<ResourceChange> = {
-  id: "ACK-06",
-  severity: "deny",
-  waivable: false,
-  reason: "Without this check, anyone who can label a resource could choose the role that manages the resource.",
-  fix: "keep the labels that selectors match, or ask the owner of the selectors to move the resource",
-  example: "a Bucket whose label changes from tier: silver to tier: gold, with an IAMRoleSelector for each label",
-  requires: RESOLUTION,
-  on: ["UPDATE"],
-  ofChange: true,
-  *find({ stored, resolution, access }): Iterable<Fault> {
-    const after = roleOf(resolution);
-    if (stored === null || after === null || rolesBefore(stored).every((role) => role === after)) return;
-    const [selector] = resolution.selectors;
-    if (selector !== undefined && access?.get(selector.name) === "allowed") return;
-    const from = roleText(stored.resolution, stored.resolution.roleARN ?? "");
-    const message = `the new labels move the resource from ${from} to ${roleText(resolution, after)}`;
-    if (selector === undefined || access === null) yield { path: LABELS, message };
-    else {
-      const fix = "keep the labels that selectors match, or ask an administrator for the verb use on IAMRoleSelector "
-        + selector.name;
-      yield { path: LABELS, message, fix };
-    }
-  },
-};
-
-/**
- * Returns the ARN of the resolved role. Returns "" if the controller's own role applies and its ARN is unknown, and
- * null if no role resolves.
- */
-function roleOf({ outcome, roleARN }: Resolution): string | null {
-  return outcome === "selected" || outcome === "default" ? (roleARN ?? "") : null;
-}
-
-/**
- * Returns the roles that may have managed the stored resource. If several selectors select the resource and the
- * resource is pinned to an account, returns the roles of all these selectors. ACK-04 only warns about a new conflict,
- * so a user could otherwise change the role in two steps.
- */
-function rolesBefore({ resource, resolution }: ResolvedResource): readonly string[] {
-  const { outcome, roleARN, selectors } = resolution;
-  if (outcome !== "conflict") return [roleARN ?? ""];
-  return isPinned(resource) ? selectors.map((selector) => selector.roleARN) : [];
-}
-
-function roleText({ outcome, selectors }: Resolution, role: string): string {
-  if (outcome === "conflict") return `a conflict between ${listOf(selectors.map(({ name }) => name))}`;
-  return outcome === "default" ? "the controller's own role" : `the role ${quote(role)}`;
-}
-
 export const ACK_09: QuickCheck<ResourceChange> = {
   id: "ACK-09",
   severity: "off",
   waivable: false,
   reason: "Anyone who can write a resource can make the controller act with the role of the resource's selector. "
     + "If this check is on, a requester who creates, changes or deletes a resource needs the verb `use` on each "
-    + "selector that selects the resource before or after the change. "
+    + "selector that selects the resource before or after the change. If the annotation "
+    + `\`${USE_SELECTOR_ANNOTATION}\` picks one of them (\`--runtime extended\`), only that selector counts. `
     + "The controllers in `--controller-service-accounts` and `--controller-users` do not need the verb.",
   fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${useRule("NAME")}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
@@ -151,7 +102,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   ofChange: true, // the webhook does not know who wrote the stored object
   *find(change): Iterable<Fault> {
     const { access, resource: { namespace } } = change;
-    for (const [name, verb] of usedSelectors(change)) {
+    for (const [name, verb] of selectorUses(change)) {
       const answer = access?.get(name) ?? "unknown";
       const selector = `IAMRoleSelector ${name}, which ${verb} the resource`;
       if (answer === "denied") {
@@ -165,11 +116,13 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   },
 };
 
-/** Returns the selectors that select the resource after or before the change, by name. */
-function usedSelectors({ resolution, stored }: ResourceChange): ReadonlyMap<string, "selects" | "selected"> {
-  const after = resolution.selectors.map(({ name }) => [name, "selects"] as const);
-  const before = (stored?.resolution.selectors ?? []).map(({ name }) => [name, "selected"] as const);
-  return new Map([...before, ...after]);
+/** Returns the selectors that the resource uses after or before the change, by name. */
+function selectorUses(change: ResourceChange): ReadonlyMap<string, "selects" | "selected"> {
+  const { inventory, resource, settings, stored } = change;
+  if (settings.mode === "carm") return new Map();
+  const after = usedSelectors(inventory, resource).map((name) => [name, "selects"] as const);
+  const before = stored === null ? [] : usedSelectors(inventory, stored.resource);
+  return new Map([...before.map((name) => [name, "selected"] as const), ...after]);
 }
 
 export const ACK_19: QuickCheck<ResourceChange> = {

@@ -1,4 +1,5 @@
-import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
+import { REPLACES_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
+import type { Origin } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf, MAX_NAMES } from "../../kubernetes/text.ts";
@@ -25,11 +26,12 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
     + "metadata: {name: new}\nspec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}}",
   requires: ["resources"],
   ofChange: true,
-  *scan({ after, effects, pending }) {
+  *scan(change) {
+    const { after, effects } = change;
     if (after === null) return [];
     const faults: Fault[] = [];
     const joins = yield* effects.of("joins conflict");
-    if (joins.found > 0) faults.push(conflictFault(joins, after, pending));
+    if (joins.found > 0) faults.push(conflictFault(joins, after, change));
     const replaced = yield* effects.of("joins replaced");
     if (replaced.found > 0) faults.push(replacementFault(replaced, after));
     const stays = yield* effects.of("stays in conflict");
@@ -40,7 +42,11 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
   },
 };
 
-function conflictFault(hits: Hits, selector: EffectiveSelector, pending: PendingChanges): Fault {
+const CHOICE = `its annotation ${USE_SELECTOR_ANNOTATION}`;
+
+function conflictFault(
+  hits: Hits, selector: EffectiveSelector, { pending, settings: { runtime } }: SelectorChange,
+): Fault {
   const names = otherSelectorsOf(hits, selector).map((other) => other.name);
   const list = listOf(names);
   const { name } = selector;
@@ -55,7 +61,8 @@ function conflictFault(hits: Hits, selector: EffectiveSelector, pending: Pending
     path: ["spec"],
     message,
     fix: `restrict ${name} or ${list} so that only one of them selects each resource. To replace ${list} (new name or `
-      + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${replaced}, apply ${name}, then delete ${list}`,
+      + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${replaced}, apply ${name}, then delete ${list}`
+      + (runtime === "ack" ? "" : `. To keep the role of a resource, first name its selector in ${CHOICE}`),
   };
 }
 
@@ -89,7 +96,7 @@ function replacementFault(hits: Hits, selector: EffectiveSelector): Fault {
 
 /** Returns the other selectors that select the resources, sorted by name. */
 function otherSelectorsOf({ first }: Hits, { name }: EffectiveSelector): EffectiveSelector[] {
-  const selecting = first.flatMap(({ after }) => after).filter((selector) => selector.name !== name);
+  const selecting = first.flatMap(({ after }) => after.selectors).filter((selector) => selector.name !== name);
   const byName = new Map(selecting.map((selector) => [selector.name, selector]));
   return [...byName.values()].toSorted((a, b) => compareText(a.name, b.name));
 }
@@ -97,7 +104,7 @@ function otherSelectorsOf({ first }: Hits, { name }: EffectiveSelector): Effecti
 /** Returns `2 resources EFFECT: Bucket team-a/b1 in account 111122223333 (also selected by gold), ...`. */
 function listConflicts(hits: Hits, effect: string, { name }: EffectiveSelector): string {
   const itemOf = (transition: Transition): string => {
-    const others = transition.after.map((one) => one.name).filter((one) => one !== name).toSorted();
+    const others = transition.after.selectors.map((one) => one.name).filter((one) => one !== name).toSorted();
     // Before the change, the role of another selector applied. The account of that role is not the account of the
     // resource.
     const resource = resourceInAccount(transition.resource, transition.resource.status.ownerAccountID);
@@ -132,10 +139,16 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
     if (names.length === 0) return [];
     const count = countOf(names.length, "other selector", SCAN_LIMIT);
     const list = listOf(names, names.length, SCAN_LIMIT);
-    const now = origin === "cluster" ? "no such resource exists now" : "the input contains no such resource";
+    const now = noConflictClause(inventory, origin);
     return [{ path: ["spec"], message: `the selector could share a resource with ${count} (${list}), but ${now}` }];
   },
 };
+
+/** With `--runtime extended`, a resource can name one of several selectors and thus be in no conflict. */
+function noConflictClause({ runtime }: Inventory, origin: Origin): string {
+  if (runtime === "extended") return origin === "cluster" ? "no resource is in conflict now" : "none is in conflict";
+  return origin === "cluster" ? "no such resource exists now" : "the input contains no such resource";
+}
 
 /** Returns the names of the first `SCAN_LIMIT` selectors that can overlap with the selector, sorted. */
 function* overlappingSelectors(

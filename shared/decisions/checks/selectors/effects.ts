@@ -1,12 +1,13 @@
 import type { DecisionSettings } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { isPinned } from "../../kubernetes/ack-resource.ts";
+import { accountOfARN } from "../../kubernetes/arn.ts";
 import type { Paced } from "../../paced.ts";
 import {
-  accountMoveOf, accountOfResource, accountOfSelectors, type SelectorTransition, type Transition,
-  transitionsOfSelector,
+  accountMoveOf, accountOfResource, type SelectorTransition, type Transition, transitionsOfSelector,
 } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
+import { type Selection, selectionOf } from "../../resolution/selection.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import { type Hits, SCAN_LIMIT } from "../message-lists.ts";
 import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../resources/deletion.ts";
@@ -21,6 +22,8 @@ export type Effect =
   | "stays in conflict"
   /** No selector selects the resource after the change. */
   | "loses selector"
+  /** An annotation `use-selector` names the selector, which no longer selects the resource. It then has no role. */
+  | "loses choice"
   /**
    * Like `loses selector`, but the controller could delete or orphan the AWS resource, because the controller's own
    * account is different.
@@ -112,21 +115,23 @@ export class SelectorEffects {
     const { name } = this.#input.step;
     const { before, after } = transition;
     const [was, is] = [selectorIn(before, name), selectorIn(after, name)];
-    if (is !== null && after.length > 1) yield this.#conflict(transition, is, was);
-    if (after.length === 0) yield* this.#losses(transition);
-    const [only, another] = after;
-    if (only === undefined || another !== undefined) return;
+    if (after.outcome === "conflict" && is !== null) yield this.#conflict(transition, is, was);
+    if (after.outcome === "default") yield* this.#losses(transition);
+    if (after.outcome === "refused" && before.outcome === "selected") yield "loses choice";
+    const [only] = after.selectors;
+    if (after.outcome !== "selected" || only === undefined) return;
     yield* this.#moves(transition, only);
     if (was !== null && is === null) yield this.#leaveTo(only);
   }
 
   #conflict(transition: Transition, selector: EffectiveSelector, was: EffectiveSelector | null): Effect {
-    const others = transition.after.filter((one) => one !== selector);
+    const others = transition.after.selectors.filter((one) => one !== selector);
     for (const other of others) this.conflictingSelectors.add(other.name);
     if (was !== null) return "stays in conflict";
     if (!others.every((other) => isReplacing(selector, other))) return "joins conflict";
     // Treats the change and the later deletion of the replaced selectors as one move.
-    const replacement = { ...transition, after: remainingAfterReplacement(selector, others) };
+    const after = selectionOf(remainingAfterReplacement(selector, others), null);
+    const replacement = { ...transition, after };
     if (accountMoveOf(replacement, this.controllerAccount) !== null) this.#count("changes account", replacement);
     return "joins replaced";
   }
@@ -140,13 +145,15 @@ export class SelectorEffects {
     if (resource.deleting || isDeletable) yield "loses account";
   }
 
-  /** Yields the effects on a resource that only `selector` selects after the change. */
+  /** Yields the effects on a resource whose role `selector` sets after the change. */
   *#moves(transition: Transition, selector: EffectiveSelector): Iterable<Effect> {
     const { before, resource } = transition;
     if (accountMoveOf(transition, this.controllerAccount) !== null) yield "changes account";
     const from = accountOfResource(transition, this.controllerAccount);
-    const staysInAccount = isPinned(resource) && from === accountOfSelectors([selector]);
-    if (staysInAccount && before.length < 2 && this.#roleBy(before) !== selector.roleARN) yield "changes role";
+    const staysInAccount = isPinned(resource) && from === accountOfARN(selector.roleARN);
+    if (staysInAccount && before.outcome !== "conflict" && this.#roleBy(before) !== selector.roleARN) {
+      yield "changes role";
+    }
   }
 
   #leaveTo(selector: EffectiveSelector): Effect {
@@ -154,7 +161,8 @@ export class SelectorEffects {
     return "leaves conflict";
   }
 
-  #roleBy([first]: readonly EffectiveSelector[]): string | null {
+  /** Returns the role before the change. If the resource was refused, returns a role that it had before. */
+  #roleBy({ selectors: [first] }: Selection): string | null {
     return first === undefined ? this.#input.settings.controllerRole : first.roleARN;
   }
 }
@@ -167,8 +175,8 @@ function remainingAfterReplacement(
   return others.some(({ replaces }) => replaces.has(selector.name)) ? remaining : [...remaining, selector];
 }
 
-function selectorIn(selecting: readonly EffectiveSelector[], name: string): EffectiveSelector | null {
-  return selecting.find((selector) => selector.name === name) ?? null;
+function selectorIn({ selectors }: Selection, name: string): EffectiveSelector | null {
+  return selectors.find((selector) => selector.name === name) ?? null;
 }
 
 /** Whether the annotation of one selector names the other selector as replaced. */

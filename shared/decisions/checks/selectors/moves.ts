@@ -1,12 +1,19 @@
-import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
+import { REPLACES_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
 import { accountMoveOf, recreationHint, resourceName, type Transition } from "../../resolution/change-set.ts";
-import type { ScanningCheck } from "../check.ts";
+import type { Fault, ScanningCheck } from "../check.ts";
 import { listHits } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
 
 /** The effect on resources that no selector selects after the change. */
 export const FALLS_BACK =
   "would fall back to the controller's own role and account, because no other selector matches";
+
+/** The effect on resources whose annotation names a selector that no longer selects them. */
+export const LOSES_CHOICE = `would have no role, because the annotation ${USE_SELECTOR_ANNOTATION} names this selector`;
+
+/** The fix of `LOSES_CHOICE`. */
+export const CHOICE_FIX = `first change the annotation ${USE_SELECTOR_ANNOTATION} of these resources or of their `
+  + "namespaces: name another selector that selects the resources, or remove the annotation. Then try again";
 
 export const IRS_19: ScanningCheck<SelectorChange> = {
   id: "IRS-19",
@@ -51,15 +58,23 @@ export const IRS_20: ScanningCheck<SelectorChange> = {
   requires: ["resources", "the stored object"],
   ofChange: true,
   *scan({ effects, spec }) {
+    const faults: Fault[] = [];
     const hits = yield* effects.of("loses selector");
-    if (hits.found === 0) return [];
-    return [{
-      path: ["spec"],
-      message: listHits(hits, { noun: "resource", effect: FALLS_BACK }),
-      fix: `keep selecting the resources with ${spec.name}, or first create a replacement: a selector for the `
-        + `resources, with a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${spec.name}. `
-        + "Then apply this change again",
-    }];
+    if (hits.found > 0) {
+      faults.push({
+        path: ["spec"],
+        message: listHits(hits, { noun: "resource", effect: FALLS_BACK }),
+        fix: `keep selecting the resources with ${spec.name}, or first create a replacement: a selector for the `
+          + `resources, with a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${spec.name}. `
+          + "Then apply this change again",
+      });
+    }
+    const choices = yield* effects.of("loses choice");
+    if (choices.found > 0) {
+      const message = listHits(choices, { noun: "resource", effect: LOSES_CHOICE });
+      faults.push({ path: ["spec"], message, fix: CHOICE_FIX });
+    }
+    return faults;
   },
 };
 
@@ -84,5 +99,5 @@ export const IRS_21: ScanningCheck<SelectorChange> = {
 };
 
 function itemWithRole({ resource, after }: Transition): string {
-  return `${resourceName(resource)} to ${after.map(({ roleARN }) => roleARN).join()}`;
+  return `${resourceName(resource)} to ${after.selectors.map(({ roleARN }) => roleARN).join()}`;
 }

@@ -4,11 +4,11 @@ import { accountOfARN } from "../../kubernetes/arn.ts";
 import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
 import { accountOfResource, recreationHint, type Transition } from "../../resolution/change-set.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
-import type { ScanningCheck } from "../check.ts";
+import type { Fault, ScanningCheck } from "../check.ts";
 import { listHits, resourceInAccount } from "../message-lists.ts";
 import { deletionPolicyOf } from "../resources/deletion.ts";
 import type { SelectorChange } from "./change.ts";
-import { FALLS_BACK } from "./moves.ts";
+import { CHOICE_FIX, FALLS_BACK, LOSES_CHOICE } from "./moves.ts";
 
 const PATH = ["metadata", "name"] as const;
 
@@ -25,16 +25,23 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   on: ["DELETE"],
   ofChange: true,
   *scan({ before, effects, spec: { name }, inventory }) {
+    const faults: Fault[] = [];
     const hits = yield* effects.of("loses selector");
     if (hits.found > 0) {
-      return [{
+      faults.push({
         path: PATH,
         message: listHits(hits, { noun: "resource", effect: FALLS_BACK }),
         fix: "delete the resources first, or create a replacement: a selector with another name, "
           + `the spec of ${name}, a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. `
           + `Then retry the deletion of ${name}`,
-      }];
+      });
     }
+    const choices = yield* effects.of("loses choice");
+    if (choices.found > 0) {
+      const message = listHits(choices, { noun: "resource", effect: LOSES_CHOICE });
+      faults.push({ path: PATH, message, fix: CHOICE_FIX });
+    }
+    if (faults.length > 0) return faults;
     const unlisted = unlistedKinds(inventory, before);
     if (unlisted.length === 0) return [];
     const kinds = listOf(unlisted);
@@ -122,9 +129,10 @@ export const IRS_33: ScanningCheck<SelectorChange> = {
   ofChange: true,
   *scan({ before, effects }) {
     const lost = yield* effects.of("loses selector");
+    const choices = yield* effects.of("loses choice");
     const { found } = yield* effects.of("leaves conflict", Infinity);
     const [only, another] = effects.remainingSelectors.keys();
-    if (before === null || lost.found > 0 || only === undefined || another !== undefined) return [];
+    if (before === null || lost.found + choices.found > 0 || only === undefined || another !== undefined) return [];
     const account = accountOfARN(before.roleARN);
     if (account !== accountOfARN(only.roleARN)) return [];
     const resources = `every resource of this selector (${countOf(found, "resource")})`;

@@ -67,7 +67,7 @@ export function checkResource(
   object: JsonObject,
   { settings = {}, known = CLUSTER_OBJECTS, origin = "cluster", ...rest }: Circumstances = {},
 ): CheckResult {
-  const inventory = new Inventory({ runtime: "ack", origin });
+  const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin });
   inventory.apply(known.map(put));
   return runChecks(
     { object, old: null, requester: JANE, origin, inventory, ...rest },

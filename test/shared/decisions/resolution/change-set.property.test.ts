@@ -1,16 +1,16 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
-import { test } from "tap";
+import { type Test, test } from "tap";
 import type { Runtime } from "../../../../shared/decisions/context.ts";
 import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
 import { drain, type Paced } from "../../../../shared/decisions/paced.ts";
 import {
   resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
 } from "../../../../shared/decisions/resolution/change-set.ts";
-import { resolve } from "../../../../shared/decisions/resolution/resolve.ts";
+import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
-import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../arbitraries.ts";
+import { choice, labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../arbitraries.ts";
 import type { ModelSelector } from "../model.ts";
 import { namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
@@ -22,51 +22,54 @@ const world = fc.record({
   runtime: fc.constantFrom<Runtime>("ack", "extended"),
   selectors: fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), spec, { minKeys: 1, maxKeys: 6 }),
   namespaces: fc.dictionary(fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, { maxKeys: 3 }),
-  resources: fc.array(resource, { minLength: 1, maxLength: 8 }),
+  resources: fc.array(fc.tuple(resource, choice), { minLength: 1, maxLength: 8 }),
+  /** The annotation `use-selector` of each namespace. */
+  choices: fc.dictionary(fc.constantFrom(...NAMESPACES.slice(0, 3)), choice, { maxKeys: 3 }),
 });
 
 type World = (typeof world) extends fc.Arbitrary<infer W> ? W : never;
 
-function inventoryOf({ runtime, selectors, namespaces, resources }: World): Inventory {
+function inventoryOf({ runtime, selectors, namespaces, resources, choices }: World): Inventory {
   const inventory = new Inventory({ runtime, origin: "cluster" });
   const changes: InventoryChange[] = [
     ...Object.entries(selectors).map(([name, stored]) => put(selectorObject(name, stored))),
-    ...Object.entries(namespaces).map(([name, own]) => put(namespaceObject(name, own))),
-    ...resources.map(({ namespace, group, version, kind, labels: own }, i) => (
-      put({ apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: `r${i}`, labels: own } })
+    ...Object.entries(namespaces).map(([name, own]) => put(namespaceObject(name, own, choices[name]))),
+    ...resources.map(([{ namespace, group, version, kind, labels: own }, annotations], i) => (
+      put({ apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: `r${i}`, labels: own, annotations } })
     )),
   ];
   inventory.apply(changes);
   return inventory;
 }
 
-/** Returns the names of the selectors that each resource resolves to, by resource. */
+/** Returns the outcome and the selectors of each resource, by resource. */
 function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
   const settings = { ...SETTINGS_BY_DEFAULT, runtime };
   return new Map(
     Array.from(inventory.resources.all(), (one) => [
       `${one.group} ${resourceName(one)}`,
-      resolve(inventory, one, settings)
-        .selectors.map(({ name }) => name)
-        .join(),
+      textOf(resolve(inventory, one, settings)),
     ]),
   );
 }
 
+/** Omits the selectors of a refused resource: a resolution does not contain them. */
+function textOf({ outcome, selectors }: Pick<Resolution, "outcome" | "selectors">): string {
+  counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return `${outcome} ${outcome === "refused" ? "" : selectors.map(({ name }) => name).toSorted().join()}`;
+}
+
+const counts = new Map<string, number>();
+
 function visited(
   scan: (visit: (transition: Transition) => boolean) => Paced<boolean>,
 ): Map<string, readonly [string, string]> {
-  const names = (selecting: readonly EffectiveSelector[]): string =>
-    selecting
-      .map(({ name }) => name)
-      .toSorted()
-      .join();
   const found = new Map<string, readonly [string, string]>();
   drain(
     scan((one) => {
       const key = `${one.resource.group} ${resourceName(one.resource)}`;
       assert.ok(!found.has(key), `${key} is visited once`);
-      found.set(key, [names(one.before), names(one.after)]);
+      found.set(key, [textOf(one.before), textOf(one.after)]);
       return true;
     }),
   );
@@ -88,6 +91,15 @@ function assertAgrees(
 
 let changed = 0;
 
+function assertSawEveryOutcome(t: Test): void {
+  t.ok(changed > 500, `${changed} resources changed`);
+  for (const outcome of ["selected", "default", "conflict", "refused"]) {
+    t.ok((counts.get(outcome) ?? 0) > 500, `${outcome}: ${counts.get(outcome)} times`);
+  }
+  changed = 0;
+  counts.clear();
+}
+
 test("visits the resources whose selectors differ between the inventories before and after the change", (t) => {
   const update = fc.tuple(world, fc.constantFrom(...SELECTOR_NAMES), fc.option(spec, { freq: 4 }));
   fc.assert(fc.property(update, ([there, name, updated]) => {
@@ -105,7 +117,7 @@ test("visits the resources whose selectors differ between the inventories before
     );
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
   }), parameters(t, 3000));
-  t.ok(changed > 500, `${changed} resources changed`);
+  assertSawEveryOutcome(t);
   t.end();
 });
 
@@ -121,17 +133,19 @@ const labeledWorld = fc
   .map(([one, selectors]): World => ({ ...one, selectors }));
 
 test("the transitions of a namespace match the inventories before and after the change", (t) => {
-  changed = 0;
-  fc.assert(fc.property(labeledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, (there, name, updated) => {
+  const update = fc.tuple(labeledWorld, fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, choice);
+  fc.assert(fc.property(update, ([there, name, updated, chosen]) => {
+    const { namespaces, choices } = there;
     const [before, after] = [
       inventoryOf(there),
-      inventoryOf({ ...there, namespaces: { ...there.namespaces, [name]: updated } }),
+      inventoryOf({
+        ...there, namespaces: { ...namespaces, [name]: updated }, choices: { ...choices, [name]: chosen },
+      }),
     ];
-    const transitions = visited((visit) =>
-      transitionsOfNamespace(before, name, after.namespaces.labelsOf(name), visit),
-    );
+    const state = { labels: after.namespaces.labelsOf(name), annotations: after.namespaces.annotationsOf(name) };
+    const transitions = visited((visit) => transitionsOfNamespace(before, name, state, visit));
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
   }), parameters(t, 6000));
-  t.ok(changed > 500, `${changed} resources changed`);
+  assertSawEveryOutcome(t);
   t.end();
 });

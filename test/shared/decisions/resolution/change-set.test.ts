@@ -4,9 +4,10 @@ import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts
 import type { Labels } from "../../../../shared/decisions/kubernetes/label-selector.ts";
 import { drain, type Paced } from "../../../../shared/decisions/paced.ts";
 import {
-  accountOfResource, accountOfSelectors, resourceName, type SelectorTransition, type Transition,
+  accountOfResource, accountOfSelection, resourceName, type SelectorTransition, type Transition,
   transitionsOfNamespace, transitionsOfSelector,
 } from "../../../../shared/decisions/resolution/change-set.ts";
+import { type Selection, selectionOf } from "../../../../shared/decisions/resolution/selection.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
@@ -35,8 +36,9 @@ type Scan = (visit: (transition: Transition) => boolean) => Paced<boolean>;
 /** Returns each visited resource with the names of the selectors before and after, and the number of pauses. */
 function run(scan: Scan): { readonly visited: unknown[]; readonly pauses: number } {
   const visited: unknown[] = [];
+  const names = ({ selectors }: Selection): string[] => selectors.map(({ name }) => name);
   const pauses = [...scan(({ resource, before, after }) => (
-    visited.push([resourceName(resource), before.map(({ name }) => name), after.map(({ name }) => name)]) > 0
+    visited.push([resourceName(resource), names(before), names(after)]) > 0
   ))].length;
   return { visited, pauses };
 }
@@ -46,7 +48,7 @@ function ofSelector(inventory: Inventory, change: SelectorTransition): unknown[]
 }
 
 function ofNamespace(inventory: Inventory, name: string, labels: Labels): unknown[] {
-  return run((visit) => transitionsOfNamespace(inventory, name, labels, visit)).visited;
+  return run((visit) => transitionsOfNamespace(inventory, name, { labels, annotations: new Map() }, visit)).visited;
 }
 
 test("visits the resources that a changed selector selects before or after its change", (t) => {
@@ -137,6 +139,8 @@ test("visits all resources of a namespace whose labels change, and no resources 
   t.end();
 });
 
+const NOTHING = { labels: new Map(), annotations: new Map() };
+
 test("pauses after every 100 resources, even if the selector selects none of the resources", (t) => {
   const inventory = inventoryOf(...Array.from({ length: 1000 }, (_, i) => bucket(`b${i}`, `ns-${i % 2}`)));
   const pausesOf = (step: Pick<SelectorTransition, "before" | "after">): number => (
@@ -147,7 +151,7 @@ test("pauses after every 100 resources, even if the selector selects none of the
   t.equal(pauses(selector("n", none)), 10);
   t.equal(pausesOf({ before: selector("n", none), after: null }), 10);
   t.equal(pauses(selector("n", inNamespaces(...Array.from({ length: 300 }, (_, i) => `none-${i}`)))), 3);
-  t.equal(run((visit) => transitionsOfNamespace(inventory, "ns-0", new Map(), visit)).pauses, 5);
+  t.equal(run((visit) => transitionsOfNamespace(inventory, "ns-0", NOTHING, visit)).pauses, 5);
   t.end();
 });
 
@@ -182,17 +186,21 @@ test("does not visit resources that are stored during a scan", (t) => {
 
 test("uses the recorded account of a resource, else its selector's account, else the controller's account", (t) => {
   const [one, other] = [selector("a", {}), selector("b", {})];
-  t.equal(accountOfSelectors([one]), "111122223333");
-  t.equal(accountOfSelectors([one, other], "777788889999"), null, "a resource in a conflict has no account");
-  t.equal(accountOfSelectors([], "777788889999"), "777788889999");
-  t.equal(accountOfSelectors([]), null);
+  const refused = selectionOf([one], { name: "b", from: "resource" });
+  t.equal(accountOfSelection(selectionOf([one], null)), "111122223333");
+  const conflict = selectionOf([one, other], null);
+  t.equal(accountOfSelection(conflict, "777788889999"), null, "a resource in a conflict has no account");
+  t.equal(accountOfSelection(refused, "777788889999"), null, "a refused resource has no account");
+  t.equal(accountOfSelection(selectionOf([], null), "777788889999"), "777788889999");
+  t.equal(accountOfSelection(selectionOf([], null)), null);
   const [resource] = inventoryOf(
     bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } }),
   ).resources.all();
   if (resource === undefined) throw new Error("not held");
-  t.equal(accountOfResource({ resource, before: [one] }), "444455556666");
+  const before = selectionOf([one], null);
+  t.equal(accountOfResource({ resource, before }), "444455556666");
   t.equal(
-    accountOfResource({ resource: { ...resource, status: { ownerAccountID: null, region: null } }, before: [one] }),
+    accountOfResource({ resource: { ...resource, status: { ownerAccountID: null, region: null } }, before }),
     "111122223333",
   );
   t.equal(resourceName({ ...resource, name: null }), "Bucket team-a/");

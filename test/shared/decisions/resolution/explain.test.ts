@@ -3,7 +3,7 @@ import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import { queryOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { explain, type SelectorExplanation } from "../../../../shared/decisions/resolution/explain.ts";
-import { selectingSelectors } from "../../../../shared/decisions/resolution/resolve.ts";
+import { selectingSelectors } from "../../../../shared/decisions/resolution/selection.ts";
 import { bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 
 function explained(

@@ -4,9 +4,10 @@ import { test } from "tap";
 import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
 import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
-import { GROUPS, KINDS, labels, NAMESPACES, resource, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
+import { choice, GROUPS, KINDS, labels, NAMESPACES, resource, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
 import {
-  type ModelContext, modelMalformed, type ModelResource, modelSelecting, type ModelSelector, type ModelWorld,
+  type ModelChoices, type ModelContext, modelMalformed, modelOutcome, type ModelResource, type ModelSelector,
+  type ModelWorld,
 } from "../model.ts";
 import { kindObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
@@ -21,6 +22,8 @@ interface Change {
 interface MutableWorld {
   readonly selectors: Map<string, ModelSelector["spec"]>;
   readonly namespaces: Map<string, Readonly<Record<string, string>>>;
+  /** The annotations of each namespace. */
+  readonly annotations: Map<string, Readonly<Record<string, string>>>;
   readonly storage: Map<string, string>;
 }
 
@@ -36,12 +39,15 @@ const selectorChange = fc
   );
 
 const namespaceChange = fc
-  .tuple(fc.constantFrom(...NAMESPACES.slice(0, 3)), fc.option(labels, { freq: 5 }))
-  .map(([name, own]): Change =>
-    own === null
-      ? { applyTo: ({ namespaces }) => namespaces.delete(name), change: removal("", "Namespace", name) }
-      : { applyTo: ({ namespaces }) => namespaces.set(name, own), change: put(namespaceObject(name, own)) },
-  );
+  .tuple(fc.constantFrom(...NAMESPACES.slice(0, 3)), fc.option(labels, { freq: 5 }), choice)
+  .map(([name, own, chosen]): Change => ({
+    applyTo: ({ namespaces, annotations }) => {
+      if (own === null) namespaces.delete(name);
+      else namespaces.set(name, own);
+      annotations.set(name, own === null ? {} : chosen);
+    },
+    change: own === null ? removal("", "Namespace", name) : put(namespaceObject(name, own, chosen)),
+  }));
 
 const kindChange = fc
   .tuple(fc.constantFrom(...KINDS), fc.constantFrom(...GROUPS), fc.constantFrom("none", "gone", ...VERSIONS))
@@ -69,18 +75,19 @@ const context = fc.record({
   origin: fc.constantFrom("file" as const, "cluster" as const),
 });
 
+const lookup = fc.tuple(resource, choice);
 /** Resolves resources after each change, so that the test finds a stale cache of the inventory. */
-const history = fc.array(fc.tuple(change, fc.array(resource, { minLength: 1, maxLength: 4 })), {
+const history = fc.array(fc.tuple(change, fc.array(lookup, { minLength: 1, maxLength: 4 })), {
   minLength: 1,
   maxLength: 24,
   size: "max",
 });
 
-function query({ namespace, group, version, kind, labels: own }: ModelResource): ResourceQuery {
-  return queryOf(
-    { apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: "r", labels: own } },
-    "default",
-  );
+type Lookup = readonly [ModelResource, Readonly<Record<string, string>>];
+
+function query([{ namespace, group, version, kind, labels: own }, annotations]: Lookup): ResourceQuery {
+  const metadata = { namespace, name: "r", labels: own, annotations };
+  return queryOf({ apiVersion: `${group}/${version}`, kind, metadata }, "default");
 }
 
 function worldOf({ selectors, namespaces, storage }: MutableWorld, { runtime, origin }: ModelContext): ModelWorld {
@@ -93,10 +100,9 @@ function worldOf({ selectors, namespaces, storage }: MutableWorld, { runtime, or
   };
 }
 
-function assertAgrees(resolution: Resolution, selecting: readonly string[]): void {
-  const outcome = ["default", "selected"][selecting.length] ?? "conflict";
+function assertAgrees({ outcome, selectors }: Resolution, expected: string): void {
   seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
-  assert.deepEqual([resolution.outcome, resolution.selectors.map(({ name }) => name)], [outcome, selecting]);
+  assert.equal(`${outcome} ${selectors.map(({ name }) => name).join()}`, expected);
 }
 
 /**
@@ -104,10 +110,17 @@ function assertAgrees(resolution: Resolution, selecting: readonly string[]): voi
  */
 const seen = new Map<string, number>();
 
+function choicesOf([{ namespace }, own]: Lookup, { annotations }: MutableWorld): ModelChoices {
+  const key = "ack-role-resolver.io/use-selector";
+  return { ofResource: own[key], ofNamespace: annotations.get(namespace)?.[key] };
+}
+
 /** Applies the changes one by one. After each change, the inventory must agree with the model. */
-function follow(settings: ModelContext, steps: readonly (readonly [Change, readonly ModelResource[]])[]): void {
+function follow(settings: ModelContext, steps: readonly (readonly [Change, readonly Lookup[]])[]): void {
   const inventory = new Inventory(settings);
-  const state: MutableWorld = { selectors: new Map(), namespaces: new Map(), storage: new Map() };
+  const state: MutableWorld = {
+    selectors: new Map(), namespaces: new Map(), annotations: new Map(), storage: new Map(),
+  };
   for (const [{ applyTo, change: step }, resources] of steps) {
     applyTo(state);
     inventory.apply([step]);
@@ -115,7 +128,7 @@ function follow(settings: ModelContext, steps: readonly (readonly [Change, reado
     for (const one of resources) {
       assertAgrees(
         resolve(inventory, query(one), { ...SETTINGS_BY_DEFAULT, runtime: settings.runtime }),
-        modelSelecting(world, one),
+        modelOutcome(world, one[0], choicesOf(one, state)),
       );
     }
     assertSorted(inventory, world);
@@ -146,7 +159,7 @@ function assertSorted(inventory: Inventory, world: ModelWorld): void {
 test("after any changes, an inventory resolves roles like the model and like a new inventory", (t) => {
   fc.assert(fc.property(context, history, follow), parameters(t, 1500));
   t.comment(`cases: ${[...seen].map(([what, times]) => `${what} ${times}`).join(", ")}`);
-  for (const what of ["selected", "default", "conflict", "malformed"])
+  for (const what of ["selected", "default", "conflict", "refused", "malformed"])
     t.ok((seen.get(what) ?? 0) > 500, `${what} is frequent`);
   t.end();
 });

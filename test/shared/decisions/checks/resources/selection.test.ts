@@ -203,6 +203,10 @@ test("skips the checks of the resolved role if the input lacks selectors or name
   t.equal(needs([], "cluster"), undefined, "a cluster may have no selectors");
   t.equal(needs([byLabel], "cluster"), unmet, "the namespace is unknown");
   t.equal(needs([byLabel, namespaceObject("team-a")], "cluster"), undefined);
+  const byName = tierSelector("gold", GOLD);
+  t.equal(needs([byName], "cluster", { runtime: "extended" }), unmet, "the annotation of the namespace is unknown");
+  t.equal(needs([byName, namespaceObject("team-a")], "cluster", { runtime: "extended" }), undefined);
+  t.equal(needs([byName], "file", { runtime: "extended" }), undefined);
   t.equal(needs(CARM, "file", { mode: "carm" }), undefined);
   t.equal(needs(CARM.slice(0, 2), "file", { mode: "carm" }), unmet);
   t.equal(needs(CARM.slice(2), "file", { mode: "carm" }), unmet);

@@ -1,0 +1,48 @@
+import { USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import { quote } from "../../kubernetes/text.ts";
+import { selectsNamespace } from "../../selectors/effective.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import { IGNORED_CHOICE_FIX, IGNORED_CHOICE_REASON, ignoredChoiceFaults } from "../resources/choice.ts";
+import { CHOICE_PATH } from "../role-cause.ts";
+import type { NamespaceChange } from "./change.ts";
+
+export const NS_15: QuickCheck<NamespaceChange> = {
+  id: "NS-15",
+  severity: "warn",
+  waivable: false,
+  reason: IGNORED_CHOICE_REASON,
+  fix: IGNORED_CHOICE_FIX,
+  example: `metadata: {name: team-a, annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
+  find: ({ state, settings }) => ignoredChoiceFaults(state, settings),
+};
+
+export const NS_16: QuickCheck<NamespaceChange> = {
+  id: "NS-16",
+  severity: "warn",
+  waivable: false,
+  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a namespace applies to each of its resources that does not `
+    + "have the annotation itself. A resource that the named selector does not select has no role.",
+  fix: "name a selector that selects the resources of the namespace, or annotate single resources instead",
+  example: `metadata: {name: team-a, annotations: {${USE_SELECTOR_ANNOTATION}: no-such-selector}} `
+    + "# with --runtime extended",
+  *find({ inventory, name, origin, settings, state }): Iterable<Fault> {
+    const chosen = state.annotations.get(USE_SELECTOR_ANNOTATION);
+    if (chosen === undefined || settings.runtime === "ack" || settings.mode === "carm") return;
+    // Manifests may omit the selectors of the cluster.
+    const { selectors } = inventory;
+    if (origin === "file" && selectors.size + selectors.malformed.size === 0) return;
+    const fault = faultOf(inventory, chosen, { name, labels: state.labels });
+    if (fault !== null) yield { path: CHOICE_PATH, message: `IAMRoleSelector ${quote(chosen)} ${fault}` };
+  },
+};
+
+function faultOf(
+  { selectors }: Inventory,
+  chosen: string,
+  { name, labels }: { readonly name: string; readonly labels: ReadonlyMap<string, string> },
+): string | null {
+  const selector = selectors.get(chosen);
+  if (selector === undefined) return selectors.malformed.has(chosen) ? "is malformed" : "does not exist";
+  return selectsNamespace(selector, name, labels) ? null : `selects no resource in namespace ${name}`;
+}

@@ -1,0 +1,35 @@
+import { USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
+import type { DecisionSettings } from "../../context.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import { CHOICE_PATH } from "../role-cause.ts";
+import type { ResourceChange } from "./change.ts";
+
+export const IGNORED_CHOICE_REASON = `The annotation \`${USE_SELECTOR_ANNOTATION}\` requires \`--runtime extended\`. `
+  + "Shipped ACK controllers do not read it: several selectors that select a resource conflict.";
+
+export const IGNORED_CHOICE_FIX = "remove the annotation, and restrict the selectors so that only one selects each "
+  + "resource. Set --runtime extended only if every controller supports the annotation";
+
+export const ACK_36: QuickCheck<ResourceChange> = {
+  id: "ACK-36",
+  severity: "warn",
+  waivable: false,
+  reason: IGNORED_CHOICE_REASON,
+  fix: IGNORED_CHOICE_FIX,
+  example: `metadata: {annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
+  find: ({ resource, settings }) => ignoredChoiceFaults(resource, settings),
+};
+
+/** Yields a fault if the object has the annotation `use-selector`, but the annotation has no effect. */
+export function* ignoredChoiceFaults(
+  { annotations }: { readonly annotations: ReadonlyMap<string, string> },
+  { mode, runtime }: DecisionSettings,
+): Iterable<Fault> {
+  if (!annotations.has(USE_SELECTOR_ANNOTATION)) return;
+  if (mode === "carm") {
+    const fix = "remove the annotation, or switch the controllers and --mode to selectors";
+    yield { path: CHOICE_PATH, message: "the annotation has no effect with --mode carm", fix };
+  } else if (runtime === "ack") {
+    yield { path: CHOICE_PATH, message: "the annotation has no effect with --runtime ack" };
+  }
+}

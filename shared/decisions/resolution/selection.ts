@@ -1,0 +1,114 @@
+import { USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
+import type { Labels } from "../kubernetes/label-selector.ts";
+import { subdomainFaults } from "../kubernetes/names.ts";
+import { compareText, quote, sortedListOf } from "../kubernetes/text.ts";
+import { type EffectiveSelector, selectsWithinNamespace } from "../selectors/effective.ts";
+
+export type Outcome = "selected" | "default" | "conflict" | "refused";
+
+/** The selector that sets the role of a resource, or the reason why no selector does. */
+export interface Selection {
+  readonly outcome: Outcome;
+  /**
+   * The selector that sets the role, or all conflicting selectors. If the resource is refused, all selectors that
+   * select it. Empty for the outcome `default`. Unsorted.
+   */
+  readonly selectors: readonly EffectiveSelector[];
+}
+
+/** The value of the annotation `ack-role-resolver.io/use-selector`, and the object that has the annotation. */
+export interface Choice {
+  /** The name of a selector, or any other text: users write the annotation. */
+  readonly name: string;
+  readonly from: "resource" | "namespace";
+}
+
+type Annotations = ReadonlyMap<string, string>;
+
+/**
+ * Returns the choice of the resource, or else of its namespace. Returns null if neither has the annotation, or if the
+ * runtime does not support the annotation. An empty annotation is a choice too: it names no selector.
+ * `namespaceAnnotations` replaces the stored annotations of the namespace.
+ */
+export function choiceOf(
+  inventory: Inventory,
+  { namespace, annotations }: Pick<ResourceQuery, "namespace" | "annotations">,
+  namespaceAnnotations: Annotations = inventory.namespaces.annotationsOf(namespace),
+): Choice | null {
+  if (inventory.runtime !== "extended") return null;
+  return choiceIn(annotations, "resource") ?? choiceIn(namespaceAnnotations, "namespace");
+}
+
+function choiceIn(annotations: Annotations, from: Choice["from"]): Choice | null {
+  const name = annotations.get(USE_SELECTOR_ANNOTATION);
+  return name === undefined ? null : { name, from };
+}
+
+/** Returns whether the choice can name a selector: Kubernetes accepts the name. */
+export function isSelectorName({ name }: Pick<Choice, "name">): boolean {
+  return subdomainFaults(name).length === 0;
+}
+
+/**
+ * Returns the selection for a resource that the selectors select. A choice only picks one of these selectors. It never
+ * falls back: a choice of any other selector is refused, even if one selector or none selects the resource.
+ */
+export function selectionOf(selecting: readonly EffectiveSelector[], choice: Choice | null): Selection {
+  if (choice !== null) {
+    const chosen = selecting.find(({ name }) => name === choice.name);
+    return chosen === undefined
+      ? { outcome: "refused", selectors: selecting }
+      : { outcome: "selected", selectors: [chosen] };
+  }
+  if (selecting.length > 1) return { outcome: "conflict", selectors: selecting };
+  return { outcome: selecting.length === 0 ? "default" : "selected", selectors: selecting };
+}
+
+/**
+ * Returns the names of the selectors whose roles the resource uses or can use, sorted. If the resource is refused,
+ * these are all selectors that select it, and the named selector, which may select it later.
+ */
+export function usedSelectors(inventory: Inventory, query: ResourceQuery): string[] {
+  const choice = choiceOf(inventory, query);
+  const { outcome, selectors } = selectionOf(selectingSelectors(inventory, query), choice);
+  const names = selectors.map(({ name }) => name);
+  if (outcome === "refused" && choice !== null && isSelectorName(choice)) names.push(choice.name);
+  return names.toSorted(compareText);
+}
+
+/** Returns the reason why a choice is refused. The selectors select the resource. */
+export function refusalMessage(
+  { selectors }: Inventory, { name, from }: Choice, selecting: readonly EffectiveSelector[],
+): string {
+  const isMalformed = selectors.malformed.has(name);
+  const state = isMalformed ? "is malformed" : selectors.has(name) ? "does not select the resource" : "does not exist";
+  const names = selecting.length === 0 ? "No IAMRoleSelector" : sortedListOf(selecting.map((one) => one.name));
+  return `The annotation ${USE_SELECTOR_ANNOTATION} of the ${from} names IAMRoleSelector ${quote(name)}, `
+    + `which ${state}. ${names} ${selecting.length > 1 ? "select" : "selects"} the resource.`;
+}
+
+/** Returns the current selection for a resource. */
+export function selectionFor(inventory: Inventory, query: ResourceQuery): Selection {
+  return selectionOf(selectingSelectors(inventory, query), choiceOf(inventory, query));
+}
+
+/**
+ * Returns every selector that selects the resource, unsorted. `namespaceLabels` replaces the stored labels of the
+ * namespace.
+ */
+export function selectingSelectors(
+  inventory: Inventory, query: ResourceQuery, namespaceLabels?: Labels,
+): EffectiveSelector[] {
+  const type = inventory.kinds.typeOf(query);
+  const selecting: EffectiveSelector[] = [];
+  for (const selector of inventory.selectors.inNamespace(query.namespace, namespaceLabels)) {
+    if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
+  }
+  for (const selectors of inventory.selectors.clusterWide(query.group)) {
+    for (const selector of selectors)
+      if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
+  }
+  return selecting;
+}
