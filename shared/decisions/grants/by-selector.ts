@@ -1,17 +1,16 @@
 import type { Inventory } from "../inventory/inventory.ts";
-import { formatFieldPath } from "../kubernetes/field-path.ts";
 import { type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
-import { compareText, countOf, quote, sortedListOf } from "../kubernetes/text.ts";
+import { compareText, quote } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
-import { conflictSentence } from "../resolution/conflict.ts";
-import type { DecodedSelector } from "../selectors/decode.ts";
+import { type Choice, choiceOf, refusalMessage, selectionOf } from "../resolution/selection.ts";
 import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
-import { differingExtras, fillInGroups, shortName, tagsTooLong } from "../selectors/session-annotations.ts";
+import { differingExtras, fillInGroups, tagsTooLong } from "../selectors/session-annotations.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import {
   type Candidate, commonGrant, deny, describeKinds, type Grant, type GrantScope, listed, type NamespaceQuery,
   type RoleQuery, scopeSuffix, unknownNamespace,
 } from "./grant.ts";
+import { conflict, labelsRequired, malformed, namesOf, sessionsDiffer } from "./selector-denials.ts";
 import { NamespaceSelectors } from "./namespace-selectors.ts";
 import type { Steps } from "./steps.ts";
 import { candidateTypes, describeType, selectedTypes } from "./types.ts";
@@ -44,26 +43,31 @@ function tooManyTypes({ namespace }: NamespaceQuery): Grant {
   );
 }
 
+const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();
+
 /** The state of one decision on the role of a namespace. */
 class Decision {
   readonly query: NamespaceQuery;
   readonly steps: Steps;
   readonly selectors: NamespaceSelectors;
-  readonly #inventory: Inventory;
+  readonly inventory: Inventory;
+  /** The choice of the namespace. */
+  readonly choice: Choice | null;
   readonly #grants = new Map<EffectiveSelector, Grant>();
 
   constructor(inventory: Inventory, query: NamespaceQuery, steps: Steps) {
-    this.#inventory = inventory;
+    this.inventory = inventory;
     this.query = query;
+    this.choice = choiceOf(inventory, { namespace: query.namespace, annotations: NO_ANNOTATIONS });
     this.steps = steps;
     this.selectors = new NamespaceSelectors(inventory, query.namespace, steps);
   }
 
   /** Returns the grant of the role of a selector, which is the same for each type that the selector selects. */
   grantOf(selector: EffectiveSelector): Grant {
-    const faulty = this.#inventory.selectors.faulty.get(selector.name);
+    const faulty = this.inventory.selectors.faulty.get(selector.name);
     const grant = this.#grants.get(selector)
-      ?? (faulty === undefined ? role(this.#inventory, selector, this.query, this.steps) : malformed(faulty));
+      ?? (faulty === undefined ? role(this.inventory, selector, this.query, this.steps) : malformed(faulty));
     this.#grants.set(selector, grant);
     return grant;
   }
@@ -161,20 +165,35 @@ function notGranted(roleARN: string, withRole: ReadonlySet<EffectiveSelector>, q
   );
 }
 
-function namesOf(selectors: Iterable<EffectiveSelector>): string[] {
-  return Array.from(selectors, ({ name }) => name);
-}
-
 function grantForType(type: TypeEntry, decision: Decision): Grant {
   const { query } = decision;
   const ofGroup = decision.selectors.ofGroup(type.group);
   const selecting = [...ofGroup.selecting(type, query.labels)];
+  if (decision.choice !== null) return grantOfChoice(decision.choice, { type, selecting }, decision);
   // If two selectors match regardless of labels, they conflict. Further selectors do not change this result.
   const [undecided] = query.labels === null && selecting.length < 2 ? ofGroup.readingLabels(type) : [];
   if (undecided !== undefined) return labelsRequired(query.namespace, ofGroup.readingLabels(type));
   if (selecting.length > 1) return conflict(selecting);
   const [only] = selecting;
   return only === undefined ? unmatched(query) : decision.grantOf(only);
+}
+
+/**
+ * Grants the role of the selector that the annotation `use-selector` of the namespace names. A resource can have the
+ * annotation itself, but a request does not contain the annotations of a resource.
+ */
+function grantOfChoice(
+  choice: Choice,
+  { type, selecting }: { readonly type: TypeEntry; readonly selecting: readonly EffectiveSelector[] },
+  decision: Decision,
+): Grant {
+  const { query, inventory, selectors } = decision;
+  const { outcome, selectors: [chosen] } = selectionOf(selecting, choice);
+  if (outcome === "selected" && chosen !== undefined) return decision.grantOf(chosen);
+  for (const selector of query.labels === null ? selectors.ofGroup(type.group).readingLabels(type) : []) {
+    if (selector.name === choice.name) return labelsRequired(query.namespace, [selector]);
+  }
+  return deny("ERR_SELECTOR_CHOICE", refusalMessage(inventory, choice, selecting), listed(namesOf(selecting)).first);
 }
 
 function unmatched(query: NamespaceQuery): Grant {
@@ -188,7 +207,8 @@ function unmatched(query: NamespaceQuery): Grant {
 
 /**
  * Whether the selector is the only one that selects a resource of some requested type in the namespace. The resource
- * has only the labels that the selector requires.
+ * has only the labels that the selector requires. With `--runtime extended`, the selector need not be the only one: the
+ * annotation `use-selector` of the resource can name it.
  */
 function resolvesInScope(
   selector: EffectiveSelector, { inventory, query, steps, selectors }: Search, namespace: string,
@@ -199,7 +219,7 @@ function resolvesInScope(
   if (!canSelect) return false;
   for (const type of selectedTypes(inventory, selector, query, steps)) {
     const [, other] = selectors.ofGroup(type.group).selecting(type, labels);
-    if (other === undefined) return true;
+    if (other === undefined || inventory.runtime === "extended") return true;
   }
   return false;
 }
@@ -238,43 +258,4 @@ function role(inventory: Inventory, selector: EffectiveSelector, { groups }: Gra
 
 function coversGroup({ types }: EffectiveSelector, group: string): boolean {
   return types === null || types.coversGroup(group);
-}
-
-function sessionsDiffer(
-  roleARN: string, withRole: ReadonlySet<EffectiveSelector>, differing: ReadonlySet<string>,
-): Grant {
-  const names = namesOf(withRole);
-  const settings = [...differing].map(shortName).join(", ");
-  return deny(
-    "ERR_SELECTOR_EXTRAS",
-    `IAMRoleSelectors ${sortedListOf(names)} set different session settings for ${roleARN} (${settings}). `
-      + "Set the same annotation values on these selectors.",
-    listed(names).first,
-  );
-}
-
-function conflict(selecting: readonly EffectiveSelector[]): Grant {
-  const names = namesOf(selecting);
-  return deny("ERR_SELECTOR_CONFLICT", conflictSentence(names), listed(names).first);
-}
-
-function malformed({ name, faults }: DecodedSelector): Grant {
-  const found = faults
-    .filter(({ check, fault }) => (check.severity === "deny" && !check.waivable) || fault.dropsSelector === true)
-    .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
-  const more = found.splice(LIMITS.faultsPerCheck.value).length;
-  if (more > 0) found.push(`and ${countOf(more, "more fault")}`);
-  const message = `IAMRoleSelector ${name} grants no role until its faults are corrected: ${found.join("; ")}.`;
-  return deny("ERR_SELECTOR_MALFORMED", message, [name]);
-}
-
-function labelsRequired(namespace: string, undecided: Iterable<EffectiveSelector>): Grant {
-  const { first, text } = listed(namesOf(undecided));
-  return deny(
-    "ERR_SELECTOR_AMBIGUOUS",
-    `In namespace ${namespace} the role depends on the labels of the resource, but the request has no labels. `
-      + `IAMRoleSelectors that read labels: [${text}]. `
-      + `Request /v1/credentials/namespaces/${namespace} with label=KEY=VALUE for each label of the resource.`,
-    first,
-  );
 }

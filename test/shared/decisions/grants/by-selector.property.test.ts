@@ -8,8 +8,8 @@ import type { Grant, RoleQuery } from "../../../../shared/decisions/grants/grant
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { ResourceQuery } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
 import { parseRoleARN } from "../../../../shared/decisions/kubernetes/arn.ts";
-import { resolve } from "../../../../shared/decisions/resolution/resolve.ts";
-import { GROUPS, KINDS, NAMESPACES, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
+import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
+import { choice, GROUPS, KINDS, NAMESPACES, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
 import type { ModelSelector } from "../model.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
@@ -40,6 +40,8 @@ const selectors = fc.uniqueArray(
 );
 
 interface Selectors {
+  /** The annotations of every namespace. */
+  readonly chosen?: Readonly<Record<string, string>>;
   readonly runtime: "ack" | "extended";
   readonly selectors: readonly {
     readonly name: string;
@@ -53,7 +55,8 @@ function inventoryOf(context: Selectors): Inventory {
   const objects = context.selectors.map(({ name, stored, annotations }) =>
     selectorObject(name, stored, { annotations }),
   );
-  inventory.apply([...KNOWN_NAMESPACES.map((name) => namespaceObject(name, { team: name })), ...objects].map(put));
+  const namespaces = KNOWN_NAMESPACES.map((name) => namespaceObject(name, { team: name }, context.chosen));
+  inventory.apply([...namespaces, ...objects].map(put));
   return inventory;
 }
 
@@ -113,8 +116,10 @@ const LABEL_SETS = ["team", "constructor", "example.com/x", "kubernetes.io/metad
   [new Map()],
 );
 
-function* resourcesIn(namespace: string, served: readonly string[]): Iterable<ResourceQuery> {
-  const hypothetical = { name: null, annotations: new Map(), status: { ownerAccountID: null, region: null } };
+function* resourcesIn(
+  namespace: string, served: readonly string[], annotations: ResourceQuery["annotations"],
+): Iterable<ResourceQuery> {
+  const hypothetical = { name: null, annotations, status: { ownerAccountID: null, region: null } };
   for (const group of served) {
     for (const kind of [...KINDS, "Other"]) {
       for (const version of [...VERSIONS, "v2"])
@@ -125,7 +130,7 @@ function* resourcesIn(namespace: string, served: readonly string[]): Iterable<Re
 
 test("grants a role in a scope only if some resource in the scope can resolve to the role", (t) => {
   seen.clear();
-  const input = fc.record({ runtime, selectors, groups, scope: fc.constantFrom(...KNOWN_NAMESPACES) });
+  const input = fc.record({ runtime, selectors, groups, chosen: choice, scope: fc.constantFrom(...KNOWN_NAMESPACES) });
   fc.assert(fc.property(input, ({ groups: served, scope, ...context }) => {
     const inventory = inventoryOf(context);
     const settings = { ...SETTINGS_BY_DEFAULT, runtime: context.runtime };
@@ -133,7 +138,9 @@ test("grants a role in a scope only if some resource in the scope can resolve to
       const grant = grantRole(inventory, roleARN, { groups: served, kinds: [], scope, settings });
       count(grant.verdict);
       if (grant.verdict !== "role") continue;
-      const found = Array.from(resourcesIn(scope, served)).some((resource) => {
+      // With --runtime extended, the resource can name the selector.
+      const annotations = new Map([["ack-role-resolver.io/use-selector", grant.selectors[0] ?? ""]]);
+      const found = Array.from(resourcesIn(scope, served, annotations)).some((resource) => {
         const { outcome, selectors: [selector] } = resolve(inventory, resource, settings);
         return outcome === "selected" && selector?.name === grant.selectors[0];
       });
@@ -141,6 +148,49 @@ test("grants a role in a scope only if some resource in the scope can resolve to
     }
   }), parameters(t, 1_000));
   t.ok((seen.get("role") ?? 0) > 50, `granted ${seen.get("role")} times`);
+  t.end();
+});
+
+/** Returns the verdict or the code that a grant must have for the resolution of a resource. */
+function expectedOutcome({ outcome, selectors: [selector] }: Resolution, inventory: Inventory): string {
+  if (outcome === "default") return "base";
+  if (outcome === "conflict") return "ERR_SELECTOR_CONFLICT";
+  if (outcome === "refused") return "ERR_SELECTOR_CHOICE";
+  return inventory.selectors.faulty.has(selector?.name ?? "") ? "ERR_SELECTOR_MALFORMED" : "role";
+}
+
+test("grants in a namespace what a resource without annotations resolves to there", (t) => {
+  seen.clear();
+  const type = fc.record({
+    kind: fc.constantFrom(...KINDS), version: fc.constantFrom(...VERSIONS), group: fc.constantFrom(...GROUPS),
+  });
+  const namespaces = fc.constantFrom(...KNOWN_NAMESPACES);
+  const input = fc.record({ runtime, selectors, type, chosen: choice, namespace: namespaces });
+  fc.assert(fc.property(input, ({ type: kind, namespace, ...context }) => {
+    const inventory = inventoryOf(context);
+    const settings = { ...SETTINGS_BY_DEFAULT, runtime: context.runtime };
+    const query = { namespace, groups: [kind.group], kinds: [kind], unmatched: "base", settings } as const;
+    const hypothetical = { ...kind, namespace, name: null, annotations: new Map() };
+    const resolutions = LABEL_SETS.map((labels) => {
+      const status = { ownerAccountID: null, region: null };
+      const resolution = resolve(inventory, { ...hypothetical, labels, status }, settings);
+      const grant = grantInNamespace(inventory, { ...query, labels });
+      count(outcomeOf(grant));
+      if (outcomeOf(grant) !== "ERR_SELECTOR_EXTRAS") {
+        assert.equal(outcomeOf(grant), expectedOutcome(resolution, inventory));
+      }
+      if (grant.verdict === "role") assert.equal(grant.selectors[0], resolution.selectors[0]?.name);
+      return resolution;
+    });
+    const grant = grantInNamespace(inventory, { ...query, labels: null });
+    if (grant.verdict !== "role") return;
+    count("role without labels");
+    assert.ok(resolutions.every(({ selectors: [selector] }) => selector?.name === grant.selectors[0]));
+  }), parameters(t, 500));
+  const outcomes = [
+    "role", "base", "ERR_SELECTOR_CONFLICT", "ERR_SELECTOR_CHOICE", "ERR_SELECTOR_MALFORMED", "role without labels",
+  ];
+  for (const outcome of outcomes) t.ok((seen.get(outcome) ?? 0) > 50, `${outcome}: ${seen.get(outcome)} times`);
   t.end();
 });
 
