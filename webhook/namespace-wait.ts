@@ -25,7 +25,9 @@ export interface NamespaceWaitContext {
 
 /** Returns whether roles depend on the labels or annotations of namespaces. */
 export function dependsOnNamespaces({ source, settings }: NamespaceWaitContext): boolean {
-  return settings.mode === "carm" || source.inventory.selectors.readsNamespaceLabels;
+  const { runtime, selectors } = source.inventory;
+  // With --runtime extended, an annotation of the namespace can pick a selector.
+  return settings.mode === "carm" || runtime === "extended" || selectors.readsNamespaceLabels;
 }
 
 /**

@@ -105,3 +105,19 @@ test("allows a change in an unread namespace if it cannot change a role", async 
   t.match(await review(independent, RELABELED), { allowed: true }, "no selector reads the labels of namespaces");
   t.match(await review(webhookUnderTest(), RELABELED), { allowed: true }, "manifests may lack namespaces");
 });
+
+test("with --runtime extended, reads the annotation of a new namespace even if no selector reads labels", async (t) => {
+  const named = (name: string): JsonObject => ({
+    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name },
+    spec: { arn: `arn:aws:iam::111122223333:role/${name}`, namespaceSelector: { names: ["brand-new"] } },
+  });
+  const metadata = { name: "brand-new", annotations: { "ack-role-resolver.io/use-selector": "high" } };
+  const fetchNamespace = fetcherOf({ apiVersion: "v1", kind: "Namespace", metadata });
+  const source = (): FakeSource => new FakeSource([named("low"), named("high")], "extended");
+  const extended = { runtime: "extended" } as const;
+  const webhook = webhookUnderTest(source(), extended, undefined, { fetchNamespace });
+  const { patch } = await review(webhook, reviewOf(bucket("shared")), "/mutate/resources");
+  t.match(Buffer.from(String(patch), "base64").toString(), "role/high");
+  const unread = webhookUnderTest(source(), extended, undefined, { fetchNamespace: fetcherOf("unknown") });
+  t.match(await review(unread, RELABELED), { allowed: false, status: { message: /ERR_NAMESPACE_UNREAD/ } });
+});

@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { type DecisionSettings, decisionSettings } from "../../shared/decisions/context.ts";
+import { type DecisionSettings, decisionSettings, type Runtime } from "../../shared/decisions/context.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
@@ -13,11 +13,12 @@ import { createWebhookMetrics } from "../../webhook/metrics.ts";
 
 /** A source whose objects and status a test sets directly. */
 export class FakeSource implements InventorySource {
-  readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  readonly inventory: Inventory;
   readonly #listeners = new Set<() => void>();
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
 
-  constructor(objects: readonly JsonObject[] = []) {
+  constructor(objects: readonly JsonObject[] = [], runtime: Runtime = "ack") {
+    this.inventory = new Inventory({ runtime, origin: "cluster" });
     this.put(...objects);
   }
 
