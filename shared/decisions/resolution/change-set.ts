@@ -47,8 +47,8 @@ export const RESOURCES_BETWEEN_PAUSES = 100;
 
 /**
  * Visits each resource that the selector selects before or after the change. The change has no effect on any other
- * resource, even if an annotation `use-selector` names the selector. If `visit` returns false, ends the scan and returns
- * false. If a resource changes during the scan, visits the state before that change.
+ * resource, even if an annotation `use-selector` names the selector. If `visit` returns false, ends the scan and
+ * returns false. If a resource changes during the scan, visits the state before that change.
  */
 export function* transitionsOfSelector(
   inventory: Inventory,
