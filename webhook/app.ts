@@ -17,7 +17,7 @@ import type { WebhookMetrics } from "./metrics.ts";
 import { type NamespaceContext, validateNamespaces } from "./namespaces.ts";
 import { PendingWrites } from "./pending-writes.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
-import { acceptReviewBodies } from "./review-body.ts";
+import { acceptReviewBodies } from "./body/parse.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
 

@@ -10,7 +10,7 @@ import type { Clock } from "../shared/inventory/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { respondError } from "./respond.ts";
-import { Uploads } from "./uploads.ts";
+import { Uploads } from "./body/uploads.ts";
 
 /** The client that may send reviews: the API server. */
 export interface AllowedClient {

@@ -4,7 +4,7 @@ import type { AdmissionChange } from "../shared/decisions/exemptions.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
-import type { ReviewBody } from "./review-body.ts";
+import type { ReviewBody } from "./body/parse.ts";
 
 export const REVIEW_API_VERSION = "admission.k8s.io/v1";
 export const REVIEW_KIND = "AdmissionReview";

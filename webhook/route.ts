@@ -3,7 +3,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { type Recorder, recordError, recordVerdict } from "./audit.ts";
 import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
-import { parseReviewBody, type ReviewBody } from "./review-body.ts";
+import { parseReviewBody, type ReviewBody } from "./body/parse.ts";
 import { respond, respondError, respondFailed } from "./respond.ts";
 
 /** The timeout of a webhook call if the parameter `timeout` is missing: the default of the API server. */

@@ -4,7 +4,7 @@ import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
-import { acceptReviewBodies } from "../../webhook/review-body.ts";
+import { acceptReviewBodies } from "../../webhook/body/parse.ts";
 import { addReviewRoute, budgetMs, type OnInternalError } from "../../webhook/route.ts";
 import { fixture } from "./reviews.ts";
 

@@ -18,7 +18,7 @@ import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { selectorChange } from "./selectors/change.ts";
 import { IRS_48 } from "./selectors/limits.ts";
-import { IRS_51, isSelectorLike } from "./selectors/near-miss.ts";
+import { IRS_51, isSelectorLike } from "./near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 import { WAIVER_01 } from "./waiver.ts";
 

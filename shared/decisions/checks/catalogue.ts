@@ -7,7 +7,7 @@ import { META_01 } from "./metadata.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
-import { IRS_51 } from "./selectors/near-miss.ts";
+import { IRS_51 } from "./near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 import { WAIVER_01 } from "./waiver.ts";
 

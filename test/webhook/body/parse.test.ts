@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import { parseReviewBody, type ReviewBody } from "../../webhook/review-body.ts";
+import { LIMITS } from "../../../shared/decisions/limits.ts";
+import { parseReviewBody, type ReviewBody } from "../../../webhook/body/parse.ts";
 
 const MAX_VALUES = LIMITS.reviewValues.value;
 const EXCESS = `the review has more than ${MAX_VALUES} values`;

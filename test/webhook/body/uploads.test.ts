@@ -4,15 +4,15 @@ import { request } from "node:https";
 import { Socket } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { type Test, test } from "tap";
-import { storeCertificates } from "../../certs/store.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import { createLogger } from "../../shared/server/logger.ts";
-import { readSettings } from "../../shared/server/settings.ts";
-import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
-import { Uploads } from "../../webhook/uploads.ts";
-import { makePairs } from "../certs/pairs.ts";
-import { fixtureText } from "./reviews.ts";
-import { COMPANY, FakeSource } from "./webhook-under-test.ts";
+import { storeCertificates } from "../../../certs/store.ts";
+import { LIMITS } from "../../../shared/decisions/limits.ts";
+import { createLogger } from "../../../shared/server/logger.ts";
+import { readSettings } from "../../../shared/server/settings.ts";
+import { type RunningWebhook, runWebhook } from "../../../webhook/main.ts";
+import { Uploads } from "../../../webhook/body/uploads.ts";
+import { makePairs } from "../../certs/pairs.ts";
+import { fixtureText } from "../reviews.ts";
+import { COMPANY, FakeSource } from "../webhook-under-test.ts";
 
 const [serving] = await makePairs();
 

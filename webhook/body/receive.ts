@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
 
 /** The received body of an AdmissionReview. */
 export interface ReceivedBody {

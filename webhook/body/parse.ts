@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { parseJSON } from "../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import { receiveBody, type ReceivedBody } from "./body-reader.ts";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { parseJSON } from "../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { receiveBody, type ReceivedBody } from "./receive.ts";
 
 /** The parsed body of an AdmissionReview. */
 export interface ReviewBody {
