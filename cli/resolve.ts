@@ -1,5 +1,4 @@
 import { USE_SELECTOR_ANNOTATION } from "../shared/decisions/annotation-keys.ts";
-import { findingLine } from "../shared/decisions/checks/check.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/decisions/context.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
@@ -8,11 +7,12 @@ import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { apiVersionOf, objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { compareText, printable } from "../shared/decisions/kubernetes/text.ts";
+import { printable } from "../shared/decisions/kubernetes/text.ts";
 import { explain, partText, type SelectorExplanation } from "../shared/decisions/resolution/explain.ts";
 import { hypotheticalResources } from "../shared/decisions/resolution/hypothetical-resource.ts";
 import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { faultySelectorLines, faultySelectors } from "./faulty-selectors.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { mapWithProgress } from "./progress.ts";
 import { isUnreadable, readState, type State } from "./state.ts";
@@ -42,6 +42,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
     const resolution = resolveOne(query, inventory, decisionSettings(settings));
     return settings.explain ? { ...resolution, explanation: explain(inventory, query) } : resolution;
   });
+  const faulty = faultySelectors(inventory, state.origin);
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
   else if (resolved.length === 0) writeLines(io.stderr, [NO_RESOURCES]);
@@ -50,10 +51,10 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   writeLines(io.stderr, [
     ...versionWarnings(resolved, inventory),
     ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace, inventory) : []),
-    ...faultySelectorLines(inventory),
+    ...faultySelectorLines(faulty),
   ]);
   const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
-  return inventory.selectors.faulty.size > 0 || hasUndecided ? EXIT.findings : EXIT.fine;
+  return faulty.some(({ isRendered }) => isRendered) || hasUndecided ? EXIT.findings : EXIT.fine;
 }
 
 const NO_RESOURCES = "The input contains no ACK resource. "
@@ -186,18 +187,4 @@ function selectorLines(explanation: SelectorExplanation, paint: Paint): string[]
   if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
   const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
   return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
-}
-
-/** Returns the faults and fixes of each selector that is malformed or that the webhook would deny, as lines. */
-export function faultySelectorLines(inventory: Inventory): string[] {
-  const sorted = [...inventory.selectors.faulty].toSorted(([a], [b]) => compareText(a, b));
-  return sorted.flatMap(([name, { faults }]) => {
-    const effect = inventory.selectors.malformed.has(name)
-      ? "is malformed, so controllers ignore it"
-      : "is effective, but the sidecar does not grant its role and the webhook would deny it";
-    const denied = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
-    const lines = denied.map(({ check, fault }) =>
-      findingLine({ code: check.id, path: fault.path, message: fault.message, fix: fault.fix ?? check.fix }));
-    return [`IAMRoleSelector ${printable(name)} ${effect}:`, ...lines.map((line) => `  ${line}`)];
-  });
 }

@@ -7,7 +7,8 @@ import type { SettingsFor } from "../../shared/decisions/settings.ts";
 import type { ManifestSource } from "../../shared/inventory/manifests/source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
 import type { RunningWebhook } from "../../webhook/main.ts";
-import { faultySelectorLines, resolutionTable, resolveAll, type TableFormat } from "../resolve.ts";
+import { faultySelectorLines, faultySelectors } from "../faulty-selectors.ts";
+import { resolutionTable, resolveAll, type TableFormat } from "../resolve.ts";
 import type { STSEmulator } from "./sts-emulator/emulator.ts";
 
 type Input = Pick<ManifestSource, "manifests" | "inventory">;
@@ -83,7 +84,7 @@ export function rolesLines(source: ManifestSource, settings: Settings, format: T
     "Roles:",
     ...resolutionTable(resolved, format, (_style, text) => text),
     "",
-    ...faultySelectorLines(source.inventory),
+    ...faultySelectorLines(faultySelectors(source.inventory, "cluster")),
     ...(fault === null ? [] : [`The manifests are invalid, so the last valid manifests are used: ${fault}`]),
     "",
   ];

@@ -3,6 +3,7 @@ import {
 } from "./checks/audit-checks.ts";
 import type { Fault, Finding } from "./checks/check.ts";
 import { unmetRequirements } from "./checks/requirements.ts";
+import { warnOfQuotedPlaceholder } from "./checks/unrendered.ts";
 import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";
 import type { Inventory } from "./inventory/inventory.ts";
@@ -164,8 +165,10 @@ class Auditor {
   #report(check: AuditCheck, index: number, faults: Iterable<Fault> = []): void {
     const { id, section, supersedes, fix, waivable } = check;
     const severity = this.#severityOf(check) === "deny" ? "deny" : "warn";
+    const source = { origin: this.#input.origin, requester: null };
     for (const { path, message } of faults) {
-      this.#auditFindings.push({ section, index, code: id, severity, path, message, fix, waivable, waived: false });
+      const finding = { section, index, code: id, severity, path, message, fix, waivable, waived: false } as const;
+      this.#auditFindings.push(warnOfQuotedPlaceholder(finding, source));
       for (const code of supersedes) this.#superseded.add(`${code} ${index}`);
     }
   }

@@ -6,6 +6,7 @@ import { applicableChecks } from "./applicable.ts";
 import type { CheckInput } from "./change.ts";
 import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Finding } from "./check.ts";
 import { unmetRequirements } from "./requirements.ts";
+import { warnOfPlaceholders } from "./unrendered.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
 
 /** A check that did not run completely, and its unmet requirements. */
@@ -47,8 +48,9 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
   }
   findings.sort(compareFindings);
   skipped.sort((a, b) => compareText(a.code, b.code));
-  const denied = findings.some(isDenial);
-  return { findings: capped(findings, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
+  const reported = warnOfPlaceholders(findings, input);
+  const denied = reported.some(isDenial);
+  return { findings: capped(reported, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
 }
 
 /** Reports the kinds whose objects the API server has not listed, so that a check could not read these objects. */

@@ -1,0 +1,58 @@
+import { type FieldPath, formatFieldPath, plainKeys } from "../kubernetes/field-path.ts";
+import { field, type JsonObject } from "../kubernetes/json.ts";
+import { placeholderIn } from "../kubernetes/placeholder.ts";
+import { quote } from "../kubernetes/text.ts";
+import type { CheckInput } from "./change.ts";
+import type { Finding } from "./check.ts";
+
+const FIX = "render the manifests first, for example with helm template, kustomize build or envsubst";
+
+type Source = Pick<CheckInput, "origin" | "requester">;
+
+/**
+ * Replaces the findings for a value that contains a placeholder of a template by one warning, because the cluster will
+ * receive another value. A finding for another value that quotes a placeholder only warns. Applies only to manifests
+ * that no requester sent, so never to a request at the webhook, where a placeholder is a wrong value.
+ */
+export function warnOfPlaceholders(
+  findings: readonly Finding[], { object, ...source }: Source & Pick<CheckInput, "object">,
+): readonly Finding[] {
+  if (!isOffline(source)) return findings;
+  const warned = new Set<string>();
+  return findings.flatMap((finding) => {
+    const message = unrenderedMessage(object, finding.path);
+    if (message === null) return [warnOfQuotedPlaceholder(finding, source)];
+    const key = formatFieldPath(finding.path);
+    if (warned.has(key)) return [];
+    warned.add(key);
+    return [{ ...asWarning(finding), message }];
+  });
+}
+
+/** Returns the finding as a warning if its message quotes a placeholder of a template in a manifest. */
+export function warnOfQuotedPlaceholder<One extends Finding>(finding: One, source: Source): One {
+  return isOffline(source) && placeholderIn(finding.message) !== null ? asWarning(finding) : finding;
+}
+
+function isOffline({ origin, requester }: Source): boolean {
+  return origin === "file" && requester === null;
+}
+
+function asWarning<One extends Finding>(finding: One): One {
+  return { ...finding, severity: "warn", fix: FIX, waivable: false, waived: false };
+}
+
+/** Returns why the value or the key at the path is not rendered. Returns null if neither contains a placeholder. */
+function unrenderedMessage(object: JsonObject, path: FieldPath): string | null {
+  const keys = plainKeys(path);
+  const value = keys.reduce<unknown>((parent, key) => (
+    Array.isArray(parent) ? (parent as unknown[])[Number(key)] : field(parent, String(key))
+  ), object);
+  for (const text of [value, keys.at(-1)]) {
+    const placeholder = typeof text === "string" ? placeholderIn(text) : null;
+    if (typeof text === "string" && placeholder !== null) {
+      return `${quote(text)} is not rendered: it contains the placeholder ${quote(placeholder)}`;
+    }
+  }
+  return null;
+}
