@@ -19,6 +19,7 @@ interface ReportedFinding extends LocatedFinding {
 interface Report {
   readonly summary: Audit["summary"];
   readonly findings: readonly ReportedFinding[];
+  readonly skippedFiles: State["skippedFiles"];
 }
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
@@ -26,7 +27,8 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   const state = await readState(settings, io, { inAllNamespaces: true });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const audit = auditWithProgress(state, settings, io);
-  const report = { summary: audit.summary, findings: audit.findings.map((finding) => reportedFinding(finding, state)) };
+  const findings = audit.findings.map((finding) => reportedFinding(finding, state));
+  const report = { summary: audit.summary, findings, skippedFiles: state.skippedFiles };
   const skipped = byCode([...audit.skipped, ...unreadMaps(state, decisionSettings(settings))]);
   if (settings.output === "json") printJSON(report, skipped, io);
   else printText(report, skipped, io);
@@ -46,8 +48,8 @@ function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFin
   return { section: finding.section, ...locate(finding, found) };
 }
 
-function printJSON({ summary, findings }: Report, notApplied: Audit["skipped"], io: IO): void {
-  const json = { summary: { ...summary, ...countBySeverity(findings) }, findings, notApplied };
+function printJSON({ summary, findings, skippedFiles }: Report, notApplied: Audit["skipped"], io: IO): void {
+  const json = { summary: { ...summary, ...countBySeverity(findings) }, findings, notApplied, skippedFiles };
   io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
 }
 

@@ -26,6 +26,13 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Input", "manifest file or folder to read, or - for standard input",
     { impact: "manifest file or folder that contains the current state, or - for standard input" },
   ),
+  ignore: help(
+    "Input", "files and folders to ignore in the given folders, in the syntax of .gitignore; a file "
+      + ".ack-role-resolver-ignore in a folder has the same effect",
+  ),
+  skipUnreadable: help("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
+  allowEmpty: help("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
+  verbose: help("Output", "list the skipped files on standard error"),
   cluster: help("Input", "read the objects of a live cluster instead of manifests"),
   kubeconfig: help(
     "Input", "kubeconfig file for --cluster (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",

@@ -9,15 +9,16 @@ import {
 } from "../shared/decisions/resolution/impact.ts";
 import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { STDIN } from "../shared/inventory/manifests/files.ts";
+import { STDIN } from "../shared/inventory/manifests/listing.ts";
 import { identityKey, identityOf } from "../shared/inventory/manifests/identity.ts";
 import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/inventory/manifests/proposed-state.ts";
 import type { Manifest } from "../shared/inventory/manifests/reader.ts";
+import { readInput } from "./input.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
 import { mapWithProgress, runWithProgress } from "./progress.ts";
 import { resourceName, roleOrReason, type TableFormat, tableFormat } from "./resolve.ts";
-import { inventoryOf, isUnreadable, readInput, readState, type State } from "./state.ts";
+import { inventoryOf, isUnreadable, readState, type State } from "./state.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
 
 type Settings = SettingsFor<"impact">;
@@ -25,7 +26,7 @@ type Settings = SettingsFor<"impact">;
 /** Prints the impact of applying or deleting the manifests. If any input is unreadable, prints only the faults. */
 export async function runImpact(paths: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
   checkPaths(paths, settings);
-  const { manifests, faults } = await readInput(paths, io);
+  const { manifests, faults, skippedFiles } = await readInput(paths, settings, io);
   if (isUnreadable(faults, io)) return EXIT.usage;
   const state = await readState(settings, io);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
@@ -37,7 +38,7 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   const denials = findings.filter(({ severity }) => severity === "deny");
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") {
-    io.stdout.write(`${JSON.stringify({ ...comparisonJSON(comparison), findings }, null, 2)}\n`);
+    io.stdout.write(`${JSON.stringify({ ...comparisonJSON(comparison), findings, skippedFiles }, null, 2)}\n`);
   } else {
     const lines = comparisonLines(comparison, tableFormat(settings.output, io), paint);
     writeLines(io.stdout, [...lines, ...denialLines(denials, paint)]);

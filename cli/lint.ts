@@ -7,7 +7,7 @@ import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { compareText } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { STDIN } from "../shared/inventory/manifests/files.ts";
+import { STDIN } from "../shared/inventory/manifests/listing.ts";
 import { formatInputFault, type InputFault } from "../shared/inventory/manifests/reader.ts";
 import { VERSION } from "../shared/server/version.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
@@ -26,6 +26,7 @@ interface LintResult {
   readonly notApplied: CheckResult["skipped"];
   /** The unreadable files and objects, which were not checked. If any exist, the exit status is 2. */
   readonly inputErrors: readonly InputFault[];
+  readonly skippedFiles: State["skippedFiles"];
 }
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
@@ -44,7 +45,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
 
 /** Checks each object as if a user created the object while all other objects exist. */
 function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
-  const { objects, inventory, origin, faults } = state;
+  const { objects, inventory, origin, faults, skippedFiles } = state;
   const decisions = decisionSettings(settings);
   const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
   const results = mapWithProgress(checked, io, "objects checked", (found) => {
@@ -57,6 +58,7 @@ function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
     findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
     notApplied: byCode([...skipped.values(), ...unreadMaps(state, decisions)]),
     inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
+    skippedFiles,
   };
 }
 

@@ -39,8 +39,10 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
   state.inventory.apply(plan.changes);
   const migration = runWithProgress(proveMigration(plan), io, progressText);
   const denials = denialsOf(plan, state);
-  if (settings.output === "json") io.stdout.write(`${JSON.stringify(migrationJSON(migration, denials), null, 2)}\n`);
-  else {
+  if (settings.output === "json") {
+    const json = { ...migrationJSON(migration, denials), skippedFiles: state.skippedFiles };
+    io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+  } else {
     io.stdout.write(renderYAML(migration.selectors));
     writeLines(io.stderr, reportLines(migration, denials, painter(io.stderr, io.environment)));
   }

@@ -1,4 +1,3 @@
-import { text } from "node:stream/consumers";
 import type { SkippedCheck } from "../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Origin } from "../shared/decisions/context.ts";
 import { Inventory } from "../shared/decisions/inventory/inventory.ts";
@@ -6,20 +5,12 @@ import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
 import { compareText, countOf } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { readManifestPaths, STDIN } from "../shared/inventory/manifests/files.ts";
-import {
-  formatInputFault, type InputFault, type Manifest, type ManifestResult,
-} from "../shared/inventory/manifests/reader.ts";
+import { formatInputFault, type InputFault, type Manifest } from "../shared/inventory/manifests/reader.ts";
+import type { SkipCounts } from "../shared/inventory/manifests/skip.ts";
+import { type InputSettings, readInput } from "./input.ts";
 import { type IO, writeLines } from "./io.ts";
+import { Progress } from "./progress.ts";
 import { writeRuntimeNotice } from "./runtime-notice.ts";
-import { Progress, showElapsed } from "./progress.ts";
-
-/** Reads manifests from files, folders and standard input. */
-export async function readInput(paths: readonly string[], io: IO): Promise<ManifestResult> {
-  const reading = readManifestPaths(paths, () => text(io.stdin));
-  // A progress line would overwrite what a user types as standard input.
-  return paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
-}
 
 /** An object and its position in the input. The field `file` is null for an object of a cluster. */
 export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
@@ -33,9 +24,11 @@ export interface State {
   readonly origin: Origin;
   /** Faults of the manifests; empty for a cluster. An unreachable cluster is an error, not a fault. */
   readonly faults: readonly InputFault[];
+  /** The number of skipped files by reason. It is empty for a cluster. */
+  readonly skippedFiles: SkipCounts;
 }
 
-type StateSettings = Pick<
+type StateSettings = InputSettings & Pick<
   SettingsFor<"audit">,
   "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace" | "extraGroups"
 >;
@@ -66,10 +59,11 @@ export function unreadMaps({ inventory, origin }: State, { checkSeverities }: De
   return [{ code: "CM-07", needs: "the right to list the CARM maps by name in all namespaces" }];
 }
 
-async function readManifestState({ from, runtime }: StateSettings, io: IO): Promise<State> {
-  const { manifests, faults } = await readInput(from, io);
+async function readManifestState(settings: StateSettings, io: IO): Promise<State> {
+  const { from, runtime } = settings;
+  const { manifests, faults, skippedFiles } = await readInput(from, settings, io);
   const inventory = inventoryOf(manifests.map(({ object }) => object), { runtime, origin: "file" });
-  return { objects: manifests, faults, origin: "file", inventory };
+  return { objects: manifests, faults, skippedFiles, origin: "file", inventory };
 }
 
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
@@ -95,7 +89,7 @@ async function readCluster(
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.
     const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
-    return { objects: sorted, inventory, origin: "cluster", faults: [] };
+    return { objects: sorted, inventory, origin: "cluster", faults: [], skippedFiles: {} };
   } finally {
     progress.clear();
   }

@@ -60,8 +60,8 @@ export interface DecisionSettings {
 
 type DecisionInput = Omit<
   SettingsFor<"lint">,
-  "from" | "cluster" | "kubeconfig" | "context" | "extraGroups" | "output" | "failOn" | "noWebhook"
-  | "complete"
+  | "from" | "ignore" | "skipUnreadable" | "allowEmpty" | "verbose" | "cluster" | "kubeconfig" | "context"
+  | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete"
 > &
   Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;

@@ -36,9 +36,10 @@ export interface Definition {
   readonly commands: readonly Command[];
 }
 
+const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
-const READERS = ["lint", "resolve", "audit", "impact", "migrate carm", ...SERVERS] as const;
+const READERS = [...OFFLINE, ...SERVERS] as const;
 const DECIDERS = [...READERS, "local"] as const;
 
 /** The minimum length of the token that clients of the sidecar send. */
@@ -54,6 +55,10 @@ export const SETTINGS = {
     flag: "--from", type: "strings", allowsComma: true, value: "PATH", default: [],
     defaults: { local: ["manifests/examples"] }, commands: DECIDERS,
   },
+  ignore: { flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: OFFLINE },
+  skipUnreadable: { flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE },
+  allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE },
+  verbose: { flag: "--verbose", short: "-v", type: "boolean", default: false, commands: OFFLINE },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
   kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: READERS },
   context: { flag: "--context", type: "string", value: "NAME", default: null, commands: READERS },
@@ -125,7 +130,7 @@ export const SETTINGS = {
       lint: ["text", "json", "sarif"], resolve: ["text", "wide", "json"], impact: ["text", "wide", "json"],
     },
     default: "text",
-    commands: ["lint", "resolve", "audit", "impact", "migrate carm"],
+    commands: OFFLINE,
   },
   failOn: {
     flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny",

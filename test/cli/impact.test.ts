@@ -86,6 +86,7 @@ test("JSON output contains the counts and the complete resolutions before and af
   const { findings, ...comparison } = parsed(stdout);
   t.strictSame(findings.filter(({ severity }) => severity === "deny"), []);
   t.strictSame(comparison, {
+    skippedFiles: {},
     summary: {
       resources: 3,
       unchanged: 2,

@@ -140,7 +140,7 @@ test("reports each place of an object that two files define", async (t) => {
   const dir = t.testdir({ "a.yaml": GOOD, "b.yaml": GOOD });
   const { status, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
-  t.match(stderr, /b\.yaml:1: .*a\.yaml:1/);
+  t.match(stderr, /a\.yaml:1: duplicate IAMRoleSelector "team-a", defined at .*a\.yaml:1, .*b\.yaml:1; keep one/);
 });
 
 test("text output shows the place, severity, path, message and fix of a finding", async (t) => {

@@ -96,7 +96,7 @@ test("JSON output contains the selectors, the proof, the unsupported CARM featur
   t.equal(status, 1);
   t.equal(stderr, "");
   const printed: unknown = JSON.parse(stdout);
-  t.same(Object.keys(printed ?? {}), ["selectors", "proof", "inexpressible", "refusals", "steps"]);
+  t.same(Object.keys(printed ?? {}), ["selectors", "proof", "inexpressible", "refusals", "steps", "skippedFiles"]);
   t.match(printed, {
     selectors: [
       {

@@ -139,7 +139,7 @@ test("exits 2 and prints every error in --kind and --label", async (t) => {
   t.same(await runCommand(["resolve", "-", "-l", "tier=gold"]), {
     status: 2, stdout: "", stderr: "ack-role-resolver: --label: requires --kind\n",
   });
-  t.same(await runCommand(["resolve", "-", "--kind", "Bucket", "-l", "gold"]), {
+  t.same(await runCommand(["resolve", "-", "--allow-empty", "--kind", "Bucket", "-l", "gold"]), {
     status: 2,
     stdout: "",
     stderr:

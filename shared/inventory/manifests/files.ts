@@ -1,47 +1,60 @@
-import { type BigIntStats, createReadStream, type FSWatcher, watch } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open } from "node:fs/promises";
 import { buffer, text } from "node:stream/consumers";
 import { ResolverError } from "../../decisions/errors.ts";
-import { compareText } from "../../decisions/kubernetes/text.ts";
 import { LIMITS } from "../../decisions/limits.ts";
 import { drain } from "../../decisions/paced.ts";
-import { duplicateFaults, generateNames } from "./identity.ts";
-import { formatInputFault, type InputFault, type ManifestResult, readManifests } from "./reader.ts";
+import { duplicateFaults } from "./duplicates.ts";
+import { unreadable } from "./file-errors.ts";
+import { generateNames } from "./identity.ts";
+import { type FileListing, listManifestFiles, type ManifestFile, STDIN } from "./listing.ts";
+import {
+  formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, readManifests,
+} from "./reader.ts";
+import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
 
-/** The path argument that selects standard input. */
-export const STDIN = "-";
-
-/** A file to read, and its fingerprint, which changes when the file changes. */
-interface ManifestFile {
-  readonly path: string;
-  readonly fingerprint: string;
+interface ReadOptions {
+  /** Lines of .gitignore that apply to each given folder. Default: none. */
+  readonly ignore?: readonly string[];
+  /** Whether to skip the faulty parts of files, instead of reporting their faults as errors. Default: false. */
+  readonly skipUnreadable?: boolean;
+  readonly stdin?: () => Promise<string>;
 }
 
-/** The files under some paths, and one fault for each unreadable path. */
-export interface FileListing {
-  /** The files in the order of the given paths. The files of each folder are sorted by path. */
-  readonly files: readonly ManifestFile[];
-  readonly faults: readonly InputFault[];
+/** The objects and faults of all files, and what was skipped. */
+export interface ManifestInput extends ManifestResult {
+  readonly skipped: readonly SkippedFile[];
+  /** The faults of the skipped files whose reason is `unreadable`. */
+  readonly skippedFaults: readonly InputFault[];
 }
 
 /**
  * Reads every object under `paths`. A path is a file of any name, a folder, or `-` for standard input. In folders,
- * reads `.yaml`, `.yml` and `.json` files recursively, and skips names that start with a dot. The promise never
- * rejects: an unreadable file causes a fault.
+ * reads `.yaml`, `.yml` and `.json` files recursively, and skips names that start with a dot, ignored files, and files
+ * that are not Kubernetes manifests. The promise never rejects: an unreadable file causes a fault.
  */
-export async function readManifestPaths(paths: readonly string[], stdin = readStdin): Promise<ManifestResult> {
-  const listing = await listManifestFiles(paths);
+export async function readManifestPaths(
+  paths: readonly string[], { ignore = [], skipUnreadable = false, stdin = readStdin }: ReadOptions = {},
+): Promise<ManifestInput> {
+  const listing = await listManifestFiles(paths, { ignore, fingerprints: false });
   const readings = await readFiles(listing, { stdin, read: readManifests });
   const manifests = generateNames(readings.flatMap((one) => one.manifests));
-  const faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...drain(duplicateFaults(manifests))];
-  return { manifests, faults };
+  const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];
+  const isSkipped = ({ file }: InputFault): boolean => skipUnreadable && !paths.includes(file);
+  const skippedFaults = found.filter(isSkipped);
+  const faults = [...found.filter((fault) => !isSkipped(fault)), ...drain(duplicateFaults(manifests))];
+  const unread = new Set(skippedFaults.map(({ file }) => file));
+  const skipped: readonly SkippedFile[] = [
+    ...readings.flatMap(({ path, skipped: reason }) => (reason === null ? [] : [{ path, reason }])),
+    ...listing.ignored.map((path) => ({ path, reason: "ignored" as const })),
+    ...Array.from(unread, (path) => ({ path, reason: "unreadable" as const })),
+  ];
+  return { manifests, faults, skipped, skippedFaults };
 }
 
 /** Functions that read standard input and parse the text of a file. */
-export interface ManifestInput {
+export interface ManifestParser {
   readonly stdin: () => Promise<string>;
-  readonly read: (text: string, file: string) => ManifestResult | Promise<ManifestResult>;
+  readonly read: (text: string, file: string) => ParsedManifests | Promise<ParsedManifests>;
 }
 
 /** The objects and faults of one file. */
@@ -52,15 +65,19 @@ export interface FileReading extends ManifestResult {
    * error disappears.
    */
   readonly unreadable: boolean;
+  /** Why the file of a folder is not a manifest. Such a file has no objects, and a fault that states why. */
+  readonly skipped: SkipReason | null;
 }
 
 /**
  * Reads the files of a listing. The promise never rejects: an unreadable file and an invalid object each cause a fault.
  */
-export async function readFiles({ files }: FileListing, reading: ManifestInput): Promise<readonly FileReading[]> {
+export async function readFiles(
+  { files }: Pick<FileListing, "files">, parser: ManifestParser,
+): Promise<readonly FileReading[]> {
   const readings: FileReading[] = [];
   for (let i = 0; i < files.length; i += OPEN_FILES) {
-    const batch = files.slice(i, i + OPEN_FILES).map(({ path }) => readOne(path, reading));
+    const batch = files.slice(i, i + OPEN_FILES).map((file) => readOne(file, parser));
     // Awaits each batch, because the number of open files is limited.
     // oxlint-disable-next-line no-await-in-loop
     for (const one of await Promise.all(batch)) readings.push(one);
@@ -75,98 +92,45 @@ export function inputError(faults: readonly InputFault[]): ResolverError {
   return new ResolverError("ERR_INPUT_UNREADABLE", faults.map(formatInputFault).join("\n"));
 }
 
-/** Lists the files under `paths` without reading them. */
-export async function listManifestFiles(paths: readonly string[]): Promise<FileListing> {
-  const walk = new Walk();
-  for (const path of paths) {
-    // Lists one path after another, because files are returned in the order of the paths.
-    // oxlint-disable-next-line no-await-in-loop
-    await walk.add(path);
-  }
-  return walk;
-}
-
-class Walk implements FileListing {
-  readonly files: ManifestFile[] = [];
-  readonly faults: InputFault[] = [];
-
-  async add(path: string): Promise<void> {
-    if (path === STDIN) this.files.push({ path, fingerprint: "" });
-    else if ((await this.#entry(path))?.isDirectory() === true) await this.#folder(path);
-  }
-
-  /**
-   * Adds the files of a folder. Sorts the complete paths by code unit, so that the order is the same on every machine.
-   */
-  async #folder(path: string): Promise<void> {
-    const walk = new Walk();
-    await walk.#descend(path, []);
-    this.files.push(...walk.files.toSorted((a, b) => compareText(a.path, b.path)));
-    this.faults.push(...walk.faults.toSorted((a, b) => compareText(a.file, b.file)));
-  }
-
-  async #descend(path: string, parents: readonly string[]): Promise<void> {
-    const real = await this.#attempt(path, () => realpath(path));
-    if (real === null) return;
-    if (parents.includes(real)) {
-      this.#fault(path, "symbolic link to a parent folder; remove the link");
-      return;
-    }
-    const names = await this.#attempt(path, () => readdir(path));
-    const visible = (names ?? []).filter((name) => !name.startsWith("."));
-    await Promise.all(visible.map((name) => this.#child(join(path, name), [...parents, real])));
-  }
-
-  async #child(path: string, parents: readonly string[]): Promise<void> {
-    const isManifest = /\.(?:yaml|yml|json)$/.test(path);
-    const stats = await this.#attempt(path, () => stat(path, { bigint: true }));
-    if (stats?.isDirectory() === true) await this.#descend(path, parents);
-    else if (stats !== null && isManifest) {
-      // Reading a named pipe would wait for its writer.
-      if (stats.isFile()) this.#file(path, stats);
-      else this.#fault(path, "not a regular file; remove it");
-    }
-  }
-
-  async #entry(path: string): Promise<BigIntStats | null> {
-    const stats = await this.#attempt(path, () => stat(path, { bigint: true }));
-    if (stats !== null && !stats.isDirectory()) this.#file(path, stats);
-    return stats;
-  }
-
-  #file(path: string, { ino, size, mtimeNs }: BigIntStats): void {
-    this.files.push({ path, fingerprint: `${ino}/${size}/${mtimeNs}` });
-  }
-
-  async #attempt<T>(path: string, read: () => Promise<T>): Promise<T | null> {
-    try {
-      return await read();
-    } catch (error) {
-      this.#fault(path, unreadable(error));
-      return null;
-    }
-  }
-
-  #fault(file: string, message: string): void {
-    this.faults.push({ file, line: null, message });
-  }
-}
-
-async function readOne(path: string, { stdin, read }: ManifestInput): Promise<FileReading> {
+async function readOne(file: ManifestFile, { stdin, read }: ManifestParser): Promise<FileReading> {
+  const { path, place } = file;
+  const base = { path, manifests: [], unreadable: false, skipped: null };
   let content: string;
   try {
     content = path === STDIN ? await stdin() : await readText(path);
   } catch (error) {
-    return { path, manifests: [], faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
+    return { ...base, faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
   }
-  const { manifests, faults } = await read(content, path);
-  return { path, manifests, faults, unreadable: false };
+  if (place === "chart-templates" && content.includes("{{")) {
+    return { ...base, faults: [{ file: path, line: null, message: UNRENDERED }], skipped: "helm-template" };
+  }
+  const parsed = await read(content, path);
+  return { ...base, ...(place === "given" ? asGiven(parsed, path) : asFound(parsed, path)) };
 }
 
-/** Reads at most one byte more than the limit. */
+/** Returns the result for a file that the user named. */
+function asGiven({ manifests, faults, notManifest }: ParsedManifests, path: string): ManifestResult {
+  if (notManifest !== "template") return { manifests, faults };
+  return { manifests: [], faults: [{ file: path, line: faults[0]?.line ?? null, message: UNRENDERED }] };
+}
+
+/**
+ * Returns the result for a file of a folder. The folder may contain other files, and faulty objects of kinds that no
+ * decision reads.
+ */
+function asFound(
+  { manifests, faults, notManifest }: ParsedManifests, path: string,
+): Pick<FileReading, "manifests" | "faults" | "skipped"> {
+  if (notManifest !== null) return { manifests: [], faults, skipped: reasonOf(path, notManifest) };
+  return { manifests, faults: faults.filter(({ unread }) => unread !== true), skipped: null };
+}
+
+const UNRENDERED = "a template, not a manifest; render it first, as in: "
+  + "helm template . | ack-role-resolver lint -";
+
 async function readText(path: string): Promise<string> {
   const { value: limit } = LIMITS.manifestBytes;
-  const bytes = await buffer(createReadStream(path, { end: limit }));
+  const bytes = await readBytes(path, limit);
   if (bytes.length > limit) throw new Error(`larger than ${limit} bytes; use several files`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -175,47 +139,18 @@ async function readText(path: string): Promise<string> {
   }
 }
 
+/** Reads at most one byte more than the limit. A stream takes twice as long as a read of a small file. */
+async function readBytes(path: string, limit: number): Promise<Buffer> {
+  await using file = await open(path);
+  const stats = await file.stat();
+  if (!stats.isFile() || stats.size > limit) return await buffer(file.createReadStream({ end: limit }));
+  const { buffer: bytes, bytesRead } = await file.read({ buffer: Buffer.allocUnsafe(stats.size + 1) });
+  // A file of the kernel has size 0, and another process can append to any file.
+  if (bytesRead === stats.size && stats.size > 0) return bytes.subarray(0, bytesRead);
+  return await buffer(file.createReadStream({ start: 0, end: limit }));
+}
+
 /** Reads standard input to its end. A second call would return no data, because standard input is at its end. */
 export function readStdin(): Promise<string> {
   return text(process.stdin);
 }
-
-/**
- * Joins folder and name with `/`. Does not normalize the folder, so that a user can paste a printed path into a
- * command.
- */
-function join(folder: string, name: string): string {
-  return folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "no such file or folder",
-  EACCES: "permission denied; grant this user read access",
-  EPERM: "permission denied; grant this user read access",
-  ELOOP: "symbolic link loop; remove the link",
-};
-
-function unreadable(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return REASONS["code" in error ? String(error.code) : ""] ?? error.message;
-}
-
-/** Calls `onEvent` when a file under `path` could have changed. Returns a function that stops the watch. */
-export type WatchPath = (path: string, onEvent: () => void) => () => void;
-
-/**
- * Watches `path` with file events of the operating system. The caller must also poll. Some file systems send no events,
- * the number of watches is limited, and a watched folder can be replaced.
- */
-export const watchPath: WatchPath = (path, onEvent) => {
-  const watchers: FSWatcher[] = [];
-  // Also watches the parent folder, because editors and Kubernetes volumes replace a file by a rename.
-  for (const [target, recursive] of [[path, true], [dirname(path), false]] as const) {
-    try {
-      watchers.push(watch(target, { recursive, persistent: false }, onEvent).on("error", onEvent));
-    } catch {
-      // Ignores the error, because polling detects the changes.
-    }
-  }
-  return () => watchers.forEach((watcher) => watcher.close());
-};

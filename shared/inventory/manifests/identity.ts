@@ -1,9 +1,7 @@
 import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
 import { isSelector } from "../../decisions/kubernetes/kinds.ts";
 import { objectReference } from "../../decisions/kubernetes/object-meta.ts";
-import { quote } from "../../decisions/kubernetes/text.ts";
-import { type Paced, paced } from "../../decisions/paced.ts";
-import type { InputFault, Manifest } from "./reader.ts";
+import type { Manifest } from "./reader.ts";
 
 /** The namespace of a namespaced object whose manifest sets no namespace. */
 const DEFAULT_NAMESPACE = "default";
@@ -43,37 +41,6 @@ export function identityOf(object: JsonObject): ObjectIdentity | null {
 
 export function identityKey({ group, kind, namespace, name }: ObjectIdentity): string {
   return JSON.stringify([group, kind, namespace, name]);
-}
-
-/**
- * Returns a fault for each duplicate object. The position of the fault is the duplicate, and the message names the
- * first definition.
- */
-export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFault[]> {
-  const first = new Map<string, Manifest>();
-  const faults: InputFault[] = [];
-  yield* paced(manifests, STEP, (manifest) => {
-    const identity = identityOf(manifest.object);
-    if (identity === null) return true;
-    const key = identityKey(identity);
-    const earlier = first.get(key);
-    if (earlier === undefined) first.set(key, manifest);
-    else faults.push(duplicateFault(manifest, earlier, identity));
-    return true;
-  });
-  return faults;
-}
-
-/** The number of objects between pauses. */
-const STEP = 100;
-
-function duplicateFault(
-  manifest: Manifest, earlier: Manifest, { kind, namespace, name }: ObjectIdentity,
-): InputFault {
-  const scope = namespace === "" ? "" : ` in namespace ${namespace}`;
-  const first = `${earlier.file}:${earlier.lineOf([]) ?? 1}`;
-  const message = `duplicate ${kind} ${quote(name)}${scope}, first defined at ${first}; remove one of them`;
-  return { file: manifest.file, line: manifest.lineOf([]), message };
 }
 
 /**

@@ -1,10 +1,20 @@
 import { dirname } from "node:path";
-import type { FileListing, FileReading } from "./files.ts";
+import type { FileReading } from "./files.ts";
+import type { FileListing } from "./listing.ts";
 import type { Manifest } from "./reader.ts";
 
 /** The last valid manifests of each file. */
 export class LastValidFiles {
   #files: ReadonlyMap<string, readonly Manifest[]> = new Map();
+
+  /**
+   * Whether the file is skipped because it has no manifest and never had one. A file that had objects is invalid, so
+   * that its objects remain in use. A template is invalid too, because it may contain objects.
+   */
+  skips({ path, skipped }: FileReading): boolean {
+    if (skipped === null || skipped === "template" || skipped === "helm-template") return false;
+    return (this.#files.get(path) ?? []).length === 0;
+  }
 
   /**
    * Returns the manifests of all files, in the order of the listing. If a file is invalid, or the file or its folder

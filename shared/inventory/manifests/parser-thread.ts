@@ -10,17 +10,20 @@ const BOUNDS = { maxDepth: LIMITS.objectDepth.value, maxValues: LIMITS.manifestV
 
 /** Returns the objects as JSON texts, because the server parses a text faster than it receives an object. */
 function parse({ text, file }: ParseRequest): ParsedText {
-  const { manifests, faults } = readManifests(text, file);
+  const { manifests, faults, notManifest } = readManifests(text, file);
   const excesses = manifests.flatMap(({ object, lineOf }): InputFault[] => {
     const excess = excessOf(object, BOUNDS);
     return excess === null ? [] : [{ file, line: lineOf([]), message: `${excess.message}; split the object` }];
   });
-  if (excesses.length > 0) return { objects: [], documents: [], lines: [], faults: [...faults, ...excesses] };
+  if (excesses.length > 0) {
+    return { objects: [], documents: [], lines: [], faults: [...faults, ...excesses], notManifest: null };
+  }
   return {
     objects: manifests.map(({ object }) => JSON.stringify(object)),
     documents: manifests.map(({ document }) => document),
     lines: manifests.map(({ lineOf }) => lineOf([])),
     faults,
+    notManifest,
   };
 }
 

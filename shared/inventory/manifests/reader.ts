@@ -1,9 +1,13 @@
-import { Composer, type Document, Lexer, LineCounter, Parser } from "yaml";
+import { type Document, LineCounter } from "yaml";
 import { type FieldPath, plainKeys } from "../../decisions/kubernetes/field-path.ts";
 import { field, isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.ts";
 import { printable } from "../../decisions/kubernetes/text.ts";
 import { LIMITS } from "../../decisions/limits.ts";
-import { AliasBudget, MAX_DEPTH, type Positions, TOO_DEEP, YamlValues } from "./yaml-values.ts";
+import { asObject, isRead, listItems, resemblesACKObject } from "./object-shape.ts";
+import type { NotManifest } from "./skip.ts";
+import { withoutActions } from "./templates.ts";
+import { LimitExceeded, yamlDocuments } from "./yaml-documents.ts";
+import { AliasBudget, BAD_FIELD_NAME, type Positions, YamlValues } from "./yaml-values.ts";
 
 /** One Kubernetes object and its position in the input. */
 export interface Manifest {
@@ -24,6 +28,8 @@ export interface InputFault {
   readonly file: string;
   readonly line: number | null;
   readonly message: string;
+  /** Set if the fault is in an object of a kind that no decision reads, so that the object is not missed. */
+  readonly unread?: true;
 }
 
 /** The objects that were read, and the faults of objects that could not be read. */
@@ -32,30 +38,42 @@ export interface ManifestResult {
   readonly faults: readonly InputFault[];
 }
 
+export interface ParsedManifests extends ManifestResult {
+  /** Why the text is not a Kubernetes manifest. Null if it has no faults, or the faults are in a manifest. */
+  readonly notManifest: NotManifest | null;
+}
+
 /**
  * Parses the Kubernetes objects in a YAML or JSON text. Supports multiple documents and `List` kinds. Parses scalars
  * like kubectl.
  */
-export function readManifests(text: string, file: string): ManifestResult {
+export function readManifests(text: string, file: string): ParsedManifests {
+  const reader = parse(text, file);
+  return { ...reader.result(), notManifest: causeOf(reader, text) };
+}
+
+/**
+ * Returns why the text is not a manifest. A text is a template if its syntax is invalid only because of actions such as
+ * `{{ .Values.name }}`. Invalid YAML, and a document without a kind next to an object, are faults of a manifest.
+ */
+function causeOf({ syntaxFaults, hasOnlyOtherData }: TextReader, text: string): NotManifest | null {
+  if (hasOnlyOtherData) return "no-object";
+  if (syntaxFaults === 0) return null;
+  const rendered = withoutActions(text);
+  return rendered !== null && parse(rendered, "").syntaxFaults === 0 ? "template" : null;
+}
+
+function parse(text: string, file: string): TextReader {
   const reader = new TextReader(file);
   try {
     reader.read(text);
   } catch (error) {
-    if (error instanceof LimitExceeded) reader.fault(error.offset, error.message);
+    if (error instanceof LimitExceeded) reader.syntaxFault(error.offset, error.message);
     // The yaml package passes lists as arguments of a call. Too many arguments overflow the call stack.
-    else if (error instanceof RangeError) reader.fault(0, "too complex to parse; use several files");
+    else if (error instanceof RangeError) reader.syntaxFault(0, "too complex to parse; use several files");
     else throw error;
   }
-  return reader.result();
-}
-
-/** A limit that applies to the whole file. If the file exceeds the limit, the rest of the file is not parsed. */
-class LimitExceeded extends Error {
-  readonly offset: number;
-  constructor(offset: number, message: string) {
-    super(message);
-    this.offset = offset;
-  }
+  return reader;
 }
 
 /** Returns `FILE:LINE: MESSAGE` as one line that contains no control characters. */
@@ -63,29 +81,15 @@ export function formatInputFault({ file, line, message }: InputFault): string {
   return printable(line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`);
 }
 
-/**
- * Returns a Composer that creates only the first error of each document, and no warnings. Creating an error takes about
- * 5 µs, and one character can cause an error.
- */
-function composerOfFirstErrors(options: ConstructorParameters<typeof Composer>[0]): Composer {
-  const composer = new Composer(options);
-  // Overrides private members of the yaml package, because the package has no option for this.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const internals = composer as unknown as { onError: ErrorHandler; readonly errors: readonly unknown[] };
-  const { onError } = internals;
-  internals.onError = (source, code, message, isWarning) => {
-    if (isWarning !== true && internals.errors.length === 0) onError(source, code, message);
-  };
-  return composer;
-}
-
-type ErrorHandler = (source: unknown, code: string, message: string, isWarning?: boolean) => void;
-
 class TextReader {
   readonly #manifests: Manifest[] = [];
   readonly #faults: InputFault[] = [];
   /** The number of faults that are not listed because of the limit. */
   #moreFaults = 0;
+  /** The number of documents that are not Kubernetes objects, and that resemble no object that is read. */
+  #otherData = 0;
+  /** The number of faults that actions of a template can cause. */
+  syntaxFaults = 0;
   readonly #file: string;
   readonly #lines = new LineCounter();
   readonly #positions: Positions = new WeakMap();
@@ -100,88 +104,71 @@ class TextReader {
     return { manifests: this.#manifests, faults: this.#moreFaults === 0 ? this.#faults : [...this.#faults, last] };
   }
 
+  /** Whether the text has documents, but none of them is a Kubernetes object or is invalid. */
+  get hasOnlyOtherData(): boolean {
+    const faults = this.#faults.length + this.#moreFaults;
+    return faults > 0 && faults === this.#otherData && this.#manifests.length === 0;
+  }
+
   read(text: string): void {
-    const { value: limit } = LIMITS.manifestBytes;
-    if (text.length > limit) throw new LimitExceeded(0, `larger than ${limit} bytes; use several files`);
-    // The class YamlValues parses the scalars, because no schema of the yaml package parses scalars like kubectl.
-    const options = {
-      version: "1.1", schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: this.#lines,
-    } as const;
     let number = 0;
-    for (const document of composerOfFirstErrors(options).compose(this.#tokens(text))) {
-      number += 1;
-      if (number > LIMITS.manifestDocuments.value) {
-        const message = `more than ${LIMITS.manifestDocuments.value} YAML documents; use several files`;
-        throw new LimitExceeded(document.range[0], message);
-      }
-      this.#document(document, number);
-    }
+    for (const document of yamlDocuments(text, this.#lines)) this.#document(document, ++number);
   }
 
-  /**
-   * Yields the tokens of the text, as `parseAllDocuments` of the yaml package does. Checks the depth before the
-   * Composer of the package, which is recursive, reads a token. Skips errors that would not be reported: the Composer
-   * takes about 7 µs for each error, and one character can cause an error.
-   */
-  *#tokens(text: string): ReturnType<Parser["parse"]> {
-    const parser = new Parser(this.#lines.addNewLine);
-    this.#lines.addNewLine(0);
-    let hasError = false;
-    for (const lexeme of new Lexer().lex(text)) {
-      for (const token of parser.next(lexeme)) {
-        if (token.type !== "error" || !hasError) yield token;
-        // The Composer assigns later errors to another document.
-        if (token.type === "error") hasError = true;
-        else if (token.type === "document" || token.type === "directive") hasError = false;
-      }
-      // The stack contains the document, its open lists and objects, and at most one scalar.
-      if (parser.stack.length > MAX_DEPTH + 2) throw new LimitExceeded(parser.offset, TOO_DEEP);
-    }
-    yield* parser.end();
-  }
-
-  fault(offset: number, message: string): void {
+  fault(offset: number, message: string, unread = false): void {
     if (this.#faults.length >= LIMITS.faultsPerFile.value) this.#moreFaults += 1;
-    else this.#faults.push({ file: this.#file, line: this.#line(offset), message });
+    else this.#faults.push({ file: this.#file, line: this.#line(offset), message, ...(unread && { unread }) });
+  }
+
+  syntaxFault(offset: number, message: string): void {
+    this.syntaxFaults += 1;
+    this.fault(offset, message);
   }
 
   #document(document: Document.Parsed, number: number): void {
     const [error] = document.errors;
     if (error !== undefined) {
       // Reports only the first syntax error of a document, because the first error usually causes the other errors.
-      this.fault(error.pos[0], `invalid YAML: ${error.message}`);
+      this.syntaxFault(error.pos[0], `invalid YAML: ${error.message}`);
       return;
     }
-    let isFaulty = false;
-    const fault = (offset: number, message: string): void => {
-      isFaulty = true;
-      this.fault(offset, message);
-    };
+    const faults: (readonly [offset: number, message: string])[] = [];
+    const fault = (offset: number, message: string): void => void faults.push([offset, message]);
     const context = { positions: this.#positions, aliases: this.#aliases, fault };
     const value = new YamlValues(context).read(document.contents);
-    if (isFaulty || value === null) return;
-    this.#object(value, { document: number, offset: document.contents?.range[0] ?? 0 });
+    if (faults.length > 0) this.#valueFaults(faults, value);
+    else if (value !== null) this.#object(value, { document: number, offset: document.contents?.range[0] ?? 0 });
+  }
+
+  /** Reports the faults of the values in a document. `value` is the document without the faulty values. */
+  #valueFaults(faults: readonly (readonly [offset: number, message: string])[], value: unknown): void {
+    const result = asObject(value);
+    const isOther = "fault" in result && !resemblesACKObject(value);
+    const isUnread = "object" in result && !isRead(result.object) && listItems(result.object) === null;
+    for (const [offset, message] of faults) {
+      if (isOther) this.#otherData += 1;
+      if (message === BAD_FIELD_NAME) this.syntaxFaults += 1;
+      this.fault(offset, message, isUnread);
+    }
   }
 
   #object(value: unknown, place: Place): void {
-    if (!isJsonObject(value)) {
-      this.fault(place.offset, "not a Kubernetes object; expected fields such as apiVersion and kind");
+    const result = asObject(value);
+    if ("fault" in result) {
+      if (place.isItem !== true && !resemblesACKObject(value)) this.#otherData += 1;
+      this.fault(place.offset, result.fault);
       return;
     }
-    const missing = ["apiVersion", "kind"].filter((name) => !isNonEmptyString(field(value, name)));
-    if (missing.length > 0) {
-      this.fault(place.offset, `not a Kubernetes object: ${missing.join(" and ")} must be set to a string`);
-      return;
-    }
-    const items = listItems(value);
-    if (items === null) this.#manifests.push(this.#manifest(value, place));
-    else this.#list(value, items, place);
+    const items = listItems(result.object);
+    if (items === null) this.#manifests.push(this.#manifest(result.object, place));
+    else this.#list(result.object, items, place);
   }
 
   #list(list: JsonObject, items: readonly unknown[], place: Place): void {
     const offsets = this.#positions.get(items);
     for (const [index, item] of items.entries()) {
-      this.#object(this.#typed(item, list), { document: place.document, offset: offsets?.get(index) ?? place.offset });
+      const offset = offsets?.get(index) ?? place.offset;
+      this.#object(this.#typed(item, list), { document: place.document, offset, isItem: true });
     }
   }
 
@@ -223,16 +210,6 @@ class TextReader {
 interface Place {
   readonly document: number;
   readonly offset: number;
-}
-
-/** Returns the items if the object's kind ends in `List`. Returns null for any other object. */
-function listItems(object: JsonObject): readonly unknown[] | null {
-  const items = field(object, "items");
-  if (!String(field(object, "kind")).endsWith("List") || items === undefined) return null;
-  if (items === null) return [];
-  return Array.isArray(items) ? (items as unknown[]) : null;
-}
-
-function isNonEmptyString(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
+  /** Whether the object is an item of a list. */
+  readonly isItem?: true;
 }

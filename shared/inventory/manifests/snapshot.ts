@@ -1,6 +1,7 @@
 import { Inventory, type InventoryContext } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { type Paced, paced } from "../../decisions/paced.ts";
+import { areEqualCopies } from "./duplicates.ts";
 import { identityKey, identityOf } from "./identity.ts";
 import type { Manifest } from "./reader.ts";
 
@@ -37,7 +38,7 @@ export function* snapshotOf(manifests: readonly Manifest[]): Paced<Snapshot> {
     const text = textOf(object);
     const first = objects.get(key);
     if (first === undefined) objects.set(key, { object, text });
-    else if (first.text !== text) ambiguous.add(key);
+    else if (first.text !== text && !areEqualCopies(first.object, object)) ambiguous.add(key);
     return true;
   });
   for (const key of ambiguous) objects.delete(key);

@@ -4,15 +4,15 @@ import type { Paced } from "../../decisions/paced.ts";
 import { runInSlices } from "../../server/slices.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
-import {
-  type FileListing, type FileReading, inputError, listManifestFiles, type ManifestInput, readFiles, readStdin, STDIN,
-  type WatchPath, watchPath,
-} from "./files.ts";
-import { duplicateFaults, generateNames } from "./identity.ts";
+import { duplicateFaults } from "./duplicates.ts";
+import { type FileReading, inputError, type ManifestParser, readFiles, readStdin } from "./files.ts";
+import { generateNames } from "./identity.ts";
 import { LastValidFiles } from "./last-valid-files.ts";
-import type { InputFault, Manifest, ManifestResult } from "./reader.ts";
+import { type FileListing, listManifestFiles, STDIN } from "./listing.ts";
+import type { InputFault, Manifest, ParsedManifests } from "./reader.ts";
 import { EMPTY_SNAPSHOT, inventoryOf, isSameState, type Snapshot, snapshotOf } from "./snapshot.ts";
 import { manifestsOf, ThreadParser } from "./thread-parser.ts";
+import { type WatchPath, watchPath } from "./watch-path.ts";
 
 interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
@@ -26,7 +26,7 @@ interface ManifestSourceOptions {
  */
 const POLL_MS = 1_000;
 const DEBOUNCE_MS = 50;
-const NO_MANIFESTS: ManifestResult = { manifests: [], faults: [] };
+const NO_MANIFESTS: ParsedManifests = { manifests: [], faults: [], notManifest: null };
 
 /**
  * Loads the inventory from files and folders, and reloads changed files. If a file becomes invalid, its last valid
@@ -136,6 +136,7 @@ export class ManifestSource implements InventorySource {
 
   async #load(listing: FileListing, fingerprint: string): Promise<void> {
     const readings = await this.#input.readAll(listing);
+    const invalid = readings.flatMap((one) => (this.#files.skips(one) ? [] : one.faults));
     const manifests = generateNames(this.#files.update(listing, readings));
     const duplicates = await inSlices(duplicateFaults(manifests));
     const next = await inSlices(snapshotOf(manifests));
@@ -144,7 +145,7 @@ export class ManifestSource implements InventorySource {
     // A stop interrupts the parser, so `readings` may be incomplete.
     if (this.#stopped) return;
     this.#fingerprint = readings.some(({ unreadable }) => unreadable) ? null : fingerprint;
-    this.#faults = [...listing.faults, ...readings.flatMap((one) => one.faults), ...duplicates];
+    this.#faults = [...listing.faults, ...invalid, ...duplicates];
     this.#use({ snapshot: next, inventory, changed });
   }
 
@@ -177,8 +178,8 @@ function inSlices<Result>(steps: Paced<Result>): Promise<Result> {
 }
 
 /** Parses only changed texts, because parsing ten thousand objects takes over 2 s. Standard input is read only once. */
-class CachedInput implements ManifestInput {
-  #results = new Map<string, { readonly text: string; readonly result: ManifestResult }>();
+class CachedInput implements ManifestParser {
+  #results = new Map<string, { readonly text: string; readonly result: ParsedManifests }>();
   #stdin: Promise<string> | null = null;
   #parser: ThreadParser | null = null;
 
@@ -194,14 +195,14 @@ class CachedInput implements ManifestInput {
 
   readonly stdin = (): Promise<string> => (this.#stdin ??= readStdin());
 
-  readonly read = async (text: string, file: string): Promise<ManifestResult> => {
+  readonly read = async (text: string, file: string): Promise<ParsedManifests> => {
     const last = this.#results.get(file);
     const result = last?.text === text ? last.result : await this.#parse(text, file);
     this.#results.set(file, { text, result });
     return result;
   };
 
-  async #parse(text: string, file: string): Promise<ManifestResult> {
+  async #parse(text: string, file: string): Promise<ParsedManifests> {
     const parsed = await this.#parser?.parse({ text, file });
     return parsed === undefined ? NO_MANIFESTS : inSlices(manifestsOf(parsed, file));
   }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { isJsonObject, parseJSON } from "../../decisions/kubernetes/json.ts";
 import type { Paced } from "../../decisions/paced.ts";
-import type { InputFault, Manifest, ManifestResult } from "./reader.ts";
+import type { InputFault, Manifest, ParsedManifests } from "./reader.ts";
 
 /** A text that the thread parses. */
 export interface ParseRequest {
@@ -16,6 +16,7 @@ export interface ParsedText {
   readonly documents: readonly number[];
   readonly lines: readonly (number | null)[];
   readonly faults: readonly InputFault[];
+  readonly notManifest: ParsedManifests["notManifest"];
 }
 
 /** The build places the module of the thread next to the chunk that contains this module. */
@@ -53,7 +54,7 @@ export class ThreadParser {
       await this.#terminate();
       const reason = error instanceof Error ? error.message : String(error);
       const fault = { file: request.file, line: null, message: `cannot be parsed: ${reason}; use several files` };
-      return { objects: [], documents: [], lines: [], faults: [fault] };
+      return { objects: [], documents: [], lines: [], faults: [fault], notManifest: null };
     }
   }
 
@@ -73,8 +74,8 @@ export class ThreadParser {
 
 /** Decodes the objects. `lineOf` returns the line at which the object starts, for every path. */
 export function* manifestsOf(
-  { objects, documents, lines, faults }: ParsedText, file: string,
-): Paced<ManifestResult> {
+  { objects, documents, lines, faults, notManifest }: ParsedText, file: string,
+): Paced<ParsedManifests> {
   const manifests: Manifest[] = [];
   for (const [i, json] of objects.entries()) {
     const object = parseJSON(json);
@@ -82,5 +83,5 @@ export function* manifestsOf(
     if (isJsonObject(object)) manifests.push({ object, file, document: documents[i] ?? 1, lineOf: () => line });
     yield manifests.length;
   }
-  return { manifests, faults };
+  return { manifests, faults, notManifest };
 }

@@ -32,6 +32,8 @@ export class AliasBudget {
 export const MAX_DEPTH = LIMITS.objectDepth.value;
 export const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`;
 const TOO_MANY_ALIASED = `aliases expand to more than ${LIMITS.aliasedValues.value} values; use several files`;
+/** The fault of a field name that is not a scalar. A template causes it, because `{{ x }}` is a map in YAML. */
+export const BAD_FIELD_NAME = "the field name is not a string";
 const CORE_TAG = "tag:yaml.org,2002:";
 
 interface Entry {
@@ -106,7 +108,7 @@ export class YamlValues {
   #key(node: unknown, offset: number): string | null {
     const target = isAlias(node) ? this.#anchors.get(node.source) : node;
     const key = isScalar(target) ? scalarKey(this.#scalar(target)) : null;
-    if (key === null) this.#context.fault(offset, "the field name is not a string");
+    if (key === null) this.#context.fault(offset, BAD_FIELD_NAME);
     return key;
   }
 

@@ -144,7 +144,7 @@ test("--mode carm prints the role of a namespace, and prints commands that inclu
 });
 
 test("exits 2 and prints every error if manifests are invalid", async (t) => {
-  const dir = t.testdir({ "a.yaml": "kind: [", "b.yaml": "x: 1\n" });
+  const dir = t.testdir({ "a.yaml": "kind: [", "b.yaml": "kind: IAMRoleSelector\n" });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
   t.equal(await local.end(), 2);
   t.match(local.errors.join("\n"), /a\.yaml:1: [^]*b\.yaml:1: /);

@@ -2,9 +2,8 @@ import { execFileSync } from "node:child_process";
 import { symlink, truncate, writeFile } from "node:fs/promises";
 import { test } from "tap";
 import { LIMITS } from "../../../../shared/decisions/limits.ts";
-import {
-  inputError, listManifestFiles, readFiles, readManifestPaths,
-} from "../../../../shared/inventory/manifests/files.ts";
+import { inputError, readFiles, readManifestPaths } from "../../../../shared/inventory/manifests/files.ts";
+import { listManifestFiles } from "../../../../shared/inventory/manifests/listing.ts";
 import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
 
 const named = (name: string, kind = "ConfigMap", namespace?: string): string => {
@@ -16,7 +15,7 @@ const named = (name: string, kind = "ConfigMap", namespace?: string): string => 
  * Returns the file of each object, and the faults. Removes the path of the test's folder from the files and the faults.
  */
 async function read(folder: string, ...paths: readonly string[]): Promise<{ files: string[]; faults: string[] }> {
-  const { manifests, faults } = await readManifestPaths(paths.map((path) => folder + path), () => Promise.resolve(""));
+  const { manifests, faults } = await readManifestPaths(paths.map((path) => folder + path));
   const cut = (text: string): string => text.replaceAll(folder, "");
   return { files: manifests.map(({ file }) => cut(file)), faults: faults.map((fault) => cut(formatInputFault(fault))) };
 }
@@ -54,7 +53,9 @@ test("accepts an empty folder, and reports a missing path", async (t) => {
 });
 
 test("reads standard input for the path -", async (t) => {
-  const { manifests, faults } = await readManifestPaths(["-"], () => Promise.resolve(`a: 1\n---\n${named("a")}`));
+  const { manifests, faults } = await readManifestPaths(["-"], {
+    stdin: () => Promise.resolve(`a: 1\n---\n${named("a")}`),
+  });
   t.same(manifests.map(({ file, document }) => [file, document]), [["-", 2]]);
   t.same(faults.map(formatInputFault), ["-:1: not a Kubernetes object: apiVersion and kind must be set to a string"]);
 });
@@ -89,51 +90,11 @@ test("reports a file that is not UTF-8", async (t) => {
 
 test("reports a file that is removed before it is read, and a path whose parent is a file", async (t) => {
   const folder = t.testdir({ "a.yaml": named("a") });
-  const listing = { files: [{ path: `${folder}/gone.yaml`, fingerprint: "" }], faults: [] };
+  const listing = { files: [{ path: `${folder}/gone.yaml`, fingerprint: "", place: "folder" as const }] };
   const [reading] = await readFiles(listing, { stdin: () => Promise.resolve(""), read: readManifests });
   const faults = [{ file: `${folder}/gone.yaml`, line: null, message: "no such file or folder" }];
-  t.same(reading, { path: `${folder}/gone.yaml`, manifests: [], faults, unreadable: true });
+  t.same(reading, { path: `${folder}/gone.yaml`, manifests: [], faults, unreadable: true, skipped: null });
   t.match((await read(folder, "/a.yaml/b")).faults, [/^\/a\.yaml\/b: ENOTDIR/]);
-});
-
-test("reports a duplicate object and the positions of both copies", async (t) => {
-  const folder = t.testdir({
-    "a.yaml": `${named("a")}\n---\n${named("s", "IAMRoleSelector")}`,
-    "b.yaml": `${named("a", "ConfigMap", "default")}\n---\n${named("s", "IAMRoleSelector", "ignored")}`,
-  });
-  t.same(await read(folder, ""), {
-    files: ["/a.yaml", "/a.yaml", "/b.yaml", "/b.yaml"],
-    faults: [
-      '/b.yaml:1: duplicate ConfigMap "a" in namespace default, first defined at /a.yaml:1; remove one of them',
-      '/b.yaml:3: duplicate IAMRoleSelector "s", first defined at /a.yaml:3; remove one of them',
-    ],
-  });
-});
-
-test("reports no duplicate if the kind, group, namespace or name differs, or no name is set", async (t) => {
-  const nameless = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "a-" } });
-  const other = JSON.stringify({ apiVersion: "example.com/v1", kind: "ConfigMap", metadata: { name: "a" } });
-  const texts = [
-    named("a"),
-    named("b"),
-    named("a", "Secret"),
-    named("a", "ConfigMap", "team"),
-    other,
-    nameless,
-    nameless,
-  ];
-  const folder = t.testdir({ "a.yaml": texts.join("\n---\n") });
-  t.same((await read(folder, "")).faults, []);
-});
-
-test("reports a duplicate if two objects differ only in their API version", async (t) => {
-  const [first, second] = ["v1", "v2"].map((version) => (
-    JSON.stringify({ apiVersion: `example.com/${version}`, kind: "A", metadata: { name: "a" } })
-  ));
-  const folder = t.testdir({ "a.yaml": `${first}\n---\n${second}` });
-  t.same((await read(folder, "")).faults, [
-    '/a.yaml:3: duplicate A "a" in namespace default, first defined at /a.yaml:1; remove one of them',
-  ]);
 });
 
 test("changes the fingerprint of a file when its content changes", async (t) => {

@@ -13,7 +13,7 @@ const bucket = JSON.stringify({
 const documents = (...texts: readonly string[]): string => texts.join("\n---\n");
 
 async function namesIn(text: string): Promise<string[]> {
-  const { manifests } = await readManifestPaths(["-"], () => Promise.resolve(text));
+  const { manifests } = await readManifestPaths(["-"], { stdin: () => Promise.resolve(text) });
   return manifests.map(({ object }) => objectReference(object).name);
 }
 

@@ -18,7 +18,8 @@ test("uses the last valid objects of an invalid file, and applies changes of all
   await rm(`${folder}/b.yaml`);
   await writeFile(`${folder}/c.yaml`, selector("c", "other"));
   await writeFile(`${folder}/new.yaml`, selector("new"));
-  await writeFile(`${folder}/never-valid.yaml`, broken);
+  await writeFile(`${folder}/never-valid.yaml`, "[");
+  await writeFile(`${folder}/values.yaml`, broken);
   await reload(fake);
   t.same(names(source), ["a", "a2", "c", "new"]);
   t.same(source.inventory.selectors.get("c")?.namespaces, new Set(["other"]));
@@ -39,6 +40,16 @@ test("uses the last valid objects of an invalid file, and applies changes of all
   t.same(names(source), ["c", "valid"]);
   t.same(source.status, { loaded: true, lastSyncMs: clock.now(), fault: null });
   await source.stop();
+});
+
+test("does not skip a template or a Helm template, which may contain selectors", async (t) => {
+  const template = "{{ if .Values.team }}\n";
+  const chart = { "Chart.yaml": "name: a", templates: { "a.yaml": selector("{{ .Values.team }}") } };
+  const folder = t.testdir({ "a.yaml": template + selector("a"), chart });
+  const { source } = fakeSource([folder]);
+  await t.rejects(source.start(), {
+    message: /^.*a\.yaml:.*invalid YAML.*\n.*chart\/templates\/a\.yaml: a template/,
+  });
 });
 
 test("uses the last valid objects of a file or folder that cannot be read", async (t) => {
@@ -84,7 +95,7 @@ test("removes an object that two files define differently, and no other object",
   await writeFile(`${folder}/copy.yaml`, selector("b"));
   await reload(fake);
   t.same(names(source), ["a", "b"], "the definitions are equal");
-  t.match(source.status.fault, /copy\.yaml:1: duplicate IAMRoleSelector "b", first defined at .*b\.yaml:1/);
+  t.match(source.status.fault, /b\.yaml:1: duplicate IAMRoleSelector "b", defined at .*b\.yaml:1, .*copy\.yaml:1;/);
 
   await writeFile(`${folder}/copy.yaml`, `${selector("b", "other")}\n---\n${namespace("team-a", "silver")}`);
   await rm(`${folder}/b.yaml`);

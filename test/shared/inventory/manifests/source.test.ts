@@ -70,7 +70,7 @@ test("uses the last valid inventory while a file is invalid, reports the faults,
   const before = source.status.lastSyncMs;
 
   await writeFile(`${folder}/a.yaml`, "{");
-  await writeFile(`${folder}/b.yaml`, "x: 1");
+  await writeFile(`${folder}/b.yaml`, "kind: IAMRoleSelector");
   let changed = change(source, () => true);
   sendEvent();
   clock.advance(50);
@@ -79,7 +79,7 @@ test("uses the last valid inventory while a file is invalid, reports the faults,
   const fault = source.status.fault?.replaceAll(folder, "") ?? "";
   const [first = "", second] = fault.split("\n");
   t.match(first, /^\/a\.yaml:1: invalid YAML: /);
-  t.equal(second, "/b.yaml:1: not a Kubernetes object: apiVersion and kind must be set to a string");
+  t.equal(second, "/b.yaml:1: not a Kubernetes object: apiVersion must be set to a string");
   t.same(names(source), ["a"]);
   t.same(source.manifests.length, 1);
 
@@ -144,7 +144,7 @@ test("reads the files again if a file event arrives during a read", async (t) =>
 });
 
 test("start() rejects with every fault, and stops the file watchers", async (t) => {
-  const folder = t.testdir({ "a.yaml": "x: 1\n---\n- 1", "b.yaml": "[" });
+  const folder = t.testdir({ "a.yaml": "kind: IAMRoleSelector\n---\n- 1", "b.yaml": "[" });
   const { source, clock, watched, stopped } = fakeSource([folder, `${folder}/missing`]);
   await t.rejects(source.start(), {
     code: "ERR_INPUT_UNREADABLE",

@@ -1,0 +1,96 @@
+import { test } from "tap";
+import { runCommand } from "./run-command.ts";
+
+const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a}
+spec:
+  arn: arn:aws:iam::111122223333:role/team-a
+  namespaceSelector: {names: [team-a]}
+`;
+const BUCKET = `apiVersion: s3.services.k8s.aws/v1alpha1
+kind: Bucket
+metadata: {name: logs, namespace: team-a}
+spec: {name: logs}
+`;
+const CHART = { "Chart.yaml": "name: x", templates: { "a.yaml": "{{ if .x }}" } };
+const CHECKS = ["lint", "resolve", "audit", "migrate carm"] as const;
+
+test("each command skips files that are not Kubernetes objects, and reports their counts in one line", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR + `---\n${BUCKET}`, chart: CHART, "package.json": "{}" });
+  const line = "skipped 1 Helm template, 1 Helm chart or values file, 1 JSON file without apiVersion and kind "
+    + "(-v lists them; to check a chart: helm template . | ack-role-resolver lint -)\n";
+  const impact = ["impact", `${dir}/a.yaml`, "--from", dir];
+  const commands = [...CHECKS.map((command) => [...command.split(" "), dir]), impact];
+  for (const argv of commands) {
+    const { status, stderr } = await runCommand(argv);
+    t.not(status, 2, argv.join(" "));
+    t.ok(stderr.includes(line), stderr);
+  }
+});
+
+test("JSON output contains the counts, and -v lists the files", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR, chart: CHART, "b\u0007.json": "{}" });
+  const { stdout, stderr } = await runCommand(["lint", dir, "-o", "json", "--verbose"]);
+  t.match(JSON.parse(stdout), { skippedFiles: { "helm-template": 1, "helm-chart": 1, json: 1 } });
+  t.same(stderr.replaceAll(dir, "").split("\n"), [
+    "skipped /b\\u0007.json: JSON file without apiVersion and kind",
+    "skipped /chart/Chart.yaml: Helm chart or values file",
+    "skipped /chart/templates/a.yaml: Helm template",
+    "skipped 1 Helm template, 1 Helm chart or values file, 1 JSON file without apiVersion and kind "
+    + "(to check a chart: helm template . | ack-role-resolver lint -)",
+    "",
+  ]);
+});
+
+test("exits 2 on input without Kubernetes objects, unless --allow-empty is set", async (t) => {
+  const dir = t.testdir({ "package.json": "{}" });
+  for (const command of CHECKS) {
+    const argv = command.split(" ");
+    const { status, stderr } = await runCommand([...argv, dir]);
+    t.equal(status, 2, command);
+    t.match(stderr, "no Kubernetes object found; pass other files or folders, or pass --allow-empty");
+    t.not((await runCommand([...argv, "-", "--allow-empty"])).status, 2, command);
+  }
+  const { status, stderr } = await runCommand(["lint", "-"], { stdin: "# nothing\n" });
+  t.same([status, stderr.split("\n")[0]?.slice(0, 2)], [2, "-:"]);
+});
+
+test("exits 2 on broken YAML, unless --skip-unreadable is set, which says what it skips", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": `a: [\n---\n${BUCKET}` });
+  t.equal((await runCommand(["resolve", dir])).status, 2);
+  const { status, stdout, stderr } = await runCommand(["resolve", dir, "--skip-unreadable"]);
+  t.equal(status, 0);
+  t.match(stdout, /team-a +Bucket\/logs +selected/);
+  t.match(stderr.replaceAll(dir, ""), new RegExp(
+    "^warning: /b.yaml:\\d: invalid YAML.*\nwarning: 1 file skipped as unreadable; the result may be wrong\n"
+    + "skipped 1 unreadable file \\(-v lists them\\)\n",
+  ));
+});
+
+test("--ignore chooses one of several overlays", async (t) => {
+  const dir = t.testdir({ a: { "s.yaml": SELECTOR }, b: { "s.yaml": SELECTOR } });
+  t.equal((await runCommand(["resolve", dir])).status, 2);
+  const { status, stderr } = await runCommand(["resolve", dir, "--ignore", "a,x", "--ignore", "/b/"]);
+  t.equal(status, 0);
+  t.equal(stderr.split("\n")[0], "skipped 1 ignored file or folder (-v lists them)");
+});
+
+test("resolve and audit report selectors that are not rendered without denials", async (t) => {
+  const stdin = `${SELECTOR.replace("111122223333", "${ACCOUNT}")}---\n${BUCKET}`;
+  const resolved = await runCommand(["resolve", "-"], { stdin });
+  t.equal(resolved.status, 0);
+  t.match(resolved.stderr, "IAMRoleSelector team-a is not rendered, so its roles may differ in the cluster:\n"
+    + '  IRS-03 spec.arn: "arn:aws:iam::${ACCOUNT}:role/team-a" is not rendered');
+  const audited = await runCommand(["audit", "-"], { stdin });
+  t.equal(audited.status, 0, audited.stdout);
+});
+
+test("audit denies a conflict of selectors, but only warns if a name in the conflict is not rendered", async (t) => {
+  const other = SELECTOR.replace("name: team-a", "name: team-b");
+  const conflict = (name: string): string => [SELECTOR, other.replace("team-b", name), BUCKET].join("---\n");
+  const denied = await runCommand(["audit", "-"], { stdin: conflict("team-b") });
+  t.match([denied.status, denied.stdout], [1, "deny AUD-01 Bucket team-a/logs"]);
+  const warned = await runCommand(["audit", "-", "--check", "IRS-17=warn"], { stdin: conflict('"<team>"') });
+  t.match(warned.stdout, "warn AUD-01 Bucket team-a/logs");
+});
