@@ -120,9 +120,9 @@ function useLines(from: string | null, to: string, access: Readonly<Record<strin
 
 test("NS-02 requires permission to use the selector that a new annotation names", (t) => {
   t.match(useLines(null, "gold", { gold: "denied" }), [
-    `NS-02 ${PATH}: the requester may not use IAMRoleSelector gold, which the annotation ${KEY} names. Grant`,
+    `NS-02 ${PATH}: the requester may not use IAMRoleSelector gold, which the annotation ${KEY} names. Create a Role`,
   ]);
-  t.match(useLines(null, "gold", {}), [/it is unknown whether the requester may use IAMRoleSelector gold, which the /]);
+  t.match(useLines(null, "gold", {}), [/: the webhook could not verify .* IAMRoleSelector gold, which the a/]);
   t.same(useLines("blue", "gold", { gold: "allowed" }), []);
   t.same(useLines("gold", "gold", { gold: "denied" }), [], "the annotation is unchanged");
   t.same(useLines(null, "planned", {}).length, 1, "the selector may exist later");
