@@ -160,8 +160,9 @@ function isSameLabelsAndAnnotations(
 /** Returns whether two JSON values are equal. If both values are objects, ignores the keys in `except`. */
 function isSameExcept(except: readonly string[], a: unknown, b: unknown): boolean {
   if (!isJsonObject(a) || !isJsonObject(b)) return isSame(a, b);
-  const [keysOfA, keysOfB] = [a, b].map((map) => Object.keys(map).filter((key) => !except.includes(key)));
-  return keysOfA?.length === keysOfB?.length && isSameAt(keysOfA ?? [], a, b);
+  const isCompared = (key: string): boolean => !except.includes(key);
+  const keys = Object.keys(a).filter(isCompared);
+  return keys.length === Object.keys(b).filter(isCompared).length && isSameAt(keys, a, b);
 }
 
 function isSameAt(keys: Iterable<string>, a: JsonObject, b: JsonObject): boolean {

@@ -35,10 +35,15 @@ test("META-01: denies names, label keys and label values that the API server rej
     [["metadata", "labels", { key: "a b" }], /^the label is not valid: the name part of a label key/],
     [["metadata", "labels", { key: "c" }], /^the label is not valid: a label value must/],
   ]);
+  t.match(messages({ labels: { a: ["b"], c: {} } }), [
+    [["metadata", "labels", { key: "a" }], /^the value is an object or a list, and/],
+    [["metadata", "labels", { key: "c" }], /^the value is an object or a list, and/],
+  ]);
   t.match(messages({ labels: ["a"], annotations: { "/x": "" } }), [
     [["metadata", "annotations", { key: "/x" }], /^the annotation key is not valid/],
     [["metadata", "labels"], "the labels are not a map"],
   ]);
+  t.same(messages({ name: "", generateName: "b-" }), [], "the API server generates the name");
   t.same(messages({ name: "a.b", labels: { "example.com/A": "" }, annotations: { "Example.com/a": "{}" } }), []);
   t.end();
 });

@@ -1,6 +1,8 @@
 import { test } from "tap";
+import { choiceFor } from "../../../../../shared/decisions/checks/resources/change.ts";
+import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { namespaceObject } from "../../objects.ts";
+import { namespaceObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
   annotated, type Circumstances, CLUSTER_OBJECTS, findingLines, GOLD, owned, SILVER, tiered, tierSelector,
 } from "../resource-lines.ts";
@@ -37,6 +39,17 @@ test("ACK-36 warns about the annotation use-selector if it has no effect", (t) =
   ]);
   t.same(lines("ACK-36", choosing("gold", "gold")), []);
   t.same(findingLines("ACK-36", tiered("gold")), []);
+  t.end();
+});
+
+test("the annotation use-selector is no choice in mode carm", (t) => {
+  const inventory = new Inventory({ runtime: "extended", origin: "file" });
+  const resource = { namespace: "team-a", annotations: new Map([[KEY, "gold"]]) };
+  const choice = (mode: "carm" | "selectors"): unknown => choiceFor({
+    inventory, operation: "CREATE", origin: "file", requester: null, settings: { ...SETTINGS_BY_DEFAULT, mode },
+  }, resource);
+  t.match(choice("selectors"), { name: "gold" });
+  t.equal(choice("carm"), null);
   t.end();
 });
 
