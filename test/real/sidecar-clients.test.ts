@@ -2,7 +2,7 @@
 // clients.
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as pause, setInterval as ticks } from "node:timers/promises";
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
@@ -141,7 +141,7 @@ test("a sidecar serves valid clients while other clients send invalid requests",
   t.same(await validRequests({ sidecar, keys }), SERVED, "requests succeed before the invalid requests start");
   const calls = sidecar.sts.calls.length;
   for (const row of ROWS) await t.test(`rejects ${row.name}`, async (tt) => testRow(tt, { sidecar, keys }, row));
-  await t.test(`serves ${CONNECTIONS} connections and rejects another connection`, async (tt) =>
+  await t.test(`serves clients while ${CONNECTIONS} connections send nothing`, async (tt) =>
     testConnections(tt, { sidecar, keys }),
   );
   await t.test("accepts a rotated token within 2 s, and still accepts the previous token", async (tt) =>
@@ -214,39 +214,29 @@ async function presigned({ sidecar, keys }: Subject): Promise<MeasuredResponse> 
 async function testConnections(t: Test, subject: Subject): Promise<void> {
   const { sidecar, keys } = subject;
   const port = Number(new URL(sidecar.url).port);
-  const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, async (): Promise<Socket> => {
+  await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
     const socket = connect(port, "127.0.0.1").on("error", () => {});
     t.teardown(() => socket.destroy());
     await once(socket, "connect");
-    return socket;
   }));
   const startMs = performance.now();
-  const rejected = await sidecar.credentials("warm");
-  t.match(rejected, { status: 503, code: "ERR_REQUEST_CONNECTIONS" }, "a connection over the limit is rejected");
-  const rejectedSTS = await sidecar.assume(keys, "warm");
-  t.match(
-    rejectedSTS,
-    { status: 503, code: "ServiceUnavailable" },
-    "a rejected connection to /sts receives an STS error",
-  );
-  const [first] = sockets;
-  const headers = `Host: ${sidecar.server.address}\r\nAuthorization: ${await sidecar.token()}\r\nConnection: close\r\n`;
-  first?.write(`GET ${PATH} HTTP/1.1\r\n${headers}\r\n`);
-  const response = (await first?.setEncoding("utf8").toArray())?.join("");
-  t.match(response, /^HTTP\/1\.1 200 /, "an accepted connection is served");
+  const served = { status: 200, code: "ok" };
+  t.match(await sidecar.credentials("warm"), served, "a client replaces a connection that sends nothing");
+  t.match(await sidecar.assume(keys, "warm"), served, "a client of /sts replaces a connection that sends nothing");
   t.equal((await sidecar.health("/healthz")).status, 200, "the sidecar is alive");
   const isFree = async (): Promise<boolean> => (await validRequests(subject)).join() === SERVED.join();
   t.ok(await until(isFree, HEADERS_LIMIT_MS), "idle connections are closed");
   t.comment(`closed after ${Math.round(performance.now() - startMs)} ms`);
   const codes = new Set<string>();
   const isServed = async (): Promise<boolean> => {
-    const { code } = await sidecar.credentials("warm");
+    // A new connection can replace a connection before the client has sent its request. SDKs retry both failures.
+    const { code } = await sidecar.credentials("warm").catch(() => ({ code: "reset" }));
     codes.add(code);
     return code === "ok";
   };
   const crowd = await Promise.all(Array.from({ length: CONNECTIONS }, () => until(isServed, HEADERS_LIMIT_MS)));
-  t.ok(crowd.every((served) => served), `${CONNECTIONS} concurrent clients with retries are served`);
-  t.same([...codes].filter((code) => code !== "ERR_REQUEST_CONNECTIONS"), ["ok"]);
+  t.ok(crowd.every((isDone) => isDone), `${CONNECTIONS} concurrent clients with retries are served`);
+  t.same([...codes].filter((code) => code !== "ERR_REQUEST_CONNECTIONS" && code !== "reset"), ["ok"]);
 }
 
 async function testRotation(t: Test, sidecar: PlantedSidecar): Promise<void> {
