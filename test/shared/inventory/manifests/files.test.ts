@@ -1,5 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { symlink, truncate, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdtemp, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "tap";
 import { LIMITS } from "../../../../shared/decisions/limits.ts";
 import { inputError, readFiles, readManifestPaths } from "../../../../shared/inventory/manifests/files.ts";
@@ -110,14 +113,25 @@ test("returns one error that lists every fault", async (t) => {
   t.match(error, { code: "ERR_INPUT_UNREADABLE", message: "a:1: x\nb: y" });
 });
 
-test("reports a file over the size limit, and a named pipe in a folder", async (t) => {
+test("reports a file over the size limit, and a socket in a folder", async (t) => {
   const { value: limit } = LIMITS.manifestBytes;
   const folder = t.testdir({ "a.yaml": named("a") });
   await writeFile(`${folder}/large.yaml`, "");
   await truncate(`${folder}/large.yaml`, limit + 1);
-  execFileSync("mkfifo", [`${folder}/pipe.yaml`]);
+  // The path of a socket has at most 107 bytes.
+  const socketFolder = await mkdtemp(join(tmpdir(), "ack-role-resolver-"));
+  const server = createServer().listen(join(socketFolder, "socket"));
+  t.teardown(async () => {
+    server.close();
+    await rm(socketFolder, { recursive: true });
+  });
+  await once(server, "listening");
+  await symlink(join(socketFolder, "socket"), `${folder}/socket.yaml`);
   t.same(await read(folder, ""), {
     files: ["/a.yaml"],
-    faults: ["/pipe.yaml: not a regular file; remove it", `/large.yaml: larger than ${limit} bytes; use several files`],
+    faults: [
+      "/socket.yaml: not a regular file; remove it",
+      `/large.yaml: larger than ${limit} bytes; use several files`,
+    ],
   });
 });
