@@ -3,7 +3,8 @@ import { test } from "tap";
 import type { DecisionSettings } from "../../shared/decisions/context.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
-import { objectAt, patchOf, reviewOf } from "../webhook/reviews.ts";
+import { patchOf, reviewOf } from "../webhook/reviews.ts";
+import { answerTo, update } from "./answer.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
 const DELETING = { deletionTimestamp: "2026-03-01T12:00:00Z", finalizers: ["example.com/hold"] };
@@ -41,23 +42,8 @@ function webhook(settings: Partial<DecisionSettings> = {}, reviewAccess?: Access
   return webhookUnderTest(source, settings, reviewAccess);
 }
 
-const PATHS: Readonly<Record<string, string>> = {
-  IAMRoleSelector: "/validate/iamroleselectors", Bucket: "/validate/resources", Namespace: "/validate/namespaces",
-  ConfigMap: "/validate/configmaps",
-};
-
-/** Returns the codes of a denial, or "allowed" and the codes of the warnings. */
 async function send(review: JsonObject, server = webhook()): Promise<string> {
-  const path = PATHS[String(objectAt(review, "request", "kind")["kind"])] ?? "";
-  const response = objectAt((await server.post(path, review)).json, "response");
-  const { allowed, warnings = [] } = response;
-  const lines = allowed === true ? warnings : String(objectAt(response, "status")["message"]).split("\n");
-  const codes = Array.isArray(lines) ? [...new Set(lines.map((line) => String(line).split(/[ :]/, 1)[0]))] : [];
-  return allowed === true ? ["allowed", ...codes].join(" ") : codes.join();
-}
-
-function update(object: JsonObject, oldObject: JsonObject, request: JsonObject = {}): JsonObject {
-  return reviewOf(object, { operation: "UPDATE", oldObject, ...request });
+  return answerTo(review, server);
 }
 
 function deletion(oldObject: JsonObject, request: JsonObject = {}): JsonObject {

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { namespaceObject } from "../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
+import { answerTo, update } from "./answer.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
 const KEY = "ack-role-resolver.io/use-selector";
@@ -41,22 +42,8 @@ function webhook(
   return webhookUnderTest(source, { runtime: "extended", ...settings }, reviewAccess);
 }
 
-const PATHS: Readonly<Record<string, string>> = {
-  IAMRoleSelector: "/validate/iamroleselectors", Bucket: "/validate/resources", Namespace: "/validate/namespaces",
-};
-
-/** Returns the codes of a denial, or "allowed" and the codes of the warnings. */
 async function send(review: JsonObject, server = webhook()): Promise<string> {
-  const path = PATHS[String(objectAt(review, "request", "kind")["kind"])] ?? "";
-  const response = objectAt((await server.post(path, review)).json, "response");
-  const { allowed, warnings = [] } = response;
-  const lines = allowed === true ? warnings : String(objectAt(response, "status")["message"]).split("\n");
-  const codes = Array.isArray(lines) ? [...new Set(lines.map((line) => String(line).split(/[ :]/, 1)[0]))] : [];
-  return allowed === true ? ["allowed", ...codes].join(" ") : codes.join();
-}
-
-function update(object: JsonObject, oldObject: JsonObject, request: JsonObject = {}): JsonObject {
-  return reviewOf(object, { operation: "UPDATE", oldObject, ...request });
+  return answerTo(review, server);
 }
 
 /** Returns the values that the webhook writes into the annotations. */
