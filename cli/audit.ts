@@ -6,10 +6,10 @@ import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
-} from "./located-finding.ts";
-import { runWithProgress } from "./progress.ts";
-import { byCode, isUnreadable, readState, type State, unreadMaps } from "./state.ts";
-import { formatTable, type Paint, painter } from "./terminal.ts";
+} from "./output/located-finding.ts";
+import { runWithProgress } from "./output/progress.ts";
+import { byCode, isUnreadable, readState, type State, unreadMaps } from "./input/state.ts";
+import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
 interface ReportedFinding extends LocatedFinding {

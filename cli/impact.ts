@@ -13,13 +13,13 @@ import { STDIN } from "../shared/inventory/manifests/listing.ts";
 import { identityKey, identityOf } from "../shared/inventory/manifests/identity.ts";
 import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/inventory/manifests/proposed-state.ts";
 import type { Manifest } from "../shared/inventory/manifests/reader.ts";
-import { readInput } from "./input.ts";
+import { readInput } from "./input/input.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { findingLines, locate, type LocatedFinding } from "./located-finding.ts";
-import { mapWithProgress, runWithProgress } from "./progress.ts";
+import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { resourceName, roleOrReason, type TableFormat, tableFormat } from "./resolve.ts";
-import { inventoryOf, isUnreadable, readState, type State } from "./state.ts";
-import { formatTable, type Paint, painter } from "./terminal.ts";
+import { inventoryOf, isUnreadable, readState, type State } from "./input/state.ts";
+import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
 type Settings = SettingsFor<"impact">;
 

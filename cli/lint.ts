@@ -13,10 +13,10 @@ import { VERSION } from "../shared/server/version.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
-} from "./located-finding.ts";
-import { mapWithProgress } from "./progress.ts";
-import { byCode, readState, reportFaults, type State, type StateObject, unreadMaps } from "./state.ts";
-import { painter } from "./terminal.ts";
+} from "./output/located-finding.ts";
+import { mapWithProgress } from "./output/progress.ts";
+import { byCode, readState, reportFaults, type State, type StateObject, unreadMaps } from "./input/state.ts";
+import { painter } from "./output/terminal.ts";
 
 /** The result of `lint`, in the format of `-o json`. */
 interface LintResult {

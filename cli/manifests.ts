@@ -3,7 +3,7 @@ import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/re
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
-import { writeRuntimeNotice } from "./runtime-notice.ts";
+import { writeRuntimeNotice } from "./output/runtime-notice.ts";
 
 /** Prints the install manifests as YAML. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {

@@ -14,9 +14,9 @@ import {
 } from "../shared/decisions/migration/plan.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { runWithProgress } from "./progress.ts";
-import { isUnreadable, readState, type State } from "./state.ts";
-import { type Paint, painter } from "./terminal.ts";
+import { runWithProgress } from "./output/progress.ts";
+import { isUnreadable, readState, type State } from "./input/state.ts";
+import { type Paint, painter } from "./output/terminal.ts";
 
 /** A finding for which the webhook would deny a generated selector. */
 interface Denial {

@@ -5,10 +5,10 @@ import {
 } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 import { VERSION } from "../shared/server/version.ts";
-import { flagGroup, flagHelp } from "./flag-help.ts";
-import { HELP_LAYOUT } from "./help-layout.ts";
+import { flagGroup, flagHelp } from "./help/flags.ts";
+import { HELP_LAYOUT } from "./help/layout.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
-import { widthOf } from "./terminal.ts";
+import { widthOf } from "./output/terminal.ts";
 
 /** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
 export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {

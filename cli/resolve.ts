@@ -12,11 +12,11 @@ import { explain, partText, type SelectorExplanation } from "../shared/decisions
 import { hypotheticalResources } from "../shared/decisions/resolution/hypothetical-resource.ts";
 import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { faultySelectorLines, faultySelectors } from "./faulty-selectors.ts";
+import { faultySelectorLines, faultySelectors } from "./input/faulty-selectors.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { mapWithProgress } from "./progress.ts";
-import { isUnreadable, readState, type State } from "./state.ts";
-import { formatTable, type Paint, painter, widthOf } from "./terminal.ts";
+import { mapWithProgress } from "./output/progress.ts";
+import { isUnreadable, readState, type State } from "./input/state.ts";
+import { formatTable, type Paint, painter, widthOf } from "./output/terminal.ts";
 
 /** A resource and its resolution, in the format of `resolve -o json`. */
 interface ResolvedResource extends Resolution {

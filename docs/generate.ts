@@ -1,7 +1,7 @@
 // Generates the pages of docs/ that are derived from code. With --check, exits with status 1 if a page is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
-import { combinedHelp } from "../cli/flag-help.ts";
+import { combinedHelp } from "../cli/help/flags.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";

@@ -16,7 +16,7 @@ import { runSidecar } from "../../sidecar/main.ts";
 import { runWebhook } from "../../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
 import { tableFormat } from "../resolve.ts";
-import { writeRuntimeNotice } from "../runtime-notice.ts";
+import { writeRuntimeNotice } from "../output/runtime-notice.ts";
 import { serveUntilStopped, startSource } from "../serve.ts";
 import { startSTSEmulator } from "./sts-emulator/emulator.ts";
 import type { BaseCredentials } from "./sts-emulator/principals.ts";

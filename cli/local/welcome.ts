@@ -7,7 +7,7 @@ import type { SettingsFor } from "../../shared/decisions/settings.ts";
 import type { ManifestSource } from "../../shared/inventory/manifests/source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
 import type { RunningWebhook } from "../../webhook/main.ts";
-import { faultySelectorLines, faultySelectors } from "../faulty-selectors.ts";
+import { faultySelectorLines, faultySelectors } from "../input/faulty-selectors.ts";
 import { resolutionTable, resolveAll, type TableFormat } from "../resolve.ts";
 import type { STSEmulator } from "./sts-emulator/emulator.ts";
 

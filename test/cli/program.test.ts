@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { combinedHelp, flagHelp } from "../../cli/flag-help.ts";
+import { combinedHelp, flagHelp } from "../../cli/help/flags.ts";
 import { COMMANDS, DEFINITIONS } from "../../shared/decisions/settings.ts";
 import { runCommand } from "./run-command.ts";
 

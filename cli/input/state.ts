@@ -1,16 +1,16 @@
-import type { SkippedCheck } from "../shared/decisions/checks/run.ts";
-import type { DecisionSettings, Origin } from "../shared/decisions/context.ts";
-import { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { compareText, countOf } from "../shared/decisions/kubernetes/text.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { formatInputFault, type InputFault, type Manifest } from "../shared/inventory/manifests/reader.ts";
-import type { SkipCounts } from "../shared/inventory/manifests/skip.ts";
+import type { SkippedCheck } from "../../shared/decisions/checks/run.ts";
+import type { DecisionSettings, Origin } from "../../shared/decisions/context.ts";
+import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { compareText, countOf } from "../../shared/decisions/kubernetes/text.ts";
+import type { SettingsFor } from "../../shared/decisions/settings.ts";
+import { formatInputFault, type InputFault, type Manifest } from "../../shared/inventory/manifests/reader.ts";
+import type { SkipCounts } from "../../shared/inventory/manifests/skip.ts";
 import { type InputSettings, readInput } from "./input.ts";
-import { type IO, writeLines } from "./io.ts";
-import { Progress } from "./progress.ts";
-import { writeRuntimeNotice } from "./runtime-notice.ts";
+import { type IO, writeLines } from "../io.ts";
+import { Progress } from "../output/progress.ts";
+import { writeRuntimeNotice } from "../output/runtime-notice.ts";
 
 /** An object and its position in the input. The field `file` is null for an object of a cluster. */
 export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
@@ -72,7 +72,7 @@ async function readCluster(
 ): Promise<State> {
   const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups } = settings;
   const [{ loadCluster }, { connectKubernetes }] = await Promise.all([
-    import("../shared/inventory/cluster/load.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
+    import("../../shared/inventory/cluster/load.ts"), import("../../shared/inventory/cluster/kubeconfig.ts"),
   ]);
   const progress = new Progress(io);
   try {

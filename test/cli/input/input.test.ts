@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { runCommand } from "./run-command.ts";
+import { runCommand } from "../run-command.ts";
 
 const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
 kind: IAMRoleSelector

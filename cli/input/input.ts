@@ -1,12 +1,12 @@
 import { text } from "node:stream/consumers";
-import { countOf, printable } from "../shared/decisions/kubernetes/text.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { type ManifestInput, readManifestPaths } from "../shared/inventory/manifests/files.ts";
-import { STDIN } from "../shared/inventory/manifests/listing.ts";
-import { formatInputFault, type ManifestResult } from "../shared/inventory/manifests/reader.ts";
-import { countSkipped, type SkipCounts, skipName, skipText } from "../shared/inventory/manifests/skip.ts";
-import { type IO, writeLines } from "./io.ts";
-import { showElapsed } from "./progress.ts";
+import { countOf, printable } from "../../shared/decisions/kubernetes/text.ts";
+import type { SettingsFor } from "../../shared/decisions/settings.ts";
+import { type ManifestInput, readManifestPaths } from "../../shared/inventory/manifests/files.ts";
+import { STDIN } from "../../shared/inventory/manifests/listing.ts";
+import { formatInputFault, type ManifestResult } from "../../shared/inventory/manifests/reader.ts";
+import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/inventory/manifests/skip.ts";
+import { type IO, writeLines } from "../io.ts";
+import { showElapsed } from "../output/progress.ts";
 
 export type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "verbose">;
 

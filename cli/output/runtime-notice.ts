@@ -1,6 +1,6 @@
-import type { Runtime } from "../shared/decisions/context.ts";
-import { runtimeNotice } from "../shared/decisions/runtime-notice.ts";
-import { type IO, writeLines } from "./io.ts";
+import type { Runtime } from "../../shared/decisions/context.ts";
+import { runtimeNotice } from "../../shared/decisions/runtime-notice.ts";
+import { type IO, writeLines } from "../io.ts";
 
 /** Writes a notice to stderr if shipped ACK controllers do not support `runtime`. */
 export function writeRuntimeNotice(runtime: Runtime, io: IO): void {

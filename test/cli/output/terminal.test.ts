@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { formatTable, widthOf } from "../../cli/terminal.ts";
-import { runCommand } from "./run-command.ts";
+import { formatTable, widthOf } from "../../../cli/output/terminal.ts";
+import { runCommand } from "../run-command.ts";
 
 test("a table shortens details before names, and keeps names distinct", (t) => {
   const cells = [["NAME", "DETAIL"], ...["a", "b"].map((letter) => [

@@ -1,4 +1,4 @@
-import type { Command, SettingName } from "../shared/decisions/settings.ts";
+import type { Command, SettingName } from "../../shared/decisions/settings.ts";
 
 /** A heading in the help, under which flags are listed. */
 export type FlagGroup =

@@ -1,7 +1,7 @@
-import type { Paced } from "../shared/decisions/paced.ts";
-import { type Clock, systemClock } from "../shared/inventory/clock.ts";
-import type { Environment } from "../shared/server/settings.ts";
-import type { IO } from "./io.ts";
+import type { Paced } from "../../shared/decisions/paced.ts";
+import { type Clock, systemClock } from "../../shared/inventory/clock.ts";
+import type { Environment } from "../../shared/server/settings.ts";
+import type { IO } from "../io.ts";
 import { widthOf } from "./terminal.ts";
 
 /** The time from the start of the work to the first progress line, in ms. */

@@ -1,9 +1,9 @@
-import { type Finding, findingLine } from "../shared/decisions/checks/check.ts";
-import { warnOfPlaceholders } from "../shared/decisions/checks/unrendered.ts";
-import type { Origin } from "../shared/decisions/context.ts";
-import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import { compareText, printable } from "../shared/decisions/kubernetes/text.ts";
-import type { DecodedSelector } from "../shared/decisions/selectors/decode.ts";
+import { type Finding, findingLine } from "../../shared/decisions/checks/check.ts";
+import { warnOfPlaceholders } from "../../shared/decisions/checks/unrendered.ts";
+import type { Origin } from "../../shared/decisions/context.ts";
+import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { compareText, printable } from "../../shared/decisions/kubernetes/text.ts";
+import type { DecodedSelector } from "../../shared/decisions/selectors/decode.ts";
 
 /** A selector that is malformed or that the webhook would deny. */
 interface FaultySelector {

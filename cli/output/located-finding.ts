@@ -1,11 +1,11 @@
-import type { Finding } from "../shared/decisions/checks/check.ts";
-import type { CheckResult } from "../shared/decisions/checks/run.ts";
-import type { Severity } from "../shared/decisions/context.ts";
-import { type FieldPath, formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { printable } from "../shared/decisions/kubernetes/text.ts";
-import type { StateObject } from "./state.ts";
+import type { Finding } from "../../shared/decisions/checks/check.ts";
+import type { CheckResult } from "../../shared/decisions/checks/run.ts";
+import type { Severity } from "../../shared/decisions/context.ts";
+import { type FieldPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { printable } from "../../shared/decisions/kubernetes/text.ts";
+import type { StateObject } from "../input/state.ts";
 import type { Paint } from "./terminal.ts";
 
 /** A finding and its place in the input, in the format of `lint -o json`. */
