@@ -3,6 +3,7 @@
 import { setUpAssets } from "./apiserver/assets.ts";
 import { setUpCI } from "./ci/tools.ts";
 import { readEnvironment } from "./environment.ts";
+import { setUpPrometheus } from "./observability/debian-package.ts";
 import { setUpOracle } from "./oracle/binary.ts";
 import { setUpSDKs } from "./sdks/toolchains/toolchains.ts";
 
@@ -12,4 +13,5 @@ if (environment.ci) {
   await setUpOracle(environment);
   await setUpSDKs(environment);
   await setUpCI(environment);
+  await setUpPrometheus(environment);
 }

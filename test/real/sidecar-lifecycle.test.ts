@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Test, test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
-import { boundAddress } from "../../shared/server/listen-address.ts";
+import { freePorts } from "../free-ports.ts";
 import { get } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { until } from "./apiserver/until.ts";
@@ -42,16 +42,6 @@ async function subject(t: Test, faults: NonNullable<STSEmulatorOptions["faults"]
   return { sts, tokenFile, start: (...flags) => startServer("sidecar", [...common, ...flags], ENVIRONMENT) };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = boundAddress(server);
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 /** Returns the status of a request over `agent`, or the system error code if no response arrives. */
 async function statusOf(url: string, token: string, agent: Agent): Promise<number | string> {
   const sent = request(url, { agent, headers: { authorization: token } });
@@ -69,7 +59,8 @@ async function statusOf(url: string, token: string, agent: Agent): Promise<numbe
 
 test("serves 2,000 requests during a restart under load if clients retry", async (t) => {
   const { start, tokenFile } = await subject(t);
-  const listen = `127.0.0.1:${await freePort()}`;
+  const [port] = await freePorts(1);
+  const listen = `127.0.0.1:${port}`;
   const first = await start("--listen", listen);
   const token = await readFile(tokenFile, "utf8");
   const agent = new Agent({ keepAlive: true, maxSockets: 20 });
@@ -176,7 +167,7 @@ test("is ready within one second after it starts to listen", async (t) => {
 test("while STS hangs, is alive and rejects requests in time; later, issues roles again", async (t) => {
   const response = Promise.withResolvers<null>();
   const { start, tokenFile } = await subject(t, () => response.promise);
-  const [listen, health] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const [listen = "", health = ""] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`);
   const starting = start("--listen", listen, "--health-listen", health);
   const status = async (path: string): Promise<number> =>
     get(`http://${health}${path}`).then((one) => one.status, () => 0);

@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { freePorts } from "../../free-ports.ts";
 import { apiRequest, type ApiResponse } from "./api-request.ts";
 import type { Assets } from "./assets.ts";
 import {
@@ -197,13 +196,4 @@ export class Cluster {
       return false;
     }
   }
-}
-
-/** Returns different free ports. Opens all ports at the same time, and then closes them. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const addresses = servers.map((server) => server.address());
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return addresses.flatMap((address) => (address === null || typeof address === "string" ? [] : [address.port]));
 }

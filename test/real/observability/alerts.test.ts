@@ -1,0 +1,50 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { test } from "tap";
+import { stringify } from "yaml";
+import { type Alert, ALERTS } from "../../../manifests/observability/alerts.ts";
+import { alertName } from "../../../manifests/observability/rules.ts";
+import { runProgram } from "../apiserver/run-program.ts";
+import { readEnvironment } from "../environment.ts";
+import { setTimeLimit } from "../time-limit.ts";
+import { ALERT_CASES, HEALTHY } from "./alert-cases.ts";
+import { findPrometheus } from "./debian-package.ts";
+
+const RULES = new URL("../../../manifests/observability/rules.yaml", import.meta.url).pathname;
+const EVALUATED_AFTER = "20m";
+const found = await findPrometheus(readEnvironment());
+const alerts = Object.values(ALERTS).flat();
+
+/** Returns a test in the format of `promtool test rules`. `expected` are the alerts that fire. */
+function promtoolTest(
+  name: string, series: Readonly<Record<string, string>>, alert: Alert, expected: readonly object[],
+): object {
+  return {
+    name, interval: "1m",
+    input_series: Object.entries(series).map(([one, values]) => ({ series: one, values })),
+    alert_rule_test: [{ eval_time: EVALUATED_AFTER, alertname: alertName(alert), exp_alerts: expected }],
+  };
+}
+
+function firing(alert: Alert): object {
+  const { series = {}, labels = {}, summary = "" } = ALERT_CASES[alert.name] ?? {};
+  const runbook = `docs/runbook.md#${alertName(alert).toLowerCase()}`;
+  const expected = { exp_labels: { ...labels, severity: alert.severity }, exp_annotations: { summary, runbook } };
+  return promtoolTest(`${alert.name} fires`, series, alert, [expected]);
+}
+
+test("promtool accepts the rules, and each alert fires for its case only", async (t) => {
+  setTimeLimit(t, 120_000);
+  if (!found.found) return t.plan(0, found.reason);
+  t.same(Object.keys(ALERT_CASES).toSorted(), alerts.map(({ name }) => name).toSorted(), "each alert has a case");
+  const tests = alerts.flatMap((alert) => [
+    firing(alert), promtoolTest(`${alert.name} does not fire`, HEALTHY, alert, []),
+  ]);
+  const cwd = t.testdir({});
+  const file = path.join(cwd, "tests.yaml");
+  await writeFile(file, stringify({ rule_files: [RULES], evaluation_interval: "1m", tests }));
+  const promtool = path.join(found.folder, "promtool");
+  t.match(await runProgram(promtool, ["check", "rules", RULES], { cwd }), { code: 0 });
+  const { code, stdout, stderr } = await runProgram(promtool, ["test", "rules", file], { cwd });
+  t.equal(code, 0, stdout + stderr);
+});
