@@ -16,7 +16,8 @@ const expressions = [
 
 /** Returns the metrics in an expression that the servers do not expose, and labels that the metrics do not have. */
 function unknownNames(expression: string): string[] {
-  return [...expression.matchAll(/(ack_role_resolver_\w+)(?:\{([^}]*)\})?/g)].flatMap(([, name = "", matchers = ""]) => {
+  const selectors = expression.matchAll(/(ack_role_resolver_\w+)(?:\{([^}]*)\})?/g);
+  return [...selectors].flatMap(([, name = "", matchers = ""]) => {
     const metric = metrics.find((one) => {
       const suffixes = one.type === "histogram" ? ["_bucket", "_count", "_sum"] : [""];
       return suffixes.some((suffix) => one.name + suffix === name);
