@@ -114,7 +114,10 @@ export const IRS_40: QuickCheck<SelectorChange> = {
   },
 };
 
-/** Yields the selectors that, after the pending changes, have the same role but different session settings. */
+/**
+ * Yields the other selectors that have the role of the given selector, but different session settings. Treats the
+ * pending changes as applied.
+ */
 function* selectorsWithOtherSession(
   { name, roleARN, extras }: EffectiveSelector, inventory: Inventory, pending: PendingChanges,
 ): Iterable<EffectiveSelector> {
@@ -130,7 +133,7 @@ function* selectorsWithOtherSession(
   }
 }
 
-/** Returns the names of the selectors, sorted. The scan has found at most `SCAN_LIMIT` selectors. */
+/** Returns the sorted names as text. `names` contains at most `SCAN_LIMIT` names, because the scan then stops. */
 function firstOf(names: readonly string[]): string {
   return listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
 }

@@ -33,7 +33,10 @@ function restrictionsOf(
   ];
 }
 
-/** Counts `matchExpressions` even if controllers drop them, because IRS-35 reports `matchExpressions`. */
+/**
+ * A label selector that has `matchExpressions` is not empty here, even if controllers drop the expressions: IRS-35
+ * reports such expressions.
+ */
 function isEmptyLabelSelector(selector: LabelSelectorSpec | null): boolean {
   return selector === null || (selector.matchLabels.size === 0 && selector.matchExpressions.length === 0);
 }

@@ -6,7 +6,7 @@ import type { SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 import { SelectorEffects } from "./effects.ts";
 
-/** A change of an IAMRoleSelector: the subject of the selector change checks. */
+/** A change of an IAMRoleSelector, which the selector change checks examine. */
 export interface SelectorChange extends CheckContext {
   /** The selector after the change; at DELETE the deleted selector. */
   readonly object: JsonObject;
@@ -31,7 +31,7 @@ interface DecodedChange {
   readonly stored: DecodedSelector | null;
 }
 
-/** Returns the subject of the checks that compare a selector with the inventory. */
+/** Returns the change that the selector change checks examine. */
 export function selectorChange(
   context: CheckContext, { pending = NO_CHANGES }: CheckInput, { decoded, stored }: DecodedChange,
 ): SelectorChange {

@@ -66,7 +66,7 @@ function conflictFault(
   };
 }
 
-/** Returns the fix of a conflict with selectors that are being created or changed. The fix is to retry. */
+/** Returns the fix of a conflict with selectors that are created or changed at the same time: the user must retry. */
 export function retryFix(names: readonly string[], { writes }: PendingChanges): string {
   const written = names.filter((name) => writes.has(name));
   const subject = written.length === 1 ? `${listOf(written)} is` : `${listOf(written)} are`;
@@ -74,7 +74,10 @@ export function retryFix(names: readonly string[], { writes }: PendingChanges): 
     + "If this denial remains, restrict the selectors so that they do not conflict";
 }
 
-/** Returns a warning for an intended overlap, which stops reconciliation until one selector is deleted. */
+/**
+ * Returns a warning for an overlap that the annotation `replaces` announces. Controllers do not reconcile the shared
+ * resources until the replaced selector is deleted.
+ */
 function replacementFault(hits: Hits, selector: EffectiveSelector): Fault {
   const others = otherSelectorsOf(hits, selector);
   const account = String(accountOfARN(selector.roleARN));
@@ -105,8 +108,8 @@ function otherSelectorsOf({ first }: Hits, { name }: EffectiveSelector): Effecti
 function listConflicts(hits: Hits, effect: string, { name }: EffectiveSelector): string {
   const itemOf = (transition: Transition): string => {
     const others = transition.after.selectors.map((one) => one.name).filter((one) => one !== name).toSorted();
-    // Before the change, the role of another selector applied. The account of that role is not the account of the
-    // resource.
+    // Shows only the account in the status: the role before the change is the role of another selector, whose account
+    // may not be the account of the resource.
     const resource = resourceInAccount(transition.resource, transition.resource.status.ownerAccountID);
     return `${resource} (also selected by ${listOf(others)})`;
   };
@@ -131,7 +134,8 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
   ofChange: true,
   *scan({ after, effects, inventory, origin }) {
     if (after === null) return [];
-    // Completes the scan, so that `effects` knows every selector that conflicts now. IRS-17 reports these selectors.
+    // Completes the scan, so that `effects` contains every selector that conflicts now. IRS-17 reports these selectors,
+    // so IRS-18 excludes them.
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) {
       yield* effects.of(effect, Infinity);
     }
@@ -144,13 +148,18 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
   },
 };
 
-/** With `--runtime extended`, a resource can name one of several selectors and thus be in no conflict. */
+/**
+ * With `--runtime extended`, a resource that several selectors select is not in conflict if its annotation names one of
+ * them.
+ */
 function noConflictClause({ runtime }: Inventory, origin: Origin): string {
   if (runtime === "extended") return origin === "cluster" ? "no resource is in conflict now" : "none is in conflict";
   return origin === "cluster" ? "no such resource exists now" : "the input contains no such resource";
 }
 
-/** Returns the names of the first `SCAN_LIMIT` selectors that can overlap with the selector, sorted. */
+/**
+ * Returns the sorted names of at most `SCAN_LIMIT` selectors that can select the same resources as the given selector.
+ */
 function* overlappingSelectors(
   inventory: Inventory, selector: EffectiveSelector, excluded: ReadonlySet<string>,
 ): Paced<string[]> {

@@ -18,7 +18,7 @@ export const IRS_50: QuickCheck<SelectorChange> = {
   fix: "write every field that the CRD requires, and only fields that the CRD defines",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: a}}}} # add names: []",
   *find({ object, origin, inventory, settings }): Iterable<Fault> {
-    // A stored selector has passed the schema.
+    // The API server has already validated the selectors in a cluster.
     if (origin === "cluster") return;
     const fields = inventory.kinds.selectorFields ?? ACK_FIELDS;
     const severity = settings.isWebhookInstalled ? { severity: "warn" } as const : {};
@@ -42,8 +42,8 @@ const FIXES: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * Returns the names of the missing fields, grouped by the path of the object that lacks them. IRS-01 reports a missing
- * role.
+ * Returns the names of the missing fields, grouped by the path of the object that lacks them. Omits a missing role,
+ * which IRS-01 reports.
  */
 function missingByParent(fields: KnownFields, object: JsonObject): Iterable<readonly [FieldPath, readonly string[]]> {
   const byParent = new Map<string, readonly [FieldPath, readonly string[]]>();

@@ -16,13 +16,16 @@ import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../resources/deletion.
 export type Effect =
   /** The selector did not select the resource before, and now selects it together with another selector. */
   | "joins conflict"
-  /** A new conflict, but only with selectors that replace this selector or that this selector replaces. */
+  /** Like `joins conflict`, but the annotation `replaces` announces the overlap with each other selector. */
   | "joins replaced"
   /** The selector and another selector select the resource, as before. */
   | "stays in conflict"
   /** No selector selects the resource after the change. */
   | "loses selector"
-  /** An annotation `use-selector` names the selector, which no longer selects the resource. It then has no role. */
+  /**
+   * The annotation `use-selector` names this selector, which no longer selects the resource. The resource then has no
+   * role.
+   */
   | "loses choice"
   /**
    * Like `loses selector`, but the controller could delete or orphan the AWS resource, because the controller's own
@@ -31,14 +34,14 @@ export type Effect =
   | "loses account"
   /**
    * The resource is pinned to an account, but the change gives it a role in another account. With the annotation
-   * `replaces`, this happens at the latest when the replaced selectors are deleted.
+   * `replaces`, the resource may get this role only after the replaced selectors are deleted.
    */
   | "changes account"
   /** The resource is pinned to an account, and the change gives it a different role in the same account. */
   | "changes role"
   /**
-   * The change ends a conflict: the resource was selected by this selector and another, and is now selected only by the
-   * other.
+   * The change ends a conflict: this selector and another selector selected the resource, and now only the other
+   * selects it.
    */
   | "leaves conflict";
 
@@ -61,12 +64,12 @@ export class SelectorEffects {
   /** The controller's own account; null if the settings do not name this account. */
   readonly controllerAccount: string | null;
   /**
-   * For each selector, the number of resources that leave a conflict and that only this selector still selects. The map
-   * covers only resources that have been scanned so far.
+   * Maps a selector to the number of resources that leave a conflict because only this selector still selects them.
+   * Covers only the resources that have been scanned so far.
    */
   readonly remainingSelectors = new Map<EffectiveSelector, number>();
   /**
-   * The names of the selectors that conflict with the changed selector. The set covers only resources that have been
+   * The names of the selectors that conflict with the changed selector. Covers only the resources that have been
    * scanned so far.
    */
   readonly conflictingSelectors = new Set<string>();
@@ -85,7 +88,9 @@ export class SelectorEffects {
     });
   }
 
-  /** Returns the resources that have the effect. Stops the scan once it has found `limit` such resources. */
+  /**
+   * Returns the resources on which the change has the effect. Stops the scan once it has found `limit` such resources.
+   */
   *of(effect: Effect, limit = SCAN_LIMIT): Paced<Hits> {
     const hits = this.#hitsOf(effect);
     while (hits.found < limit) {
@@ -161,7 +166,10 @@ export class SelectorEffects {
     return "leaves conflict";
   }
 
-  /** Returns the role before the change. If the resource was refused, returns a role that it had before. */
+  /**
+   * Returns the role before the change. If the resource was refused, returns the role of one of the selectors that
+   * selected it.
+   */
   #roleBy({ selectors: [first] }: Selection): string | null {
     return first === undefined ? this.#input.settings.controllerRole : first.roleARN;
   }
@@ -179,7 +187,7 @@ function selectorIn({ selectors }: Selection, name: string): EffectiveSelector |
   return selectors.find((selector) => selector.name === name) ?? null;
 }
 
-/** Whether the annotation of one selector names the other selector as replaced. */
+/** Whether one of the selectors names the other in its annotation `replaces`. */
 export function isReplacing(a: EffectiveSelector, b: EffectiveSelector): boolean {
   return a.replaces.has(b.name) || b.replaces.has(a.name);
 }

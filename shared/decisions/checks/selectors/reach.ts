@@ -122,7 +122,10 @@ function suggestion(text: string, known: readonly string[]): string {
 
 const PATH = ["spec"] as const;
 
-/** A controller that enables CARM and selectors exits at startup (aws-controllers-k8s/runtime pkg/config/config.go). */
+/**
+ * A controller exits at startup if both CARM and selectors are enabled (aws-controllers-k8s/runtime
+ * pkg/config/config.go).
+ */
 export const IRS_26: QuickCheck<SelectorChange> = {
   id: "IRS-26",
   severity: "warn",

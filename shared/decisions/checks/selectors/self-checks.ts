@@ -9,8 +9,9 @@ import { IRS_00 } from "./shape.ts";
 import { IRS_12, IRS_13B, IRS_14 } from "./types.ts";
 
 /**
- * The checks that need only the IAMRoleSelector itself. `decodeSelector` runs these checks. A separate list avoids an
- * import cycle: the change checks import the inventory, and the inventory imports `decodeSelector`.
+ * The checks that need only the IAMRoleSelector itself. `decodeSelector` runs these checks. This list is separate from
+ * the list of the change checks to avoid an import cycle: the change checks import the inventory, and the inventory
+ * imports `decodeSelector`.
  */
 export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [
   IRS_00,

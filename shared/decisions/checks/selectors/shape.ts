@@ -6,7 +6,7 @@ import { STRICT_SELECTOR_SCHEMA } from "../../selectors/schema.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 import { metadataFaults } from "../metadata.ts";
 
-/** Maps wrong names that users often write to the fields of `spec`. */
+/** Maps names that users often write by mistake to the correct names of the fields of `spec`. */
 const ALIASES = new Map([
   ...["roleARN", "roleArn", "rolearn", "role", "iamRole", "iamRoleARN"].map((name) => [name, "arn"] as const),
   ...["selector", "namespaces"].map((name) => [name, "namespaceSelector"] as const),
