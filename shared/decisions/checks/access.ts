@@ -11,8 +11,8 @@ import { gainedSelectors, NS_02 } from "./namespaces/labels.ts";
 import { ACK_09 } from "./resources/selection.ts";
 
 /**
- * The checks that need access reviews. These checks are off by default: each access review is a request to the API
- * server.
+ * The checks that need access reviews. These checks are off by default, because each access review is a request to the
+ * API server.
  */
 const ACCESS_CHECKS: readonly CheckEntry[] = [ACK_09, NS_02];
 
@@ -37,7 +37,10 @@ export function selectorsToReview(
   return [...new Set(states.flatMap((state) => usedSelectors(inventory, queryOf(state, "default"))))];
 }
 
-/** Returns the names of the selectors that the namespace gains by the change. */
+/**
+ * Returns the names of the selectors that select the namespace only after the change, and of the selector that a new
+ * annotation `use-selector` names.
+ */
 export function newSelectorsToReview(
   object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
 ): readonly string[] {

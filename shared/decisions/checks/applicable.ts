@@ -33,7 +33,10 @@ function isResource(object: JsonObject): boolean {
 
 const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];
 
-/** Returns every check that applies to the change, bound to its subject. Decodes each object only once. */
+/**
+ * Returns every check that applies to the change, together with the data that the check examines. Decodes each object
+ * only once.
+ */
 export function applicableChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const operation = operationOf(input);
   return checksOf(input, settings).filter(({ check }) => (check.on ?? WRITES).includes(operation));
@@ -61,7 +64,8 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
 function withinLimits(
   limitCheck: QuickCheck<JsonObject>, input: CheckInput, settings: DecisionSettings, checks: () => BoundCheck[],
 ): BoundCheck[] {
-  // The limit check does not run at DELETE: an object that was stored before this check existed must be deletable.
+  // The limit check does not run at DELETE, because users must be able to delete an object that was stored before the
+  // check existed.
   const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
   if (excess !== undefined) return bindChecks([limitCheck], input.object, null);
   return [...checks(), ...bindChecks([META_01], input.object, input.old), ...waiverChecks(input, settings)];
@@ -86,14 +90,16 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const changeContext = contextOf(input, settings, inventory);
   const stored = input.old === null ? null : (old ?? decoded);
   const change = selectorChange(changeContext, input, { decoded, stored });
-  // Finds the faults that the old selector already has.
+  // The checks also examine the old selector, to find the faults that it already has.
   const before = old === null ? null : selectorChange(changeContext, input, { decoded: old, stored: old });
   return [
     ...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before), ...waiverChecks(input, settings),
   ];
 }
 
-/** Each self check returns its faults from `decodeSelector`, so that the check runs only once per selector. */
+/**
+ * Self checks that return the faults that `decodeSelector` has found, so that no self check runs twice for a selector.
+ */
 const DECODED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<DecodedSelector> => ({
   ...check,
   find: ({ faults }) => faults.filter((one) => one.check === check).map(({ fault }) => fault),
@@ -103,12 +109,12 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const { inventory = null } = input;
   if (inventory === null) return [];
   const change = resourceChange(input, contextOf(input, settings, inventory));
-  // Finds the faults that the old resource already has.
+  // The checks also examine the old resource, to find the faults that it already has.
   const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
   return bindChecks(RESOURCE_CHECKS, change, before);
 }
 
-/** Binds the checks of a change. Without an inventory, the checks run on an empty inventory. */
+/** Binds the checks to the change that they examine. Without an inventory, the checks run on an empty inventory. */
 function changeChecks<Subject>(
   checks: readonly Check<Subject>[],
   subjectOf: (input: CheckInput, context: CheckContext) => Subject,
@@ -117,7 +123,7 @@ function changeChecks<Subject>(
 ): BoundCheck[] {
   const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin: input.origin });
   const context = contextOf(input, settings, inventory);
-  // Finds the faults that the old object already has.
+  // The checks also examine the old object, to find the faults that it already has.
   const before = hasOldObject(input) ? subjectOf({ ...input, object: input.old }, context) : null;
   return bindChecks(checks, subjectOf(input, context), before);
 }

@@ -11,7 +11,7 @@ import type { CheckEntry, Fault } from "./check.ts";
 import { AUD_08, AUD_09, AUD_10, type AuditedDefinition } from "./definition-checks.ts";
 import { resolutionClause } from "./resources/change.ts";
 
-/** The sections of the report of `audit`, in order. The sections are keys in the JSON output of `audit`. */
+/** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
 export const SECTIONS = [
   "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
   "staleAnnotations", "checks",

@@ -11,16 +11,18 @@ export interface CheckInput {
   readonly old: JsonObject | null;
   /** Default: UPDATE if `old` is set, else CREATE. */
   readonly operation?: Operation;
-  /** The user that requests the change. Null if the command runs offline: every waiver is then valid. */
+  /** The user that requests the change. Null if the command runs offline; every waiver is then valid. */
   readonly requester: Requester | null;
   readonly origin: Origin;
-  /** The current state of the cluster. If null, only the checks of the object itself run. */
+  /** The current state of the cluster. If null, only the checks that need no other object report faults. */
   readonly inventory?: Inventory | null;
   /** Whether the requester may `use` each selector. The value is null if no access reviews were made. */
   readonly access?: AccessBySelector | null;
   /** Admitted changes of other selectors that the inventory does not contain yet. Default: no changes. */
   readonly pending?: PendingChanges;
-  /** Whether every fault is only a warning, for example if a cluster controller deletes the object. */
+  /**
+   * Whether the checks report every fault as a warning, for example because a cluster controller deletes the object.
+   */
   readonly warnOnly?: boolean;
 }
 
@@ -45,7 +47,10 @@ export function contextOf(input: CheckInput, settings: DecisionSettings, invento
   return { operation: operationOf(input), settings, inventory, origin, requester };
 }
 
-/** Returns whether the old object is a different object. In an audit, the old object is the object itself. */
+/**
+ * Returns whether the change has an old object that is not the new object. An audit passes the same object as old and
+ * new.
+ */
 export function hasOldObject(input: CheckInput): input is CheckInput & { readonly old: JsonObject } {
   return input.old !== null && input.old !== input.object;
 }

@@ -30,11 +30,14 @@ export type Requirement =
 /** One problem that a check found. */
 export interface Fault {
   readonly path: FieldPath;
-  /** States the problem and the expected value in one clause. Starts in lower case and has no full stop. */
+  /** States the problem and the expected value in one clause. The text starts in lower case and has no full stop. */
   readonly message: string;
   /** The fix of this fault. Default: the fix of the check. */
   readonly fix?: string;
-  /** Whether this fault makes shipped controllers ignore the whole selector. Controllers only log the fault. */
+  /**
+   * Whether this fault makes shipped controllers ignore the whole selector. Controllers report such a fault only in
+   * their log.
+   */
   readonly dropsSelector?: boolean;
   /** If set, the fault is only a warning, even if the severity of the check is deny. */
   readonly severity?: "warn";
@@ -56,7 +59,7 @@ export interface CheckEntry {
   readonly severity: Severity | "off";
   /** Whether the annotation `ack-role-resolver.io/allow` can waive the check for one object. */
   readonly waivable: boolean;
-  /** Whether the severity is fixed: `--check` does not change the severity of the limit checks. */
+  /** Whether `--check` cannot change the severity of the check. Only the limit checks have a fixed severity. */
   readonly fixed?: true;
   /** The problem that the check prevents. */
   readonly reason: string;
@@ -68,7 +71,10 @@ export interface CheckEntry {
   readonly requires?: readonly Requirement[];
   /** The operations that the check applies to. Default: CREATE and UPDATE. */
   readonly on?: readonly Operation[];
-  /** Whether the check compares the old object with the new object. Every fault that such a check reports is new. */
+  /**
+   * Whether every fault of the check counts as new, for example because the check compares the old object with the new
+   * object.
+   */
   readonly ofChange?: true;
   /**
    * Whether the check denies only in mode `carm`. In mode `selectors`, CARM maps have no effect, and the check only
@@ -104,7 +110,7 @@ export interface BoundCheck {
 }
 
 /**
- * Binds checks to the subject. If a check examines one object and not a change, also binds the check to the old
+ * Binds each check to the subject that the check examines. Unless `ofChange` is set, also binds the check to the old
  * subject.
  */
 export function bindChecks<Subject>(
@@ -127,7 +133,9 @@ export interface Finding {
   readonly code: string;
   readonly severity: Severity;
   readonly path: FieldPath;
-  /** States the problem and the expected value. Like `fix`, starts in lower case and has no full stop. */
+  /**
+   * States the problem and the expected value. The texts `message` and `fix` start in lower case and have no full stop.
+   */
   readonly message: string;
   readonly fix: string;
   /** Whether the annotation `ack-role-resolver.io/allow` can waive the check. */

@@ -72,7 +72,10 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
 
 export const KIND_DELETION_CHECKS: readonly Check<KindDeletion>[] = [IRS_34, ACK_34];
 
-/** Returns at most `SCAN_LIMIT` matching resources as sorted text: `Bucket team-a/b1 in account 111122223333`. */
+/**
+ * Returns the first `SCAN_LIMIT` matching resources as sorted texts, such as `Bucket team-a/b1 in account
+ * 111122223333`.
+ */
 function* listMatches(
   inventory: Inventory,
   resources: Iterable<ACKResource>,

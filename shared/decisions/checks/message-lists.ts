@@ -4,7 +4,10 @@ import { compareText, countOf, listOf, printable, sortedListOf } from "../kubern
 import { accountOfResource, resourceName, type Transition } from "../resolution/change-set.ts";
 import type { Fault } from "./check.ts";
 
-/** A check that denies stops its scan after this number of resources. The message then contains "at least 20". */
+/**
+ * A check that denies stops its scan when it has found this number of resources. The message then contains "at least
+ * 20".
+ */
 export const SCAN_LIMIT = 20;
 
 /** The resources on which a change has the same effect. */
@@ -25,7 +28,7 @@ interface HitsText {
   readonly limit?: number;
 }
 
-/** Returns `2 resources EFFECT: Bucket team-a/b1 in account 111122223333 and Bucket team-a/b2`, sorted. */
+/** Returns `2 resources EFFECT: Bucket team-a/b1 in account 111122223333 and Bucket team-a/b2`. Sorts the resources. */
 export function listHits(
   { found, first }: Hits, { noun, effect, itemOf = itemBefore, limit = SCAN_LIMIT }: HitsText,
 ): string {
@@ -67,7 +70,7 @@ export interface Effect {
   readonly messageFor: (count: string) => string;
   /** Returns the fix for the resources. Default: the fix of the check. */
   readonly fixFor?: (resources: readonly ACKResource[]) => string;
-  /** Whether the effect is only a warning. */
+  /** Whether the fault for the effect is only a warning. */
   readonly isHarmless?: true;
 }
 
@@ -93,7 +96,7 @@ export class AffectedResources {
   faults(path: FieldPath): Fault[] {
     return Array.from(this.#groups.values(), ({ effect, resources }) => {
       const { messageFor, fixFor, isHarmless } = effect;
-      // Escapes control characters: the account id in a status or an ARN can be any text.
+      // Escapes control characters, because the account ID in a status or an ARN can be any text.
       const message = printable(listResources(resources, messageFor, this.isFull));
       const fix = fixFor === undefined ? {} : { fix: printable(fixFor(resources)) };
       return { path, message, ...fix, ...(isHarmless === true && { severity: "warn" as const }) };

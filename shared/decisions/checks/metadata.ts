@@ -47,7 +47,10 @@ function* typeFaults(object: JsonObject, map: "labels" | "annotations"): Iterabl
   }
 }
 
-/** Yields the faults in the syntax of labels and annotations. Annotation keys may have upper case. */
+/**
+ * Yields the faults in the syntax of labels and annotations. Unlike the prefix of a label key, the prefix of an
+ * annotation key may contain upper-case letters.
+ */
 export function* metadataFaults(object: JsonObject): Iterable<Fault> {
   const { labels, annotations } = objectMeta(object);
   for (const [key, value] of labels) {

@@ -8,7 +8,7 @@ import type { Fault, QuickCheck } from "./check.ts";
 /** An object whose kind is similar to IAMRoleSelector. */
 interface SelectorLike {
   readonly object: JsonObject;
-  /** The versions that the CRD of the cluster serves; null if this CRD is unknown. */
+  /** Contains the served versions of the CRD; null if the state of the cluster is unknown. */
   readonly inventory: Inventory | null;
 }
 

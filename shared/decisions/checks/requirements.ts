@@ -11,8 +11,8 @@ export function unmetRequirements(
 }
 
 /**
- * For each requirement, a function that returns whether it is met. The type `Record` ensures that no requirement is
- * missing.
+ * For each requirement, a function that returns whether the requirement is met. The type `Record` ensures that no
+ * requirement is missing.
  */
 const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
   "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
@@ -39,7 +39,9 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "--watch-selectors": (_, { watchSelector }) => watchSelector !== null,
 };
 
-/** Manifests often contain only some namespaces of a cluster. */
+/**
+ * Whether the input contains every namespace and every kind. Manifests often contain only some namespaces of a cluster.
+ */
 function isComplete({ origin }: CheckInput, { isInputComplete }: DecisionSettings): boolean {
   return origin === "cluster" || isInputComplete;
 }

@@ -1,7 +1,7 @@
 import { USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
 import { annotationPath, type FieldPath } from "../kubernetes/field-path.ts";
 
-/** The change of a resource or a namespace that changes a role, for messages. */
+/** Describes, for messages, the changed fields of a resource or namespace that change a role. */
 export interface RoleCause {
   /** A plural subject: `the new labels`. */
   readonly subject: string;

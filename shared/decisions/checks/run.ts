@@ -24,14 +24,14 @@ export interface CheckResult {
 }
 
 /**
- * Runs every check that applies to the change. Then applies the waivers, the severities, and the rule that a fault of
- * the stored object only causes a warning.
+ * Runs every check that applies to the change. Then applies the waivers and the severities. A fault that the stored
+ * object already has is only a warning.
  */
 export function runChecks(input: CheckInput, settings: DecisionSettings): CheckResult {
   return drain(runChecksPaced(input, settings));
 }
 
-/** Like `runChecks`, but pauses regularly: a selector change can affect every resource in the cluster. */
+/** Like `runChecks`, but pauses regularly, because a selector change can affect every resource in the cluster. */
 export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Paced<CheckResult> {
   const findings: Finding[] = [];
   const skipped: SkippedCheck[] = [];
@@ -53,7 +53,7 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
   return { findings: capped(reported, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
 }
 
-/** Reports the kinds whose objects the API server has not listed, so that a check could not read these objects. */
+/** Reports the kinds whose objects the check could not read, because the objects have not been listed. */
 function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
   const unlisted = requires.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
   if (unlisted.length === 0) return [];
@@ -79,8 +79,8 @@ function* findingsOf(
 }
 
 /**
- * Returns at most `limit` findings, denials first. If more exist, adds a finding that states their number, and that
- * denies if one of them denies.
+ * Returns at most `limit` findings, denials first. If there are more, adds one finding that states the number of
+ * omitted findings. This finding denies if an omitted finding denies.
  */
 function capped(findings: readonly Finding[], limit: number, ofWhat: string): readonly Finding[] {
   if (findings.length <= limit) return findings;
@@ -94,8 +94,8 @@ function isDenial({ severity }: Finding): boolean {
 }
 
 /**
- * Counts equal faults. If the old object has a fault twice, the new object may have the same fault twice, but not three
- * times.
+ * Counts how often each fault occurs. If the old object has a fault twice, only a third occurrence in the new object is
+ * new.
  */
 function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
   const counts = new Map<string, number>();
@@ -109,7 +109,7 @@ function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
 
 /** The number of faults that are compared between two pauses. */
 const FAULTS_BETWEEN_PAUSES = 200;
-/** The length after which a path is cut in the key of a fault: many faults can share a path of several MB. */
+/** The maximum length of a path in the key of a fault, because many faults can have a path of several MB. */
 const MAX_PATH_LENGTH = 500;
 
 /** Returns a key that is equal for equal faults. The key contains no list positions, because edits shift positions. */

@@ -10,9 +10,9 @@ const FIX = "render the manifests first, for example with helm template, kustomi
 type Source = Pick<CheckInput, "origin" | "requester">;
 
 /**
- * Replaces the findings for a value that contains a placeholder of a template by one warning, because the cluster will
- * receive another value. A finding for another value that quotes a placeholder only warns. Applies only to manifests
- * that no requester sent, so never to a request at the webhook, where a placeholder is a wrong value.
+ * If a value contains a template placeholder, replaces all findings for the value by one warning, because the cluster
+ * will receive another value. If the message of another finding quotes a placeholder, the finding only warns. Applies
+ * only to manifests: in a request to the webhook, a placeholder is a wrong value.
  */
 export function warnOfPlaceholders(
   findings: readonly Finding[], { object, ...source }: Source & Pick<CheckInput, "object">,
@@ -29,7 +29,10 @@ export function warnOfPlaceholders(
   });
 }
 
-/** Returns the finding as a warning if its message quotes a placeholder of a template in a manifest. */
+/**
+ * Returns a finding for a manifest as a warning if its message quotes a template placeholder. Returns other findings
+ * unchanged.
+ */
 export function warnOfQuotedPlaceholder<One extends Finding>(finding: One, source: Source): One {
   return isOffline(source) && placeholderIn(finding.message) !== null ? asWarning(finding) : finding;
 }
@@ -42,7 +45,7 @@ function asWarning<One extends Finding>(finding: One): One {
   return { ...finding, severity: "warn", fix: FIX, waivable: false, waived: false };
 }
 
-/** Returns why the value or the key at the path is not rendered. Returns null if neither contains a placeholder. */
+/** Returns a message if the value or the key at the path contains a template placeholder, else null. */
 function unrenderedMessage(object: JsonObject, path: FieldPath): string | null {
   const keys = plainKeys(path);
   const value = keys.reduce<unknown>((parent, key) => (

@@ -1,4 +1,4 @@
-/** Returns the RBAC rule that permits to use the selector. */
+/** Returns the RBAC rule that permits the use of the selector. */
 export function useRule(selector: string): string {
   return `apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [${selector}], verbs: [use]`;
 }

@@ -20,8 +20,8 @@ interface WaiverChange {
 }
 
 /**
- * Applies to IAMRoleSelectors, ACK resources, Namespaces, CARM ConfigMaps, and the CustomResourceDefinitions of
- * IAMRoleSelectors and ACK resources.
+ * The check applies to IAMRoleSelectors, ACK resources, Namespaces, CARM ConfigMaps, and the CustomResourceDefinitions
+ * of IAMRoleSelectors and ACK resources.
  */
 export const WAIVER_01: QuickCheck<WaiverChange> = {
   id: "WAIVER-01",

@@ -8,7 +8,7 @@ import { listNamespaces, listResources, SCAN_LIMIT } from "../message-lists.ts";
 import type { ConfigMapChange } from "./change.ts";
 import { parseKey } from "./entries.ts";
 
-/** A map key whose role is removed or moves to another account. */
+/** A map key that loses its role or gets a role in another account. */
 interface KeyChange {
   readonly key: string;
   readonly from: string;
@@ -37,7 +37,10 @@ class KeyUsers {
     return this.#namespaces.length + this.#resources.length;
   }
 
-  /** Returns `1 namespace: team-a; 1 resource: Bucket team-a/b1`. `isPartial`: the scan stopped early. */
+  /**
+   * Returns `1 namespace: team-a; 1 resource: Bucket team-a/b1`. If `isPartial`, the scan stopped early and may have
+   * missed users.
+   */
   list(isPartial: boolean): string {
     const parts: string[] = [];
     if (this.#namespaces.length > 0) parts.push(listNamespaces(this.#namespaces, isPartial));
@@ -60,7 +63,7 @@ class AffectedKeys {
     this.allUsers.add(user);
   }
 
-  /** Whether the scan has found `SCAN_LIMIT` users of the keys. The scan then stops. */
+  /** Whether the scan can stop because it has found `SCAN_LIMIT` users of the keys. */
   get isFull(): boolean {
     return this.allUsers.size >= SCAN_LIMIT;
   }
@@ -70,7 +73,7 @@ class AffectedKeys {
   }
 }
 
-/** Returns the keys that the change removes or moves to another account, and the users of each key. */
+/** Returns the keys that lose their role or get a role in another account, and the users of each key. */
 export function* affectedKeys(change: ConfigMapChange): Paced<AffectedKeys> {
   const affected = new AffectedKeys();
   yield* paced(candidates(change, changedIDs(change)), RESOURCES_BETWEEN_PAUSES, ({ entry, group, user }) => {
@@ -81,7 +84,7 @@ export function* affectedKeys(change: ConfigMapChange): Paced<AffectedKeys> {
   return affected;
 }
 
-/** Returns the account ids or team ids whose map entry changes. */
+/** Returns the account IDs or team IDs whose map entries change. */
 function changedIDs({ data, settings, stored }: ConfigMapChange): ReadonlySet<string> {
   const keys = [...stored].flatMap(([key, value]) => (data.get(key) === value ? [] : [key]));
   return new Set(settings.serviceLevelCARM ? [...keys, ...keys.map((key) => parseKey(key).id)] : keys);
@@ -111,7 +114,8 @@ function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterabl
   for (const id of ids) {
     const resources = [...inventory.resources.ofAccount(id)];
     for (const resource of resources) {
-      // Skips the namespaces that name an account or a team: the first loop has already visited their resources.
+      // Skips the namespaces that name an account or a team, because the first loop has already visited their
+      // resources.
       const isVisited = entryOf(change, null, resource.namespace, NOT_CREATED) !== null;
       const entry = isVisited ? null : entryOf(change, ids, resource.namespace, resource);
       yield { entry, group: resource.group, user: { resource } };
@@ -119,12 +123,12 @@ function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterabl
   }
 }
 
-/** The status of a resource that does not exist in AWS yet. The status of such a resource contains no account. */
+/** The status of a resource that does not exist in AWS yet and therefore has no account. */
 const NOT_CREATED: Pick<ACKResource, "status"> = { status: { ownerAccountID: null, region: null } };
 
 /**
- * Returns the map entry that CARM looks up. If `ids` is set, returns only an entry of this map whose key is in `ids`,
- * else null.
+ * Returns the map entry that CARM looks up for the resource. If `ids` is set, returns null unless the entry is in the
+ * changed map and its key is in `ids`.
  */
 function entryOf(
   { inventory, name, settings }: ConfigMapChange,

@@ -7,7 +7,7 @@ import type { CheckContext, CheckInput } from "../change.ts";
 export interface ConfigMapChange extends CheckContext {
   /** The ConfigMap after the change; at DELETE the deleted ConfigMap. */
   readonly object: JsonObject;
-  /** The namespace of the ConfigMap. If a manifest sets no namespace, "default", as with kubectl. */
+  /** The namespace of the ConfigMap. If a manifest sets no namespace, the namespace is "default", as with kubectl. */
   readonly namespace: string;
   readonly name: string;
   /** The data of the ConfigMap after the change; empty at DELETE. */
@@ -16,7 +16,7 @@ export interface ConfigMapChange extends CheckContext {
   readonly stored: ReadonlyMap<string, string>;
 }
 
-/** Returns the subject of the ConfigMap checks. */
+/** Returns the change that the ConfigMap checks examine. */
 export function configMapChange(
   { object, old }: Pick<CheckInput, "object" | "old">, context: CheckContext,
 ): ConfigMapChange {

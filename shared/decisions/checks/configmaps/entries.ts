@@ -102,7 +102,9 @@ function unknownServiceFault(
   return { path: dataPath(key), message: `${quote(service)} is not an ACK service${effect}`, ...fix };
 }
 
-/** Splits a key: `s3.111122223333` has the service s3 and the id 111122223333; 111122223333 has no service. */
+/**
+ * Splits a key into service and ID: `s3.111122223333` into s3 and 111122223333. The key `111122223333` has no service.
+ */
 export function parseKey(key: string): { readonly service: string | null; readonly id: string } {
   const dot = key.indexOf(".");
   return dot < 0 ? { service: null, id: key } : { service: key.slice(0, dot), id: key.slice(dot + 1) };

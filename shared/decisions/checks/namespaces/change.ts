@@ -11,7 +11,7 @@ export interface NamespaceState {
   readonly annotations: ReadonlyMap<string, string>;
 }
 
-/** A change of a Namespace: the subject of the namespace checks. */
+/** A change of a Namespace, which the namespace checks examine. */
 export interface NamespaceChange extends CheckContext {
   readonly name: string;
   /** The namespace after the change; at DELETE the deleted namespace. */
@@ -21,7 +21,7 @@ export interface NamespaceChange extends CheckContext {
   readonly access: AccessBySelector | null;
 }
 
-/** Returns the subject of the namespace checks. */
+/** Returns the change that the namespace checks examine. */
 export function namespaceChange(
   input: Pick<CheckInput, "object" | "old" | "access">, context: CheckContext,
 ): NamespaceChange {

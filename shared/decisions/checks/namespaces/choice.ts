@@ -29,7 +29,7 @@ export const NS_16: QuickCheck<NamespaceChange> = {
   *find({ inventory, name, origin, settings, state }): Iterable<Fault> {
     const chosen = state.annotations.get(USE_SELECTOR_ANNOTATION);
     if (chosen === undefined || settings.runtime === "ack" || settings.mode === "carm") return;
-    // Manifests may omit the selectors of the cluster.
+    // If the manifests contain no selectors, the named selector may still exist in the cluster.
     const { selectors } = inventory;
     if (origin === "file" && selectors.size + selectors.malformed.size === 0) return;
     const fault = faultOf(inventory, chosen, { name, labels: state.labels });

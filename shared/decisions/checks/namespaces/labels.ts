@@ -47,7 +47,10 @@ interface Circumstances extends RoleCause {
   readonly controllerAccount: string | null;
 }
 
-/** Returns the part of the change that can change roles, or null. */
+/**
+ * Returns the changed fields that can change roles (the labels, the annotation `use-selector` or both), or null if
+ * neither changes.
+ */
 function causeOf(inventory: Inventory, stored: NamespaceState, state: NamespaceState): RoleCause | null {
   return roleCause(!isSameLabels(stored.labels, state.labels), changesChoice(inventory, stored, state));
 }
@@ -57,15 +60,15 @@ function fixFor({ inputs, isRechosen }: RoleCause): string {
   return `keep ${inputs}, or first change the selectors so that each resource stays in its account`;
 }
 
-/** Whether the annotation `use-selector` of the namespace has an effect and changes. */
+/** Whether the annotation `use-selector` of the namespace changes, and the runtime supports this annotation. */
 function changesChoice({ runtime }: Inventory, stored: NamespaceState | null, state: NamespaceState): boolean {
   const key = USE_SELECTOR_ANNOTATION;
   return runtime === "extended" && stored?.annotations.get(key) !== state.annotations.get(key);
 }
 
 /**
- * Returns the effect of the change on a resource. Returns null if the role stays the same, or if a conflict ends
- * safely.
+ * Returns the effect of the change on a resource. Returns null if the role stays the same, or if a resource without a
+ * role gets a role and does not move.
  */
 function effectOf(transition: Transition, circumstances: Circumstances): Effect | null {
   const { after, before } = transition;
@@ -110,7 +113,8 @@ function selectedEffect(transition: Transition, cause: Circumstances): Effect | 
       fixFor: (resources) => fixFor(cause) + recreationHint(resources),
     };
   }
-  // The conflict ends safely: the resource is not pinned, or is already in the account of the remaining selector.
+  // A resource without a role gets a role and does not move: it is not pinned to an account, or the role is in its
+  // account.
   if (hasNoRole(before)) return null;
   return before.selectors[0]?.roleARN === after.selectors[0]?.roleARN ? null : roleChange(subject);
 }
@@ -137,7 +141,7 @@ export const NS_02: QuickCheck<NamespaceChange> = {
     for (const [selector, { how, path }] of change.settings.mode === "carm" ? [] : gainedSelectors(change)) {
       const answer = change.access?.get(selector) ?? "unknown";
       if (answer === "denied") {
-        // A new namespace contains no Role.
+        // A new namespace contains no Role yet, so only a ClusterRole can permit the request.
         const fix = change.stored === null ? useEverywhereFix(selector) : useFix(selector, change.name);
         yield { path, message: `the requester may not use IAMRoleSelector ${selector}, ${how}`, fix };
       }
@@ -149,15 +153,15 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   },
 };
 
-/** How a namespace gains a selector, as a clause. */
+/** Describes how a namespace gains a selector. `how` is a clause for messages. */
 interface Gain {
   readonly path: FieldPath;
   readonly how: string;
 }
 
 /**
- * Returns the IAMRoleSelectors that select the namespace only after the change, and the selector that the new
- * annotation `use-selector` names, by name. The named selector may not exist yet.
+ * Returns, by selector name, the IAMRoleSelectors that select the namespace only after the change, and the selector
+ * that a new annotation `use-selector` names. The named selector may not exist yet.
  */
 export function gainedSelectors(
   { inventory, name, stored, state }: Pick<NamespaceChange, "inventory" | "name" | "stored" | "state">,

@@ -46,7 +46,10 @@ function changedPath({ settings, stored, state }: NamespaceChange): FieldPath | 
   return changed === undefined ? null : annotationPath(changed);
 }
 
-/** Returns the effect on a resource that has a role in its account before the change, but not after the change. */
+/**
+ * Returns the effect on a resource whose role is in the account of the resource before the change, but not after the
+ * change. Returns null for other resources.
+ */
 function effectOf(change: NamespaceChange, stored: NamespaceState, resource: ACKResource): Effect | null {
   const owner = resource.status.ownerAccountID;
   if (owner === null || accountIn(change, stored, resource) !== owner) return null;

@@ -131,7 +131,7 @@ function suggestedFix(key: string): { readonly fix?: string } {
   return name === null ? {} : { fix: `set ${ACK_PREFIX}${name} if you meant that, or remove the annotation` };
 }
 
-/** Matches one field path in the annotation. A path cannot contain list positions or quotes. */
+/** Matches one field path in the annotation `ignore-field-drift`. A path cannot contain list positions or quotes. */
 const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
 
 export const ACK_20: QuickCheck<ResourceChange> = {

@@ -7,7 +7,7 @@ import { type Choice, choiceOf } from "../../resolution/selection.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 import type { Requirement } from "../check.ts";
 
-/** A resource, and the role that the current inventory resolves for the resource. */
+/** A resource, and its role according to the current inventory. */
 export interface ResolvedResource {
   readonly object: JsonObject;
   readonly resource: ACKResource;
@@ -29,7 +29,10 @@ export const RESOLUTION_AND_CONTROLLER_ACCOUNT: readonly Requirement[] = [
   ...RESOLUTION, "--controller-account or --controller-role",
 ];
 
-/** Returns the subject of the resource checks. Resolves the new and the old resource once each. */
+/**
+ * Returns the change that the resource checks examine. Resolves the role of the new resource and of the old resource
+ * only once.
+ */
 export function resourceChange(input: CheckInput, context: CheckContext): ResourceChange {
   const { old, access = null } = input;
   const resolved = (object: JsonObject): ResolvedResource => {
@@ -42,22 +45,25 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
 }
 
 /**
- * Returns the status after the change; undefined if the API server creates the object. At UPDATE the API server ignores
- * the status in the request, because every ACK kind has a status subresource. A manifest may contain the status.
+ * Returns the status of the object after the change. The API server ignores the status in a CREATE or UPDATE request,
+ * because every ACK kind has a status subresource. A manifest may contain the status of an existing resource.
  */
 function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckContext): unknown {
   if (old !== null) return field(old, "status");
   return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
 }
 
-/** Returns the choice for the resource; null if the annotation `use-selector` has no effect. */
+/**
+ * Returns the selector that the annotation `use-selector` of the resource or its namespace names; null if no such
+ * annotation has an effect.
+ */
 export function choiceFor(
   { inventory, settings }: CheckContext, resource: Pick<ACKResource, "namespace" | "annotations">,
 ): Choice | null {
   return settings.mode === "carm" ? null : choiceOf(inventory, resource);
 }
 
-/** Returns the fix of a resource that has no role, although no selectors conflict. */
+/** Returns the fix for a resource that has no role for another reason than a conflict of selectors. */
 export function refusedFix({ code }: Resolution): string {
   return code === "ERR_SELECTOR_CHOICE"
     ? `name a selector that selects the resource in the annotation ${USE_SELECTOR_ANNOTATION}, or remove the annotation`

@@ -14,7 +14,7 @@ const REGION = annotationPath(REGION_ANNOTATION);
 const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource, name a selector that selects it and `
   + "has a role in the account of the status";
 
-/** The fix of a drift if the status does not prove that the resource exists in AWS. */
+/** The fix for a role in another account if the status does not prove that the resource exists in AWS. */
 const RECREATE = "keep the labels that match a selector whose role is in the account of the status. If the creation of "
   + "the resource failed, delete the resource now, while its old role is in use, and create it again";
 
@@ -88,8 +88,8 @@ export function* accountDriftFaults(
 }
 
 /**
- * Yields a fault if the controller's own role resolves and is in a different account from the resource. `action`
- * returns what the controller would do, as a verb phrase.
+ * Yields a fault if the controller's own role applies and is in a different account from the resource. `action` returns
+ * what the controller would do, as a verb phrase.
  */
 export function* controllerRoleFaults(change: ResourceChange, action: (account: string) => string): Iterable<Fault> {
   const drift = accountDriftOf(change, "default");

@@ -58,7 +58,7 @@ function foreignRegion(place: Place, text: string, role: ARN): string | null {
   return `region ${quote(text)} is in partition ${partition}, but the role is in partition ${quote(role.partition)}`;
 }
 
-/** A field or list element of the spec. The parent links are used to build the path if the value has a fault. */
+/** A field or list element of the spec. If the value has a fault, the parent links are used to build its path. */
 interface Place {
   readonly step: string | number;
   readonly parent: Place | null;

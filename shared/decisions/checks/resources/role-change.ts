@@ -41,7 +41,7 @@ function causeOf(change: ResourceChange, stored: ResolvedResource): RoleCause | 
   return roleCause(!isSameLabels(stored.resource.labels, change.resource.labels), isRechosen(change, stored));
 }
 
-/** Whether the change names another selector in the annotation `use-selector`. */
+/** Whether the annotation `use-selector` names another selector after the change than before the change. */
 function isRechosen(change: ResourceChange, stored: ResolvedResource): boolean {
   return choiceFor(change, stored.resource)?.name !== choiceFor(change, change.resource)?.name;
 }
@@ -58,8 +58,9 @@ function messageOf(change: ResourceChange, stored: ResolvedResource, { subject }
 }
 
 /**
- * Returns a message if no role resolves after the change, and a later change could move the resource: the selectors no
- * longer show which role manages the resource, or the annotation names a selector that may select the resource later.
+ * Returns a message if no role resolves after the change, so that a later change could move the resource to another
+ * role. This is possible if no remaining selector has the previous role, or if the changed annotation `use-selector`
+ * names a selector that may select the resource later.
  */
 function lossOf(
   change: ResourceChange, stored: ResolvedResource, before: readonly string[], subject: string,
@@ -84,9 +85,9 @@ function roleOf({ outcome, roleARN }: Resolution): string | null {
 }
 
 /**
- * Returns the roles that may manage the resource. If no role resolves, these are the roles of all selectors that select
- * the resource, or the controller's own role, if the resource is pinned to an account. ACK-04 only warns about a new
- * conflict, so a user could otherwise change the role in two steps.
+ * Returns the roles that may manage the resource. If no role resolves for a pinned resource, returns the roles of all
+ * selectors that select the resource or, if no selector selects it, the controller's own role. ACK-04 only warns about
+ * a new conflict, so ACK-06 uses these roles to prevent a change of the role in two steps.
  */
 function rolesOf(
   { inventory, settings, stored }: ResourceChange, { resource, resolution }: ResolvedResource,

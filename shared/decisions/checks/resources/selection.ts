@@ -116,7 +116,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   },
 };
 
-/** Returns the selectors that the resource uses after or before the change, by name. */
+/** Maps the name of each selector that the resource uses before or after the change to the verb form for messages. */
 function selectorUses(change: ResourceChange): ReadonlyMap<string, "selects" | "selected"> {
   const { inventory, resource, settings, stored } = change;
   if (settings.mode === "carm") return new Map();
