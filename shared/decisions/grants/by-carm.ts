@@ -43,9 +43,9 @@ function grantForGroup(
 }
 
 /**
- * Whether a namespace annotation names the whole key `SERVICE.ID` as its account or team, and a controller of the group
- * reads this key. With ServiceLevelCARM, the key is intended only for the controllers of SERVICE, but ACK does not
- * enforce this.
+ * Whether a controller of the group reads a key `SERVICE.ID` only because a namespace annotation names the whole key as
+ * its account or team. With ServiceLevelCARM, such a key is intended only for the controllers of SERVICE, but ACK does
+ * not enforce this.
  */
 function readsOtherService(
   { key, data }: Entry, group: string, { serviceLevelCARM }: GrantScope["settings"],
@@ -135,7 +135,7 @@ interface Search extends Pick<GrantScope, "settings"> {
 
 /**
  * Whether a controller of the group can read the entry. A controller can read an entry if no other entry takes
- * precedence and the entry is not specific to another service.
+ * precedence over the entry, and the entry is not specific to another service.
  */
 function isReachable(group: string, { roleARN, entry, settings }: Search): boolean {
   const { map, key, data } = entry;

@@ -51,7 +51,10 @@ class Decision {
   readonly steps: Steps;
   readonly selectors: NamespaceSelectors;
   readonly inventory: Inventory;
-  /** The choice of the namespace. */
+  /**
+   * The selector that the annotation `use-selector` of the namespace names; null if the annotation is missing or has no
+   * effect.
+   */
   readonly choice: Choice | null;
   readonly #grants = new Map<EffectiveSelector, Grant>();
 
@@ -63,7 +66,7 @@ class Decision {
     this.selectors = new NamespaceSelectors(inventory, query.namespace, steps);
   }
 
-  /** Returns the grant of the role of a selector, which is the same for each type that the selector selects. */
+  /** Grants the role of a selector. Caches the grant, which is the same for each type that the selector selects. */
   grantOf(selector: EffectiveSelector): Grant {
     const faulty = this.inventory.selectors.faulty.get(selector.name);
     const grant = this.#grants.get(selector)
@@ -74,8 +77,8 @@ class Decision {
 }
 
 /**
- * Grants the role of a selector. If the query has a scope, a resource in the namespace of the scope must be able to
- * resolve to the selector.
+ * Grants the role of a selector. If the query has a scope, denies the role unless a resource in the namespace of the
+ * scope can resolve to the selector.
  */
 export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery, steps: Steps): Grant {
   const faulty = inventory.selectors.faulty.get(name) ?? inventory.selectors.malformed.get(name);
@@ -135,7 +138,7 @@ interface Search {
   readonly inventory: Inventory;
   readonly query: RoleQuery;
   readonly steps: Steps;
-  /** The selectors of the scope. */
+  /** The selectors that can select resources in the namespace of the scope. */
   readonly selectors: NamespaceSelectors;
 }
 
@@ -206,9 +209,9 @@ function unmatched(query: NamespaceQuery): Grant {
 }
 
 /**
- * Whether the selector is the only one that selects a resource of some requested type in the namespace. The resource
- * has only the labels that the selector requires. With `--runtime extended`, the selector need not be the only one: the
- * annotation `use-selector` of the resource can name it.
+ * Whether a resource in the namespace can resolve to the selector. The resource has a requested type, and only the
+ * labels that the selector requires. No other selector may select this resource, except with `--runtime extended`: the
+ * annotation `use-selector` of the resource can then name the selector.
  */
 function resolvesInScope(
   selector: EffectiveSelector, { inventory, query, steps, selectors }: Search, namespace: string,
@@ -226,7 +229,10 @@ function resolvesInScope(
 
 const NO_LABELS: Labels = new Map();
 
-/** Returns a minimal set of labels that satisfies the label selector, if any labels satisfy it. */
+/**
+ * Returns the labels that the label selector requires, with the first value of each operator In. The labels may violate
+ * another requirement of the label selector, such as NotIn.
+ */
 function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels {
   const labels = new Map(matchLabels);
   for (const { key, operator, values } of matchExpressions) {

@@ -83,8 +83,8 @@ export function unknownNamespace(inventory: Inventory, name: string): Denial | n
 }
 
 /**
- * Returns the requested kinds, or the groups if no kind is requested, such as `s3.services.k8s.aws,
- * rds.services.k8s.aws`.
+ * Returns the requested kinds as a comma-separated text. If no kind is requested, returns the groups, such as
+ * `s3.services.k8s.aws, rds.services.k8s.aws`.
  */
 export function describeKinds({ groups, kinds }: Pick<GrantScope, "groups" | "kinds">): string {
   if (kinds.length === 0) return groups.join(", ");
@@ -105,7 +105,7 @@ export function candidateGroups({ groups, kinds }: Pick<GrantScope, "groups" | "
   return groups.filter((group) => kinds.some((kind) => kind.group === null || kind.group === group));
 }
 
-/** A grant, and a kind or group in the request to which the grant applies. */
+/** The grant for one kind or group of a request. `name` is the kind or group. */
 export interface Candidate {
   readonly name: string;
   readonly grant: Grant;
@@ -162,7 +162,10 @@ export function listed(names: Iterable<string>, separator = ", "): Listed {
   return { first, text: first.join(separator) + more };
 }
 
-/** Also compares session tags, because a tag can contain the group. */
+/**
+ * Returns a text that is equal for equal grants. The text contains the session tags, because a tag can contain the
+ * group.
+ */
 function identityOf(grant: Grant): string {
   return JSON.stringify([describeGrant(grant), grant.verdict === "role" ? grant.extras.tags : []]);
 }

@@ -5,7 +5,10 @@ import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import type { Steps } from "./steps.ts";
 
-/** The selectors of a namespace. One decision reads the selectors of each group only once. */
+/**
+ * Caches the selectors of a namespace for one decision, so that the decision reads the selectors of each group only
+ * once.
+ */
 export class NamespaceSelectors {
   readonly #inventory: Inventory;
   readonly #namespace: string;
@@ -37,9 +40,12 @@ export class NamespaceSelectors {
 export class GroupSelectors {
   readonly all: readonly EffectiveSelector[];
   readonly #steps: Steps;
-  /** The selectors by type and by one label that they require: the label that the fewest selectors require. */
+  /**
+   * Maps a type and a label to selectors. A selector that requires several labels is indexed only by the label that the
+   * fewest selectors require.
+   */
   readonly #index = new SetIndex<EffectiveSelector>();
-  /** The selectors that read labels, by type. */
+  /** The selectors that have a `resourceLabelSelector`, by type. */
   readonly #readingLabels = new SetIndex<EffectiveSelector>();
   /** The labels that the index contains. */
   readonly #labels = new Set<string>();
@@ -58,14 +64,17 @@ export class GroupSelectors {
     }
   }
 
-  /** Yields the selectors that select a resource of the type. If `labels` is null, the labels are unknown. */
+  /**
+   * Yields the selectors that select a resource that has the type and the labels. If `labels` is null, yields only the
+   * selectors that do not depend on labels.
+   */
   *selecting(type: TypeEntry, labels: Labels | null): Iterable<EffectiveSelector> {
     for (const selector of this.#visit(this.#index, type, ["", ...this.#indexed(labels)])) {
       if (matchesLabels(selector, labels)) yield selector;
     }
   }
 
-  /** Yields the selectors that read labels, and select a resource of the type if it has certain labels. */
+  /** Yields the selectors that select a resource of the type only if the resource has certain labels. */
   readingLabels(type: TypeEntry): Iterable<EffectiveSelector> {
     return this.#visit(this.#readingLabels, type, [""]);
   }
@@ -90,7 +99,7 @@ export class GroupSelectors {
   }
 }
 
-/** Yields the index keys of the type and of every less specific type, with each label. */
+/** Yields the index keys of the type and of every less specific type, each combined with each label. */
 function* lookupKeys({ kind, version }: TypeEntry, labels: readonly string[]): Iterable<string> {
   const types = new Set([kind, ""].flatMap((one) => [typeKey(one, version), typeKey(one, "")]));
   for (const type of types) for (const label of labels) yield type + label;
@@ -100,7 +109,7 @@ function matchesLabels({ resourceLabels }: EffectiveSelector, labels: Labels | n
   return resourceLabels === null || (labels !== null && satisfies(labels, resourceLabels));
 }
 
-/** Returns the selectors by the labels that they require. */
+/** Returns an index that maps each required label to the selectors that require it. */
 function byRequiredLabel(selectors: readonly EffectiveSelector[], steps: Steps): SetIndex<EffectiveSelector> {
   const index = new SetIndex<EffectiveSelector>();
   for (const selector of selectors) {
@@ -127,7 +136,10 @@ function rarestLabel(selector: EffectiveSelector, index: SetIndex<EffectiveSelec
 /** Adding an entry to the index takes about as long as this number of comparisons. */
 const STEPS_PER_ENTRY = 2;
 
-/** Yields the kinds and versions of the group that the selector names. The value "" means any kind or version. */
+/**
+ * Yields the index key of each kind and version that the selector names in the group. The value "" means any kind or
+ * version.
+ */
 function* typeKeys({ types }: EffectiveSelector, group: string, steps: Steps): Iterable<string> {
   if (types === null) yield typeKey("", "");
   for (const entry of types?.entries ?? []) {

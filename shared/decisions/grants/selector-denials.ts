@@ -26,7 +26,7 @@ export function sessionsDiffer(
   );
 }
 
-/** Denies a request if several selectors select its resources. */
+/** Denies a request for resources that several selectors select. */
 export function conflict(selecting: readonly EffectiveSelector[]): Grant {
   const names = namesOf(selecting);
   return deny("ERR_SELECTOR_CONFLICT", conflictSentence(names), listed(names).first);
@@ -43,7 +43,7 @@ export function malformed({ name, faults }: DecodedSelector): Grant {
   return deny("ERR_SELECTOR_MALFORMED", message, [name]);
 }
 
-/** Denies a request without labels. `undecided` are the selectors that read labels. */
+/** Denies a request without labels, because the selectors in `undecided` depend on labels. */
 export function labelsRequired(namespace: string, undecided: Iterable<EffectiveSelector>): Grant {
   const { first, text } = listed(namesOf(undecided));
   return deny(

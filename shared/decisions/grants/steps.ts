@@ -1,7 +1,9 @@
 import { LIMITS } from "../limits.ts";
 import { deny, type Grant } from "./grant.ts";
 
-/** Counts the steps of one decision, such as comparisons, so that no inventory can block the sidecar for long. */
+/**
+ * Limits the steps of one decision, such as comparisons, so that a large inventory cannot block the sidecar for long.
+ */
 export class Steps {
   #left: number = LIMITS.grantSteps.value;
 

@@ -5,7 +5,8 @@ import type { GrantScope } from "./grant.ts";
 import type { Steps } from "./steps.ts";
 
 /**
- * Yields the requested types that can resolve to different roles. "" means a kind or version that no selector names.
+ * Yields the requested types that can resolve to different roles. In a type, "" stands for a kind or version that no
+ * selector names.
  */
 export function* candidateTypes(
   inventory: Inventory, scope: GrantScope, selectorsOf: (group: string) => Iterable<EffectiveSelector>,
@@ -34,8 +35,8 @@ function namedVersions(group: string, selectors: Iterable<EffectiveSelector>): M
 }
 
 /**
- * Yields the least specific types that the selector selects. If none of these types is granted, no more specific type
- * is granted: a conflicting selector for one of these types also selects the more specific types.
+ * Yields the least specific types that the selector selects. Callers need not try more specific types: a selector that
+ * conflicts for a type also conflicts for every more specific type.
  */
 export function* selectedTypes(
   inventory: Inventory, { types }: EffectiveSelector, scope: GrantScope, steps: Steps,
@@ -55,7 +56,9 @@ const ANY: ReadonlySet<string> = new Set([""]);
 interface RequestedKind {
   readonly group: string;
   readonly kind: string;
-  /** The version that controllers compare: the storage version, else the requested version. Null if unknown. */
+  /**
+   * The storage version, which controllers compare. If the storage version is unknown, the requested version or null.
+   */
   readonly version: string | null;
 }
 
@@ -79,8 +82,8 @@ function typesOf({ group, kind, version }: RequestedKind, versions: ReadonlySet<
 }
 
 /**
- * Describes a type in a message. If `versioned` contains `KIND.GROUP`, describes the kind without a version as `any
- * other version`.
+ * Returns the text of a type for a message. If `versioned` contains `KIND.GROUP`, the text of this kind without a
+ * version is `any other version of KIND.GROUP`.
  */
 export function describeType({ group, version, kind }: TypeEntry, versioned: ReadonlySet<string>): string {
   const qualified = version === "" ? group : `${version}.${group}`;
