@@ -19,8 +19,8 @@ export type InventoryChange =
     readonly name: string;
   }
   /**
-   * Whether the objects of an item have been listed from the cluster. An item is, for example, the kind
-   * `Queue.sqs.services.k8s.aws`.
+   * Whether the objects of an item have been listed from the cluster. An item of the collection `resources` is, for
+   * example, the kind `Queue.sqs.services.k8s.aws`.
    */
   | { readonly type: "unlisted" | "listed"; readonly collection: Collection; readonly item: string };
 
@@ -104,9 +104,9 @@ export class Inventory {
 
   /**
    * Whether the inventory includes a collection. An inventory of a cluster includes a collection if its source reads
-   * and has listed the collection. An inventory of manifests includes a collection if it has at least one object. The
-   * resources count as included even if some kinds are unlisted: resources may be missing, but each resource in the
-   * inventory exists.
+   * and has listed the collection. An inventory of manifests includes a collection if the manifests contain at least
+   * one object of the collection. The inventory of a cluster includes the resources even if some kinds have not been
+   * listed: resources may be missing, but each resource in the inventory exists.
    */
   includes(collection: Collection): boolean {
     if (this.#context.origin === "cluster") {

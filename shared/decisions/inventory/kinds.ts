@@ -15,8 +15,8 @@ export class KindStore {
   /** By `GROUP/KIND`. */
   readonly #kinds = new Map<string, KindVersions>();
   /**
-   * Maps the name of a CustomResourceDefinition to its key in `#kinds`. The inventory needs this map because the
-   * removal of a CustomResourceDefinition contains only the name.
+   * Maps the name of a CustomResourceDefinition to its key in `#kinds`. The map is necessary because the removal of a
+   * CustomResourceDefinition specifies only its name.
    */
   readonly #keys = new Map<string, string>();
   #selectorFields: KnownFields | null = null;

@@ -7,8 +7,8 @@ import { SetIndex } from "./set-index.ts";
 type Values = ReadonlySet<string>;
 
 /**
- * The criteria of a selector that allow only listed values, and these values. If two selectors share a criterion but no
- * value of this criterion, they never overlap.
+ * Maps each criterion of a selector to the values that the selector allows. Contains only criteria that allow a list of
+ * values. If two selectors have the same criterion but allow no common value, they never overlap.
  */
 type Criteria = ReadonlyMap<string, Values>;
 
@@ -17,13 +17,13 @@ const NAME = "name ";
 const NAMESPACE_LABEL = "namespace label ";
 const NO_VALUES: Values = new Set();
 
-/** The selectors whose criteria are the same, apart from the values. */
+/** Selectors that have the same criteria, possibly with different values. */
 interface Family {
   /** Whether the selectors list namespaces in `names`. */
   readonly isListing: boolean;
   readonly criteria: Values;
   readonly members: Set<EffectiveSelector>;
-  /** The selectors by criterion and value. */
+  /** Maps a criterion and a value to the selectors that allow the value. */
   readonly byValue: SetIndex<EffectiveSelector>;
 }
 
@@ -31,13 +31,14 @@ type KnownNamespaces = Pick<NamespaceStore, "has" | "labelsOf" | "withLabel">;
 
 /**
  * Finds the selectors that may overlap with a selector, without a comparison of each pair. Selectors whose criteria
- * differ only in their values form a family. A lookup visits each family once, and uses the values of one criterion
- * that the selector and the family share. Most clusters have few families: one for each combination of label keys.
+ * differ only in their values form a family. A lookup visits each family once, and finds candidates by the values of
+ * one criterion that the selector and the family have in common. Most clusters have few families: one for each
+ * combination of label keys.
  */
 export class OverlapIndex {
   readonly #namespaces: KnownNamespaces;
   readonly #families = new Map<string, Family>();
-  /** The selectors by the namespaces that they list. */
+  /** Maps each listed namespace to the selectors that list it. */
   readonly #byName = new SetIndex<EffectiveSelector>();
   /** The listed namespaces that do not exist. A namespace that does not exist yet can get any labels. */
   readonly #unknownNames = new Set<string>();
@@ -75,7 +76,7 @@ export class OverlapIndex {
     else this.#unknownNames.add(name);
   }
 
-  /** Yields a superset of the selectors that can overlap with the selector, each once. */
+  /** Yields every selector that can overlap with the given selector, and possibly others. Yields no selector twice. */
   *candidates(selector: EffectiveSelector): Iterable<EffectiveSelector> {
     const search = new Search(selector, this.#namespaces, this.#unknownNames);
     if (search.selectsNothing) return;
@@ -98,12 +99,16 @@ class Search {
   readonly #namespaces: KnownNamespaces;
   readonly #unknownNames: Values;
   readonly #criteria: Criteria;
-  /** Whether the selector lists only namespaces whose labels it does not match. */
+  /** Whether the selector selects no namespace, because it does not match the labels of any namespace that it lists. */
   readonly selectsNothing: boolean;
-  /** The listed namespaces that the selector can select, if all of them exist; otherwise null. */
+  /**
+   * The listed namespaces that the selector can select; null if the selector lists none or if one of them does not
+   * exist.
+   */
   readonly #names: Values | null;
   /**
-   * The existing namespaces that the selector can select; null if the selector lists namespaces or restricts no label.
+   * The existing namespaces that have one label that the selector requires; null if the selector lists namespaces or
+   * requires no label.
    */
   readonly #withLabels: Values | null;
 
@@ -118,8 +123,8 @@ class Search {
   }
 
   /**
-   * Yields the members of the family that share a value of one criterion with the selector. Chooses the criterion with
-   * the fewest such members.
+   * Yields the members of the family that have a value of one criterion in common with the selector. Chooses the
+   * criterion that yields the fewest members.
    */
   *candidatesIn(family: Family): Iterable<EffectiveSelector> {
     const { criteria, members, byValue } = family;
@@ -142,7 +147,8 @@ class Search {
   #valuesFor(criterion: string, { isListing }: Family, size: number): Values | null {
     const values = this.#criteria.get(criterion) ?? null;
     if (values !== null) return values;
-    // The selector allows any value of the criterion, but the existing namespaces have only some of the values.
+    // The selector does not restrict the criterion itself, but the namespaces that it can select have only some of the
+    // values.
     if (criterion === NAME && isListing) return this.#sharedNames(size);
     if (!criterion.startsWith(NAMESPACE_LABEL) || isListing || this.#names === null) return null;
     const key = criterion.slice(NAMESPACE_LABEL.length, -1);
@@ -151,8 +157,8 @@ class Search {
   }
 
   /**
-   * Returns the listed namespaces that the selector can select; null if the selector allows any, or if there are at
-   * least `size` of them.
+   * Returns the namespaces that the selector can select by label, including unknown ones; null if the selector requires
+   * no label, or if there are at least `size` such namespaces.
    */
   #sharedNames(size: number): Values | null {
     if (this.#withLabels === null || this.#withLabels.size + this.#unknownNames.size >= size) return null;
@@ -169,7 +175,7 @@ function selectableNames(
   )));
 }
 
-/** Returns the existing namespaces that have one required label. Chooses the label that the fewest namespaces have. */
+/** Returns the existing namespaces that have one of the required labels: the label that the fewest namespaces have. */
 function namespacesWithLabels({ namespaceLabels }: EffectiveSelector, known: KnownNamespaces): Values | null {
   const [first, ...others] = (namespaceLabels?.matchLabels ?? []).map((label) => known.withLabel(...label));
   if (first === undefined) return null;

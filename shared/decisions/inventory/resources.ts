@@ -66,8 +66,8 @@ export class ResourceStore {
   }
 
   /**
-   * Returns a copy that shares equal strings and maps with other resources. A cluster may have hundreds of thousands of
-   * resources.
+   * Returns a copy that shares equal strings and maps with other resources, to save memory. A cluster may have hundreds
+   * of thousands of resources.
    */
   #intern(resource: ACKResource): ACKResource {
     const pool = this.#pool;

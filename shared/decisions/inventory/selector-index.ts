@@ -14,8 +14,8 @@ type IndexEntry =
 
 /**
  * Finds the selectors that may select a resource, without a scan of all selectors. A selector that has a namespace
- * restriction is indexed by namespace name or by one label. The lookup result for a stored namespace is cached until a
- * change affects this result. Other selectors are indexed by API group.
+ * restriction is indexed by namespace name or by one label. A selector that has no namespace restriction is indexed by
+ * API group. The selectors that match a stored namespace are cached until a change affects them.
  */
 export class SelectorIndex {
   readonly #namespaces: Pick<NamespaceStore, "withLabel">;
@@ -77,8 +77,8 @@ export class SelectorIndex {
   }
 
   /**
-   * Returns the index entry of a selector. If the selector requires several labels, uses the label that the fewest
-   * selectors use, so that the sets stay small.
+   * Returns the index entry of a selector. If the selector requires several namespace labels, uses the label that the
+   * fewest selectors and namespaces have, so that the sets stay small.
    */
   #entryOf({ namespaces, namespaceLabels, types }: EffectiveSelector): IndexEntry {
     if (namespaces !== null) return { by: "name", keys: [...namespaces] };

@@ -48,7 +48,8 @@ export class SelectorStore {
   put(object: JsonObject, name: string): void {
     this.remove(name);
     const all = decodeSelector(object, this.#context);
-    // A faulty selector can have 500,000 values, which take 30 times the memory of their JSON text.
+    // An inventory for grants drops the object, because a faulty selector can have 500,000 values, which take 30 times
+    // the memory of their JSON text.
     const decoded = this.#context.isForGrants === true ? { ...all, object: {} } : all;
     if (!isGrantable(decoded.faults)) {
       this.#faulty.set(name, decoded);
@@ -164,8 +165,8 @@ export class SelectorStore {
   }
 
   /**
-   * Returns a superset of the selectors that can overlap with the selector, each once. The first lookup builds an index
-   * in steps. Lookups and changes may run between the steps.
+   * Returns every selector that can overlap with the given selector, and possibly others. Returns no selector twice.
+   * The first lookup builds an index in steps. Lookups and changes may run between the steps.
    */
   *overlapCandidates(selector: EffectiveSelector): Paced<Iterable<EffectiveSelector>> {
     const index = this.#overlaps ?? new OverlapIndex(this.#namespaces);

@@ -24,7 +24,7 @@ export class SetIndex<Value> {
 
 const NOTHING: ReadonlySet<never> = new Set<never>();
 
-/** An immutable map that also returns the keys that have a value. The reverse index is built on first use. */
+/** An immutable map that also finds the keys that have a given value. The reverse index is built on first use. */
 export class ReversibleMap {
   readonly values: ReadonlyMap<string, string>;
   #keysByValue: SetIndex<string> | null = null;

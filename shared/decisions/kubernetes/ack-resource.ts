@@ -3,8 +3,8 @@ import type { Labels } from "./label-selector.ts";
 import { objectMeta } from "./object-meta.ts";
 
 /**
- * The fields of `status.ackResourceMetadata` that affect decisions. ACK controllers write these fields for a resource
- * that exists in AWS.
+ * The fields of `status.ackResourceMetadata` that affect decisions. ACK controllers write these fields when they first
+ * try to create the resource in AWS, even if the attempt fails.
  */
 export interface ResourceStatus {
   readonly ownerAccountID: string | null;

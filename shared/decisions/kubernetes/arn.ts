@@ -45,7 +45,8 @@ const MAX_PATH_LENGTH = 512;
 const ARN_LENGTH = { min: 20, max: 2048 } as const;
 
 /**
- * Returns the reasons why a parsed ARN is not the ARN of an IAM role, one clause each; [] for the ARN of an IAM role.
+ * Returns the reasons why a parsed ARN is not the ARN of an IAM role; [] for the ARN of an IAM role. Each reason is a
+ * clause.
  */
 export function roleARNFaults(text: string, arn: ARN): string[] {
   const faults: string[] = [];

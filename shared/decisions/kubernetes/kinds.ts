@@ -69,18 +69,19 @@ export function parseKindArgument(text: string): KindArgument | null {
 }
 
 /**
- * The API groups of all ACK service controllers, sorted. Webhook rules list the groups one by one: `apiGroups` in a
- * webhook configuration matches whole names or `*`, not suffixes.
+ * The API groups of all ACK service controllers, sorted. Webhook rules list the groups one by one, because `apiGroups`
+ * in a webhook configuration matches whole names or `*`, not suffixes. The group `services.k8s.aws` is not listed,
+ * because its kinds (IAMRoleSelector, AdoptedResource) are not AWS resources.
  *
- * The list is the union of three public lists of the organization github.com/aws-controllers-k8s. The list therefore
- * includes controllers that are not released yet or no longer built. A group that a cluster does not serve has no
- * effect.
- * - the `<service>-controller` repositories;
+ * The list is the union of three public lists of the organization github.com/aws-controllers-k8s:
+ * - the `<service>-controller` repositories. The name of a repository has the same prefix as its group: code-generator
+ *   at d4aaca5 builds both from the controller name (`pkg/model/model.go` `APIGroup`,
+ *   `templates/helm/Chart.yaml.tpl` `sources`);
  * - `aws_services` in test-infra `prow/jobs/jobs_config.yaml` at 17b0b9a;
- * - the dependencies in ack-chart `Chart.yaml` at af3c138 (version 46.158.1). The name of a repository has the same
- *   prefix as its group: code-generator at d4aaca5 builds both from the controller name (`pkg/model/model.go`
- *   `APIGroup`, `templates/helm/Chart.yaml.tpl` `sources`). The group `services.k8s.aws` is not listed: its kinds
- *   (IAMRoleSelector, AdoptedResource) are not AWS resources.
+ * - the dependencies in ack-chart `Chart.yaml` at af3c138 (version 46.158.1).
+ *
+ * Some of these controllers are not released yet or no longer built. A group that a cluster does not serve has no
+ * effect.
  */
 export const ACK_GROUPS: readonly string[] = [
   "acm.services.k8s.aws",

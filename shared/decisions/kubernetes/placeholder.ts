@@ -1,5 +1,5 @@
 /**
- * Matches what templates leave in a value that is not rendered: `{{ .Values.x }}` of Helm, `${X}`, `$X` and `$(X)` of
+ * Matches a template placeholder in a value that is not rendered: `{{ .Values.x }}` of Helm, `${X}`, `$X` and `$(X)` of
  * envsubst and scripts, and `<account>` of documentation.
  */
 const PLACEHOLDER = new RegExp([

@@ -13,8 +13,8 @@ interface ShapeFault {
   readonly path: FieldPath;
   readonly message: string;
   /**
-   * Whether the schema does not define the field. Without strict field validation, the API server prunes unknown fields
-   * but rejects all other faults.
+   * Whether the schema does not define the field. Without strict field validation, the API server prunes unknown
+   * fields, but rejects an object that has another fault.
    */
   readonly unknownField: boolean;
 }
@@ -22,7 +22,7 @@ interface ShapeFault {
 /** The fields that contain maps with arbitrary keys. A path step below such a field is a map key, not a field name. */
 const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotations"]);
 
-/** Maps wrong names that users often write to fields that the schema defines. */
+/** Maps field names that users often write by mistake to field names that the schema defines. */
 type Aliases = ReadonlyMap<string, string>;
 
 /** Compiles a schema. Returns a function that returns every fault of a value. */
@@ -36,7 +36,7 @@ export function shapeChecker(schema: NamedSchema, aliases: Aliases = new Map()):
   };
 }
 
-/** Searches for a similar field name unless `aliases` is null, because the search is slow for many fields. */
+/** If `aliases` is null, does not search for a similar field name, because the search is slow for many faults. */
 function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null): ShapeFault {
   const path = pathOf(value, error.instancePath);
   if (error.keyword === "additionalProperties") {

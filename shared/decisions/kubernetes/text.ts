@@ -38,8 +38,8 @@ export function compareText(a: string, b: string): number {
 }
 
 /**
- * Returns the candidate that is most similar to `text`, or null if more than a third of `text` differs from every
- * candidate.
+ * Returns the candidate that is most similar to `text`, or null if every candidate differs in more than a third of the
+ * characters of `text`.
  */
 export function closest(text: string, candidates: Iterable<string>): string | null {
   return allClosest(text, candidates)[0] ?? null;
@@ -50,7 +50,8 @@ export function allClosest(text: string, candidates: Iterable<string>): string[]
   let best: string[] = [];
   let bestDistance = Math.max(1, Math.floor(text.length / 3));
   for (const candidate of candidates) {
-    // The edit distance is at least the difference in length. Skipping such candidates limits the work for long texts.
+    // The edit distance is at least the difference in length, so this candidate is not closer. Skipping it saves work
+    // for long texts.
     if (Math.abs(candidate.length - text.length) > bestDistance) continue;
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) best = [];
