@@ -6,7 +6,10 @@ import { isACKGroup, knownGroups } from "../kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../kubernetes/names.ts";
 import { compareText } from "../kubernetes/text.ts";
 
-/** The input of a migration. The cluster state. Of the selectors, the migration reads only the names. */
+/**
+ * The cluster state and the settings to migrate. Of the stored selectors, the migration reads only the names and the
+ * roles.
+ */
 export interface MigrationInput {
   readonly inventory: Inventory;
   /** The settings of the controllers. The setting `mode` has no effect. */
@@ -15,7 +18,10 @@ export interface MigrationInput {
   readonly groups: readonly string[];
 }
 
-/** A key of a CARM map that namespace annotations name. The role of such a key depends only on the API group. */
+/**
+ * A key of a CARM map that namespace annotations name. The role of such a key depends only on the API group of the
+ * resource.
+ */
 export interface CARMKey {
   readonly via: MapLookup["via"];
   readonly key: string;
@@ -66,7 +72,7 @@ export function keysInUse({ inventory, settings, groups }: MigrationInput): read
 }
 
 /**
- * Returns a hypothetical resource that does not exist in AWS yet. The default kind of the resource is a kind that no
+ * Returns a hypothetical resource that does not exist in AWS yet. The default kind "" stands for a kind that no
  * selector names.
  */
 export function sampleResource(

@@ -32,7 +32,7 @@ interface DifferenceDetails {
   readonly difference: Omit<Difference, "message" | "fix">;
   /** The error message for a fault in the CARM maps; "" if the maps have no fault. */
   readonly reason: string;
-  /** The account in which the first resource exists; null if the resource does not exist in AWS. */
+  /** The account in which the first resource of the difference exists; null if this resource does not exist in AWS. */
   readonly ownerAccountID: string | null;
 }
 

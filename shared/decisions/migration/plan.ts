@@ -8,7 +8,7 @@ import { type FullProof, proveSelectors } from "./proof.ts";
 import { replaceSelectors, selectorsFor } from "./selectors.ts";
 import { unusedMapEntries } from "./unused-maps.ts";
 
-/** The generated IAMRoleSelectors that replace CARM, before the proof. */
+/** The generated IAMRoleSelectors that replace CARM, not yet proved to be equivalent. */
 export interface MigrationPlan {
   readonly input: MigrationInput;
   readonly keys: readonly CARMKey[];
@@ -39,7 +39,7 @@ export function planMigration(
 }
 
 /**
- * Compares the roles before and after a plan. The caller must have applied the changes of the plan to its inventory.
+ * Compares the roles before and after a plan. The caller must first apply the changes of the plan to its inventory.
  * Pauses after each namespace.
  */
 export function* proveMigration(plan: MigrationPlan): Paced<ProvedMigration> {
@@ -54,9 +54,9 @@ export function* proveMigration(plan: MigrationPlan): Paced<ProvedMigration> {
 }
 
 /**
- * Returns the steps of a safe switch from CARM to selectors, in order. The ACK documentation tells users to remove
- * annotations and maps before selectors take effect. Until then, controllers would create new resources in their own
- * account.
+ * Returns the steps of a safe switch from CARM to selectors, in order. The ACK documentation, in contrast, tells users
+ * to remove the annotations and maps before selectors take effect. With that order, controllers could create new
+ * resources in their own account.
  */
 function switchSteps(
   differences: number, { teamLevelCARM, serviceLevelCARM }: DecisionSettings,

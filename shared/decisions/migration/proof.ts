@@ -82,7 +82,10 @@ class Comparison {
     this.#add(resource)?.resources.push(resource);
   }
 
-  /** Whether the resource resolves differently in a way that the comparison has not recorded yet. */
+  /**
+   * Whether CARM and selectors resolve the resource differently, and the comparison has not recorded this difference
+   * yet.
+   */
   isNewDifference(query: ResourceQuery): boolean {
     const found = this.#compare(query);
     return found !== null && !this.#pending.has(found.id);

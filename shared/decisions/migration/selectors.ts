@@ -32,8 +32,8 @@ function digestedName(name: string, id: string, isTaken: (name: string) => boole
 }
 
 /**
- * Returns the name for a key. The name may be invalid or in use. Adds a prefix to an account ID, because YAML parsers
- * would read the ID as a number.
+ * Returns the preferred selector name for a key. The name may be invalid or in use. Adds a prefix to an account ID,
+ * because YAML parsers would read the ID as a number.
  */
 function plainName({ key, service }: NameSource): string {
   if (service !== null) return `${service}.${key}`;
@@ -77,8 +77,8 @@ interface Draft extends RoleShare {
 }
 
 /**
- * Returns the IAMRoleSelectors that replace the maps, sorted by name. The selectors never conflict: a namespace names
- * one key, and a key has one role for each group. A value that is not a role ARN gets no selector.
+ * Returns the IAMRoleSelectors that replace the maps, sorted by name. The selectors never conflict, because a namespace
+ * names only one key, and a key has only one role for each group. A value that is not a role ARN gets no selector.
  */
 export function selectorsFor(keys: readonly CARMKey[], inventory: Inventory): readonly JsonObject[] {
   const drafts = new Map<string, Draft>();
@@ -147,7 +147,7 @@ function hasOtherRole(name: string, roleARN: string, inventory: Inventory): bool
 }
 
 function selectorObject(name: string, { roleARN, groups, namespaces }: Draft): JsonObject {
-  // The shipped CustomResourceDefinition requires group, version and kind in each entry.
+  // The shipped CustomResourceDefinition requires group, version and kind in each entry of `resourceTypeSelector`.
   const resourceTypeSelector = groups?.map((group) => ({ group, version: "", kind: "" }));
   return {
     apiVersion: `${SELECTOR_GROUP}/v1alpha1`,

@@ -78,8 +78,8 @@ function patchedBytes(current: JsonObject, desired: ReadonlyMap<string, string>)
 
 /**
  * Returns the length of a text in UTF-8 bytes. Counts a surrogate pair as four bytes, and counts a lone surrogate as
- * U+FFFD, as Go does. Returns 0 for a value that is not a text: the API server rejects the annotation, and converting a
- * deep list to text would overflow the call stack.
+ * U+FFFD, as Go does. Returns 0 for a value that is not a text, because the API server rejects the annotation, and
+ * converting a deeply nested list to text would overflow the call stack.
  */
 function byteLength(text: unknown): number {
   if (typeof text !== "string") return 0;

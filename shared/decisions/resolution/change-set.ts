@@ -34,7 +34,7 @@ export interface PendingChanges {
 
 export const NO_CHANGES: PendingChanges = { deletions: new Set(), writes: new Map() };
 
-/** Whether the stored selector is still the same after the pending changes. */
+/** Whether no pending change deletes or writes the stored selector. */
 export function isUnchanged({ name }: EffectiveSelector, { deletions, writes }: PendingChanges): boolean {
   return !deletions.has(name) && !writes.has(name);
 }
@@ -104,8 +104,8 @@ function* visitSelected(
   inventory: Inventory, selector: EffectiveSelector | null, visit: (resource: ACKResource) => boolean,
 ): Paced<boolean> {
   if (selector === null) return true;
-  // Pauses while collecting resources too, because a selector may name many empty namespaces. Skips a resource that is
-  // created during the scan, because its own admission review checks it.
+  // Also pauses while it collects the resources, because a selector may name many empty namespaces. Skips a resource
+  // that is created during the scan, because the admission review of that resource checks it.
   const sets: ReadonlySet<ACKResource>[] = [];
   const candidates = candidateSets(inventory, selector);
   yield* paced(candidates, RESOURCES_BETWEEN_PAUSES, (set) => set.size === 0 || sets.push(set) > 0);
@@ -202,15 +202,18 @@ export function accountMoveOf(
   return from === null || from === to ? null : { from, to };
 }
 
-/** Returns an account of the selectors that differs from `account`. One of these selectors has pinned the resource. */
+/**
+ * Returns the account of the first selector whose role is not in `account`. One of these selectors has pinned the
+ * resource to its account.
+ */
 function otherAccount({ selectors }: Selection, account: string): string | null {
   const accounts = selectors.map(({ roleARN }) => accountOfARN(roleARN));
   return accounts.find((other) => other !== account) ?? null;
 }
 
 /**
- * Returns a sentence for the fix of an account move, which lists the resources whose status does not prove that they
- * exist in AWS. Returns "" if there are none.
+ * Returns a sentence about the resources whose status does not prove that they exist in AWS, or "" if there are no such
+ * resources. Callers append the sentence to the fix of an account move.
  */
 export function recreationHint(resources: readonly ACKResource[]): string {
   const names = resources.filter(({ created }) => !created).map(resourceName);

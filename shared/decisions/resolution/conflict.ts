@@ -4,8 +4,8 @@ import { firstNames } from "../kubernetes/text.ts";
 const MAX_LISTED = 20;
 
 /**
- * Returns the sentence of the IAMRoleSelector proposal about a conflict, so that users recognize it. It names the 20
- * selectors that sort first.
+ * Returns the error message for a conflict in the words of the IAMRoleSelector proposal, so that users recognize the
+ * message. The message names the 20 selectors that sort first.
  */
 export function conflictSentence(names: Iterable<string>): string {
   const { first, number } = firstNames(names, MAX_LISTED);

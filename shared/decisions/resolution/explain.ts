@@ -25,12 +25,15 @@ interface PartExplanation {
 export interface SelectorExplanation {
   readonly selector: string;
   readonly selects: boolean;
-  /** Whether the annotation `use-selector` names the selector. Missing if no such annotation has an effect. */
+  /**
+   * Whether the annotation `use-selector` names the selector. Absent if no annotation `use-selector` applies to the
+   * resource.
+   */
   readonly chosen?: boolean;
   /** Whether the selector is malformed. Controllers ignore a malformed selector, so its `parts` are empty. */
   readonly malformed: boolean;
   readonly parts: readonly PartExplanation[];
-  /** The explanation as one sentence. */
+  /** The explanation in one or two sentences. */
   readonly message: string;
 }
 

@@ -46,8 +46,8 @@ function parseACKKind(text: string, faults: string[]): GroupedKind | null {
 }
 
 /**
- * Parses the value of a `--kind` flag with any API group. If the value of the flag is invalid, adds a fault and returns
- * null.
+ * Parses the value of a `--kind` flag. Accepts any API group. If the value is invalid, adds a fault to `faults` and
+ * returns null.
  */
 export function parseKindFlag(text: string, faults: string[]): GroupedKind | null {
   const kind = parseKindArgument(text);

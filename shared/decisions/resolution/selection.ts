@@ -20,7 +20,7 @@ export interface Selection {
 
 /** The value of the annotation `ack-role-resolver.io/use-selector`, and the object that has the annotation. */
 export interface Choice {
-  /** The name of a selector, or any other text: users write the annotation. */
+  /** The name of a selector, or any other text, because users write the annotation. */
   readonly name: string;
   readonly from: "resource" | "namespace";
 }
@@ -29,7 +29,7 @@ type Annotations = ReadonlyMap<string, string>;
 
 /**
  * Returns the choice of the resource, or else of its namespace. Returns null if neither has the annotation, or if the
- * runtime does not support the annotation. An empty annotation is a choice too: it names no selector.
+ * runtime does not support the annotation. An empty annotation is also a choice, which names no selector.
  * `namespaceAnnotations` replaces the stored annotations of the namespace.
  */
 export function choiceOf(
@@ -46,14 +46,14 @@ function choiceIn(annotations: Annotations, from: Choice["from"]): Choice | null
   return name === undefined ? null : { name, from };
 }
 
-/** Returns whether the choice can name a selector: Kubernetes accepts the name. */
+/** Returns whether the choice is a valid object name, so that a selector can have this name. */
 export function isSelectorName({ name }: Pick<Choice, "name">): boolean {
   return subdomainFaults(name).length === 0;
 }
 
 /**
- * Returns the selection for a resource that the selectors select. A choice only picks one of these selectors. It never
- * falls back: a choice of any other selector is refused, even if one selector or none selects the resource.
+ * Returns the selection for a resource. `selecting` are all selectors that select the resource. A choice must name one
+ * of these selectors. Otherwise the resource is refused, even if only one selector or no selector selects the resource.
  */
 export function selectionOf(selecting: readonly EffectiveSelector[], choice: Choice | null): Selection {
   if (choice !== null) {
@@ -78,7 +78,7 @@ export function usedSelectors(inventory: Inventory, query: ResourceQuery): strin
   return names.toSorted(compareText);
 }
 
-/** Returns the reason why a choice is refused. The selectors select the resource. */
+/** Returns the reason why a choice is refused. `selecting` are all selectors that select the resource. */
 export function refusalMessage(
   { selectors }: Inventory, { name, from }: Choice, selecting: readonly EffectiveSelector[],
 ): string {
@@ -89,7 +89,7 @@ export function refusalMessage(
     + `which ${state}. ${names} ${selecting.length > 1 ? "select" : "selects"} the resource.`;
 }
 
-/** Returns the current selection for a resource. */
+/** Returns the selection for a resource according to the inventory. */
 export function selectionFor(inventory: Inventory, query: ResourceQuery): Selection {
   return selectionOf(selectingSelectors(inventory, query), choiceOf(inventory, query));
 }

@@ -1,7 +1,10 @@
 import { field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation } from "../kubernetes/json.ts";
 import { rewriteTypeEntries } from "./type-entry.ts";
 
-/** The objects of a selector that ACK's CustomResourceDefinition requires to have a field, and the empty field. */
+/**
+ * The fields that ACK's CustomResourceDefinition requires: the path of the object that must have the field, the name of
+ * the field, and the empty value.
+ */
 const REQUIRED: readonly Completion[] = [
   { path: ["spec", "namespaceSelector"], name: "names", empty: [] },
   { path: ["spec", "namespaceSelector", "labelSelector"], name: "matchLabels", empty: {} },

@@ -88,7 +88,7 @@ function isAtOrBelow(path: FieldPath, tops: ReadonlySet<string>): boolean {
 /**
  * Whether the selector is malformed and therefore not effective. With `--runtime ack`, a selector is malformed if
  * shipped controllers drop it. With `--runtime extended`, a selector is malformed if it has a non-waivable deny fault.
- * `--check` has no effect.
+ * `--check` does not change the result.
  */
 function isMalformed(faults: readonly CheckedFault[], runtime: Runtime): boolean {
   return runtime === "ack" ? faults.some(({ fault }) => fault.dropsSelector === true) : !isGrantable(faults);

@@ -3,7 +3,10 @@ import { NAME_LABEL } from "../kubernetes/names.ts";
 import type { EffectiveSelector } from "./effective.ts";
 import type { TypeEntry } from "./type-entry.ts";
 
-/** The maximum number of entry pairs that are compared. Selectors that have more pairs count as overlapping. */
+/**
+ * The maximum number of pairs of type entries that are compared. Two selectors that have more pairs count as
+ * overlapping.
+ */
 const MAX_ENTRY_PAIRS = 10_000;
 
 /**
@@ -17,7 +20,10 @@ export function canOverlap(a: EffectiveSelector, b: EffectiveSelector): boolean 
     && typesOverlap(a.types?.entries ?? null, b.types?.entries ?? null);
 }
 
-/** Whether the name lists overlap. The names are compared first, because most selectors list namespaces by name. */
+/**
+ * Whether both lists contain the same namespace. `canOverlap` compares the lists first, because most selectors list
+ * namespaces by name.
+ */
 function namesOverlap(a: ReadonlySet<string> | null, b: ReadonlySet<string> | null): boolean {
   if (a === null || b === null) return true;
   const [few, many] = a.size <= b.size ? [a, b] : [b, a];

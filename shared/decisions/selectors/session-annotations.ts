@@ -14,7 +14,7 @@ import {
 
 /**
  * Reads the session settings of an IAMRoleSelector. Fills in every template except `{group}`, which depends on the
- * grant. Does not validate values: the checks report values that exceed limits, and the sidecar does not grant the
+ * grant. Does not validate values, because the checks report invalid values and the sidecar then does not grant the
  * role.
  */
 export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtras {
@@ -165,8 +165,8 @@ function kindOf({ resourceTypeSelector }: SelectorSpec): string | null {
 }
 
 /**
- * Replaces each template by its value, or removes the template if it has no value. Truncates a value that no tag can
- * contain: a tag can repeat a template thousands of times, and a name can have a million characters.
+ * Replaces each template by its value, or removes the template if it has no value. Truncates a value that is too long
+ * for a tag, because a tag can repeat a template thousands of times, and a name can have a million characters.
  */
 function fillIn(text: string, spec: SelectorSpec): string {
   const length = TAG_VALUE_LIMITS.max + 1;

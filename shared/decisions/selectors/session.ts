@@ -35,8 +35,8 @@ export interface SessionRequest {
 }
 
 // The limits of AssumeRole: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html and API_Tag.html. A
-// length is the number of UTF-16 code units. STS counts characters. A text never has more characters than UTF-16 code
-// units.
+// length is the number of UTF-16 code units. STS counts characters, but a text never has more characters than UTF-16
+// code units.
 
 export interface TextLimits {
   /** The minimum and maximum length. */

@@ -51,7 +51,7 @@ export function entryMatches(entry: TypeEntry, type: TypeEntry): boolean {
 /**
  * Returns the JSON patch that rewrites each entry of an IAMRoleSelector to `{group, version, kind}`. Controllers do not
  * read `apiVersion`, and ACK's CustomResourceDefinition requires all three fields. Does not change an entry that has a
- * fault, which the checks report. Changes no entry of a selector that has too many.
+ * fault, which the checks report. If the selector has too many entries, changes none of them.
  */
 export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[] {
   const entries = field(field(object, "spec"), "resourceTypeSelector");
