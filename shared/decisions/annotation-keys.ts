@@ -32,8 +32,8 @@ export const NAMESPACE_ANNOTATIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the annotation key sets a deletion policy for the resources of one service, such as
- * `s3.services.k8s.aws/deletion-policy`.
+ * Whether the annotation key, such as `s3.services.k8s.aws/deletion-policy`, sets the deletion policy for the resources
+ * of one service.
  */
 export function isServiceDeletionPolicy(key: string): boolean {
   return key.endsWith(`.${DELETION_POLICY_ANNOTATION}`);
@@ -44,7 +44,7 @@ export const RESOLVER_PREFIX = "ack-role-resolver.io/";
 
 /** `ack-role-resolver.io/allow: IRS-15,IRS-19` waives the checks IRS-15 and IRS-19 for the annotated object. */
 export const WAIVER_ANNOTATION = `${RESOLVER_PREFIX}allow`;
-/** `ack-role-resolver.io/replaces: NAME,...` on a selector names the selectors that it replaces. */
+/** `ack-role-resolver.io/replaces: NAME,...` on a selector names the selectors that the annotated selector replaces. */
 export const REPLACES_ANNOTATION = `${RESOLVER_PREFIX}replaces`;
 
 /**
@@ -53,7 +53,7 @@ export const REPLACES_ANNOTATION = `${RESOLVER_PREFIX}replaces`;
  */
 export const USE_SELECTOR_ANNOTATION = `${RESOLVER_PREFIX}use-selector`;
 
-// Annotations of a selector that configure the sessions of its role.
+// These annotations of a selector configure the sessions of its role.
 export const EXTERNAL_ID_ANNOTATION = `${RESOLVER_PREFIX}external-id`;
 export const SESSION_NAME_ANNOTATION = `${RESOLVER_PREFIX}session-name`;
 export const SOURCE_IDENTITY_ANNOTATION = `${RESOLVER_PREFIX}source-identity`;
@@ -66,12 +66,17 @@ export const SELECTOR_ANNOTATIONS: ReadonlySet<string> = new Set([
   SESSION_TAGS_ANNOTATION, DURATION_SECONDS_ANNOTATION,
 ]);
 
-/** The annotations in which the webhook records a resolution. The webhook overwrites values that users set. */
+/**
+ * The annotations in which the webhook records the resolution of a resource: its role and the reason. The webhook
+ * overwrites values that users set.
+ */
 export const RESOLUTION_KEYS = [
   "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "reason",
 ].map((key) => RESOLVER_PREFIX + key);
 
-/** On a namespace, this annotation forbids the namespace's resources to use the controller's own role. */
+/**
+ * If this annotation of a namespace is `true`, the resources of the namespace must not use the controller's own role.
+ */
 export const SELECTOR_REQUIRED_ANNOTATION = `${RESOLVER_PREFIX}selector-required`;
 
 /**

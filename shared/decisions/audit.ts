@@ -23,14 +23,14 @@ export interface AuditFinding extends Finding {
   readonly index: number;
 }
 
-/** Object counts: the total, the number of each kind, and the number with a finding in each section. */
+/** The numbers of all objects, of selectors, of resources, and of the objects that have findings in each section. */
 export interface AuditSummary extends Readonly<Record<Section, number>> {
   readonly objects: number;
   readonly selectors: number;
   readonly resources: number;
   /**
-   * The number of resources without resolution annotations. If the cluster has never run the webhook, this is every
-   * resource.
+   * The number of resources without resolution annotations. If the webhook has never run in the cluster, the number
+   * includes every resource.
    */
   readonly unannotated: number;
 }
@@ -43,7 +43,7 @@ export interface Audit {
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** All stored objects, and the inventory of these objects. */
+/** All stored objects, and the inventory that contains these objects. */
 export interface AuditInput {
   readonly objects: readonly JsonObject[];
   readonly inventory: Inventory;
@@ -68,13 +68,13 @@ class Auditor {
   readonly #input: AuditInput;
   readonly #settings: DecisionSettings;
   readonly #enabled: readonly AuditCheck[];
-  /** Maps the id of each skipped check to the requirements that are not met. */
+  /** Maps the id of each skipped check to its unmet requirements. */
   readonly #skipped = new Map<string, string>();
   /** The findings of the admission checks. */
   readonly #findings: AuditFinding[] = [];
   /** The findings of the checks that only `audit` runs. */
   readonly #auditFindings: AuditFinding[] = [];
-  /** `ID INDEX` (check id, object index) of each admission finding that is replaced by an audit finding. */
+  /** The admission findings that audit findings replace, each as `CHECK_ID OBJECT_INDEX`. */
   readonly #superseded = new Set<string>();
   readonly #selectors: { readonly name: string; readonly index: number }[] = [];
   /** The names of the selectors that select at least one resource. */
@@ -103,7 +103,7 @@ class Auditor {
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
   }
 
-  /** Audits the selectors and returns the result. The caller must have audited all objects. */
+  /** Audits the selectors and returns the result. The caller must audit all objects first. */
   finish(): Audit {
     for (const { name, index } of this.#selectors) this.#auditSelector(name, index);
     const kept = this.#findings.filter(({ code, index }) => !this.#superseded.has(`${code} ${index}`));
@@ -115,7 +115,7 @@ class Auditor {
     return { findings, summary: this.#summary(findings), skipped };
   }
 
-  /** Runs the admission checks of an update that leaves the object unchanged. */
+  /** Runs the admission checks as for an update that does not change the object. */
   #runChecks(object: JsonObject, index: number): void {
     const { inventory, origin } = this.#input;
     const input = { object, old: object, requester: null, origin, inventory };
@@ -140,7 +140,8 @@ class Auditor {
     const resolution = resolve(inventory, resource, settings);
     this.#resources++;
     if (!hasResolutionAnnotations(resource)) this.#unannotated++;
-    // A selector also selects a resource that uses another selector because of the annotation `use-selector`.
+    // If the annotation `use-selector` of a resource chooses one selector, other selectors may still select the
+    // resource.
     const selecting = settings.mode === "selectors" && inventory.runtime === "extended"
       ? selectingSelectors(inventory, resource)
       : resolution.selectors;

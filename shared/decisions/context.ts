@@ -47,14 +47,17 @@ export interface DecisionSettings {
   readonly tenantLabels: readonly string[];
   readonly allowedEndpointHosts: readonly string[];
   readonly watchNamespaces: readonly string[];
-  /** The labels of the resources that the controllers watch; null if the controllers watch all resources. */
+  /** The label selector of the resources that the controllers watch; null if the controllers watch all resources. */
   readonly watchSelector: LabelSelector | null;
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
-  /** Whether the webhook is installed. The webhook then completes each selector before the API server validates it. */
+  /**
+   * Whether the webhook is installed. If so, the webhook completes each selector before the API server validates the
+   * selector.
+   */
   readonly isWebhookInstalled: boolean;
-  /** Whether manifests contain every Namespace and every CustomResourceDefinition. A cluster always does. */
+  /** Whether the manifests contain every Namespace and every CustomResourceDefinition of the cluster. */
   readonly isInputComplete: boolean;
 }
 

@@ -24,9 +24,9 @@ export interface AdmissionChange {
 export type Exemption = "subresource" | "being deleted" | "bookkeeping only";
 
 /**
- * Returns the reason why the webhook allows a change without checks, or null if the checks run. A denied change of the
- * status or the finalizers would only prevent the cleanup of a faulty object. A second deletion of an object has no
- * effect.
+ * Returns the reason why the webhook allows a change without checks, or null if the checks run. A change of only the
+ * status or the finalizers needs no checks, because a denial would prevent the cleanup of a faulty object. A second
+ * deletion of an object has no effect and needs no checks.
  */
 export function exemptionOf({ operation, subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (operation === "UPDATE" && object !== null && oldObject !== null) {
@@ -37,7 +37,8 @@ export function exemptionOf({ operation, subResource, object, oldObject }: Admis
 }
 
 function updateExemptionOf(subResource: string, object: JsonObject, stored: JsonObject): Exemption | null {
-  // Some subresources store labels and annotations, such as `status` and `finalize` of a Namespace.
+  // An update of some subresources, such as `status` and `finalize` of a Namespace, can also change labels and
+  // annotations.
   if (subResource !== "") return isSameLabelsAndAnnotations(object, stored) ? "subresource" : null;
   // Controllers use the labels, annotations and spec of an object until its last finalizer is removed. Reads the
   // deletionTimestamp of the stored object, because the API server ignores the deletionTimestamp in the request
@@ -51,8 +52,8 @@ function updateExemptionOf(subResource: string, object: JsonObject, stored: Json
 /**
  * Returns the reason why the webhook does not mutate an object, or null if the webhook may mutate the object. The
  * webhook may mutate an object even if only its finalizers change. While an object is being deleted, the webhook
- * mutates it only if the update changes the spec, labels or annotations. The annotations that record a resolution count
- * as annotations here.
+ * mutates it only if the update changes the spec, labels or annotations, including the annotations that record a
+ * resolution.
  */
 export function mutationExemptionOf({ subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";
@@ -64,7 +65,7 @@ export function mutationExemptionOf({ subResource, object, oldObject }: Admissio
 /** The settings that name the ACK controllers. */
 export type ControllerSettings = Pick<DecisionSettings, "controllerServiceAccounts" | "controllerUsers">;
 
-/** Returns whether the requester is a configured ACK controller, by its service account or by its user name. */
+/** Returns whether the settings name the requester as an ACK controller, by service account or by user name. */
 export function isACKController(
   requester: Requester, { controllerServiceAccounts, controllerUsers }: ControllerSettings,
 ): boolean {
@@ -95,9 +96,9 @@ export function isNamespaceCleanup(
 }
 
 /**
- * Returns whether Kubernetes deletes a namespaced object because its namespace or owner is deleted. Does not apply to
- * IAMRoleSelectors, CustomResourceDefinitions and CARM maps: a user who may only patch such an object could otherwise
- * delete it by adding an owner that does not exist.
+ * Returns whether Kubernetes deletes a namespaced object because its namespace or owner is deleted. Callers use this
+ * function only for ACK resources. A user who may only patch an IAMRoleSelector, a CustomResourceDefinition or a CARM
+ * map could otherwise delete the object by adding an owner that does not exist.
  */
 export function isClusterCleanup(origin: RequestOrigin, inventory: Pick<Inventory, "namespaces">): boolean {
   const { operation, namespace, requester } = origin;

@@ -21,7 +21,7 @@ export interface Definition {
    * `duration` such as 5m, 30s or 500ms is converted to milliseconds.
    */
   readonly type: "string" | "boolean" | "duration" | "strings";
-  /** Whether one value of the list can contain a comma. The flag then sets one value and is not split. */
+  /** Whether a value can contain a comma. If so, the value of the flag is not split at commas. */
   readonly allowsComma?: true;
   /** The placeholder for the value in the help. */
   readonly value?: string;

@@ -1,7 +1,7 @@
 /**
- * Returns whether `pattern` matches the whole of `text`. `*` stands for any characters, also none. All other characters
- * stand for themselves. Searches each part of the pattern once, without backtracking: if the parts occur in order, the
- * leftmost occurrence of each leaves the most text for the next.
+ * Returns whether `pattern` matches the whole of `text`. `*` stands for any number of characters, including none. All
+ * other characters stand for themselves. Searches each part of the pattern only once, without backtracking, because the
+ * leftmost occurrence of a part leaves the most text for the next part.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const [first = "", ...rest] = pattern.split("*");

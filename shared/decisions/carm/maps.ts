@@ -57,8 +57,8 @@ export function usesCARM(annotations: StringMap, context: Pick<DecisionSettings,
 }
 
 /**
- * Looks up the role of a resource. Returns null if the resource uses the controller's own role. If the lookup of a team
- * fails, CARM does not look up the account.
+ * Looks up the role of a resource. Returns null if the resource uses the controller's own role. If the team of the
+ * namespace has no role, CARM does not look up the account instead.
  */
 export function lookUpMaps(state: CARMState, query: OwnedResource, settings: DecisionSettings): MapLookup | null {
   const annotations = carmAnnotations(query.namespace, state.namespaces.annotationsOf(query.namespace));
@@ -68,9 +68,9 @@ export function lookUpMaps(state: CARMState, query: OwnedResource, settings: Dec
 }
 
 /**
- * Returns the map entry for a resource, given the annotations of its namespace. Returns null if the resource uses the
- * controller's own role. Precedence: the team of the namespace, the account of the namespace, the account that the
- * resource exists in.
+ * Returns the map entry that a controller looks up for a resource. `annotations` are the annotations of its namespace.
+ * The key is the first of these that is set: the team of the namespace, the account of the namespace, the account in
+ * which the resource exists. Returns null if the resource uses the controller's own role.
  */
 export function mapEntryOf(
   annotations: StringMap, { status }: Pick<ResourceQuery, "status">, settings: DecisionSettings,
