@@ -55,8 +55,8 @@ export const ERRORS = {
   ),
   ERR_SELECTOR_UNMATCHED: entry(
     403, false,
-    "No IAMRoleSelector selects the resource, and the sidecar runs with --unmatched deny. With "
-      + "--mode carm, the namespace names no account or team.",
+    "No IAMRoleSelector selects the resource or, with --mode carm, the namespace names no account or team. "
+      + "The sidecar runs with --unmatched deny.",
   ),
   ERR_SELECTOR_AMBIGUOUS: entry(409, false, "The role depends on a kind or a label that the request does not specify."),
   ERR_SELECTOR_ACCOUNT_PINNED: entry(
@@ -112,7 +112,8 @@ export const ERRORS = {
   ERR_BASE_UNAVAILABLE: entry(503, true, "The sidecar could not load its own identity."),
   ERR_BASE_LONG_LIVED: entry(
     403, false,
-    "The sidecar's own identity has no session token, so the sidecar issues its credentials only with --base vend.",
+    "The sidecar's own identity has no session token, so the sidecar issues the credentials of this identity only "
+      + "with --base vend.",
   ),
   ERR_INTERNAL: entry(
     500, true,

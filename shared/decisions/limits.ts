@@ -41,12 +41,14 @@ export const LIMITS = {
   metadataEntries: limit(
     1_000,
     "entries",
-    "`metadata.labels` and `metadata.annotations` of a reviewed object, each",
+    "each of `metadata.labels` and `metadata.annotations` of a reviewed object",
     `${DENIED}; the sidecar grants no role in such a Namespace`,
   ),
   selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", SELECTOR_DENIED),
   selectorTypes: limit(1_000, "entries", "`spec.resourceTypeSelector`", SELECTOR_DENIED),
-  selectorLabels: limit(100, "entries", "`matchLabels` and `matchExpressions`, each", SELECTOR_DENIED),
+  selectorLabels: limit(
+    100, "entries", "each of `matchLabels` and `matchExpressions` of an IAMRoleSelector", SELECTOR_DENIED,
+  ),
   annotationCharacters: limit(
     32_768,
     "characters",

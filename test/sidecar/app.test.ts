@@ -92,7 +92,7 @@ test("logs each rejected request as one line that has a constant message and fie
     path: "/v1/credentials/namespaces/:namespace",
     requested: { namespace: "missing", label: "a=b" },
     selectors: [],
-    reason: 'Namespace "missing" is not in the inventory. Create it, or correct the name.',
+    reason: 'Namespace "missing" is not in the inventory. Create the Namespace, or correct the name.',
   });
   await sidecar.get("/v1/credentials/selectors/team-a");
   t.equal(sidecar.logLines.length, 1, "a successful request is not logged");

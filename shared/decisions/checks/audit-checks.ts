@@ -86,8 +86,8 @@ export const AUD_03: AuditCheck = {
   waivable: false,
   section: "drift",
   supersedes: [],
-  reason: "Controllers never reconcile a resource that exists in another account than its role, or in another region "
-    + "than its desired region.",
+  reason: "Controllers never reconcile a resource that exists in a different account from its role, or in a different "
+    + "region from its desired region.",
   fix: "use a selector whose role is in the account of the resource, or restore the region of the resource",
   example: "# A Bucket that exists in account 111122223333, while its selector has a role in 444455556666.",
   *findInResource({ resource, resolution, region }) {

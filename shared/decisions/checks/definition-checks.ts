@@ -25,8 +25,8 @@ export const AUD_08: DefinitionCheck = {
   ...COMMON,
   id: "AUD-08",
   severity: "warn",
-  reason: "The API server prunes the fields that the CRD of IAMRoleSelector does not define before it calls the "
-    + "webhook. A selector that uses such a field then selects more resources than intended, and no check sees it.",
+  reason: "Before the API server calls the webhook, it prunes the fields that the CRD of IAMRoleSelector does not "
+    + "define. A selector that uses such a field then selects more resources than intended, and no check reports this.",
   fix: "do not use these fields, or install the CRD that `ack-role-resolver manifests crds --own-crd` prints",
   example: "# The CRD of ACK's charts, which does not define matchExpressions.",
   *findInDefinition({ group, kind, inventory: { kinds: { selectorFields } } }) {
@@ -41,7 +41,7 @@ export const AUD_09: DefinitionCheck = {
   ...COMMON,
   id: "AUD-09",
   severity: "warn",
-  reason: "The rights and the webhook configurations of this release contain only the ACK groups that this release "
+  reason: "The RBAC rules and the webhook configurations of this release contain only the ACK groups that this release "
     + "knows and the groups of --extra-groups. The webhook does not review the resources of other ACK groups.",
   fix: "render the manifests and start the webhook with --extra-groups set to the group, or upgrade",
   example: "# The CRD of a kind in a new ACK group, new.services.k8s.aws.",

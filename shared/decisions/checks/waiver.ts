@@ -27,7 +27,8 @@ export const WAIVER_01: QuickCheck<WaiverChange> = {
   id: "WAIVER-01",
   severity: "deny",
   waivable: false,
-  reason: "If any user could set a waiver, it would take effect when a waiver user next writes or deletes the object. "
+  reason: "Without this check, any user could set a waiver, and the waiver would take effect when a waiver user next "
+    + "writes or deletes the object. "
     + "Every user may remove a waiver.",
   fix: `remove the annotation ${WAIVER_ANNOTATION}, or ask a user in --waiver-users or in a group in --waiver-groups `
     + "to set it",

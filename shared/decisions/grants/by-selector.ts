@@ -87,7 +87,7 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
   if (selector === undefined) {
     return deny(
       "ERR_SELECTOR_UNKNOWN",
-      `IAMRoleSelector ${quote(name)} does not exist. Correct the name, or create it.`,
+      `IAMRoleSelector ${quote(name)} does not exist. Correct the name, or create the selector.`,
     );
   }
   if (!selectsAnyType(inventory, selector, query, steps)) {

@@ -78,7 +78,7 @@ export function unknownNamespace(inventory: Inventory, name: string): Denial | n
   }
   return deny(
     "ERR_NAMESPACE_UNKNOWN",
-    `Namespace ${quote(name)} is not in the inventory. Create it, or correct the name.`,
+    `Namespace ${quote(name)} is not in the inventory. Create the Namespace, or correct the name.`,
   );
 }
 

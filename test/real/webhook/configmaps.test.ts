@@ -42,10 +42,10 @@ service s3.
 The ConfigMap "ack-role-account-map" is invalid: 
 * data[${ACCOUNT}]: CM-01 "arn:aws:iam::${ACCOUNT}:root" is not the ARN of an IAM role: its resource is "root", not \
 role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
-* data[444455556666]: CM-02 the key has no role. Set the value of the key to the role's ARN, or remove the key when \
-no namespace annotation names it.
-* data[s3]: CM-05 the value is a document, but controllers parse the value as one ARN. Write one key for each role. If \
-services use different roles, start each key with the service: s3.111122223333.
+* data[444455556666]: CM-02 the key has no role. Set the value of the key to the role's ARN, or remove the key if no \
+namespace annotation names it.
+* data[s3]: CM-05 the value looks like YAML or JSON, but controllers parse the whole value as one ARN. Write one \
+key for each role. If services use different roles, start each key with the service: s3.111122223333.
 `;
 
 const ROLE = `arn:aws:iam::${ACCOUNT}:role/team-a`;

@@ -34,8 +34,8 @@ export const CM_02: QuickCheck<ConfigMapChange> = {
   waivable: false,
   deniesInCARM: true,
   reason: "Controllers do not reconcile a resource whose key has no role in the map. With the feature gate "
-    + "ServiceLevelCARM, controllers use the role of the key ID if the value of the key SERVICE.ID is empty.",
-  fix: "set the value of the key to the role's ARN, or remove the key when no namespace annotation names it",
+    + "ServiceLevelCARM, controllers use the role of key `ID` if the value of key `SERVICE.ID` is empty.",
+  fix: "set the value of the key to the role's ARN, or remove the key if no namespace annotation names it",
   example: "data: {'111122223333': ''}",
   *find({ data, settings }): Iterable<Fault> {
     for (const [key, value] of data) {
@@ -72,9 +72,9 @@ export const CM_04: QuickCheck<ConfigMapChange> = {
   id: "CM-04",
   severity: "warn",
   waivable: false,
-  reason: "A controller looks up the key SERVICE.ID, where SERVICE is its own service, and then the key ID. If the "
-    + "prefix of a key is not an ACK service, controllers find the key only as an ID that contains a dot. With "
-    + "--service-level-carm, the sidecar grants no role for such a key.",
+  reason: "A controller first looks up the key `SERVICE.ID`, where SERVICE is the controller's service, and then the "
+    + "key `ID`. If the part before the dot is not an ACK service, controllers find the key only if the whole key is "
+    + "an account or team ID. With --service-level-carm, the sidecar grants no role for such a key.",
   fix: "write ID, or SERVICE.ID where SERVICE is an ACK service, such as s3.111122223333",
   example: "data: {s4.111122223333: 'arn:aws:iam::111122223333:role/a'}",
   *find({ data, inventory, settings }): Iterable<Fault> {
@@ -125,7 +125,8 @@ export const CM_05: QuickCheck<ConfigMapChange> = {
     }
     for (const [key, value] of data) {
       if (!isDocument(value)) continue;
-      yield { path: dataPath(key), message: "the value is a document, but controllers parse the value as one ARN" };
+      const message = "the value looks like YAML or JSON, but controllers parse the whole value as one ARN";
+      yield { path: dataPath(key), message };
     }
   },
 };

@@ -21,8 +21,8 @@ export const NS_16: QuickCheck<NamespaceChange> = {
   id: "NS-16",
   severity: "warn",
   waivable: false,
-  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a namespace applies to each of its resources that does not `
-    + "have the annotation itself. A resource that the named selector does not select has no role.",
+  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a namespace applies to each resource of the namespace that `
+    + "does not have the annotation itself. A resource that the named selector does not select has no role.",
   fix: "name a selector that selects the resources of the namespace, or annotate single resources instead",
   example: `metadata: {name: team-a, annotations: {${USE_SELECTOR_ANNOTATION}: no-such-selector}} `
     + "# with --runtime extended",

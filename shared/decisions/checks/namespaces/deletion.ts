@@ -63,7 +63,8 @@ export const NS_10: QuickCheck<NamespaceChange> = {
   id: "NS-10",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read this annotation only on resources, so it has no effect on a namespace.",
+  reason: "Controllers read some annotations, such as services.k8s.aws/region, only on resources. "
+    + "On a namespace, these annotations have no effect.",
   fix: "move the annotation from the namespace to its resources",
   example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
   *find({ state }): Iterable<Fault> {

@@ -15,7 +15,7 @@ export const NS_08: QuickCheck<NamespaceChange> = {
   id: "NS-08",
   severity: "deny",
   waivable: false,
-  reason: "Controllers do not validate this address, and send all AWS requests of the namespace to it. "
+  reason: "Controllers do not validate the endpoint URL, and send all AWS requests of the namespace to this URL. "
     + "These requests include signed AssumeRole calls, which contain a session token.",
   fix: "set https://HOST or https://HOST:PORT, without credentials or a query",
   example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'http://minio.team-a.svc'}}",

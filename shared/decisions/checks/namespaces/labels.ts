@@ -21,8 +21,9 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
   waivable: true,
   reason: "The labels of a namespace determine which IAMRoleSelectors select its resources, "
     + `and its annotation \`${USE_SELECTOR_ANNOTATION}\` picks one of them (\`--runtime extended\`). `
-    + "After such a change, controllers stop reconciling a resource at the next resync if its new role is in "
-    + "another account. If no selector selects the resource, controllers use their own role.",
+    + "If a change of the labels or of the annotation gives a resource a role in another account, controllers stop "
+    + "reconciling the resource at the next resync. If no selector selects the resource, controllers use their own "
+    + "role.",
   fix: "keep the labels that the selectors of these resources match, "
     + "or first change the selectors so that each resource stays in its account",
   example: "metadata: {labels: {env: dev}} # was prod, which an IAMRoleSelector for another account matches",

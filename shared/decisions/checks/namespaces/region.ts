@@ -13,7 +13,8 @@ export const NS_07: QuickCheck<NamespaceChange> = {
   id: "NS-07",
   severity: "deny",
   waivable: false,
-  reason: "Controllers accept any text as a region, and every AWS call for the namespace's resources then fails.",
+  reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resources of the "
+    + "namespace fails.",
   fix: "set a region of the controllers' partition, such as eu-west-1",
   example: "metadata: {annotations: {services.k8s.aws/default-region: Frankfurt}}",
   *find({ settings, state }): Iterable<Fault> {

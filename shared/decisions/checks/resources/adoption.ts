@@ -27,7 +27,7 @@ export const ACK_12: QuickCheck<ResourceChange> = {
       yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...suggestedFix(policy) };
     }
     if (policy === "adopt" && (fields ?? "") === "") {
-      const message = "the policy adopt requires the fields that identify the AWS resource";
+      const message = "the adoption policy adopt requires the fields that identify the AWS resource";
       yield { path: FIELDS_PATH, message, fix: FIELDS_FIX };
     } else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);
   },
@@ -62,7 +62,7 @@ export const ACK_17: QuickCheck<ResourceChange> = {
   id: "ACK-17",
   severity: "deny",
   waivable: true,
-  reason: "A role in a different account cannot adopt the AWS resource. "
+  reason: "A controller cannot adopt an AWS resource if the role is in a different account. "
     + "With adopt-or-create, the controller creates a second resource in the account of the role.",
   fix: "change the namespace or the labels of the resource, "
     + "so that its selector has a role in the account of the AWS resource",

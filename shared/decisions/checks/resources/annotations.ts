@@ -38,7 +38,7 @@ export const ACK_10: QuickCheck<ResourceChange> = {
   id: "ACK-10",
   severity: "deny",
   waivable: false,
-  reason: "Controllers accept any text as a region, and every AWS call then fails. "
+  reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resource fails. "
     + "A role cannot be used in a region of another partition.",
   fix: "set a region of the role's partition, such as eu-west-1, or remove the annotation",
   example: `metadata: {annotations: {${REGION_ANNOTATION}: Frankfurt}}`,
@@ -75,7 +75,8 @@ export const ACK_13: QuickCheck<ResourceChange> = {
   id: "ACK-13",
   severity: "warn",
   waivable: false,
-  reason: "Controllers treat every value except true (upper or lower case) as false, even yes and 1.",
+  reason: "Controllers treat every value of the annotations adopted and read-only except true (in upper or lower case) "
+    + "as false, even yes and 1.",
   fix: 'set "true" or "false"',
   example: `metadata: {annotations: {${READ_ONLY_ANNOTATION}: 'yes'}}`,
   *find({ resource }): Iterable<Fault> {
@@ -92,7 +93,7 @@ export const ACK_14: QuickCheck<ResourceChange> = {
   id: "ACK-14",
   severity: "warn",
   waivable: false,
-  reason: "Controllers read these annotations on namespaces only. "
+  reason: "Controllers read some annotations, such as services.k8s.aws/owner-account-id, only on namespaces. "
     + "On a resource, these annotations have no effect.",
   fix: "move the annotation to the namespace, or remove it",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}}",

@@ -5,7 +5,7 @@ import { CHOICE_PATH } from "../role-cause.ts";
 import type { ResourceChange } from "./change.ts";
 
 export const IGNORED_CHOICE_REASON = `The annotation \`${USE_SELECTOR_ANNOTATION}\` requires \`--runtime extended\`. `
-  + "Shipped ACK controllers do not read it: several selectors that select a resource conflict.";
+  + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.";
 
 export const IGNORED_CHOICE_FIX = "remove the annotation, and restrict the selectors so that only one selects each "
   + "resource. Set --runtime extended only if every controller supports the annotation";

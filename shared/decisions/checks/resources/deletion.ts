@@ -31,9 +31,9 @@ export const ACK_30: QuickCheck<ResourceChange> = {
   id: "ACK-30",
   severity: "deny",
   waivable: true,
-  reason: "If no selector selects a resource, the controller deletes it with the controller's own role. "
-    + "The AWS resource then stays in its account. "
-    + "If the controller's account has a resource of the same name, the controller deletes that resource.",
+  reason: "If no selector selects a resource, the controller uses its own role to delete the resource. The AWS "
+    + "resource then stays in its account, because the controller's own role is in a different account. "
+    + "If that account has a resource of the same name, the controller deletes that resource.",
   fix: "first create a selector that selects the resource and has a role in the resource's account. "
     + "To leave the resource in AWS, annotate the resource with services.k8s.aws/deletion-policy: retain",
   example: "kubectl delete of a Bucket in account 111122223333, after its IAMRoleSelector was deleted",

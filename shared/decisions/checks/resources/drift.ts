@@ -11,12 +11,12 @@ const METADATA = ["metadata"] as const;
 const LABELS = ["metadata", "labels"] as const;
 const REGION = annotationPath(REGION_ANNOTATION);
 
-const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource, name a selector that selects it and `
-  + "has a role in the account of the status";
+const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource, name a selector that selects the `
+  + "resource and has a role in the account that the status records";
 
 /** The fix for a role in another account if the status does not prove that the resource exists in AWS. */
-const RECREATE = "keep the labels that match a selector whose role is in the account of the status. If the creation of "
-  + "the resource failed, delete the resource now, while its old role is in use, and create it again";
+const RECREATE = "keep the labels that match a selector whose role is in the account that the status records. If the "
+  + "creation of the resource failed, delete the resource now, while its old role is in use, and create it again";
 
 export const ACK_07: QuickCheck<ResourceChange> = {
   id: "ACK-07",
@@ -54,8 +54,8 @@ export const ACK_18: QuickCheck<ResourceChange> = {
   waivable: false,
   reason: "The status records the account of the first attempt, even if the attempt created nothing. "
     + "Controllers then reject a role in any other account.",
-  fix: "clear status.ackResourceMetadata, or delete the resource while a role in the account of the status is in use, "
-    + "and create it again",
+  fix: "clear status.ackResourceMetadata. Alternatively, delete the resource while its role is in the account that the "
+    + "status records, and create it again",
   example: "status: {ackResourceMetadata: {ownerAccountID: '111122223333'}} # no arn, and a role in 444455556666",
   requires: RESOLUTION,
   // At UPDATE, check ACK-07 reports the drift.

@@ -12,7 +12,8 @@ export const ACK_06: QuickCheck<ResourceChange> = {
   severity: "deny",
   waivable: false,
   reason: "Without this check, anyone who can label or annotate a resource could choose the role that manages the "
-    + "resource. If no role resolves after an update, the check prevents that a second update moves the resource.",
+    + "resource. The check also denies an update after which no role resolves, if a second update could then move the "
+    + "resource to another role.",
   fix: "keep the labels that selectors match, or ask the owner of the selectors to move the resource",
   example: "a Bucket whose label changes from tier: silver to tier: gold, with an IAMRoleSelector for each label",
   requires: RESOLUTION,
@@ -73,7 +74,8 @@ function lossOf(
   const lost = before.find((role) => !remaining.has(role));
   if (lost === undefined) return null;
   const role = lost === "" ? "the controller's own role" : `the role ${quote(lost)}`;
-  return `${subject} leave the resource without a role and without a selector for ${role}, which may manage it`;
+  return `${subject} leave the resource without a role and without a selector for ${role}, which may manage the `
+    + "resource";
 }
 
 /**

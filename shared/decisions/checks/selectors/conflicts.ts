@@ -91,8 +91,8 @@ function replacementFault(hits: Hits, selector: EffectiveSelector): Fault {
       elsewhere.length === 0
         ? `apply this change, then delete ${replaced}: the deletion is allowed once every resource resolves to `
           + "the replacement in the same account"
-        : `use a role for ${selector.name} in the same account as ${listOf(elsewhere)}: existing resources cannot `
-          + `move to account ${account}`,
+        : `use a role for ${selector.name} in the same account as ${listOf(elsewhere)}, because existing resources `
+          + `cannot move to account ${account}`,
     severity: "warn",
   };
 }

@@ -11,10 +11,10 @@ export const IRS_50: QuickCheck<SelectorChange> = {
   id: "IRS-50",
   severity: "deny",
   waivable: false,
-  reason: "The CRD in ACK's charts requires fields that can be empty, and does not define all documented fields. "
-    + "Without the webhook, the API server rejects the selector. "
+  reason: "The CRD in ACK's charts requires some fields even if they are empty, such as names, and does not define all "
+    + "documented fields. Without the webhook, the API server rejects a selector that does not match the CRD. "
     + "The check reads the CRD in the input or in the cluster, or else the CRD in ACK's charts. "
-    + "It denies only with `lint --no-webhook`.",
+    + "The check denies only with `lint --no-webhook`.",
   fix: "write every field that the CRD requires, and only fields that the CRD defines",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: a}}}} # add names: []",
   *find({ object, origin, inventory, settings }): Iterable<Fault> {

@@ -21,7 +21,7 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
   waivable: true,
   reason: "Controllers never reconcile a resource whose status and role are in different accounts. Controllers set no "
     + "condition, and the finalizer blocks the deletion of the resource. If a selector has the annotation "
-    + `${REPLACES_ANNOTATION}, the check also compares its role with the account of each resource.`,
+    + `${REPLACES_ANNOTATION}, the check also compares the role of that selector with the account of each resource.`,
   fix: "restrict the selector or use a role in the account of the resources. "
     + "To move a resource, delete it and create it again",
   example: "# while Bucket team-a/b1 exists in account 111122223333\n"

@@ -17,7 +17,8 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   severity: "deny",
   waivable: true,
   reason: "Controllers silently use their own role for a resource that loses its selector. "
-    + "Controllers then create a second AWS resource in their own account, or orphan the first at deletion.",
+    + "Controllers then create a second AWS resource in their own account. When the resource is deleted, "
+    + "controllers do not delete the first AWS resource.",
   fix: "delete the resources first, or create a replacement: a selector with the same spec, a role in the same account "
     + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. Then retry this deletion`,
   example: "kubectl delete iamroleselector team-a # while only team-a selects Bucket team-a/b1",
@@ -66,8 +67,9 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
   id: "IRS-31",
   severity: "deny",
   waivable: false,
-  reason: "The controller would delete these resources with its own credentials, which belong to a different account. "
-    + "The controller would orphan the AWS resource, or delete a resource of the same name in its own account.",
+  reason: "The controller would delete the resources of this selector with the controller's own credentials, which "
+    + "belong to a different account. The controller would orphan the AWS resource, or delete a resource of the same "
+    + "name in its own account.",
   fix: "create a replacement selector with a role in the same account "
     + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. `
     + "Otherwise, wait until the resources that are being deleted no longer exist, "
@@ -120,7 +122,7 @@ export const IRS_33: ScanningCheck<SelectorChange> = {
   severity: "warn",
   waivable: false,
   reason: "The deletion is safe: another selector, whose role is in the same account, selects every resource of "
-    + "the deleted selector. This is how to rename a selector or rotate its role.",
+    + "the deleted selector. To rename a selector or to rotate its role, delete the old selector in this way.",
   fix: "continue with the deletion: no resource changes its account",
   example:
     "kubectl delete iamroleselector team-a # while team-a-new selects the same resources in the same account",

@@ -13,7 +13,8 @@ export const IRS_24: QuickCheck<SelectorChange> = {
   waivable: false,
   reason: "ACK's charts let controllers write IAMRoleSelectors. "
     + "An attacker who compromises a controller could then use any role.",
-  fix: "write selectors as a user or with a deployment tool. Remove this permission from the controllers' ClusterRole",
+  fix: "write selectors as a user or with a deployment tool. Remove the permission to write selectors from the "
+    + "controllers' ClusterRole",
   example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
   requires: ["the requester", "--controller-service-accounts or --controller-users"],
   on: ["CREATE", "UPDATE", "DELETE"],
@@ -56,7 +57,8 @@ export const IRS_49: ScanningCheck<SelectorChange> = {
   severity: "warn",
   waivable: false,
   reason: "The garbage collector deletes an object if none of its owners exists. "
-    + "The webhook checks this deletion like the deletion by a user. The garbage collector retries a denied deletion.",
+    + "The webhook checks such a deletion in the same way as a deletion by a user. "
+    + "The garbage collector retries a denied deletion.",
   fix: "remove the ownerReference from the selector, and delete the selector explicitly when it is no longer needed",
   example: "kubectl patch of an IAMRoleSelector in use, which adds an entry to metadata.ownerReferences",
   requires: ["resources", "the stored object"],

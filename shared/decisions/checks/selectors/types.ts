@@ -85,7 +85,8 @@ export const IRS_13B: SelectorCheck = {
   id: "IRS-13b",
   severity: "deny",
   waivable: true,
-  reason: "ACK manages only kinds whose group ends in .services.k8s.aws, so the entry selects nothing.",
+  reason: "ACK manages only kinds whose group ends in .services.k8s.aws, "
+    + "so an entry for another group selects nothing.",
   fix: "use the group of an ACK controller, such as s3.services.k8s.aws",
   example: "spec: {resourceTypeSelector: [{group: s3.aws.upbound.io}]}",
   *find(subject): Iterable<Fault> {

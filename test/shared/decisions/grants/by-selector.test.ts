@@ -177,7 +177,7 @@ test("denies unknown namespaces, and groups that the sidecar does not serve", as
     verdict: "denied",
     code: "ERR_NAMESPACE_UNKNOWN",
     selectors: [],
-    message: 'Namespace "team-c" is not in the inventory. Create it, or correct the name.',
+    message: 'Namespace "team-c" is not in the inventory. Create the Namespace, or correct the name.',
   });
   t.same(grantFor([selector("a", A)], { kinds: ["DBInstance.rds.services.k8s.aws"] }), {
     verdict: "denied",

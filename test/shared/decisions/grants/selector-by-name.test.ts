@@ -26,7 +26,7 @@ test("grants a selector by name if the selector can select a kind of the served 
     verdict: "denied",
     code: "ERR_SELECTOR_UNKNOWN",
     selectors: [],
-    message: 'IAMRoleSelector "x" does not exist. Correct the name, or create it.',
+    message: 'IAMRoleSelector "x" does not exist. Correct the name, or create the selector.',
   });
 });
 
@@ -85,7 +85,7 @@ test("denies a selector by name if the Namespace of the scope is unknown", async
   t.same(grant([]), {
     verdict: "denied",
     code: "ERR_NAMESPACE_UNKNOWN",
-    message: 'Namespace "team-c" is not in the inventory. Create it, or correct the name.',
+    message: 'Namespace "team-c" is not in the inventory. Create the Namespace, or correct the name.',
     selectors: [],
   });
   t.match(grant([namespaceObject("team-c", { env: "prod" })]), { code: "ERR_SELECTOR_NOT_GRANTED" });

@@ -36,7 +36,7 @@ test("CM-01 denies a new fault, and only warns about a fault of the stored map",
 test("CM-02 denies a key whose value is empty", (t) => {
   t.same(dataLines("CM-02", { [ONE]: "" }, { settings }), [
     `deny CM-02 data[${ONE}]: the key has no role. Set the value of the key to the role's ARN, or remove the key `
-      + `when no namespace annotation names it.`,
+      + `if no namespace annotation names it.`,
   ]);
   t.same(dataLines("CM-02", { [ONE]: ROLE }, { settings }), []);
   const [line = ""] = dataLines("CM-02", { [`s3.${ONE}`]: "" }, { settings: { ...settings, serviceLevelCARM: true } });
@@ -85,7 +85,8 @@ test("CM-04 warns about a key whose service prefix is unknown", (t) => {
 test("CM-05 denies a value that is a YAML document or is not a string", (t) => {
   const fix = "Write one key for each role. If services use different roles, start each key with the service: "
     + "s3.111122223333.";
-  const line = `deny CM-05 data[s3]: the value is a document, but controllers parse the value as one ARN. ${fix}`;
+  const line = "deny CM-05 data[s3]: the value looks like YAML or JSON, but controllers parse the whole value as one "
+    + `ARN. ${fix}`;
   const documents = [`${ONE}: ${ROLE}`, `${ROLE}\n${roleIn(TWO)}\n`, `- ${ROLE}`, '{"a": 1}', `team-a:\n  ${ROLE}`];
   for (const value of documents) {
     t.same(dataLines("CM-05", { s3: value }, { settings }), [line], value);

@@ -33,7 +33,7 @@ test("ACK-12 denies missing and invalid adoption fields", (t) => {
   const line = (message: string): string => `deny ACK-12 ${at(FIELDS)}: ${message}. ${FIELDS_FIX}`;
   for (const fields of [undefined, ""]) {
     t.same(findingLines("ACK-12", adopting("adopt", fields)), [
-      line("the policy adopt requires the fields that identify the AWS resource"),
+      line("the adoption policy adopt requires the fields that identify the AWS resource"),
     ]);
   }
   t.same(findingLines("ACK-12", adopting("adopt", "{name: b1}")), [line('"{name: b1}" is not a JSON object')]);

@@ -113,8 +113,8 @@ test("ACK-06 denies each step of a move through a state without a role", (t) => 
   ]);
   t.same(moves(refused, choosing("missing", "silver")), [
     `deny ACK-06 metadata.labels: the new labels leave the resource without a role and without a selector for the role `
-    + `"${GOLD}", which may manage it. Keep the labels that selectors match, or ask the owner of the selectors to move `
-    + "the resource.",
+    + `"${GOLD}", which may manage the resource. Keep the labels that selectors match, or ask the owner of the `
+    + "selectors to move the resource.",
   ]);
   const selected = choosing("missing", "gold");
   t.match(moves(choosing("missing"), selected), [/without a selector for the controller's own role/]);
@@ -148,8 +148,8 @@ test("ACK-06 allows a choice if the requester has permission to use the selector
 
 test("ACK-07 reports the annotation that names a selector with a role in another account", (t) => {
   const old = owned(GOLD_ACCOUNT, choosing("gold", "gold", "silver"));
-  const fix = `In the annotation ${KEY} of the resource, name a selector that selects it and has a role in the account `
-    + "of the status.";
+  const fix = `In the annotation ${KEY} of the resource, name a selector that selects the resource and has a role in `
+    + "the account that the status records.";
   t.same(lines("ACK-07", choosing("silver", "gold", "silver"), { old }), [
     `deny ACK-07 ${PATH}: the resource is in account "111122223333" but its role is in account "444455556666", so `
     + `controllers never reconcile it. ${fix}`,

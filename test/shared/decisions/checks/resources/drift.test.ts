@@ -42,8 +42,8 @@ test("ACK-07 denies a move of a resource without an ARN, and the fix is to recre
   t.same(findingLines("ACK-07", tiered("silver"), { old }), [
     'deny ACK-07 metadata.labels: the status of the resource records account "111122223333" '
       + 'but its role is in account "444455556666", so controllers never reconcile it. '
-      + "Keep the labels that match a selector whose role is in the account of the status. If the creation of the "
-      + "resource failed, delete the resource now, while its old role is in use, and create it again.",
+      + "Keep the labels that match a selector whose role is in the account that the status records. If the creation "
+      + "of the resource failed, delete the resource now, while its old role is in use, and create it again.",
   ]);
   t.same(findingLines("ACK-07", tiered("gold"), { old }), []);
   const drifted = attempted("111122223333", tiered("silver"));
@@ -53,8 +53,8 @@ test("ACK-07 denies a move of a resource without an ARN, and the fix is to recre
 
 test("ACK-18 warns if the status names another account than the role but has no ARN", (t) => {
   const line = "warn ACK-18 metadata.labels: the status records account \"111122223333\" from a failed attempt, "
-    + 'but the role is in account "444455556666". Clear status.ackResourceMetadata, or delete the resource while '
-    + "a role in the account of the status is in use, and create it again.";
+    + 'but the role is in account "444455556666". Clear status.ackResourceMetadata. Alternatively, delete the '
+    + "resource while its role is in the account that the status records, and create it again.";
   const origin = "file";
   t.same(findingLines("ACK-18", attempted("111122223333", tiered("silver")), { origin }), [line]);
   t.same(findingLines("ACK-18", attempted("111122223333"), { origin }), [], "the role is in the same account");

@@ -103,7 +103,8 @@ test("IRS-17: only warns about a conflict if the new selector replaces all confl
     "the list of replaced selectors contains spaces",
   );
   t.same(findingLines("IRS-17", selectorFor("new", SECOND, ["team-a"], replacesMetadata("gold")), { known }), [
-    `${waits} Use a role for new in the same account as gold: existing resources cannot move to account ${SECOND}.`,
+    `${waits} Use a role for new in the same account as gold, because existing resources cannot move to account `
+      + `${SECOND}.`,
   ]);
   const denied = (object: JsonObject, others: readonly JsonObject[]): boolean =>
     findingLines("IRS-17", object, { known: [...others, existingBucket("b1", FIRST)] }).some((line) =>

@@ -22,8 +22,8 @@ test("IRS-24: denies every change that a controller makes, and cannot be waived"
   const findings = findingsOf("IRS-24", selector, sentBy(CONTROLLER));
   t.same(findings.map(findingLine), [
     `IRS-24 spec: the requester "${CONTROLLER}" is an ACK controller, and ACK controllers must not write selectors. `
-      + "Write selectors as a user or with a deployment tool. Remove this permission from the controllers' "
-      + "ClusterRole.",
+      + "Write selectors as a user or with a deployment tool. Remove the permission to write selectors "
+      + "from the controllers' ClusterRole.",
   ]);
   for (const rest of [{}, { old: structuredClone(selector) }, { operation: "DELETE" }] as const) {
     t.match(findingsOf("IRS-24", selector, sentBy(CONTROLLER, rest)), [
