@@ -46,15 +46,15 @@ export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
     arn: text("The ARN of the IAM role: arn:PARTITION:iam::ACCOUNT:role/PATH/NAME."),
     namespaceSelector: {
       type: "object",
-      description: "The namespaces. A namespace must match both names and labelSelector.",
+      description: "Selects namespaces. A namespace must match both names and labelSelector.",
       properties: {
-        names: { type: "array", description: "Exact names, without wildcards.", items: { type: "string" } },
-        labelSelector: labelSelector("The labels of the namespace."),
+        names: { type: "array", description: "Exact namespace names, without wildcards.", items: { type: "string" } },
+        labelSelector: labelSelector("The labels that the namespace must have."),
       },
     },
     resourceTypeSelector: {
       type: "array",
-      description: "The kinds. A resource must match one entry.",
+      description: "Selects kinds. A resource must match one entry.",
       items: {
         type: "object",
         properties: {
@@ -67,7 +67,7 @@ export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
         },
       },
     },
-    resourceLabelSelector: labelSelector("The labels of the resource."),
+    resourceLabelSelector: labelSelector("The labels that the resource must have."),
   },
 };
 
