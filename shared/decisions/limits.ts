@@ -30,7 +30,7 @@ export const LIMITS = {
   reviewReceivedBytes: limit(64 * 1024 * 1024, "bytes", "body of an AdmissionReview that is denied", "HTTP 413"),
   reviewValues: limit(50_000, "values", "values of an AdmissionReview, at any depth", REVIEW_BEYOND),
   reviewCharacters: limit(
-    4_096, "characters", "each name in an AdmissionReview: of the object, the namespace, the user and the groups",
+    4_096, "characters", "each name of an object, a namespace, a user or a group in an AdmissionReview",
     REVIEW_BEYOND,
   ),
   reviewGroups: limit(10_000, "entries", "groups of the requester in an AdmissionReview", REVIEW_BEYOND),
