@@ -109,7 +109,9 @@ function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
 
 /** The number of faults that are compared between two pauses. */
 const FAULTS_BETWEEN_PAUSES = 200;
-/** The maximum length of a path in the key of a fault, because many faults can have a path of several MB. */
+/**
+ * The maximum length of the path in the key of a fault. A path can have several MB, and many faults can have this path.
+ */
 const MAX_PATH_LENGTH = 500;
 
 /** Returns a key that is equal for equal faults. The key contains no list positions, because edits shift positions. */

@@ -230,8 +230,8 @@ function resolvesInScope(
 const NO_LABELS: Labels = new Map();
 
 /**
- * Returns the labels that the label selector requires, with the first value of each operator In. The labels may violate
- * another requirement of the label selector, such as NotIn.
+ * Returns the labels that the label selector requires. For an expression with the operator In, uses the first value.
+ * The labels may violate another requirement of the label selector, such as NotIn.
  */
 function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels {
   const labels = new Map(matchLabels);

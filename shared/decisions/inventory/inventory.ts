@@ -104,9 +104,9 @@ export class Inventory {
 
   /**
    * Whether the inventory includes a collection. An inventory of a cluster includes a collection if its source reads
-   * and has listed the collection. An inventory of manifests includes a collection if the manifests contain at least
-   * one object of the collection. The inventory of a cluster includes the resources even if some kinds have not been
-   * listed: resources may be missing, but each resource in the inventory exists.
+   * the collection and has listed the objects of the collection. An inventory of manifests includes a collection if the
+   * manifests contain at least one object of the collection. The inventory of a cluster includes the resources even if
+   * some kinds have not been listed: resources may be missing, but each resource in the inventory exists.
    */
   includes(collection: Collection): boolean {
     if (this.#context.origin === "cluster") {

@@ -33,7 +33,10 @@ export class SelectorStore {
   /** For each role, the selectors grouped by their session settings. */
   readonly #bySession = new Map<string, SetIndex<EffectiveSelector>>();
   readonly #faultyByRole = new SetIndex<DecodedSelector>();
-  /** The overlap index; null until the first lookup, because sidecars never compare selectors. */
+  /**
+   * The overlap index. Null until the first lookup, so that sidecars, which never compare selectors, do not build the
+   * index.
+   */
   #overlaps: OverlapIndex | null = null;
   /** The selectors that the first lookup has not added to `#overlaps` yet. */
   readonly #unindexed = new Set<EffectiveSelector>();

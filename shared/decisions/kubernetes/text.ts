@@ -50,8 +50,8 @@ export function allClosest(text: string, candidates: Iterable<string>): string[]
   let best: string[] = [];
   let bestDistance = Math.max(1, Math.floor(text.length / 3));
   for (const candidate of candidates) {
-    // The edit distance is at least the difference in length, so this candidate is not closer. Skipping it saves work
-    // for long texts.
+    // The edit distance is at least the difference in length, so this candidate is not closer than the best. Skipping
+    // the candidate saves work for long texts.
     if (Math.abs(candidate.length - text.length) > bestDistance) continue;
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) best = [];

@@ -72,8 +72,8 @@ function laterNamespaces({ keys }: MigrationResult): Inexpressible[] {
 }
 
 /**
- * Reports the annotations of namespaces whose annotations CARM ignores. With selectors, controllers read the default
- * region and the endpoint URL from these annotations.
+ * Reports annotations in the namespaces that CARM ignores. With selectors, controllers read the default region and the
+ * endpoint URL from these annotations.
  */
 function ignoredNamespaces({ inventory }: MigrationInput): Inexpressible[] {
   return [...IGNORED_NAMESPACES].flatMap((namespace) => {

@@ -21,8 +21,8 @@ export interface FullProof {
   /** Sorted by namespace. */
   readonly differences: readonly Difference[];
   /**
-   * The namespaces in which an unknown group resolves differently although all known groups resolve equally, sorted. A
-   * selector cannot list unknown groups.
+   * The sorted names of the namespaces in which CARM and selectors resolve an unknown group differently, but resolve
+   * all known groups equally. A selector cannot list unknown groups.
    */
   readonly unknownGroups: readonly string[];
 }

@@ -174,8 +174,8 @@ export function accountOfSelection(
 }
 
 /**
- * Returns the account in the status of a resource. If the resource does not exist in AWS, returns the account of its
- * role.
+ * Returns the account in the status of a resource. If the status names no account, returns the account of the role
+ * before the change.
  */
 export function accountOfResource(
   { resource, before }: Pick<Transition, "resource" | "before">, controllerAccount: string | null = null,

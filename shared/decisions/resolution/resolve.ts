@@ -22,10 +22,7 @@ interface SelectingSelector {
 export interface Resolution {
   readonly outcome: Outcome;
   readonly via: "selector" | "team-map" | "account-map" | "identity" | null;
-  /**
-   * The selector that selects the resource, or all conflicting selectors, sorted by name. The list is empty if no
-   * selector selects the resource.
-   */
+  /** The selector that sets the role, or all conflicting selectors, sorted by name; otherwise empty. */
   readonly selectors: readonly SelectingSelector[];
   /**
    * The ARN of the resolved role. For the outcome `default`, the controller's own role, or null if that role is
@@ -164,8 +161,8 @@ function byDefault(settings: DecisionSettings, region: Region | null, message: s
 }
 
 /**
- * Returns a clause for the account and a clause for the region, if the status differs from the resolution. Controllers
- * never reconcile a resource that has such a drift.
+ * Returns a clause if the account in the status differs from the account of the role, and a clause if the region in the
+ * status differs from the desired region. Controllers never reconcile a resource that has such a drift.
  */
 export function driftsOf(
   { accountID }: Pick<Resolution, "accountID">, { ownerAccountID, region }: ResourceStatus, desired: Region | null,

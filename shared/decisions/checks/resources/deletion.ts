@@ -15,9 +15,9 @@ export const DELETION_POLICY_DELETE = "delete";
 export const DELETION_POLICY_RETAIN = "retain";
 
 /**
- * Returns the deletion policy of the resource: the annotation of the resource, else the annotation of its namespace for
- * the service, else `delete`, which is the default of the controller's flag.
- * Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getDeletionPolicy.
+ * Returns the deletion policy of the resource. Uses the first of these that is set: the annotation of the resource, the
+ * annotation of the namespace for the service of the resource, or `delete`, which is the default of the controller's
+ * flag. Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getDeletionPolicy.
  */
 export function deletionPolicyOf(inventory: Inventory, { group, namespace, annotations }: ResourceQuery): string {
   return annotations.get(DELETION_POLICY_ANNOTATION)

@@ -75,7 +75,8 @@ export const IRS_13: ScanningCheck<SelectorChange> = {
   requires: ["kinds"],
   *scan({ spec, origin, settings: { runtime, isInputComplete }, inventory }) {
     const installed = [...inventory.kinds.installedTypes()];
-    // Manifests may lack the CustomResourceDefinitions of other controllers.
+    // Manifests may lack the CustomResourceDefinitions of some installed controllers, so an unknown group is not a
+    // fault.
     const isComplete = origin === "cluster" || isInputComplete;
     const isKnown = ({ group }: TypeEntry): boolean => isComplete || inventory.kinds.groups.has(group);
     const faults: Fault[] = [];
