@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { DEFAULT_IMAGE } from "../manifests/deployment.ts";
 import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/render.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
@@ -10,10 +11,11 @@ export async function runManifests(part: string, settings: SettingsFor<"manifest
   if (!isManifestPart(part)) {
     throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
   }
-  const { namespace, ackSystemNamespace, runtime, url, accessReviews, extraGroups, ownCrd: ownCRD } = settings;
-  const caBundle = settings.caFile === null ? null : await readCA(settings.caFile);
-  writeRuntimeNotice(runtime, io);
-  const options = { namespace, ackSystemNamespace, runtime, url, caBundle, accessReviews, extraGroups, ownCRD };
+  const { url, caFile, ownCrd: ownCRD } = settings;
+  const caBundle = caFile === null ? null : await readCA(caFile);
+  writeRuntimeNotice(settings.runtime, io);
+  const certificates = settings.certificates ?? (url === null && caFile === null ? "self-signed" : "files");
+  const options = { ...settings, caBundle, ownCRD, certificates, image: settings.image ?? DEFAULT_IMAGE };
   io.stdout.write(renderManifests(part, options));
   return EXIT.fine;
 }

@@ -11,8 +11,11 @@ const PRODUCT = "ack-role-resolver";
 /** The names of the Kubernetes objects that belong to the webhook server. */
 export const WEBHOOK = {
   configuration: PRODUCT,
+  deployment: `${PRODUCT}-webhook`,
   service: { name: `${PRODUCT}-webhook`, port: 443 },
   serviceAccount: `${PRODUCT}-webhook`,
+  /** The name of the Secret that contains the webhook's certificate, and of the Certificate of cert-manager. */
+  certificate: `${PRODUCT}-webhook-tls`,
   /**
    * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
    */
@@ -55,8 +58,10 @@ const INVENTORY: readonly V1PolicyRule[] = [
   { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: READ },
 ];
 
+/** Returns the namespace of the webhook. Its Pods must meet the restricted Pod security standard. */
 export function installNamespace(namespace: string): V1Namespace {
-  return { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: labelsOf("webhook") } };
+  const labels = { ...labelsOf("webhook"), "pod-security.kubernetes.io/enforce": "restricted" };
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } };
 }
 
 export function serviceAccount(namespace: string): V1ServiceAccount {

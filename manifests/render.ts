@@ -4,17 +4,20 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../shared/decisions/kubernetes/names.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
+import { type CertificateMode, certManagerObjects } from "./certificates.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
+import { webhookDeployment } from "./deployment.ts";
 import {
   accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, serviceAccount,
 } from "./rbac.ts";
+import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
-export const MANIFEST_PARTS = ["crds", "rbac", "webhooks", "all"] as const;
+export const MANIFEST_PARTS = ["crds", "rbac", "deployment", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
-export interface ManifestOptions extends WebhookOptions {
+export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
   /**
    * The runtime of the selectors. For `ack`, the CRD accepts only selectors that shipped controllers support. For
    * `extended`, the CRD accepts every documented selector.
@@ -24,6 +27,10 @@ export interface ManifestOptions extends WebhookOptions {
   readonly accessReviews: boolean;
   /** Whether the manifests contain this project's CRD, which replaces the CRD of ACK's charts. */
   readonly ownCRD: boolean;
+  /** Where the certificate of a webhook in the cluster comes from. */
+  readonly certificates: CertificateMode;
+  /** The image of the webhook's Deployment. */
+  readonly image: string;
 }
 
 export function isManifestPart(text: string): text is ManifestPart {
@@ -40,23 +47,41 @@ export function renderManifests(part: ManifestPart, options: ManifestOptions): s
 
 /**
  * Returns the objects in the order in which a client must apply them. The webhook configurations are last, because
- * webhooks intercept later writes.
+ * webhooks intercept later writes. With a URL, the webhook runs outside the cluster, and has no Deployment.
  */
 export function manifestObjects(part: ManifestPart, options: ManifestOptions): readonly object[] {
   const faults = optionFaults(part, options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const { namespace, runtime, ackSystemNamespace, accessReviews, extraGroups, ownCRD } = options;
+  const { runtime, ownCRD, url, certificates } = options;
+  const configured = { ...options, injectCA: url === null && certificates === "cert-manager" };
   const parts = {
-    rbac: () => [
-      installNamespace(namespace), serviceAccount(namespace),
-      readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
-      mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
-      ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
-    ],
+    rbac: () => rbacObjects(options),
     crds: () => [iamRoleSelectorCRD(runtime)],
-    webhooks: () => [mutatingWebhooks(options), validatingWebhooks(options)],
+    deployment: () => deploymentObjects(options),
+    webhooks: () => [mutatingWebhooks(configured), validatingWebhooks(configured)],
   };
-  return part === "all" ? [...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...parts.webhooks()] : parts[part]();
+  if (part !== "all") return parts[part]();
+  return [
+    ...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...(url === null ? parts.deployment() : []), ...parts.webhooks(),
+  ];
+}
+
+function rbacObjects({ namespace, ackSystemNamespace, accessReviews, extraGroups }: ManifestOptions): object[] {
+  return [
+    installNamespace(namespace), serviceAccount(namespace),
+    readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
+    mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
+    ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
+  ];
+}
+
+function deploymentObjects(options: ManifestOptions): object[] {
+  const { namespace, certificates } = options;
+  return [
+    networkPolicy(namespace), disruptionBudget(namespace), webhookService(namespace),
+    ...(certificates === "cert-manager" ? certManagerObjects(namespace) : []),
+    webhookDeployment(options),
+  ];
 }
 
 const OWN_CRD_MISSING = "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts. "
@@ -71,7 +96,24 @@ function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
   const ofGroups = extraGroups.filter((group) => !isACKGroup(group))
     .map((group) => `--extra-groups ${quote(group)}: not an ACK group; expected a name that ends in .services.k8s.aws`);
   const ofCRD = part === "crds" && !ownCRD ? [OWN_CRD_MISSING] : [];
-  return [...ofNamespace, ...ofGroups, ...ofCRD];
+  return [...ofNamespace, ...ofGroups, ...ofCRD, ...certificateFaults(part, options)];
+}
+
+/** Without the right CA certificate, the API server rejects every change of a selector (failurePolicy: Fail). */
+function certificateFaults(part: ManifestPart, { url, caBundle, certificates }: ManifestOptions): string[] {
+  const where = url === null ? `--certificates ${certificates}` : "--url";
+  const isPassed = url !== null || certificates === "files";
+  if (url !== null && part === "deployment") {
+    return ["manifests deployment: not available with --url, because the webhook runs outside the cluster"];
+  }
+  if (!isPassed && caBundle !== null) {
+    return [`--ca-file: not available with ${where}; to use a certificate of your own, pass --certificates files`];
+  }
+  if (part !== "all" || !isPassed || caBundle !== null) return [];
+  return [
+    `--ca-file: required with ${where}, because the API server denies changes of selectors if it cannot verify the `
+      + "webhook's certificate; pass the CA certificate that signed it, such as the ca.crt that `certs make` wrote",
+  ];
 }
 
 /**

@@ -1,11 +1,13 @@
 import type {
   AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook,
-  V1MutatingWebhookConfiguration, V1RuleWithOperations, V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
+  V1MutatingWebhookConfiguration, V1ObjectMeta, V1RuleWithOperations, V1ValidatingWebhook,
+  V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/decisions/annotation-keys.ts";
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
+import { caInjection } from "./certificates.ts";
 import { labelsOf, WEBHOOK } from "./rbac.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
@@ -24,6 +26,8 @@ export interface WebhookOptions {
    * injects the certificates.
    */
   readonly caBundle: string | null;
+  /** Whether cert-manager injects the caBundle. */
+  readonly injectCA: boolean;
   /** ACK groups that are unknown to this release but that the webhook also handles. */
   readonly extraGroups: readonly string[];
 }
@@ -148,6 +152,11 @@ function clientConfig(path: string, { namespace, url, caBundle }: WebhookOptions
   return caBundle === null ? target : { ...target, caBundle: Buffer.from(caBundle).toString("base64") };
 }
 
+function configurationMetadata({ namespace, injectCA }: WebhookOptions): V1ObjectMeta {
+  const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
+  return injectCA ? { ...metadata, annotations: caInjection(namespace) } : metadata;
+}
+
 export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConfiguration {
   const ofSelectors: V1MutatingWebhook = {
     ...webhook("/mutate/iamroleselectors", "Fail", options),
@@ -161,7 +170,7 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
     reinvocationPolicy: "IfNeeded",
   };
-  const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
+  const metadata = configurationMetadata(options);
   const webhooks = [ofSelectors, resources];
   return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks };
 }
@@ -189,7 +198,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     rules: [DEFINITIONS],
     matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES, DELETES_OR_WAIVES],
   };
-  const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
+  const metadata = configurationMetadata(options);
   const webhooks = [ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options)];
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }

@@ -43,3 +43,9 @@ export const SESSION_NAME: Pattern = {
   regexp: "^[A-Za-z0-9_+=,.@-]{2,64}$", meaning: "2 to 64 letters, digits or _+=,.@-",
 };
 export const HTTPS_URL: Pattern = { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" };
+/** Source: github.com/distribution/reference, regexp.go. */
+export const IMAGE: Pattern = {
+  regexp: "^[A-Za-z0-9][-A-Za-z0-9._/]*(:[0-9]+/[-a-z0-9._/]+)?(:[A-Za-z0-9_][-A-Za-z0-9._]{0,127})?"
+    + "(@sha256:[0-9a-f]{64})?$",
+  meaning: "an image, such as registry.example/ack-role-resolver:1.0.0",
+};

@@ -1,6 +1,6 @@
 import {
-  ACCOUNT, ADDRESS, GROUP, HTTPS_URL, LABEL_SELECTOR, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, type Pattern, REGION, ROLE,
-  SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
+  ACCOUNT, ADDRESS, GROUP, HTTPS_URL, IMAGE, LABEL_SELECTOR, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, type Pattern, REGION,
+  ROLE, SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 export const COMMANDS = [
@@ -226,6 +226,11 @@ export const SETTINGS = {
   url: { flag: "--url", type: "string", value: "URL", pattern: HTTPS_URL, default: null, commands: ["manifests"] },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"] },
   ownCrd: { flag: "--own-crd", type: "boolean", default: false, commands: ["manifests"] },
+  image: { flag: "--image", type: "string", value: "IMAGE", pattern: IMAGE, default: null, commands: ["manifests"] },
+  certificates: {
+    flag: "--certificates", type: "string", choices: ["self-signed", "cert-manager", "files"], default: null,
+    commands: ["manifests"],
+  },
   accessReviews: { flag: "--access-reviews", type: "boolean", default: false, commands: ["manifests"] },
   extraGroups: {
     flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [],

@@ -115,7 +115,8 @@ function valueSchema(name: SettingName, definition: Definition, command: Command
     : { type: ["string", "null"], ...text };
 }
 
-function patternOf(name: SettingName, { pattern }: Definition): Pattern | undefined {
+/** Returns the pattern of the values of a setting, or undefined if any text is allowed. */
+export function patternOf(name: SettingName, { pattern }: Definition): Pattern | undefined {
   return name === "check" ? CHECK_SEVERITY : pattern;
 }
 

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
+import manifest from "../../package.json" with { type: "json" };
 import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -17,9 +18,13 @@ test("prints the objects of the given part, or of all parts by default", async (
   t.same(await kinds("crds", "--own-crd"), ["CustomResourceDefinition"]);
   t.same(await kinds("webhooks"), ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]);
   t.ok((await kinds("rbac")).includes("ClusterRole"));
-  t.same(await kinds(), [...await kinds("rbac"), ...await kinds("webhooks")]);
+  t.ok((await kinds("deployment")).includes("Deployment"));
+  t.same(await kinds(), [...await kinds("rbac"), ...await kinds("deployment"), ...await kinds("webhooks")]);
   const crd = "CustomResourceDefinition";
-  t.same(await kinds("all", "--own-crd"), [...await kinds("rbac"), crd, ...await kinds("webhooks")]);
+  t.same(
+    await kinds("all", "--own-crd"),
+    [...await kinds("rbac"), crd, ...await kinds("deployment"), ...await kinds("webhooks")],
+  );
   const { status, stderr } = await runCommand(["manifests", "crds"]);
   t.equal(status, 2);
   t.match(stderr, "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts");
@@ -39,6 +44,25 @@ test("--url and --ca-file set the address and the CA bundle of the webhooks", as
   t.same(client, {
     url: "https://webhook.example:9443/mutate/iamroleselectors",
     caBundle: Buffer.from(CA).toString("base64"),
+  });
+});
+
+test("--image and --certificates set the image and the certificate of the Deployment", async (t) => {
+  const deployment = async (...argv: string[]): Promise<string> => {
+    const all = await objects(...argv);
+    return JSON.stringify(all.find((object) => stringAt(object, "kind") === "Deployment"));
+  };
+  const image = "registry.example:5000/team/resolver:1.2.3";
+  const byDefault = await deployment("all");
+  t.match(byDefault, `"image":"ack-role-resolver:${manifest.version}"`);
+  t.match(byDefault, "--tls-secret=ack-role-resolver/ack-role-resolver-webhook-tls");
+  t.match(await deployment("all", "--image", image), `"image":"${image}"`);
+  const file = path.join(t.testdir({ "ca.crt": CA }), "ca.crt");
+  for (const argv of [["--certificates", "cert-manager"], ["--ca-file", file]]) {
+    t.match(await deployment("all", ...argv), "--tls-dir=/etc/ack-role-resolver/tls");
+  }
+  t.match(await runCommand(["manifests", "--image", "a b"]), {
+    status: 2, stderr: "--image: expected an image, such as registry.example/ack-role-resolver:1.0.0",
   });
 });
 

@@ -9,12 +9,13 @@ import { readManifests } from "../../shared/inventory/manifests/reader.ts";
 const OPTIONS: ManifestOptions = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
   accessReviews: false, extraGroups: [], ownCRD: true,
+  certificates: "self-signed", image: "registry.example/ack-role-resolver:1.2.3",
 };
 const OUTSIDE: ManifestOptions = { ...OPTIONS, runtime: "extended", url: "https://127.0.0.1:9443", caBundle: "PEM\n" };
 
 test("renders YAML that parses to the original objects, for every part", (t) => {
   for (const part of MANIFEST_PARTS) {
-    for (const options of [OPTIONS, OUTSIDE]) {
+    for (const options of part === "deployment" ? [OPTIONS] : [OPTIONS, OUTSIDE]) {
       const objects = JSON.parse(JSON.stringify(manifestObjects(part, options))) as unknown;
       const text = renderManifests(part, options);
       const { manifests, faults } = readManifests(text, "-");
@@ -42,8 +43,39 @@ test("renders all parts in the order in which they must be applied, with the web
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Role", "RoleBinding",
     "CustomResourceDefinition",
+    "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment",
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
+  t.end();
+});
+
+test("renders no Deployment and no Service for a webhook outside the cluster", (t) => {
+  const kinds = manifestObjects("all", { ...OUTSIDE, ownCRD: false }).map((object) => stringAt(object, "kind"));
+  t.notMatch(kinds.join(" "), /\b(Deployment|Service)\b/);
+  const message = "manifests deployment: not available with --url, because the webhook runs outside the cluster";
+  t.throws(() => renderManifests("deployment", OUTSIDE), { code: "ERR_CONFIG_INVALID", message });
+  t.end();
+});
+
+test("rejects all manifests if no CA certificate is passed and nothing else writes the caBundle", (t) => {
+  const required = (where: string): string => (
+    `--ca-file: required with ${where}, because the API server denies changes of selectors if it cannot verify the `
+      + "webhook's certificate; pass the CA certificate that signed it, such as the ca.crt that `certs make` wrote"
+  );
+  for (const [options, message] of [
+    [{ ...OUTSIDE, caBundle: null }, required("--url")],
+    [{ ...OPTIONS, certificates: "files" }, required("--certificates files")],
+  ] as const) {
+    t.throws(() => renderManifests("all", options), { code: "ERR_CONFIG_INVALID", message });
+    t.doesNotThrow(() => renderManifests("webhooks", options), "the part has no Deployment");
+  }
+  for (const certificates of ["self-signed", "cert-manager"] as const) {
+    t.doesNotThrow(() => renderManifests("all", { ...OPTIONS, certificates }));
+    t.throws(() => renderManifests("all", { ...OPTIONS, certificates, caBundle: "PEM\n" }), {
+      message: `--ca-file: not available with --certificates ${certificates}; to use a certificate of your own, pass `
+        + "--certificates files",
+    });
+  }
   t.end();
 });
 
@@ -85,6 +117,6 @@ test("reports all invalid options in one error", (t) => {
 
 test("accepts the name of each part and rejects other names", (t) => {
   for (const part of MANIFEST_PARTS) t.ok(isManifestPart(part));
-  for (const text of ["", "CRDs", "deployment", "constructor"]) t.notOk(isManifestPart(text));
+  for (const text of ["", "CRDs", "deployments", "constructor"]) t.notOk(isManifestPart(text));
   t.end();
 });

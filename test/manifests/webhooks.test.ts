@@ -6,7 +6,8 @@ import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
 const OPTIONS: WebhookOptions = {
-  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, extraGroups: [],
+  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, injectCA: false,
+  extraGroups: [],
 };
 
 type Configured = V1MutatingWebhook | V1ValidatingWebhook;

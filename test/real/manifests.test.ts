@@ -13,6 +13,7 @@ import { testCRD } from "./crd-cases.ts";
 const OPTIONS: ManifestOptions = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
   accessReviews: false, extraGroups: ["new.services.k8s.aws"], ownCRD: true,
+  certificates: "self-signed", image: "ack-role-resolver:1.2.3",
 };
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const A = "arn:aws:iam::111122223333:role/a";

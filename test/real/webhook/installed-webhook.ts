@@ -31,12 +31,12 @@ export async function installWebhook(
   const options = {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null,
     caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [],
-    ownCRD: crd === "own",
+    ownCRD: crd === "own", certificates: "files", image: "ack-role-resolver:1.2.3",
   } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
   if (crd === "ACK") await cluster.installCRDs([ACK_SELECTOR_CRD]);
-  const isWebhook = (object: object): boolean => "webhooks" in object;
-  await apply(cluster, manifestObjects("all", options).filter((object) => !isWebhook(object)));
+  const crds = options.ownCRD ? manifestObjects("crds", options) : [];
+  await apply(cluster, [...manifestObjects("rbac", options), ...crds]);
   await cluster.installCRDs(ACK_CRDS);
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
   const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);

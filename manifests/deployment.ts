@@ -1,0 +1,123 @@
+import type {
+  V1Container, V1Deployment, V1EnvVar, V1PodSpec, V1Probe, V1TopologySpreadConstraint,
+} from "@kubernetes/client-node";
+import type { Runtime } from "../shared/decisions/context.ts";
+import { VERSION } from "../shared/server/version.ts";
+import { type CertificateMode, certificateFlag, certificateVolumes } from "./certificates.ts";
+import { labelsOf, WEBHOOK } from "./rbac.ts";
+
+/** The image without a registry. Users push the image to their registry. */
+export const DEFAULT_IMAGE = `ack-role-resolver:${VERSION}`;
+
+/** The ports of the container, by name: the defaults of `--listen` and `--health-listen` of the webhook. */
+export const PORTS = { webhook: 9443, health: 9444 } as const;
+
+/** The labels that select the webhook's Pods. They do not change, because a Deployment's selector is immutable. */
+export const POD_SELECTOR = {
+  "app.kubernetes.io/name": labelsOf("webhook")["app.kubernetes.io/name"] ?? "",
+  "app.kubernetes.io/component": "webhook",
+};
+
+/** Options of the webhook's Deployment. */
+export interface DeploymentOptions {
+  readonly namespace: string;
+  readonly ackSystemNamespace: string;
+  readonly runtime: Runtime;
+  readonly extraGroups: readonly string[];
+  readonly certificates: CertificateMode;
+  readonly image: string;
+}
+
+/**
+ * The time between the removal of the endpoint and SIGTERM, in seconds. In this time, each node stops routing new
+ * connections to the Pod.
+ */
+const PRE_STOP_SECONDS = 5;
+/** Must exceed the preStop time plus the time limits of the webhook's drain and of its close. */
+const GRACE_SECONDS = 30;
+/** A user ID without a user: no image and no node assigns it. */
+const USER_ID = 65_532;
+/** The limit of V8's old generation, in MiB. The rest of the memory limit is for bodies in flight, code and stacks. */
+const HEAP_MIB = 192;
+
+/** Measured in Pods: 90 MB idle, 113 to 168 MB under load. The CPU has no limit, because a limit delays reviews. */
+const RESOURCES = { requests: { cpu: "100m", memory: "192Mi" }, limits: { memory: "384Mi" } };
+
+/** Returns the Deployment of the webhook. The default values of the Helm chart render the same object. */
+export function webhookDeployment(options: DeploymentOptions): V1Deployment {
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: WEBHOOK.deployment, namespace: options.namespace, labels: labelsOf("webhook") },
+    spec: {
+      replicas: 2,
+      // A new replica must be ready before an old replica stops.
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      selector: { matchLabels: POD_SELECTOR },
+      template: { metadata: { labels: labelsOf("webhook") }, spec: podSpec(options) },
+    },
+  };
+}
+
+function podSpec(options: DeploymentOptions): V1PodSpec {
+  const { volumes } = certificateVolumes(options.certificates);
+  return {
+    serviceAccountName: WEBHOOK.serviceAccount,
+    priorityClassName: "system-cluster-critical",
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+    securityContext: {
+      runAsNonRoot: true, runAsUser: USER_ID, runAsGroup: USER_ID, fsGroup: USER_ID,
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+    topologySpreadConstraints: [spreadOver("topology.kubernetes.io/zone"), spreadOver("kubernetes.io/hostname")],
+    containers: [webhookContainer(options)],
+    ...(volumes && { volumes }),
+  };
+}
+
+/** Spreads the Pods of each ReplicaSet. A cluster with one node or zone still schedules all Pods. */
+function spreadOver(topologyKey: string): V1TopologySpreadConstraint {
+  return {
+    topologyKey, maxSkew: 1, whenUnsatisfiable: "ScheduleAnyway", labelSelector: { matchLabels: POD_SELECTOR },
+    matchLabelKeys: ["pod-template-hash"],
+  };
+}
+
+function webhookContainer(options: DeploymentOptions): V1Container {
+  const { volumeMounts } = certificateVolumes(options.certificates);
+  return {
+    name: "webhook",
+    image: options.image,
+    imagePullPolicy: "IfNotPresent",
+    args: webhookArguments(options),
+    env: environment(),
+    ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort })),
+    startupProbe: probe("/startupz", { periodSeconds: 2, failureThreshold: 150 }),
+    livenessProbe: probe("/healthz", { periodSeconds: 10, failureThreshold: 3, timeoutSeconds: 5 }),
+    readinessProbe: probe("/readyz", { periodSeconds: 5, failureThreshold: 2, timeoutSeconds: 5 }),
+    lifecycle: { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } },
+    resources: RESOURCES,
+    securityContext: {
+      allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] },
+    },
+    ...(volumeMounts && { volumeMounts }),
+  };
+}
+
+function webhookArguments(options: DeploymentOptions): string[] {
+  const { namespace, ackSystemNamespace, runtime, extraGroups, certificates } = options;
+  return [
+    "webhook", "--cluster", certificateFlag(certificates, namespace),
+    `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
+    ...extraGroups.map((group) => `--extra-groups=${group}`),
+  ];
+}
+
+function environment(): V1EnvVar[] {
+  return [{ name: "NODE_OPTIONS", value: `--max-old-space-size=${HEAP_MIB}` }];
+}
+
+function probe(path: string, timing: Partial<V1Probe>): V1Probe {
+  return { httpGet: { path, port: "health" }, ...timing };
+}
