@@ -1,0 +1,54 @@
+// Sends a malformed IAMRoleSelector to the API server in a dry run, which stores nothing. The webhook must deny it.
+// Runs in a Pod of `helm test`, with the credentials of the Pod's service account.
+import { readFileSync } from "node:fs";
+import { request } from "node:https";
+import process from "node:process";
+
+const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, CREDENTIALS: folder } = process.env;
+const DENIAL = 'admission webhook "iamroleselectors.validate.ack-role-resolver.io" denied the request';
+const TIMEOUT_MS = 20_000;
+
+const selector = {
+  apiVersion: "services.k8s.aws/v1alpha1",
+  kind: "IAMRoleSelector",
+  metadata: { name: "ack-role-resolver-helm-test" },
+  spec: { arn: "not-an-arn", namespaceSelector: { names: ["ack-role-resolver-helm-test"] } },
+};
+const options = {
+  host, port, method: "POST", path: "/apis/services.k8s.aws/v1alpha1/iamroleselectors?dryRun=All",
+  ca: readFileSync(`${folder}/ca.crt`),
+  headers: {
+    authorization: `Bearer ${readFileSync(`${folder}/token`, "utf8").trim()}`, "content-type": "application/json",
+  },
+  timeout: TIMEOUT_MS,
+};
+
+const call = request(options, (response) => {
+  response.setEncoding("utf8").toArray().then((chunks) => finish(response.statusCode, chunks.join("")), fail);
+});
+call.on("timeout", () => call.destroy(new Error(`no response within ${TIMEOUT_MS / 1000} s`)));
+call.on("error", fail);
+call.end(JSON.stringify(selector));
+
+/** @param {number | undefined} status @param {string} body */
+function finish(status, body) {
+  if (body.includes(DENIAL.replaceAll('"', String.raw`\"`))) {
+    process.stdout.write("The webhook denied a malformed IAMRoleSelector.\n");
+    return;
+  }
+  process.stderr.write(`The webhook did not deny a malformed IAMRoleSelector. ${reason(status)}\n${body}\n`);
+  process.exitCode = 1;
+}
+
+/** @param {number | undefined} status */
+function reason(status) {
+  if (status === 201) return "The API server admitted it: is the webhook reachable? See the logs of the webhook.";
+  if (status === 404) return "The CRD of IAMRoleSelector does not exist: install an ACK controller.";
+  return `The API server responded with status ${status}:`;
+}
+
+/** @param {unknown} error */
+function fail(error) {
+  process.stderr.write(`Cannot call the API server: ${String(error)}\n`);
+  process.exitCode = 1;
+}

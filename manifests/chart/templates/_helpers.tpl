@@ -1,0 +1,76 @@
+{{- define "ack-role-resolver.labels" -}}
+{{ include "ack-role-resolver.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "ack-role-resolver.selectorLabels" -}}
+app.kubernetes.io/name: ack-role-resolver
+app.kubernetes.io/component: webhook
+{{- end }}
+
+{{/* The name of the Secret of the certificate. */}}
+{{- define "ack-role-resolver.certificate" -}}
+{{- if eq .Values.certificates.mode "files" }}{{ .Values.certificates.secretName }}
+{{- else }}ack-role-resolver-webhook-tls
+{{- end }}
+{{- end }}
+
+{{- define "ack-role-resolver.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ with .digest }}@{{ . }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Not empty if Helm renders the chart for a cluster. Empty for `helm template`, whose lookups find nothing. */}}
+{{- define "ack-role-resolver.cluster" -}}
+{{- if lookup "v1" "Namespace" "" "kube-system" }}true{{ end }}
+{{- end }}
+
+{{/*
+The failurePolicy of the webhooks that deny changes while the webhook is down. With `auto`, an installation starts with
+Ignore, because no replica is available yet. Fail never changes back to Ignore, not even during an outage.
+*/}}
+{{- define "ack-role-resolver.failurePolicy" -}}
+{{- $policy := .Values.webhookConfigurations.failurePolicy }}
+{{- if and (eq $policy "auto") (include "ack-role-resolver.cluster" .) }}
+  {{- $policy = "Ignore" }}
+  {{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace "ack-role-resolver-webhook" }}
+  {{- if gt (dig "status" "availableReplicas" 0 $deployment | int) 0 }}{{ $policy = "Fail" }}{{ end }}
+  {{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
+  {{- range dig "webhooks" list $stored }}
+    {{- if eq .failurePolicy "Fail" }}{{ $policy = "Fail" }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- $policy | replace "auto" "Fail" }}
+{{- end }}
+
+{{/* Fails with a message if the cluster cannot have this release. */}}
+{{- define "ack-role-resolver.checkCluster" -}}
+{{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
+{{- with dig "metadata" "annotations" dict $stored }}
+  {{- $name := index . "meta.helm.sh/release-name" | default $.Release.Name }}
+  {{- $namespace := index . "meta.helm.sh/release-namespace" | default $.Release.Namespace }}
+  {{- if or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace) }}
+    {{- fail (printf "the release %s in the namespace %s has installed ack-role-resolver in this cluster; a cluster can have one installation: upgrade that release, or uninstall it first with `helm uninstall %s --namespace %s`" $name $namespace $name $namespace) }}
+  {{- end }}
+{{- end }}
+{{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
+  {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; install an ACK controller first, or set ackSystemNamespace to the namespace of the ACK controllers" .Values.ackSystemNamespace) }}
+{{- end }}
+{{- end }}
+
+{{/* The flags of `settings`, one per line. A boolean flag has no value. */}}
+{{- define "ack-role-resolver.settings" -}}
+{{- range $name, $value := .Values.settings }}
+  {{- $flag := printf "--%s" ($name | kebabcase) }}
+  {{- if kindIs "bool" $value }}
+    {{- if $value }}
+- {{ $flag }}
+    {{- end }}
+  {{- else }}
+    {{- range kindIs "slice" $value | ternary $value (list $value) }}
+- {{ printf "%s=%v" $flag . | quote }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,56 @@
+import path from "node:path";
+import { type Test, test } from "tap";
+import { parseAllDocuments } from "yaml";
+import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
+import { findRenderers } from "../ci/tools.ts";
+import { readEnvironment } from "../environment.ts";
+import { setTimeLimit } from "../time-limit.ts";
+
+export const CHART = path.join(import.meta.dirname, "../../../manifests/chart");
+export const RELEASE = "ack-role-resolver";
+export const NAMESPACE = "ack-role-resolver";
+
+const BUILD_LIMIT_MS = 30 * 60_000;
+const TEST_LIMIT_MS = 2 * 60_000;
+const HELM_LIMIT_MS = 60_000;
+
+/** Runs helm with arguments. Resolves when helm exits with any exit code. */
+export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<ProgramResult>;
+
+/** Returns helm, with a home folder of the test. Skips the test and returns null if helm is not built. */
+export async function findHelm(t: Test): Promise<Helm | null> {
+  setTimeLimit(t, BUILD_LIMIT_MS);
+  const found = await findRenderers(readEnvironment());
+  setTimeLimit(t, TEST_LIMIT_MS);
+  if (!found.found) {
+    t.plan(0, found.reason);
+    return null;
+  }
+  const [folder = ""] = found.folders;
+  const home = t.testdir({});
+  return async (args, kubeconfig = path.join(home, "no-cluster")) => (
+    await runProgram(path.join(folder, "helm"), args, {
+      cwd: home, env: { HOME: home, KUBECONFIG: kubeconfig }, signal: AbortSignal.timeout(HELM_LIMIT_MS),
+    })
+  );
+}
+
+/** Registers a test that runs `body` with helm. */
+export function withHelm(name: string, body: (t: Test, helm: Helm) => Promise<void>): void {
+  test(name, async (t) => {
+    const helm = await findHelm(t);
+    if (helm !== null) await body(t, helm);
+  });
+}
+
+/** Runs `helm template` with values. The version is needed because a helm that `go build` built assumes 1.20. */
+export async function template(helm: Helm, values: readonly string[] = []): Promise<ProgramResult> {
+  const sets = values.flatMap((value) => ["--set", value]);
+  return await helm(["template", RELEASE, CHART, "--namespace", NAMESPACE, "--kube-version", "1.30.0", ...sets]);
+}
+
+/** Returns the objects in multi-document YAML. */
+export function objectsIn(yaml: string): readonly JsonObject[] {
+  return parseAllDocuments(yaml).map((document): unknown => document.toJS()).filter(isJsonObject);
+}

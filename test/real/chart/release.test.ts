@@ -1,0 +1,149 @@
+import { readFile } from "node:fs/promises";
+import type { Test } from "tap";
+import { field, isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { selectorObject } from "../../shared/decisions/objects.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { onCluster } from "../apiserver/on-cluster.ts";
+import type { ProgramResult } from "../apiserver/run-program.ts";
+import { until } from "../apiserver/until.ts";
+import { CHART, findHelm, NAMESPACE, RELEASE } from "./helm.ts";
+
+const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
+const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/ack-role-resolver-webhook`;
+const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
+const JSON_PATCH = { headers: { "content-type": "application/json-patch+json" } };
+const CREATE_NAMESPACE = ["--namespace", NAMESPACE, "--create-namespace"];
+const EFFECT_LIMIT_MS = 15_000;
+
+/** A cluster, and helm with the kubeconfig of the cluster. */
+interface Target {
+  readonly cluster: Cluster;
+  readonly run: (...args: readonly string[]) => Promise<ProgramResult>;
+}
+
+// The API server has no controllers and no nodes: no Pod starts, and the test writes the status of the Deployment.
+onCluster("a release of the chart on a real API server", async (t, cluster) => {
+  const helm = await findHelm(t);
+  if (helm === null) return;
+  const target = { cluster, run: (...args: readonly string[]) => helm(args, cluster.kubeconfig) };
+  const run = async (name: string, body: (t: Test, target: Target) => Promise<void>): Promise<void> => {
+    await t.test(name, async (tt) => body(tt, target));
+  };
+  await cluster.installCRDs([ACK_SELECTOR_CRD]);
+  await run("refuses a namespace of the controllers that does not exist", refusesMissingNamespace);
+  await run("helm install blocks no change of selectors while no replica is available", installs);
+  await run("helm upgrade denies changes while the webhook is down if a replica is available", upgrades);
+  await run("helm upgrade preserves the caBundle, and the failurePolicy during an outage", preserves);
+  await run("helm rollback restores the failurePolicy of the revision", rollsBack);
+  await run("refuses a second release in the cluster, and names the first one", refusesSecond);
+  await run("helm uninstall deletes the webhook configurations first, and every object", uninstalls);
+});
+
+const CHART_IN_NAMESPACE = [CHART, ...CREATE_NAMESPACE];
+
+async function refusesMissingNamespace(t: Test, { cluster, run }: Target): Promise<void> {
+  const { code, stderr } = await run("install", RELEASE, ...CHART_IN_NAMESPACE);
+  t.equal(code, 1);
+  t.match(stderr, 'ackSystemNamespace: the namespace "ack-system" does not exist; install an ACK controller first');
+  t.match(await cluster.kubectl(["create", "namespace", "ack-system"]), { code: 0 });
+}
+
+async function installs(t: Test, { cluster, run }: Target): Promise<void> {
+  const { code, stdout, stderr } = await run("install", RELEASE, ...CHART_IN_NAMESPACE);
+  t.same([code, stderr], [0, ""]);
+  t.match(stdout, "are admitted without checks (failurePolicy: Ignore)");
+  t.same(await policies(cluster), ["Ignore"]);
+  t.equal((await createSelector(cluster, "before")).status, 201);
+}
+
+async function upgrades(t: Test, { cluster, run }: Target): Promise<void> {
+  await setAvailable(cluster, 2);
+  const { code, stdout, stderr } = await run("upgrade", RELEASE, ...CHART_IN_NAMESPACE);
+  t.same([code, stderr], [0, ""]);
+  t.match(stdout, "are denied (failurePolicy: Fail)");
+  t.same(await policies(cluster), ["Fail", "Ignore"]);
+  const denied = async (): Promise<boolean> => (await createSelector(cluster, "late")).status === 500;
+  t.ok(await until(denied, EFFECT_LIMIT_MS));
+}
+
+async function preserves(t: Test, { cluster, run }: Target): Promise<void> {
+  await setAvailable(cluster, 0);
+  const configuration = `${CONFIGURATIONS}/validatingwebhookconfigurations/ack-role-resolver`;
+  const caBundle = (await readFile(cluster.caFile)).toString("base64");
+  const change = [{ op: "add", path: "/webhooks/0/clientConfig/caBundle", value: caBundle }];
+  t.equal((await cluster.request("PATCH", configuration, change, JSON_PATCH)).status, 200);
+  t.match(await run("upgrade", RELEASE, ...CHART_IN_NAMESPACE, "--set", "replicas=3"), { code: 0, stderr: "" });
+  t.same(await policies(cluster), ["Fail", "Ignore"]);
+  const [first] = await webhooks(cluster, "validating");
+  t.equal(stringAt(field(first, "clientConfig"), "caBundle"), caBundle);
+  t.equal(field(field((await cluster.request("GET", DEPLOYMENT)).body, "spec"), "replicas"), 3);
+}
+
+async function rollsBack(t: Test, { cluster, run }: Target): Promise<void> {
+  for (const [revision, policy] of [["2", ["Fail", "Ignore"]], ["1", ["Ignore"]], ["2", ["Fail", "Ignore"]]] as const) {
+    t.match(await run("rollback", RELEASE, revision, "--namespace", NAMESPACE), { code: 0, stderr: "" });
+    t.same(await policies(cluster), policy, `revision ${revision}`);
+  }
+}
+
+async function refusesSecond(t: Test, { run }: Target): Promise<void> {
+  for (const [name, namespace] of [["second", NAMESPACE], [RELEASE, "elsewhere"]] as const) {
+    const { code, stderr } = await run("install", name, CHART, "--namespace", namespace, "--create-namespace");
+    t.equal(code, 1);
+    t.match(stderr, "the release ack-role-resolver in the namespace ack-role-resolver has installed "
+      + "ack-role-resolver in this cluster; a cluster can have one installation: upgrade that release, or uninstall it "
+      + "first with `helm uninstall ack-role-resolver --namespace ack-role-resolver`");
+  }
+}
+
+async function uninstalls(t: Test, { cluster, run }: Target): Promise<void> {
+  const before = (await deletions(cluster)).length;
+  t.match(await run("uninstall", RELEASE, "--namespace", NAMESPACE), { code: 0, stderr: "" });
+  const deleted = (await deletions(cluster)).slice(before);
+  const last = Math.max(...["mutating", "validating"].map((kind) => (
+    deleted.indexOf(`${kind}webhookconfigurations/ack-role-resolver`)
+  )));
+  for (const name of ["services", "deployments", "serviceaccounts"]) {
+    t.ok(last >= 0 && last < deleted.indexOf(`${name}/ack-role-resolver-webhook`), `before ${name}`);
+  }
+  const kinds = "deployment,service,serviceaccount,pdb,networkpolicy,clusterrole,clusterrolebinding,role,rolebinding,"
+    + "validatingwebhookconfiguration,mutatingwebhookconfiguration";
+  const left = await cluster.kubectl([
+    "get", kinds, "--all-namespaces", "-l", "app.kubernetes.io/name=ack-role-resolver", "-o", "name",
+  ]);
+  t.equal(left.stdout, "");
+  const admitted = async (): Promise<boolean> => (await createSelector(cluster, "after")).status === 201;
+  t.ok(await until(admitted, EFFECT_LIMIT_MS));
+}
+
+/** Returns the objects that were deleted, in order, as `resource/name`. */
+async function deletions(cluster: Cluster): Promise<string[]> {
+  const events = (await readFile(cluster.auditLog, "utf8")).split("\n").filter((line) => line !== "");
+  return events.map((line): unknown => JSON.parse(line)).filter((event) => stringAt(event, "verb") === "delete")
+    .map((event) => `${stringAt(event, "objectRef", "resource")}/${stringAt(event, "objectRef", "name")}`);
+}
+
+async function createSelector(cluster: Cluster, name: string): ReturnType<Cluster["request"]> {
+  return await cluster.request("POST", SELECTORS, selectorObject(name, { arn: "arn:aws:iam::111122223333:role/a" }));
+}
+
+/** Writes the status that the controller of Deployments would write. */
+async function setAvailable(cluster: Cluster, count: number): Promise<void> {
+  const status = { replicas: count, readyReplicas: count, availableReplicas: count };
+  const { status: code } = await cluster.request("PATCH", `${DEPLOYMENT}/status`, { status }, MERGE);
+  if (code !== 200) throw new Error(`the API server rejected the status with ${code}`);
+}
+
+async function webhooks(cluster: Cluster, kind: "mutating" | "validating"): Promise<readonly unknown[]> {
+  const { body } = await cluster.request("GET", `${CONFIGURATIONS}/${kind}webhookconfigurations/ack-role-resolver`);
+  const all = field(body, "webhooks");
+  return Array.isArray(all) ? all : [];
+}
+
+/** Returns the failure policies in both configurations, sorted. */
+async function policies(cluster: Cluster): Promise<string[]> {
+  const all = [...await webhooks(cluster, "mutating"), ...await webhooks(cluster, "validating")].filter(isJsonObject);
+  return [...new Set(all.map((webhook) => stringAt(webhook, "failurePolicy") ?? ""))].toSorted();
+}

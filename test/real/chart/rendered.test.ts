@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import type { Test } from "tap";
+import { parse } from "yaml";
+import manifest from "../../../package.json" with { type: "json" };
+import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { type Definition, DEFINITIONS } from "../../../shared/decisions/settings.ts";
+import { makePairs } from "../../certs/pairs.ts";
+import { runCommand } from "../../cli/run-command.ts";
+import { CHART, type Helm, objectsIn, template, withHelm } from "./helm.ts";
+
+/** The values of the chart and the flags of `manifests` that must render the same objects. */
+const SAME: readonly (readonly [values: readonly string[], flags: readonly string[]])[] = [
+  [[], []],
+  [["certificates.mode=cert-manager"], ["--certificates", "cert-manager"]],
+  [
+    ["runtime=extended", "ackSystemNamespace=ack", "extraGroups={zzz.services.k8s.aws}", "accessReviews=true"],
+    [
+      "--runtime", "extended", "--ack-system-namespace", "ack", "--extra-groups", "zzz.services.k8s.aws",
+      "--access-reviews",
+    ],
+  ],
+  [
+    ["image.repository=registry.example/team/resolver", "image.tag=1.2.3"],
+    ["--image", "registry.example/team/resolver:1.2.3"],
+  ],
+];
+
+withHelm("helm template and the command manifests render the same objects", async (t, helm) => {
+  for (const [values, flags] of SAME) await rendersSame(t, helm, values, flags);
+  const [{ ca }] = await makePairs();
+  const file = path.join(t.testdir({ "ca.crt": ca }), "ca.crt");
+  const caBundle = `certificates.caBundle=${ca.replaceAll(",", String.raw`\,`)}`;
+  await rendersSame(t, helm, ["certificates.mode=files", caBundle], ["--ca-file", file]);
+});
+
+async function rendersSame(t: Test, helm: Helm, values: readonly string[], flags: readonly string[]): Promise<void> {
+  const [rendered, printed] = [await template(helm, values), await runCommand(["manifests", "all", ...flags])];
+  t.same([rendered.code, rendered.stderr, printed.status], [0, "", 0]);
+  t.same(byName(objectsIn(rendered.stdout)), byName(objectsIn(printed.stdout)), `manifests ${flags.join(" ")}`);
+}
+
+function byName(objects: readonly JsonObject[]): Record<string, JsonObject> {
+  const named = objects.map((object) => (
+    [`${stringAt(object, "kind")} ${stringAt(object, "metadata", "name")}`, object] as const
+  ));
+  return Object.fromEntries(named.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+withHelm("helm lint accepts the chart, which has the version of the package", async (t, helm) => {
+  t.match(await helm(["lint", "--strict", CHART]), { code: 0 });
+  const chart: unknown = parse(await readFile(path.join(CHART, "Chart.yaml"), "utf8"));
+  t.match(chart, { version: manifest.version, appVersion: manifest.version });
+});
+
+withHelm("rejects invalid values with their paths", async (t, helm) => {
+  for (const [value, fault] of [
+    ["replicas=0", "at '/replicas': minimum: got 0, want 1"],
+    ["replica=3", "at '': additional properties 'replica' not allowed"],
+    ["certificates.mode=none", "at '/certificates/mode': value must be one of 'self-signed', 'cert-manager', 'files'"],
+    ["certificates.mode=files", "at '/certificates/caBundle': '' does not match pattern '-----BEGIN CERTIFICATE-----'"],
+    ["settings.logLevl=debug", "at '/settings': additional properties 'logLevl' not allowed"],
+    ["settings.controllerAccount=111122223333", "at '/settings/controllerAccount': got number, want string"],
+    ["settings.maxStaleness=5", "at '/settings/maxStaleness': got number, want string"],
+    ["settings.check={IRS-99=off}", "at '/settings/check/0': 'IRS-99=off' does not match pattern '^("],
+    ["extraGroups={example.com}", "at '/extraGroups/0': 'example.com' does not match pattern"],
+    ["image.digest=sha256:1", "at '/image/digest': 'sha256:1' does not match pattern"],
+  ] as const) {
+    const { code, stderr } = await template(helm, [value]);
+    t.equal(code, 1, value);
+    t.match(stderr, `- ${fault}`);
+  }
+});
+
+withHelm("each setting of the values is a flag of the webhook", async (t, helm) => {
+  const schema: unknown = JSON.parse(await readFile(path.join(CHART, "values.schema.json"), "utf8"));
+  const names = Object.keys(field(field(field(schema, "properties"), "settings"), "properties") ?? {});
+  const own = DEFINITIONS.filter(([name]) => names.includes(name)).map(([, definition]) => definition);
+  t.equal(own.length, names.length);
+  const sets = own.flatMap((definition, i) => ["--set-json", `settings.${names[i]}=${sample(definition)}`]);
+  const args = ["template", "x", CHART, "--kube-version", "1.30.0", "--skip-schema-validation", ...sets];
+  const { stdout, stderr } = await helm(args);
+  t.equal(stderr, "");
+  const used = new Set([...stdout.matchAll(/^ +- "?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag));
+  t.same(own.map(({ flag }) => flag).filter((flag) => !used.has(flag)), []);
+});
+
+function sample({ type }: Definition): string {
+  if (type === "boolean") return "true";
+  return type === "strings" ? '["a", "b"]' : '"a"';
+}
+
+withHelm("renders settings as flags, and omits flags that are off", async (t, helm) => {
+  const { stdout } = await template(helm, [
+    "settings.check={IRS-17=warn,ACK-09=deny}", "settings.teamLevelCarm=true", "settings.serviceLevelCarm=false",
+    "settings.maxStaleness=10m", String.raw`settings.controllerUsers={arn:a\,b*}`,
+  ]);
+  const flags = [...stdout.matchAll(/^ +- "?(--.*?)"?$/gm)].map(([, flag]) => flag);
+  t.same(flags, [
+    "--cluster", "--tls-secret=ack-role-resolver/ack-role-resolver-webhook-tls", "--ack-system-namespace=ack-system",
+    "--runtime=ack", "--check=IRS-17=warn", "--check=ACK-09=deny", "--controller-users=arn:a,b*", "--max-staleness=10m",
+    "--team-level-carm",
+  ]);
+});
