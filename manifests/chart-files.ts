@@ -4,6 +4,7 @@ import {
   resourcesRole,
 } from "./rbac.ts";
 import { renderYAML } from "./render.ts";
+import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { valuesSchema } from "./values-schema.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhooks.ts";
 
@@ -29,10 +30,11 @@ export function chartFiles(): Readonly<Record<string, string>> {
 function rbacTemplate(): string {
   const roles = [
     readerRole(), readerBinding(NAMESPACE), resourcesRole([EXTRA_GROUPS]), resourcesBinding(NAMESPACE),
-    mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE),
+    mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), selectorOwnerRole(), tenantRole(),
   ];
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
-  return withExtraGroups(`${NOTICE}${renderYAML(roles)}{{- if .Values.accessReviews }}\n${accessReviews}{{- end }}\n`);
+  const optional = `{{- if .Values.accessReviews }}\n${accessReviews}{{- end }}\n`;
+  return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional}`);
 }
 
 function configurationsTemplate(): string {

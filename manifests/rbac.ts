@@ -49,7 +49,7 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
 /** The read-only verbs. No role grants access to Secrets. */
-const READ = ["get", "list", "watch"];
+export const READ = ["get", "list", "watch"];
 
 /** The kinds that every inventory contains, including the inventory of a sidecar. */
 const INVENTORY: readonly V1PolicyRule[] = [
@@ -123,7 +123,8 @@ export function mapsBinding(namespace: string, ackSystemNamespace: string): V1Ro
   };
 }
 
-function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1ClusterRole {
+/** Returns a ClusterRole with the labels of the installation. */
+export function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1ClusterRole {
   const metadata = { name, labels: labelsOf("webhook") };
   return { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata, rules: [...rules] };
 }

@@ -12,6 +12,7 @@ import {
   resourcesBinding, resourcesRole, serviceAccount,
 } from "./rbac.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
+import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
 export const MANIFEST_PARTS = ["crds", "rbac", "deployment", "webhooks", "all"] as const;
@@ -71,6 +72,7 @@ function rbacObjects({ namespace, ackSystemNamespace, accessReviews, extraGroups
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
     mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
+    selectorOwnerRole(), tenantRole(),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
   ];
 }

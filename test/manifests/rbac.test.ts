@@ -3,6 +3,7 @@ import {
   accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, serviceAccount,
 } from "../../manifests/rbac.ts";
+import { selectorOwnerRole, tenantRole } from "../../manifests/user-roles.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
 const verbs = ["get", "list", "watch"];
@@ -48,6 +49,14 @@ test("the access reviews role allows only creating SubjectAccessReviews", (t) =>
   ]);
   t.same(accessReviewsBinding("platform").subjects, readerBinding("platform").subjects);
   t.equal(accessReviewsBinding("platform").roleRef.name, accessReviewsRole().metadata?.name);
+  t.end();
+});
+
+test("the roles of users allow reading selectors, and only the role of owners allows writing them one by one", (t) => {
+  const [apiGroups, resources] = [["services.k8s.aws"], ["iamroleselectors"]];
+  const all = [...verbs, "create", "update", "patch", "delete"];
+  t.same(selectorOwnerRole().rules, [{ apiGroups, resources, verbs: all }]);
+  t.same(tenantRole().rules, [{ apiGroups, resources, verbs }]);
   t.end();
 });
 

@@ -41,7 +41,7 @@ test("quotes strings that YAML would parse as another type", (t) => {
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
-    "Role", "RoleBinding",
+    "Role", "RoleBinding", "ClusterRole", "ClusterRole",
     "CustomResourceDefinition",
     "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment",
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",

@@ -1,0 +1,26 @@
+import type { V1ClusterRole } from "@kubernetes/client-node";
+import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
+import { clusterRole, READ } from "./rbac.ts";
+
+/** The verb `deletecollection` is missing: one request could delete every selector. */
+const WRITE = ["create", "update", "patch", "delete"];
+
+/**
+ * Returns the role for the users who manage IAMRoleSelectors. Such a user decides which role any resource in the
+ * cluster uses, so the manifests bind the role to nobody.
+ */
+export function selectorOwnerRole(): V1ClusterRole {
+  return clusterRole("ack-role-resolver-selector-owner", [
+    { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: [...READ, ...WRITE] },
+  ]);
+}
+
+/**
+ * Returns the role for the users who manage ACK resources in their namespaces. The role allows them to read the
+ * selectors. The manifests bind the role to nobody.
+ */
+export function tenantRole(): V1ClusterRole {
+  return clusterRole("ack-role-resolver-tenant", [
+    { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: READ },
+  ]);
+}
