@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { Ajv } from "ajv";
+import { test } from "tap";
+import { parse, parseAllDocuments } from "yaml";
+import { selectorOwnerRole, tenantRole } from "../manifests/user-roles.ts";
+import { valuesSchema } from "../manifests/values-schema.ts";
+import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { codeBlocks } from "./documented-commands.ts";
+
+const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/install.md"), "utf8");
+const [VALUES = "", ROLES = ""] = codeBlocks(PAGE, "yaml").map(([, block]) => block);
+
+test("the installation guide shows values that the chart accepts", (t) => {
+  const validate = new Ajv({ allErrors: true, strict: false }).compile(valuesSchema());
+  t.ok(validate(parse(VALUES)), JSON.stringify(validate.errors));
+  t.notOk(validate(parse(VALUES.replace("allowedAccounts", "allowedAcounts"))), "a misspelled setting is invalid");
+  t.end();
+});
+
+test("the installation guide names the roles of users, and the role of ACK-09 grants only the verb use", (t) => {
+  const named = [...PAGE.matchAll(/^\| `(ack-role-resolver-[a-z-]+)` \|/gm)].map(([, name]) => name);
+  t.same(named, [selectorOwnerRole(), tenantRole()].map(({ metadata }) => metadata?.name));
+  const [role, binding] = parseAllDocuments(ROLES).map((document): unknown => document.toJS());
+  const rule = { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs: ["use"] };
+  t.match(role, { kind: "Role", rules: [rule] });
+  t.match(binding, { roleRef: { kind: "Role", name: stringAt(role, "metadata", "name") } });
+  t.equal(stringAt(binding, "metadata", "namespace"), stringAt(role, "metadata", "namespace"));
+  t.end();
+});
