@@ -27,7 +27,7 @@ test("prepare builds the program if the packages are installed", async (t) => {
 });
 
 // https://github.com/npm/cli/issues/8440
-test("prepare installs the packages of a clone, in which npm install -g did not install them", async (t) => {
+test("prepare first installs the packages if npm install -g did not install them in the clone", async (t) => {
   t.match(await prepare(t, 0), [{ code: 0 }, "ci --no-global --no-audit --no-fund\n"]);
 });
 

@@ -89,7 +89,7 @@ test("returns no patch for a deletion", async (t) => {
   t.same(await patch(t, bucket(), { operation: "DELETE", object: forged }), []);
 });
 
-test("resolves a resource that has label keys such as __proto__, which are special in JavaScript", async (t) => {
+test("resolves a resource whose label keys are special in JavaScript, such as __proto__", async (t) => {
   const object = bucket({ labels: JSON.parse('{"__proto__": "x", "constructor": "x", "toString": "x"}') });
   t.match(patched(object, await patch(t, object)), { "ack-role-resolver.io/selector": "team-a" });
 });

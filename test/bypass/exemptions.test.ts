@@ -78,7 +78,7 @@ test("annotates a resource that is being deleted only if an update changes its l
   t.match(await mutate(bucket("low", forged)), [{}]);
 });
 
-test("denies an update after which a selector that is being deleted selects more resources", async (t) => {
+test("denies an update that makes a terminating selector select more resources", async (t) => {
   const old = selector("low", DELETING);
   const everything = { namespaceSelector: undefined, resourceLabelSelector: undefined };
   t.equal(await send(update(selector("low", DELETING, everything), old)), "IRS-15");
@@ -119,7 +119,7 @@ test("with ACK-09=deny, denies each write of a resource by a requester who may n
   t.match(await send(update(policy, bucket("low"), ADMIN), server), "ACK-09", "waiver users need the verb too");
 });
 
-test("with ACK-09=deny, does not require the verb use if the requester is a configured controller", async (t) => {
+test("with ACK-09=deny, does not require the verb `use` from a configured controller", async (t) => {
   const settings = { ...DENY_ACK_09, controllerServiceAccounts: ["ack-system/ack-s3"] };
   const server = webhook(settings, async () => "denied");
   const userInfo = { username: "system:serviceaccount:ack-system:ack-s3", groups: [] };

@@ -53,7 +53,7 @@ test("denies a label change that moves the resource to another role", async (t) 
   t.equal(await post(bucket({ low: "yes", app: "x" }), LOW), "allowed", "an unrelated label can change");
 });
 
-test("allows a label change that causes a conflict, but denies the change that resolves the conflict", async (t) => {
+test("allows a label change that causes a conflict, but denies a label change that ends a conflict", async (t) => {
   const both = bucket({ low: "yes", high: "yes" });
   t.equal(await post(both, LOW), "allowed", "the conflict itself is a warning");
   t.equal(await post(HIGH, both), "ACK-06", "resolving the conflict is denied");
@@ -91,7 +91,7 @@ test("denies a role change by labels, even if the object and the request name di
   t.equal(await post(elsewhere, LOW, { namespace: "sandbox" }), "ACK-06");
 });
 
-test("denies a role change by labels if the requester's name only resembles an ACK controller", async (t) => {
+test("denies a role change by labels if the requester's name only resembles that of a controller", async (t) => {
   const usernames = [
     "ack-system/ack-s3-controller", "system:serviceaccount:team-a:ack-s3-controller",
     "system:serviceaccount:ack-system:ack-s3-controller",

@@ -83,7 +83,7 @@ test("denies a new fault, even if the stored selector already fails the same che
   t.equal(moved.allowed, true, "a stored fault at another position is not new");
 });
 
-test("denies a malformed create request that includes an old object", async (t) => {
+test("denies a malformed selector if a create request also contains an old object", async (t) => {
   const bad = selector({ ...GOOD, arn: "not-an-arn" });
   await denied(t, bad, { operation: "CREATE", oldObject: bad }, /IRS-02/);
 });
@@ -126,7 +126,7 @@ test("denies a role ARN that has extra or different characters", async (t) => {
   }
 });
 
-test("denies a selector that has restrictions that controllers ignore", async (t) => {
+test("denies a selector whose restrictions controllers ignore", async (t) => {
   const expressions = { matchExpressions: [{ key: "team", operator: "In", values: ["a"] }] };
   const namespaceSelector = { names: [], labelSelector: { matchLabels: {}, ...expressions } };
   await denied(t, selector({ arn: ROLE, namespaceSelector }), {}, /IRS-35/);

@@ -24,7 +24,7 @@ async function messageOf(t: Test, object: JsonObject): Promise<string> {
   return body;
 }
 
-test("denies a selector whose session tag repeats a template with a very long value", async (t) => {
+test("denies a selector whose session tag repeats the template of a very long account ID", async (t) => {
   const long = "a".repeat(2_500_000);
   for (const object of [
     hostile({ namespaceSelector: { names: [long] } }, { [TAGS]: `k=${"{namespace}".repeat(2_900)}` }),
@@ -70,7 +70,7 @@ test("drops a namespace that has more labels than the limit, and grants no role 
   t.match(grantInNamespace(inventory, resource), { message: /is not in the inventory/ });
 });
 
-test("does not store the objects of selectors for grants", (t) => {
+test("an inventory that is loaded only for grants does not store the complete objects of selectors", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true });
   inventory.apply([put(hostile({ x: Array.from({ length: 50_000 }, () => ({})) }))]);
   t.match(inventory.selectors.faulty.get("hostile"), { roleARN: HOSTILE_ROLE, object: {} });

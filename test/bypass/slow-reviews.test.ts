@@ -52,7 +52,7 @@ test("the work to compare the faults of a field does not depend on the length of
   t.ok(long < short + 2 * ARNS * 600, `${long} characters for a long name, ${short} for a short name`);
 });
 
-test("pauses while it compares many faults", async (t) => {
+test("pauses a review that compares many faults", async (t) => {
   const pauses = (count: number): number => (
     [...checks(resource("KAFKA", "444455556666", count), resource("KAFKA", "444455556667", count))].length
   );
@@ -60,7 +60,7 @@ test("pauses while it compares many faults", async (t) => {
   t.ok(many >= none + 2 * ARNS / 200, `${many} pauses for many faults, ${none} for none`);
 });
 
-test("only warns about faults of the stored object in deep fields", async (t) => {
+test("only warns about a fault in a deep field if the stored object has the same fault", async (t) => {
   const nested = (depth: number): JsonObject => (
     depth === 0 ? resource("KAFKA", "444455556666") : { ["y".repeat(300)]: nested(depth - 1) }
   );

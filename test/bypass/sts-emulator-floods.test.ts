@@ -28,7 +28,7 @@ test("serves clients while a process holds more connections than the limit", asy
   }
 });
 
-test("answers 503 if all connections wait for a response", async (t) => {
+test("responds to a new connection with 503 if all other connections wait for a response", async (t) => {
   const calls = Promise.withResolvers<void>();
   let started = 0;
   const faults = (): Promise<null> => {

@@ -52,7 +52,7 @@ async function annotated(object: JsonObject, server = webhook()): Promise<string
   return Buffer.from(String(response["patch"]), "base64").toString();
 }
 
-test("a name that does not select the resource gives no role, neither at CREATE nor later", async (t) => {
+test("a resource has no role if its annotation names a selector that does not select the resource", async (t) => {
   for (const name of ["admin", "missing", "", "low,admin", "low ", "*", "../admin"]) {
     const written = await annotated(bucket(use(name)));
     t.match(written, /"refused"/, name);
@@ -63,7 +63,7 @@ test("a name that does not select the resource gives no role, neither at CREATE 
   t.match(await annotated(bucket(use("high"))), /role\/high/);
 });
 
-test("denies an update that changes only the annotation", async (t) => {
+test("denies an update that changes only the annotation use-selector", async (t) => {
   t.equal(await send(update(bucket(use("low")), bucket(use("low")))), "allowed");
   t.equal(await send(update(bucket(use("high")), bucket(use("low")))), "ACK-06");
   t.equal(await send(update(bucket(use("remote")), bucket(use("low")))), "ACK-06,ACK-07");
@@ -75,7 +75,7 @@ test("denies an update that changes only the annotation", async (t) => {
   t.equal(await send(update(bucket(use("high")), bucket(use("low")), { subResource: "status" })), "ACK-06");
 });
 
-test("denies a change of the annotation of a resource that is being deleted", async (t) => {
+test("denies a change of the annotation use-selector if the resource is being deleted", async (t) => {
   const stored = bucket({ ...use("low"), ...DELETING });
   t.equal(await send(update(bucket({ ...use("high"), ...DELETING }), stored)), "ACK-06");
   t.equal(await send(update(bucket({ ...use("low"), ...DELETING, finalizers: [] }), stored)), "allowed");
@@ -84,7 +84,7 @@ test("denies a change of the annotation of a resource that is being deleted", as
   t.match(Buffer.from(String(response["patch"]), "base64").toString(), /role\/low/, "the webhook still annotates");
 });
 
-test("denies each step of a role change through a refused resource", async (t) => {
+test("denies each step of a role change during which the resource is refused", async (t) => {
   const single = [...OBJECTS.slice(0, 3), selector("high", ["platform"])];
   const server = (): WebhookUnderTest => webhook({}, undefined, single);
   t.equal(await send(update(bucket(use("high")), bucket()), server()), "ACK-06", "plants a name");
@@ -103,19 +103,19 @@ test("denies each step of a role change through a refused resource", async (t) =
   t.equal(await send(update(stuck("high"), stuck("low")), tiers()), "ACK-06", "then the label");
 });
 
-test("a waiver does not allow another role", async (t) => {
+test("denies a role change by the annotation use-selector despite a waiver", async (t) => {
   const waived = bucket({ annotations: { [KEY]: "high", "ack-role-resolver.io/allow": "ACK-06" } });
   const admin = { userInfo: { username: "root", groups: ["system:masters"] } };
   t.equal(await send(update(waived, bucket(use("low")), admin)), "ACK-06");
 });
 
-test("the annotations that record a resolution are never a choice", async (t) => {
+test("the annotations that record a resolution never choose a selector", async (t) => {
   const forged = { "ack-role-resolver.io/selector": "high", "ack-role-resolver.io/outcome": "selected" };
   t.match(await annotated(bucket({ annotations: forged })), /"conflict"/);
   t.match(await send(update(bucket({ annotations: { ...forged, [KEY]: "high" } }), bucket(use("low")))), /^ACK-06/);
 });
 
-test("denies a namespace annotation that moves resources, through every subresource", async (t) => {
+test("denies a change of a namespace annotation that moves resources, also through subresources", async (t) => {
   const tenant = (name: string | null): JsonObject => (
     namespaceObject("tenant", {}, name === null ? {} : { [KEY]: name })
   );
@@ -131,7 +131,7 @@ test("denies a namespace annotation that moves resources, through every subresou
   t.equal(await post("remote", { subResource: "finalize" }), "NS-01");
 });
 
-test("with access reviews, a requester needs permission to use a selector before naming it", async (t) => {
+test("with access reviews, denies an annotation that names a selector which the requester may not use", async (t) => {
   const severities = new Map([["ACK-09", "deny"], ["NS-02", "deny"]] as const);
   const asked: string[] = [];
   const reviewAccess: AccessReviewer = async (_, { selector: name }) => {
@@ -154,7 +154,7 @@ test("with access reviews, a requester needs permission to use a selector before
   t.match(await post(named("low")), /^allowed/);
 });
 
-test("denies the deletion of a selector that a resource names, also while another selects the resource", async (t) => {
+test("denies the deletion of a selector that a resource names, even if another selector selects it", async (t) => {
   const low = selector("low", ["tenant"]);
   const deletion = reviewOf(low, { operation: "DELETE", object: null, oldObject: low });
   t.equal(await send(deletion), "IRS-30");
@@ -162,7 +162,7 @@ test("denies the deletion of a selector that a resource names, also while anothe
   t.match(await send(reviewOf(high, { operation: "DELETE", object: null, oldObject: high })), /^allowed/, "not named");
 });
 
-test("with --runtime ack, the annotation chooses nothing", async (t) => {
+test("with --runtime ack, the annotation use-selector has no effect", async (t) => {
   const server = (): WebhookUnderTest => webhookUnderTest(new FakeSource(OBJECTS));
   t.match(await annotated(bucket(use("high")), server()), /"conflict"/);
   t.match(await send(reviewOf(bucket(use("high"), { status: {} })), server()), /^allowed ACK-03 ACK-36/);

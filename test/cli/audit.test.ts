@@ -69,7 +69,7 @@ test("text output shows the counts and each section that has findings; stderr li
   t.match(stderr, /^skipped checks:\n( {2}needs .*\n)* {2}needs --allowed-accounts: AUD-04\n/);
 });
 
-test("JSON output contains the counts and the findings; a finding has the lint format and its section", async (t) => {
+test("JSON output contains the counts and the findings; each finding has a section", async (t) => {
   const { status, stdout, stderr } = await runCommand([...ARGUMENTS, "-o", "json"], { stdin: STATE });
   t.equal(status, 1);
   t.equal(stderr, "");
@@ -123,7 +123,7 @@ test("exits 0 if no finding exists, or if every finding is a warning and --fail-
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: GOOD })).status, 0);
 });
 
-test("dims the counts that are zero on a terminal", async (t) => {
+test("on a terminal, dims the counts that are zero", async (t) => {
   const { stdout } = await runCommand(["audit", "-"], { stdin: STATE, terminal: true });
   t.match(stdout, "\u001b[2m0  resources without a role in the CARM maps\u001b[22m\n");
   t.match(stdout, "\n1  resource in conflict\n");

@@ -74,7 +74,7 @@ test("resolve, audit, impact and lint read the objects of a cluster and sort the
   );
 });
 
-test("audit reports a narrow CRD, an ACK group that is unknown, and a kind that cannot be listed", async (t) => {
+test("audit reports a CRD that lacks fields, an unknown ACK group, and a kind that cannot be listed", async (t) => {
   const things = "/apis/new.services.k8s.aws/v1alpha1/things";
   const run = await onFakeCluster(t, (cluster) => {
     const selectors = { ...ACK_SELECTOR_CRD, metadata: { ...ACK_SELECTOR_CRD.metadata, resourceVersion: "1" } };
@@ -93,7 +93,7 @@ test("audit reports a narrow CRD, an ACK group that is unknown, and a kind that 
   t.notMatch(known.stdout, "AUD-09");
 });
 
-test("commands write one notice to stderr with --runtime extended", async (t) => {
+test("with --runtime extended, each command writes one notice to stderr", async (t) => {
   const run = await onFakeCluster(t);
   const notice = `warning: ${EXTENDED_NOTICE}\n`;
   for (const command of ["resolve", "audit", "lint"]) {

@@ -256,12 +256,12 @@ test("rejects an endpoint that is not a loopback address before it sends the tok
   }
 });
 
-test("an unreadable token file names the user of the command, not of the sidecar", async (t) => {
+test("the error for an unreadable token file names the user of the command, not the user of the sidecar", async (t) => {
   const { stderr } = await runWith(t.testdir({}), UNUSED_ENDPOINT, ["--selector", "a"]);
   t.match(stderr, /: the file cannot be read \(EISDIR\)\. Allow this user to read the file\.\n$/);
 });
 
-test("an unreachable sidecar names --endpoint, not flags of the sidecar", async (t) => {
+test("the error for an unreachable sidecar names --endpoint, but no flag of the sidecar", async (t) => {
   const { stderr } = await run(t, [Object.assign(new Error("connect"), { code: "ECONNREFUSED" })]);
   t.match(stderr, "Check that the sidecar is running, and that it listens on the address in --endpoint.\n");
 });

@@ -84,7 +84,7 @@ test("exits 2 if the CA file is missing or invalid, or if --url is not an https 
   });
 });
 
-test("grants the webhook permission to create SubjectAccessReviews only with --access-reviews", async (t) => {
+test("grants the webhook permission to create SubjectAccessReviews only if --access-reviews is set", async (t) => {
   const reviewRules = async (...argv: string[]): Promise<unknown[]> =>
     (await objects("rbac", ...argv)).filter((object) => JSON.stringify(object).includes("subjectaccessreviews"));
   t.match(await reviewRules("--access-reviews"), [

@@ -184,7 +184,7 @@ test("prints outcomes in color on a terminal", async (t) => {
   t.match(stdout, "\u001b[32mselected\u001b[39m");
 });
 
-test("compares selectors with the stored API version, and warns if several versions are served", async (t) => {
+test("selectors match only the storage version of a kind, and a warning lists all served versions", async (t) => {
   const crd = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: buckets.s3.services.k8s.aws}

@@ -27,7 +27,7 @@ async function errorOf(t: Test, setup: Setup, flags: Flags, token = TOKEN): Prom
   return stderr.slice("ack-role-resolver: http://127.0.0.1:9780: ".length);
 }
 
-test("a role that depends on labels names --label", async (t) => {
+test("the error for a role that depends on labels names --label", async (t) => {
   const byLabel = { ...NAMES, resourceLabelSelector: { matchLabels: { tier: "gold" } } };
   const objects = [namespaceObject("team-a"), selectorObject("a", { arn: ARN, ...byLabel })];
   t.equal(
@@ -37,7 +37,7 @@ test("a role that depends on labels names --label", async (t) => {
   );
 });
 
-test("a role that depends on the version names --kind", async (t) => {
+test("the error for a role that depends on the version names --kind", async (t) => {
   const objects = [namespaceObject("team-a"), selectorObject("a", { arn: ARN, ...BUCKETS })];
   t.match(
     await errorOf(t, { objects }, { namespace: "team-a", kind: [BUCKET] }),
@@ -45,14 +45,14 @@ test("a role that depends on the version names --kind", async (t) => {
   );
 });
 
-test("a rejected token names --token-file", async (t) => {
+test("the error for a rejected token names --token-file", async (t) => {
   t.equal(
     await errorOf(t, {}, { selector: "a" }, "another-token-0123456789"),
     "ERR_TOKEN_INVALID: The sidecar rejected the token. Set --token-file to the token file that the sidecar uses.\n",
   );
 });
 
-test("an error names the sidecar's flags as the sidecar's", async (t) => {
+test("an error states which of its flags belong to the sidecar", async (t) => {
   const objects = [namespaceObject("team-a"), selectorObject("a", { arn: ARN, ...NAMES })];
   const queue = { namespace: "team-a", kind: ["Queue.sqs.services.k8s.aws"] };
   t.match(await errorOf(t, { objects }, queue), "group sqs.services.k8s.aws; the sidecar's --group allows ");
@@ -66,7 +66,7 @@ test("an error names the sidecar's flags as the sidecar's", async (t) => {
   );
 });
 
-test("--selector with a sidecar in CARM mode names the flags to use instead", async (t) => {
+test("the error for --selector with a sidecar in CARM mode names the flags to use instead", async (t) => {
   t.equal(
     await errorOf(t, { settings: { ...SETTINGS_BY_DEFAULT, mode: "carm" } }, { selector: "a" }),
     "ERR_SELECTOR_NOT_GRANTED: With the sidecar's --mode carm, CARM maps grant roles, but IAMRoleSelectors grant no "

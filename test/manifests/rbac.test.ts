@@ -8,7 +8,7 @@ import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
 const verbs = ["get", "list", "watch"];
 
-test("the reader role allows only reading the inventory", (t) => {
+test("the reader role only allows reading selectors, namespaces and CustomResourceDefinitions", (t) => {
   t.same(readerRole().rules, [
     { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs },
     { apiGroups: [""], resources: ["namespaces"], verbs },
@@ -18,7 +18,7 @@ test("the reader role allows only reading the inventory", (t) => {
   t.end();
 });
 
-test("the resources role allows only reading the kinds of the ACK groups", (t) => {
+test("the resources role only allows reading the kinds of the ACK groups", (t) => {
   t.same(resourcesRole([]).rules, [{ apiGroups: ACK_GROUPS, resources: ["*"], verbs }]);
   const [rule] = resourcesRole(["zzz.services.k8s.aws", "s3.services.k8s.aws"]).rules ?? [];
   t.same(rule?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
@@ -32,7 +32,7 @@ test("the resources role allows only reading the kinds of the ACK groups", (t) =
   t.end();
 });
 
-test("the maps role allows only reading the two CARM maps", (t) => {
+test("the maps role only allows reading the two CARM maps", (t) => {
   t.match(mapsRole("ack"), {
     metadata: { namespace: "ack" },
     rules: [{
@@ -43,7 +43,7 @@ test("the maps role allows only reading the two CARM maps", (t) => {
   t.end();
 });
 
-test("the access reviews role allows only creating SubjectAccessReviews", (t) => {
+test("the access reviews role only allows creating SubjectAccessReviews", (t) => {
   t.same(accessReviewsRole().rules, [
     { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   ]);

@@ -190,7 +190,7 @@ test("calls the selector webhooks only for iamroleselectors", (t) => {
   t.end();
 });
 
-test("calls the resource webhooks for every ACK group, except in two namespaces", (t) => {
+test("calls the resource webhooks for every ACK group, except in kube-system and the webhook's namespace", (t) => {
   const webhook = named(t, "resources.mutate", { namespace: "platform" });
   t.match(webhook.rules, [{ apiVersions: ["*"], resources: ["*"], scope: "Namespaced" }]);
   t.same(webhook.rules?.[0]?.apiGroups, ACK_GROUPS);

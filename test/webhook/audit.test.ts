@@ -87,7 +87,7 @@ test("counts requests, findings and resolutions in metrics whose label values ar
   t.notMatch(metrics, /team-a|alice|arn:/);
 });
 
-test("denies an object for an internal error and logs the cause", async (t) => {
+test("denies an object if its review fails with an internal error, and logs the cause", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = webhookUnderTest(source);
   source.inventory.selectors.inNamespace = () => {

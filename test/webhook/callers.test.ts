@@ -113,7 +113,7 @@ test("verifies clients with the same CA after the serving certificate was reload
   await t.rejects(send(webhook, { ...imposter, agent: new Agent() }));
 });
 
-test("reloads the CA of client certificates, and keeps it if the new file is invalid", async (t) => {
+test("reloads the CA of client certificates, and uses the last valid CA if the new file is invalid", async (t) => {
   const { webhook, dir } = await verifying(t);
   const [host, port] = webhook.address.split(":");
   const tls = { rejectUnauthorized: false, maxVersion: "TLSv1.2" } as const;

@@ -155,7 +155,7 @@ test("allows a selector to be replaced by another selector in two steps", async 
   t.match(deleted.response, { allowed: true, warnings: [/^IRS-32 /, /^IRS-33 /] });
 });
 
-test("validates a change of only the session annotations of a selector", async (t) => {
+test("validates a selector even if only its session annotations changed", async (t) => {
   const annotated = (annotations: JsonObject): JsonObject => selectorFor("team-a", FIRST, ["team-a"], { annotations });
   const update = (annotations: JsonObject): JsonObject => (
     reviewOf(annotated(annotations), { operation: "UPDATE", oldObject: TEAM_A })

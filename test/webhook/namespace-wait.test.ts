@@ -95,7 +95,7 @@ test("stops waiting for the API server after 1 s, or at the deadline of the requ
   }
 });
 
-test("allows a change in an unread namespace if it cannot change a role", async (t) => {
+test("allows a change of a resource in an unread namespace if no check could deny the change", async (t) => {
   const webhook = webhookThatFetches(fetcherOf("unknown"));
   const controller = { userInfo: { username: "system:serviceaccount:ack-system:ack-s3", groups: [] } };
   const byController = reviewOf(bucket("shared"), { operation: "UPDATE", oldObject: bucket("other"), ...controller });

@@ -16,7 +16,7 @@ function apiOf(respond: (request: KubernetesRequest) => Promise<[status: number,
   };
 }
 
-test("returns the selector, or that it is absent", async (t) => {
+test("returns the selector, or `absent` if the API server has no such selector", async (t) => {
   const paths: string[] = [];
   const fetchSelector = selectorFetcher({
     api: apiOf(async ({ path }) => {
@@ -32,14 +32,14 @@ test("returns the selector, or that it is absent", async (t) => {
   t.same(paths, [`${folder}/team-a`, `${folder}/b`], "concurrent fetches of one selector share a request");
 });
 
-test("fetches namespaces", async (t) => {
+test("returns the namespace, or `absent` if the API server has no such namespace", async (t) => {
   const api = apiOf(async ({ path }) => [path === "/api/v1/namespaces/team-a" ? 200 : 404, '{"kind":"Namespace"}']);
   const fetchNamespace = namespaceFetcher({ api, clock: new FakeClock(), log });
   t.same(await fetchNamespace("team-a"), { kind: "Namespace" });
   t.equal(await fetchNamespace("b"), "absent");
 });
 
-test("returns unknown if the API server fails, is late or the name is not a path segment", async (t) => {
+test("returns `unknown` if the API server fails or is late, or if the name is not a valid path segment", async (t) => {
   const clock = new FakeClock();
   const answers: Record<string, [number, string]> = { forbidden: [403, "{}"], text: [200, "text"], list: [200, "[]"] };
   const requested: string[] = [];

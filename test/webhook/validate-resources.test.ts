@@ -156,7 +156,7 @@ test("returns ERR_NOT_READY before the inventory is loaded, but allows exempt ch
   t.strictSame(unchanged, { uid: "u-1", allowed: true });
 });
 
-test("runs the checks that need no namespace if the namespace stays unknown", async (t) => {
+test("if the namespace stays unknown, runs the checks that do not require the namespace", async (t) => {
   const webhook = webhookUnderTest();
   const created = webhook.post(PATH, fixture("bucket-create-unknown-namespace"));
   await untilWaiting(webhook.source);

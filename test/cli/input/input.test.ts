@@ -56,7 +56,7 @@ test("exits 2 on input without Kubernetes objects, unless --allow-empty is set",
   t.same([status, stderr.split("\n")[0]?.slice(0, 2)], [2, "-:"]);
 });
 
-test("exits 2 on broken YAML, unless --skip-unreadable is set, which says what it skips", async (t) => {
+test("exits 2 on invalid YAML; with --skip-unreadable, skips the unreadable document with a warning", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": `a: [\n---\n${BUCKET}` });
   t.equal((await runCommand(["resolve", dir])).status, 2);
   const { status, stdout, stderr } = await runCommand(["resolve", dir, "--skip-unreadable"]);
@@ -68,7 +68,7 @@ test("exits 2 on broken YAML, unless --skip-unreadable is set, which says what i
   ));
 });
 
-test("--ignore chooses one of several overlays", async (t) => {
+test("--ignore excludes an overlay, so that its objects are not duplicates", async (t) => {
   const dir = t.testdir({ a: { "s.yaml": SELECTOR }, b: { "s.yaml": SELECTOR } });
   t.equal((await runCommand(["resolve", dir])).status, 2);
   const { status, stderr } = await runCommand(["resolve", dir, "--ignore", "a,x", "--ignore", "/b/"]);
@@ -76,7 +76,7 @@ test("--ignore chooses one of several overlays", async (t) => {
   t.equal(stderr.split("\n")[0], "skipped 1 ignored file or folder (-v lists them)");
 });
 
-test("resolve and audit report selectors that are not rendered without denials", async (t) => {
+test("resolve and audit report a selector whose ARN is not rendered, but exit 0", async (t) => {
   const stdin = `${SELECTOR.replace("111122223333", "${ACCOUNT}")}---\n${BUCKET}`;
   const resolved = await runCommand(["resolve", "-"], { stdin });
   t.equal(resolved.status, 0);
@@ -86,7 +86,7 @@ test("resolve and audit report selectors that are not rendered without denials",
   t.equal(audited.status, 0, audited.stdout);
 });
 
-test("audit denies a conflict of selectors, but only warns if a name in the conflict is not rendered", async (t) => {
+test("audit denies a conflict of selectors, but only warns if a selector's name is not rendered", async (t) => {
   const other = SELECTOR.replace("name: team-a", "name: team-b");
   const conflict = (name: string): string => [SELECTOR, other.replace("team-b", name), BUCKET].join("---\n");
   const denied = await runCommand(["audit", "-"], { stdin: conflict("team-b") });

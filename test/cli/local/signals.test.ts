@@ -7,7 +7,7 @@ const ROOT = path.join(import.meta.dirname, "../../..");
 const LISTENERS = ["webhook", "webhook-health", "sidecar", "sidecar-health", "sts"];
 const FREE_PORTS = LISTENERS.flatMap((listener) => [`--${listener}-listen`, "127.0.0.1:0"]);
 
-test("handles signals before it prints how to stop", async (t) => {
+test("local mode handles SIGINT before it prints how to stop the servers", async (t) => {
   // Prints whether the program added a handler of SIGINT before it wrote the last line.
   const preload = `
     const before = process.listenerCount("SIGINT");

@@ -21,7 +21,7 @@ test("a table shortens details before names, and keeps names distinct", (t) => {
   t.end();
 });
 
-test("the width is COLUMNS, the width of the terminal, or 80", (t) => {
+test("the width of the output is COLUMNS, else the width of the terminal, else 80", (t) => {
   for (const [stream, environment, width] of [
     [{ isTTY: true, columns: 132 }, {}, 132],
     [{ isTTY: true, columns: 132 }, { COLUMNS: "100" }, 100],

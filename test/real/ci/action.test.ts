@@ -30,10 +30,12 @@ test("the action checks a repository with a tarball of npm pack", async (t) => {
   const { tarball } = await pack(run.temporary);
   await cp(tarball, path.join(run.workspace, "resolver.tgz"));
   const act: Act = (inputs) => runAction(ACTION, { ...run, inputs: { package: "resolver.tgz", ...inputs } });
-  await t.test("reports findings and fails", (tt) => reportsFindings(tt, act));
-  await t.test("succeeds without denials", (tt) => succeeds(tt, act));
-  await t.test("passes lines as arguments and never evaluates them", (tt) => passesLines(tt, act, run.workspace));
-  await t.test("rejects invalid inputs", (tt) => rejectsInputs(tt, act));
+  await t.test("the action reports findings and fails", (tt) => reportsFindings(tt, act));
+  await t.test("the action succeeds if no finding is a denial", (tt) => succeeds(tt, act));
+  await t.test("the action passes each line of an input as one argument, and never runs it as a command", (tt) => (
+    passesLines(tt, act, run.workspace)
+  ));
+  await t.test("the action rejects invalid inputs", (tt) => rejectsInputs(tt, act));
 });
 
 async function reportsFindings(t: Test, act: Act): Promise<void> {

@@ -58,7 +58,7 @@ async function runsWorkflow(t: Test, cwd: string, env: ProgramEnvironment): Prom
   t.match(result, { code: 0, stdout: "", outputs: { "exit-status": "0" } });
 }
 
-test("the other code blocks of the CI guide name what exists", (t) => {
+test("the CI guide names the hook, the action inputs and the tool versions that exist", (t) => {
   const commands = codeBlocks(PAGE, "").filter(([, block]) => !block.startsWith("$ "));
   // test/real/ci/package.test.ts runs these commands.
   const tarball = `./ack-role-resolver-${manifest.version}.tgz`;

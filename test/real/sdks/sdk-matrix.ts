@@ -28,7 +28,7 @@ export function testSDK(name: string, find: (environment: RealEnvironment) => Pr
     await t.test("uses the container endpoint and GetCallerIdentity", async (tt) => testContainerEndpoint(tt, client));
     await t.test("uses the sidecar as STS for AssumeRole", async (tt) => testAssumeRole(tt, client));
     await t.test("uses the credential_process of a profile", async (tt) => testCredentialProcess(tt, client));
-    await t.test("receives credentials that the independent STS moto accepts", async (tt) =>
+    await t.test("receives credentials that moto, an independent implementation of STS, accepts", async (tt) =>
       testMotoIdentity(tt, client),
     );
     await t.test("handles every response of the sidecar as expected", async (tt) => runCases(tt, client));

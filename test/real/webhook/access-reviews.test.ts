@@ -22,8 +22,8 @@ onCluster("the verb use on selectors, on a real API server", async (t, cluster) 
   await t.test("denies each write by a user who may not use the selector of the resource", async (tt) =>
     deniesWrites(tt, cluster),
   );
-  await t.test("does not require the verb use from an ACK controller", async (tt) => allowsControllers(tt, cluster));
-  await t.test("a RoleBinding in the namespace of the resource grants the verb use", async (tt) =>
+  await t.test("does not require the verb `use` from an ACK controller", async (tt) => allowsControllers(tt, cluster));
+  await t.test("a RoleBinding in the namespace of the resource grants the verb `use`", async (tt) =>
     allowsByRoleBinding(tt, cluster),
   );
 });

@@ -30,10 +30,10 @@ onCluster("moves of a resource whose creation failed, on a real API server", asy
     const relabeled = { metadata: { labels: { env: "dev" } } };
     await untilDenied(tt, "NS-01", () => cluster.request("PATCH", path, relabeled, MERGE));
   });
-  await t.test("denies a replacement selector that has another account", async (tt) => {
+  await t.test("denies a replacement selector whose role is in another account", async (tt) => {
     await untilDenied(tt, "IRS-19", () => cluster.request("POST", `${SELECTORS}?dryRun=All`, replacing({})));
   });
-  await t.test("denies the deletion of a selector if the replacement has another account", async (tt) =>
+  await t.test("denies the deletion of a selector if the role of its replacement is in another account", async (tt) =>
     deniesDeletion(tt, cluster),
   );
 });

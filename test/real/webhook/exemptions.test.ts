@@ -26,13 +26,13 @@ onCluster("exempt changes on a real API server", async (t, cluster) => {
   await t.test("denies a role change by labels if the resource is being deleted", async (tt) =>
     relabelsHeld(tt, cluster),
   );
-  await t.test("denies an update after which a selector that is being deleted selects everything", async (tt) =>
+  await t.test("denies an update that makes a terminating selector select every resource", async (tt) =>
     widensHeld(tt, cluster),
   );
   await t.test("denies a role change by labels, even if an annotation has 125,000 faults", async (tt) =>
     hidesRelabeling(tt, cluster),
   );
-  await t.test("denies the garbage collector's deletion of a selector in use, and warns about owners", async (tt) =>
+  await t.test("denies the garbage collector's deletion of a selector in use, and warns about its owner", async (tt) =>
     plantsOwner(tt, cluster),
   );
   await t.test("denies a waiver by a user who is not a waiver user", async (tt) => plantsWaiver(tt, cluster));

@@ -42,11 +42,11 @@ async function testWebhook(t: Test, cluster: Cluster, crd: SelectorCRD): Promise
   await t.test("accepts label keys that are special in JavaScript as ordinary keys", async (tt) =>
     acceptsSpecialKeys(tt, cluster),
   );
-  await t.test("has no permission to write selectors or to read Secrets", async (tt) =>
+  await t.test("the webhook has no permission to write selectors or to read Secrets", async (tt) =>
     hasNoOtherPermission(tt, cluster),
   );
   await t.test(
-    "while stopped, the API server rejects changes of selectors and allows changes of resources",
+    "while the webhook is stopped, the API server rejects changes of selectors and allows changes of resources",
     async (tt) => failsWhileStopped(tt, cluster, webhook),
   );
 }

@@ -60,7 +60,7 @@ test("reports a resource that names a selector that does not select it", (t) => 
   t.end();
 });
 
-test("reports the faults of malformed and of faulty selectors, and applies only the faulty selectors", (t) => {
+test("reports malformed and faulty selectors, and resolves roles only with the faulty selectors", (t) => {
   const objects = [selector("typo", "x"), selector("user", "arn:aws:iam::111122223333:user/jane"), bucketObject()];
   const { findings, summary } = audit(objects);
   const reported = findings.filter(({ section }) => section === "malformed" || section === "faulty");
@@ -179,7 +179,7 @@ test("--check changes the severity of an audit check or turns the check off", (t
   t.end();
 });
 
-test("reports a problem once: under the audit check if this check is on, else under the admission check", (t) => {
+test("reports a problem under its audit check, or under its admission check if the audit check is off", (t) => {
   const codes = (settings: Partial<DecisionSettings>): string[] => (
     audit([bucketObject(), selector("b", ROLE, "team-b")], settings).findings.map(({ code }) => code)
   );
@@ -196,7 +196,7 @@ test("orders findings by section, then by object", (t) => {
   t.end();
 });
 
-test("compares more than 2000 selectors", (t) => {
+test("finds every overlap if the input has more than 2,000 selectors", (t) => {
   const selectors = Array.from({ length: 2100 }, (_, i) => selector(`s${i}`, `${ROLE}${i}`, `n${i % 2099}`));
   const { findings, skipped } = audit(selectors);
   const overlapping = findings.filter(({ code }) => code === "IRS-18");

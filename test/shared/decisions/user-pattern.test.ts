@@ -38,7 +38,7 @@ test("matches the same texts as a regular expression", (t) => {
   t.end();
 });
 
-test("takes no exponential time for a pattern that backtracks in a regular expression", (t) => {
+test("does not backtrack if a pattern has many wildcards", (t) => {
   t.equal(matchesPattern(`${"*a".repeat(128)}*b`, "a".repeat(4_096)), false);
   t.end();
 });

@@ -58,7 +58,7 @@ test("closes the connection that was idle longest if a new connection exceeds th
   await closed;
 });
 
-test("a new connection replaces a connection that has not sent a request, if the limits allow it", async (t) => {
+test("with replacesIncomplete, a new connection replaces a connection that has not sent a request", async (t) => {
   const { open, request } = await subject(t, { replacesIncomplete: true });
   const unused = await open();
   const closed = once(unused, "close");

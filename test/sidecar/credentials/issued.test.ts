@@ -180,7 +180,7 @@ test("rejects a missing folder, a path that is a file, and a journal that other 
   await rejects(join(subject.folder, "x"), notPrivate);
 });
 
-test("logs the first failed write, issues keys without the journal, and rewrites it when writing works", async (t) => {
+test("if a write fails, logs this once, issues keys without the journal, and rewrites the journal later", async (t) => {
   const subject = new Subject(t);
   let full = false;
   const issued = await subject.open(async (file, text) => {

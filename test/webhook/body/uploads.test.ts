@@ -99,10 +99,10 @@ async function upload(t: Test, { address }: RunningWebhook, bytes: number): Prom
 }
 
 for (const [name, count, bytes, uploadsClosed] of [
-  ["sizes use up the limit of bytes", 9, LIMITS.reviewBytes.value, 1],
-  ["connections use up the limit of connections", LIMITS.webhookConnections.value, 1, 0],
+  ["use up the limit of bytes", 9, LIMITS.reviewBytes.value, 1],
+  ["use up the limit of connections", LIMITS.webhookConnections.value, 1, 0],
 ] as const) {
-  test(`serves reviews although clients do not send announced bodies whose ${name}`, async (t) => {
+  test(`serves reviews although clients that announce bodies and send none ${name}`, async (t) => {
     const webhook = await running(t);
     const oldest = await upload(t, webhook, bytes);
     const closed = once(oldest, "close");

@@ -29,7 +29,7 @@ test("reviews access to each selector that selects the resource before or after 
   t.end();
 });
 
-test("reviews access to each selector that selects a namespace because of its new labels", (t) => {
+test("reviews access to each selector that selects a namespace only because of its new labels", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   const namespaceSelector = { labelSelector: { matchLabels: { team: "blue" } } };
   const selector = selectorObject("blue", { arn: ROLE, namespaceSelector });

@@ -125,7 +125,7 @@ test("denies a namespace if its services have different roles, unless the reques
   );
 });
 
-test("does not grant the role of a selector in mode carm", async (t) => {
+test("in mode carm, does not grant the role of a selector", async (t) => {
   const grant = grantSelector(inventoryOf(), "everything", { groups: [S3], kinds: [], scope: null, settings: CARM });
   t.equal(
     describe(grant),
@@ -135,7 +135,7 @@ test("does not grant the role of a selector in mode carm", async (t) => {
   t.match(ofRole(C, []), "ERR_SELECTOR_NOT_GRANTED");
 });
 
-test("does not grant the role of a CARM map in mode selectors", async (t) => {
+test("in mode selectors, does not grant the role of a CARM map", async (t) => {
   t.match(ofRole(A, [accounts({ "111122223333": A })], { settings: SETTINGS_BY_DEFAULT }), "ERR_SELECTOR_NOT_GRANTED");
   t.equal(inNamespace("owned", [accounts({ "111122223333": A })], { settings: SETTINGS_BY_DEFAULT }), C);
 });

@@ -159,7 +159,7 @@ function expectedOutcome({ outcome, selectors: [selector] }: Resolution, invento
   return inventory.selectors.faulty.has(selector?.name ?? "") ? "ERR_SELECTOR_MALFORMED" : "role";
 }
 
-test("grants in a namespace what a resource without annotations resolves to there", (t) => {
+test("grants in a namespace exactly the role that a resource without annotations resolves to", (t) => {
   seen.clear();
   const type = fc.record({
     kind: fc.constantFrom(...KINDS), version: fc.constantFrom(...VERSIONS), group: fc.constantFrom(...GROUPS),

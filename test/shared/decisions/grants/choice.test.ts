@@ -19,7 +19,7 @@ function grantFor(
   return comparable(grantInNamespace(inventory, query));
 }
 
-test("grants the selector that the annotation of the namespace names", (t) => {
+test("grants the role of the selector that the annotation of the namespace names", (t) => {
   t.same(grantFor("a", BOTH), role(A, "a"));
   t.same(grantFor("b", BOTH), role(B, "b"));
   t.same(grantFor("b", BOTH, null, []), role(B, "b"), "every kind resolves to the same selector");
@@ -29,7 +29,7 @@ test("grants the selector that the annotation of the namespace names", (t) => {
   t.end();
 });
 
-test("denies a name that does not select, instead of the base identity or another role", (t) => {
+test("denies a request, and grants no other role, if the annotation names a missing or malformed selector", (t) => {
   t.same(grantFor("missing", [selector("a", A)]), {
     verdict: "denied", code: "ERR_SELECTOR_CHOICE", selectors: ["a"],
     message: `The annotation ${KEY} of the namespace names IAMRoleSelector "missing", which does not exist. `
@@ -52,7 +52,7 @@ test("requires labels if the named selector reads labels", (t) => {
   t.end();
 });
 
-test("with a scope, grants each overlapping selector that a resource can name, and no other", (t) => {
+test("with a scope, grants the role of each overlapping selector that a resource in the scope can name", (t) => {
   const objects = [...BOTH, selectorObject("c", { arn: B, namespaceSelector: { names: ["team-b"] } })];
   const rds = selector("rds", B, { resourceTypeSelector: [{ group: RDS }] });
   const unsatisfiable = selector("never", B, { resourceLabelSelector: {

@@ -71,7 +71,7 @@ test("denies a request whose decision takes more steps than the limit", async (t
   }
 });
 
-test("throws any error other than a decision with too many steps", async (t) => {
+test("does not convert other errors to a denial for too many steps", async (t) => {
   t.throws(() => withinSteps(() => { throw new RangeError("other"); }), { name: "RangeError" });
 });
 

@@ -199,7 +199,7 @@ test("reports kinds that could not be listed", (t) => {
   t.end();
 });
 
-test("switches to selectors in one rollout, and removes the annotations and maps in the last step", (t) => {
+test("the migration steps switch to selectors in one rollout, and remove the annotations and maps last", (t) => {
   const { steps } = migrated(BLUE, { teamLevelCARM: true, serviceLevelCARM: true });
   t.match(steps, [
     /^Keep CARM with its maps and annotations, and apply the selectors/,

@@ -192,7 +192,7 @@ test("returns no patch if the patched object would exceed 256 KiB of annotations
   t.end();
 });
 
-test("ignores a deep list that is the value of an annotation", (t) => {
+test("ignores an annotation whose value is a deeply nested list", (t) => {
   const deep: unknown = JSON.parse("[".repeat(5_000) + "]".repeat(5_000));
   const object = { ...bucketObject(), metadata: { name: "b", namespace: "team-a", annotations: { k: deep } } };
   t.match(annotationPatch(object, SELECTED), { patch: { length: 6 }, tooLarge: false });

@@ -58,7 +58,7 @@ test("the annotation use-selector of a resource picks one of the selectors that 
   t.end();
 });
 
-test("refuses a name that does not select the resource, and never falls back to another role", (t) => {
+test("refuses a resource that names a selector which does not select it, and never falls back to another role", (t) => {
   const refused = (name: string, state: string, more: Setup = {}): void => {
     const names = more.selectors === undefined ? "gold and silver select" : "No IAMRoleSelector selects";
     const own = use(name);
@@ -84,7 +84,7 @@ test("refuses a name that does not select the resource, and never falls back to 
   t.end();
 });
 
-test("the annotation has no effect with --runtime ack and in mode carm", (t) => {
+test("the annotation use-selector has no effect with --runtime ack and in mode carm", (t) => {
   const both = { own: use("gold"), namespace: use("gold") };
   t.match(resolved({ ...both, runtime: "ack" }), { outcome: "conflict", selectors: [{ name: "gold" }, {}] });
   t.match(resolved({ own: use("missing"), selectors: [selector("gold")], runtime: "ack" }), { outcome: "selected" });
@@ -92,7 +92,7 @@ test("the annotation has no effect with --runtime ack and in mode carm", (t) => 
   t.end();
 });
 
-test("the annotations of the webhook record the chosen selector, or the reason of a refusal", (t) => {
+test("the annotations of the webhook record the chosen selector, or why the resource is refused", (t) => {
   t.match(Object.fromEntries(resolutionAnnotations(resolved({ own: use("gold") }))), {
     "ack-role-resolver.io/outcome": "selected", "ack-role-resolver.io/selector": "gold",
     "ack-role-resolver.io/role-arn": roleOf("gold"),
@@ -103,7 +103,7 @@ test("the annotations of the webhook record the chosen selector, or the reason o
   t.end();
 });
 
-test("explains which selectors the annotation does not name", (t) => {
+test("explains that the annotation use-selector does not name a selector that matches the resource", (t) => {
   const explained = (setup: Setup): unknown[] => {
     const { inventory, query } = setUp(setup);
     return explain(inventory, query).map(({ selector: name, selects, chosen, message }) => (
@@ -119,7 +119,7 @@ test("explains which selectors the annotation does not name", (t) => {
   t.end();
 });
 
-test("a refused resource can use each selector that selects it, and the selector that it names", (t) => {
+test("returns each selector that a resource uses, or that a resource without a role can use later", (t) => {
   const used = (setup: Setup): readonly string[] => {
     const { inventory, query } = setUp(setup);
     return usedSelectors(inventory, query);

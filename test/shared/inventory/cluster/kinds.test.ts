@@ -125,7 +125,7 @@ function storedBucket(object: object): JsonObject | null {
   return kind === null ? null : (toStoredObject(kind, object)?.object ?? null);
 }
 
-test("lists a kind in its storage version, or if that is not served, in the first served version", (t) => {
+test("lists a kind in its storage version if it is served, and otherwise in the first served version", (t) => {
   const path = (crd: object): string | null => {
     const kind = kindOf(crd);
     return kind === null ? null : collectionPath(kind);

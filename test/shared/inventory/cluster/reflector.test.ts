@@ -50,7 +50,7 @@ test("reads watch events from chunks that end inside a UTF-8 character", async (
   t.pass("the note is complete");
 });
 
-test("retries soon after a probe during an outage succeeds", async (t) => {
+test("ends a long backoff delay within 500 ms after a probe detects the end of an outage", async (t) => {
   const { server, clock, outageClock, recorder, passBackoff, openWatch } = await startReflector(t, 0.5);
   (await openWatch()).reset();
   const probe = async (): Promise<void> => {

@@ -55,7 +55,7 @@ test("the inventory is not loaded while required CARM maps cannot be listed", as
   t.equal(source.status.loaded, false);
 });
 
-test("lists the CARM maps by name in all namespaces, and is loaded even if it may not list them", async (t) => {
+test("lists the CARM maps of all namespaces by name, and is loaded even if the user may not list them", async (t) => {
   const all = "/api/v1/configmaps";
   const options = { resources: undefined, carmMaps: { namespace: "ack", isRequired: true, inAllNamespaces: true } };
   const { cluster, source } = await fakeCluster(t, [], options);

@@ -24,7 +24,7 @@ async function faultsOf(...texts: readonly string[]): Promise<string[]> {
   return faults.map(formatInputFault);
 }
 
-test("reports an object of several overlays once, with all places and the way to choose", async (t) => {
+test("reports only one fault for an object that several overlays define, and lists every place", async (t) => {
   const folder = t.testdir({
     base: { "b.yaml": bucket({ name: "logs" }) },
     overlays: {
@@ -39,7 +39,7 @@ test("reports an object of several overlays once, with all places and the way to
   ]);
 });
 
-test("reports duplicates only of kinds that decisions read", async (t) => {
+test("reports duplicate objects only if decisions read their kind", async (t) => {
   const other = (kind: string, name: string, apiVersion = "v1"): string => (
     JSON.stringify({ apiVersion, kind, metadata: { name } })
   );

@@ -80,7 +80,7 @@ test("parses a long number in linear time", (t) => {
   t.end();
 });
 
-test("creates one error for each document, and reports it", (t) => {
+test("creates and reports one error for each invalid document, regardless of its number of faults", (t) => {
   const created = countErrors(t);
   const flowMap = 'invalid YAML: Unexpected flow-map-end token in YAML document: "}"';
   for (const [text, faults] of [

@@ -178,7 +178,7 @@ const FAULTS: readonly (readonly [name: string, text: string, expected: readonly
     ["a.yaml:2: not a Kubernetes object; expected fields such as apiVersion and kind"],
   ],
   [
-    "neither apiVersion nor kind",
+    "an object that has neither apiVersion nor kind",
     "a: 1\n",
     ["a.yaml:1: not a Kubernetes object: apiVersion and kind must be set to a string"],
   ],

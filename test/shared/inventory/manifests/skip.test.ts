@@ -17,7 +17,7 @@ async function read(folder: string, path = "", options: Options = {}): Promise<o
   };
 }
 
-test("skips files of a folder that are not Kubernetes objects, by reason", async (t) => {
+test("skips the files of a folder that are not Kubernetes objects, and returns the reason for each file", async (t) => {
   const folder = t.testdir({
     "bucket.yaml": BUCKET,
     "package.json": '{"name": "x"}',
@@ -76,7 +76,7 @@ test("reports broken YAML, an ACK object without a kind, and other data next to 
   });
 });
 
-test("ignores duplicate fields in folders in objects of kinds that no decision reads", async (t) => {
+test("in a folder, ignores the duplicate fields of an object whose kind no decision reads", async (t) => {
   const text = "apiVersion: apps/v1\nkind: Deployment\nspec: {a: 1, a: 2}\n";
   const folder = t.testdir({ "a.yaml": `${text}---\n${BUCKET}` });
   t.same(await read(folder), { files: ["a.yaml"], skipped: {}, faults: [] });
@@ -116,7 +116,7 @@ test("ignores files by globs and by ignore files, in the syntax of .gitignore", 
   t.match(await read(folder, "/overlays/"), { skipped: { "overlays//production/c.yaml": undefined } });
 });
 
-test("skips unreadable files and keeps their valid objects if requested, but reports a missing path", async (t) => {
+test("if requested, skips unreadable files but keeps their valid objects, and reports a missing path", async (t) => {
   const folder = t.testdir({ "a.yaml": `${BUCKET}---\na: [`, "b.yaml": "[" });
   t.same(await read(folder, "", { skipUnreadable: true }), {
     files: ["a.yaml"], skipped: { "a.yaml": "unreadable", "b.yaml": "unreadable" }, faults: [],
@@ -124,7 +124,7 @@ test("skips unreadable files and keeps their valid objects if requested, but rep
   t.match(await read(folder, "/missing", { skipUnreadable: true }), { faults: ["missing: no such file or folder"] });
 });
 
-test("counts the skipped files in words", async (t) => {
+test("describes the number of skipped files for each reason", async (t) => {
   const reasons = ["json", "helm-template", "json"] as const;
   const counts = countSkipped(reasons.map((reason) => ({ path: "a", reason })));
   t.strictSame(counts, { "helm-template": 1, json: 2 });

@@ -56,7 +56,7 @@ test("CM-08 denies a role in another account for a used key, and allows a role i
   t.end();
 });
 
-test("CM-08 counts existing resources in the account of the key if their namespace has no CARM annotation", (t) => {
+test("CM-08 counts a resource that exists in the account of the key if its namespace has no CARM annotation", (t) => {
   const removed = { [TWO]: roleIn(TWO) };
   t.same(lines(removed, {}), [line(TWO, "loses its role", "1 resource: Bucket team-b/b3")]);
   const settings = { controllerAccount: TWO };

@@ -29,7 +29,7 @@ test("NS-15 warns about the annotation use-selector if it has no effect", (t) =>
   t.end();
 });
 
-test("NS-16 warns about a name that selects no resource of the namespace", (t) => {
+test("NS-16 warns if the annotation names a selector that selects no resource of the namespace", (t) => {
   const known = { ...EXTENDED, known: SELECTORS };
   const line = (fault: string): string[] => [
     `warn NS-16 ${PATH}: IAMRoleSelector ${fault}. Name a selector that selects the resources of the namespace, or `
@@ -85,7 +85,7 @@ test("NS-01 compares the roles before and after a change of the annotation use-s
   t.end();
 });
 
-test("NS-01 ignores the annotation if it has no effect, and resources that have their own", (t) => {
+test("NS-01 ignores an annotation that has no effect, and resources that have their own annotation", (t) => {
   t.same(changes("gold", "other", [B1], {}), [], "--runtime ack");
   t.same(changes("gold", "other", [B1], { settings: { ...CARM, runtime: "extended" } }), []);
   t.same(changes("gold", "other", [existingBucket("b1", ONE, { annotations: use("gold") })]), []);

@@ -42,7 +42,7 @@ test("ACK-36 warns about the annotation use-selector if it has no effect", (t) =
   t.end();
 });
 
-test("the annotation use-selector is no choice in mode carm", (t) => {
+test("the annotation use-selector chooses no selector in mode carm", (t) => {
   const inventory = new Inventory({ runtime: "extended", origin: "file" });
   const resource = { namespace: "team-a", annotations: new Map([[KEY, "gold"]]) };
   const choice = (mode: "carm" | "selectors"): unknown => choiceFor({
@@ -53,7 +53,7 @@ test("the annotation use-selector is no choice in mode carm", (t) => {
   t.end();
 });
 
-test("ACK-03 warns about a name that does not select the resource, but not about a choice", (t) => {
+test("ACK-03 warns if a resource names a selector that does not select the resource", (t) => {
   t.same(lines("ACK-03", choosing("gold", "silver")), [
     `warn ACK-03 metadata: The annotation ${KEY} of the resource names IAMRoleSelector "gold", which does not select `
     + "the resource. silver selects the resource. Name a selector that selects the resource in the annotation "
@@ -92,7 +92,7 @@ test("ACK-06 denies an annotation that moves a resource to another role", (t) =>
   t.end();
 });
 
-test("ACK-06 compares the annotation of the namespace if a resource loses its own", (t) => {
+test("ACK-06 applies the annotation of the namespace if an update removes the annotation of a resource", (t) => {
   const known = [...CLUSTER_OBJECTS, namespaceObject("team-a", {}, { [KEY]: "silver" })];
   const own = choosing("gold", "gold", "silver");
   t.match(moves(own, tiered("gold", "silver"), { known }), [new RegExp(`the new annotations move .* ${TO_SILVER}`)]);
@@ -100,7 +100,7 @@ test("ACK-06 compares the annotation of the namespace if a resource loses its ow
   t.end();
 });
 
-test("ACK-06 denies each step of a move through a state without a role", (t) => {
+test("ACK-06 denies each step of a role change during which the resource has no role", (t) => {
   t.match(moves(tiered("gold"), choosing("silver", "gold")), [
     /^deny .*: the new annotations leave the resource without a role: The annotation .* names IAMRoleSelector "silver"/,
   ], "silver may select the resource later");
@@ -124,7 +124,7 @@ test("ACK-06 denies each step of a move through a state without a role", (t) => 
   t.end();
 });
 
-test("ACK-06 denies each step of a move through conflicts with --runtime ack", (t) => {
+test("ACK-06 with --runtime ack denies each step of a role change during which selectors conflict", (t) => {
   const known = [...CLUSTER_OBJECTS, tierSelector("twin", SILVER)];
   const first = findingLines("ACK-06", tiered("silver", "twin"), { old: owned(GOLD_ACCOUNT, tiered("gold")), known });
   t.match(first, [/without a selector for the role "arn:aws:iam::111122223333:role\/gold"/]);
@@ -134,7 +134,7 @@ test("ACK-06 denies each step of a move through conflicts with --runtime ack", (
   t.end();
 });
 
-test("ACK-06 allows a choice if the requester has permission to use the selector", (t) => {
+test("ACK-06 allows the choice of another selector if the requester has permission to use this selector", (t) => {
   const change = { old: choosing("gold", "gold", "silver") };
   const linesWith = (access: Circumstances["access"] & object): string[] => (
     lines("ACK-06", choosing("silver", "gold", "silver"), { ...change, access })
@@ -146,7 +146,7 @@ test("ACK-06 allows a choice if the requester has permission to use the selector
   t.end();
 });
 
-test("ACK-07 reports the annotation that names a selector with a role in another account", (t) => {
+test("ACK-07 reports an annotation that names a selector whose role is in another account", (t) => {
   const old = owned(GOLD_ACCOUNT, choosing("gold", "gold", "silver"));
   const fix = `In the annotation ${KEY} of the resource, name a selector that selects the resource and has a role in `
     + "the account that the status records.";
@@ -159,7 +159,7 @@ test("ACK-07 reports the annotation that names a selector with a role in another
   t.end();
 });
 
-test("ACK-09 requires permission to use the chosen selector, and each selector of a refused resource", (t) => {
+test("ACK-09 requires permission to use each selector that a resource uses now or can use later", (t) => {
   const settings = { runtime: "extended", checkSeverities: new Map([["ACK-09", "deny"]] as const) } as const;
   const used = (object: JsonObject, more: Circumstances = {}): string[] => (
     findingLines("ACK-09", object, { settings, access: new Map(), ...more })

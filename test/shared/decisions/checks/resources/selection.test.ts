@@ -111,7 +111,7 @@ test("ACK-06 cannot be waived, and allows another selector if it has the same ro
   t.end();
 });
 
-test("ACK-06 allows labels that cause a conflict, and denies labels that end it with another role", (t) => {
+test("ACK-06 allows labels that cause a conflict, and denies labels that end the conflict with another role", (t) => {
   t.same(findingLines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), [], "ACK-04 warns");
   t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold", "silver") }), [], "it does not exist in AWS");
   const both = owned("111122223333", tiered("gold", "silver"));
@@ -142,7 +142,7 @@ test("ACK-06 allows the change if the requester has permission to use the new se
   t.end();
 });
 
-test("ACK-09 requires permission to use the selector if ACK-09 is enabled", (t) => {
+test("ACK-09, if enabled, requires permission to use the selector that selects the resource", (t) => {
   const settings = { checkSeverities: new Map([["ACK-09", "deny"]] as const) };
   const denied = new Map([["gold", "denied"]] as const);
   t.same(findingLines("ACK-09", tiered("gold"), { settings, access: denied }), [

@@ -31,7 +31,7 @@ test("IRS-17 allows an overlap if each resource names one of the selectors", (t)
   t.end();
 });
 
-test("IRS-18 reports selectors that overlap on chosen resources", (t) => {
+test("IRS-18 reports an overlap even if each selected resource names one of the selectors", (t) => {
   const known = [A, existingBucket("b1", FIRST, use("a"))];
   t.match(lines("IRS-18", B, { known }), [/resource with 1 other selector \(a\), but no resource is in conflict now/]);
   t.end();
@@ -61,7 +61,7 @@ test("IRS-20 and IRS-30 deny a change after which a resource names a selector th
   t.end();
 });
 
-test("IRS-19 and IRS-21 compare the role of a resource that names the selector before it selects the resource", (t) => {
+test("IRS-19 and IRS-21 report a new selector that changes the role of a resource which already names it", (t) => {
   const other = selectorFor("b", SECOND, ["team-a"]);
   const planted = (name: string): JsonObject => existingBucket(name, FIRST, use("b"));
   t.match(lines("IRS-19", other, { known: [A, planted("b1")] }), [/team-a\/b1 from account 1{4}.* to account 4{4}/]);
