@@ -63,7 +63,9 @@ interface MetricDescription {
   readonly labels: readonly string[];
 }
 
-/** An empty inventory. The metrics read values only when they are scraped. */
+/**
+ * An inventory without values is sufficient here, because the metrics read the inventory only when they are scraped.
+ */
 const NO_INVENTORY = {
   status: { loaded: false, lastSyncMs: null, fault: null },
   inventory: {

@@ -77,7 +77,7 @@ test("the built command and the sources report the same faults for invalid setti
   }
 });
 
-/** Returns an invalid value for each setting of the command with a pattern or choices. */
+/** Returns flags that set each setting of the command that has a pattern or choices to an invalid value. */
 function withInvalidValues(command: Command): string[] {
   const restricted = DEFINITIONS.filter(([, { commands, type, pattern, choices }]) => (
     commands.includes(command) && type !== "boolean" && (pattern ?? choices) !== undefined
@@ -96,8 +96,8 @@ test("each command loads only the modules that the command needs", async (t) => 
   load("main.js");
   for (const file of readdirSync(dist).filter((name) => name.startsWith("credential-process-"))) load(file);
   const code = [...loaded].map((file) => readFileSync(path.join(dist, file), "utf8")).join("\n");
-  // One string from each of fastify, the AWS SDK, yaml, prom-client and ajv, which shows that a bundle contains the
-  // package.
+  // Each string shows that the loaded code contains one of these packages: fastify, the AWS SDK, yaml, prom-client,
+  // ajv.
   for (const word of ["FST_ERR_", "AssumeRoleCommand", "YAMLParseError", "# HELP", "strictSchema"]) {
     t.notOk(code.includes(word), `credential-process does not load the module with ${word}`);
   }

@@ -1,4 +1,7 @@
-/** How the documentation runs the command in a checkout. Without --no-install, npx would download a package. */
+/**
+ * The start of each command in the documentation, which runs in a checkout. Without --no-install, npx would download a
+ * package.
+ */
 export const NPX = "npx --no-install ack-role-resolver ";
 
 /** A command that a page shows after a prompt, and the text that the page shows below the command. */
@@ -7,7 +10,10 @@ export interface DocumentedCommand {
   readonly output: string;
 }
 
-/** Returns the language and the content of each code block of a page, or of the blocks in one language. */
+/**
+ * Returns the language and the content of each code block of a page. If `language` is set, returns only the blocks in
+ * this language.
+ */
 export function codeBlocks(page: string, language?: string): readonly (readonly [language: string, block: string])[] {
   return [...page.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
     .map(([, name = "", block = ""]) => [name, block] as const)

@@ -6,7 +6,7 @@ import { type ProgramResult, runProgram } from "./real/apiserver/run-program.ts"
 
 const ROOT = path.join(import.meta.dirname, "..");
 
-/** Runs the script `prepare` in a folder, with an npm that records its arguments and exits with a status. */
+/** Runs the script `prepare` in a folder, with an npm that records its arguments and exits with `status`. */
 async function prepare(t: Test, status: number, ...packages: readonly string[]): Promise<[ProgramResult, string]> {
   const folder = t.testdir({});
   const npm = path.join(folder, "npm");

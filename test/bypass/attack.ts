@@ -21,7 +21,7 @@ interface RawRequest extends Pick<SignedRequest, "headers" | "payload"> {
   readonly method: "GET" | "POST";
 }
 
-/** An attacker in the Pod of a controller. */
+/** Sends the requests of an attacker in the Pod of a controller. */
 export class Attack {
   readonly sidecar: SidecarUnderTest;
   readonly #setup: ConstructorParameters<typeof SidecarUnderTest>[0];
@@ -46,7 +46,7 @@ export class Attack {
     return send(this.sidecar.app, request);
   }
 
-  /** Returns the STS error code of a valid request that `change` modifies. */
+  /** Sends a valid request that `change` modifies, and returns the STS error code of the response. */
   async codeAfter(
     change: (request: SignedRequest) => Partial<SignedRequest>,
     signing: Partial<Signing> = {},
@@ -76,7 +76,7 @@ export class Attack {
     });
   }
 
-  /** Returns an attack on the sidecar of another Pod. The sidecar of the other Pod has its own keys. */
+  /** Returns an attack on the sidecar of another Pod, which has its own keys. */
   inOtherPod(): Attack {
     return new Attack(this.#setup);
   }

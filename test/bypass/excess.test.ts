@@ -1,4 +1,4 @@
-// Reviews that exceed a limit before their objects are read.
+// Attacks with reviews that exceed a limit before the webhook reads their objects.
 import { test } from "tap";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";

@@ -32,7 +32,8 @@ const LOW = bucket({ low: "yes" });
 const HIGH = bucket({ high: "yes" });
 
 /**
- * Returns a webhook with the selectors low and high, which select by label in sandbox, in the account of the resource.
+ * Returns a webhook with the selectors low and high. Both select resources in sandbox by label, and their roles are in
+ * the account of the resource.
  */
 function webhook(): WebhookUnderTest {
   return webhookUnderTest(new FakeSource([...COMPANY, selector("low"), selector("high")]));

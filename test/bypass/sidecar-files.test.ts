@@ -13,7 +13,7 @@ const text = (...objects: readonly JsonObject[]): string => objects.map((one) =>
 
 interface Watching {
   readonly folder: string;
-  /** Resolves after the source has applied a change for which the condition is true. */
+  /** Resolves when the condition is true. Checks the condition after each change of the source. */
   readonly change: (condition: () => boolean) => Promise<void>;
   /** Returns the status of a request for the credentials of a selector. */
   readonly statusOf: (selector: string) => Promise<number>;

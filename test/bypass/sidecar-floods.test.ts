@@ -25,7 +25,7 @@ test("logs at most 10 lines if a client causes 200 different rejection reasons",
   t.ok(sts.sidecar.logLines.length <= 10, `${sts.sidecar.logLines.length} log lines of STS requests`);
 });
 
-/** Opens a new connection for each request. */
+/** The headers of a client that opens a new connection for each request. */
 const CLIENT = { authorization: TOKEN, connection: "close" };
 
 test("serves clients while a process without a token holds more connections than the limit", async (t) => {

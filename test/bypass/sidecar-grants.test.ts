@@ -1,5 +1,5 @@
-// Attacks by a compromised controller, which is authenticated and requests more than its grants. Each test expects that
-// the controller gets only the roles that its selectors grant.
+// Attacks by a compromised controller, which is authenticated and requests roles that are not granted to it. Each test
+// expects that the controller gets only the roles that its selectors grant.
 import { test } from "tap";
 import { namespaceObject, put, removal, selectorObject } from "../shared/decisions/objects.ts";
 import { ROLE_A, SCOPED, TEAM_A } from "../sidecar/sidecar-under-test.ts";

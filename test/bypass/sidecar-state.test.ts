@@ -14,7 +14,7 @@ test("starts with a journal of 150,000 keys, and restores the base keys", async 
   }));
   await writeFile(`${folder}/issued.jsonl`, `${lines.join("\n")}\n`, { mode: 0o600 });
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  // With quadratic work, this call takes minutes, and the test times out.
+  // If the work were quadratic in the number of keys, this call would take minutes, and the test would time out.
   const issued = await IssuedCredentials.open(folder, { log, clock });
   t.teardown(() => issued.close());
   t.ok(issued.find("ASIA0") !== undefined, "the oldest base key is restored");

@@ -12,7 +12,7 @@ import { COMPANY, FakeSource, webhookUnderTest } from "../webhook/webhook-under-
 const ARNS = 1_000;
 const { inventory } = new FakeSource(COMPANY);
 
-/** Returns a resource that refers to ARNs of the account below a field of the spec. */
+/** Returns a resource that has a spec field of this name, with `count` ARNs of the account. */
 function resource(field: string, accountID: string, count = ARNS): JsonObject {
   const arns = Array.from({ length: count }, (_, i) => `arn:aws:s3:eu-west-1:${accountID}:b${i}`);
   return {
@@ -26,8 +26,8 @@ function checks(object: JsonObject, old: JsonObject): Paced<CheckResult> {
 }
 
 /**
- * Runs the call. Returns the total length of the texts and lists that `JSON.stringify` and `split` return and that maps
- * have as keys.
+ * Runs the call and returns its work: the total length of the results of `JSON.stringify` and `split`, and of the keys
+ * that the call sets in maps.
  */
 function work(t: Test, call: () => void): number {
   const texts = t.capture(JSON, "stringify", JSON.stringify);

@@ -46,7 +46,7 @@ async function send(review: JsonObject, server = webhook()): Promise<string> {
   return answerTo(review, server);
 }
 
-/** Returns the values that the webhook writes into the annotations. */
+/** Returns the patch with which the webhook annotates the object. */
 async function annotated(object: JsonObject, server = webhook()): Promise<string> {
   const response = objectAt((await server.post("/mutate/resources", reviewOf(object))).json, "response");
   return Buffer.from(String(response["patch"]), "base64").toString();

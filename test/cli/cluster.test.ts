@@ -152,7 +152,7 @@ test("exits 2 and names the missing permission if the cluster denies listing a k
 });
 
 test("exits 2 and reports a refused connection once", async (t) => {
-  // Nothing listens on port 1 (tcpmux).
+  // No process listens on port 1 (tcpmux).
   const dir = t.testdir({
     kubeconfig: JSON.stringify({
       clusters: [{ name: "c", cluster: { server: "http://127.0.0.1:1" } }], users: [{ name: "u", user: {} }],

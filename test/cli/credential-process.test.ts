@@ -28,8 +28,8 @@ function failed(status: number, code: string, message: string): SidecarResponse 
 }
 
 /**
- * Runs `credential-process` on a fake clock. Each request gets the next response of the list. After the end of the
- * list, each request gets the last response.
+ * Runs `credential-process` on a fake clock. Each request gets the next response of the list. All later requests get
+ * the last response of the list.
  */
 async function run(
   t: Test, responses: readonly (SidecarResponse | Error | "hang")[], startMs = NOW,

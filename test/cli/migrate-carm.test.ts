@@ -8,7 +8,10 @@ metadata: {name: ack-role-account-map, namespace: ack-system}
 data: {"111122223333": "arn:aws:iam::111122223333:role/a", blue: "arn:aws:iam::444455556666:role/b"}
 ---
 `;
-/** The number of pairs of namespace and kind, for a number of namespaces that includes one unknown namespace. */
+/**
+ * Returns the number of pairs of a namespace and a kind that the proof compares. `namespaces` counts the unknown
+ * namespace too.
+ */
 const pairs = (namespaces: number): number => namespaces * (ACK_GROUPS.length + 1);
 const namespace = (name: string, owner: string): string => `apiVersion: v1
 kind: Namespace

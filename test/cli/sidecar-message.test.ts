@@ -11,7 +11,7 @@ const ARN = "arn:aws:iam::111122223333:role/team-a";
 const NAMES = { namespaceSelector: { names: ["team-a"] } };
 const BUCKETS = { ...NAMES, resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "v1", kind: "Bucket" }] };
 
-/** Runs credential-process against a sidecar without a socket, and returns the error. */
+/** Runs credential-process and passes its requests to a sidecar without a socket. Returns the error. */
 async function errorOf(t: Test, setup: Setup, flags: Flags, token = TOKEN): Promise<string> {
   const sidecar = new SidecarUnderTest(setup);
   const send: SendRequest = async ({ pathname, search }, authorization) => {

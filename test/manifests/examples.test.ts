@@ -17,7 +17,7 @@ import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 
 const FOLDER = path.join(import.meta.dirname, "../../manifests/examples");
 
-/** Returns the objects of the examples. `edit` changes each text first. */
+/** Returns the objects of the example files. `edit` changes the text of each file before the file is parsed. */
 function examples(edit: (text: string) => string = (text) => text): readonly JsonObject[] {
   const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" });
   return files.filter((file) => file.endsWith(".yaml")).toSorted().flatMap((file) => {

@@ -130,7 +130,7 @@ function arns(count: number): { arn: string }[] {
 
 type Input = Partial<AssumeRoleCommandInput>;
 
-/** For each limit, a value beyond the limit, the nearest valid value, and the expected error. */
+/** Lists for each limit a value beyond the limit, the nearest valid value, and the expected error. */
 const LIMITS: readonly (readonly [name: string, invalid: Input, valid: Input | null, message: RegExp])[] = [
   [
     "a role ARN too short", { RoleArn: "arn:aws:iam::1:r" }, null,
