@@ -6,11 +6,11 @@ import type { ModelEntry, ModelLabelSelector, ModelResource, ModelSelector } fro
 export const GROUPS = ["s3.services.k8s.aws", "sqs.services.k8s.aws"] as const;
 export const VERSIONS = ["v1alpha1", "v1"] as const;
 export const KINDS = ["Bucket", "Queue"] as const;
-/** The last namespace is never stored in an inventory. */
+/** No test stores the last namespace in an inventory. */
 export const NAMESPACES = ["a", "b", "c", "unknown"] as const;
 export const SELECTOR_NAMES = ["s1", "s2", "s3", "s4", "s5", "s6"] as const;
 
-/** The annotations of an object that may have `use-selector`, with the name of a selector or another text. */
+/** Generates annotations without `use-selector`, or with the name of a selector, an unknown name or an empty text. */
 export const choice = fc
   .option(fc.constantFrom(...SELECTOR_NAMES, "absent", ""), { freq: 2 })
   .map((name): Readonly<Record<string, string>> => (

@@ -50,7 +50,7 @@ export interface ModelWorld extends ModelContext {
   readonly selectors: readonly ModelSelector[];
   /** Labels by namespace. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** The storage version of each kind, by `KIND.GROUP`. */
+  /** Maps each `KIND.GROUP` to its storage version. */
   readonly storage: ReadonlyMap<string, string>;
 }
 
@@ -68,7 +68,7 @@ export interface ModelChoices {
   readonly ofNamespace: string | undefined;
 }
 
-/** Returns the outcome and the selectors of a resolution, such as `conflict a,b`. */
+/** Returns the outcome and the selectors of the resource, such as `conflict a,b`. */
 export function modelOutcome(world: ModelWorld, resource: ModelResource, choices: ModelChoices): string {
   const selecting = modelSelecting(world, resource);
   const chosen = choices.ofResource ?? choices.ofNamespace;
@@ -140,7 +140,7 @@ function matchesExpression(
   return operator === "Exists" ? actual.has(key) : !actual.has(key);
 }
 
-/** Whether the selector is malformed. */
+/** Returns whether the selector is malformed. */
 export function modelMalformed(selector: ModelSelector, context: ModelContext): boolean {
   return droppedByControllers(selector, context) || (context.runtime === "extended" && faultyBeyondThat(selector));
 }
@@ -179,8 +179,8 @@ function isRepeating(texts: readonly string[]): boolean {
 }
 
 /**
- * Whether the `apiVersion` of an entry is a fault: it is malformed, the entry also has a group or version, or shipped
- * controllers do not read it.
+ * Returns whether the `apiVersion` of an entry is a fault: a malformed value, a value next to a group or version, or a
+ * value that shipped controllers do not read.
  */
 function isUnreadableEntry(
   { apiVersion, group = "", version = "" }: ModelEntry,

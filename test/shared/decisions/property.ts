@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 
-/** The default seed, with which every run uses the same cases. `tap --test-arg=--seed=N` sets another seed. */
+/** With the default seed, every run uses the same cases. `tap --test-arg=--seed=N` sets another seed. */
 const DEFAULT_SEED = 20_260_801;
 
 /** Returns the number of cases and the seed, and prints them as a comment. */

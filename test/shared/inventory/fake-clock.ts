@@ -41,7 +41,7 @@ export class FakeClock implements Clock {
     this.#nowMs = endMs;
   }
 
-  /** Resolves to the shortest pending delay that `matches`, as soon as one exists. */
+  /** Waits until `matches` returns true for a pending delay, and resolves to the shortest such delay. */
   async scheduled(matches: (delayMs: number) => boolean): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
     const check = (): void => {

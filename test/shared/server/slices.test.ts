@@ -10,7 +10,7 @@ interface TimedWork {
   readonly pause: () => Promise<void>;
 }
 
-/** Work on a fake clock. Each step of the work has a given duration in ms. */
+/** Returns work whose steps advance a fake clock by these durations, in ms. */
 function work(durations: readonly number[]): TimedWork {
   let nowMs = 0;
   const pauses: number[] = [];
@@ -23,7 +23,7 @@ function work(durations: readonly number[]): TimedWork {
   }
   const pause = async (): Promise<void> => {
     pauses.push(nowMs);
-    nowMs += 1000; // The time of other work, which must not count towards the next slice.
+    nowMs += 1000; // Other work takes this time, which must not count towards the next slice.
   };
   return { steps: run(), now: () => nowMs, pauses, pause };
 }

@@ -12,7 +12,7 @@ interface Stopped {
   readonly closedMs: number;
 }
 
-/** Stops a server that gets a request at each of the times, in ms after the signal. */
+/** Stops a server that receives a request at each time in `arrivalsMs`, in ms after the signal. */
 async function stopWithRequests(arrivalsMs: readonly number[]): Promise<Stopped> {
   let nowMs = 0;
   const drain = new Drain(() => nowMs);

@@ -19,7 +19,7 @@ export function selectorFor(
   return selectorObject(name, { arn: roleIn(account, name), namespaceSelector: { names: namespaces } }, metadata);
 }
 
-/** Returns the metadata of a selector that replaces others. */
+/** Returns the metadata of a selector that replaces the selectors in `names`. */
 export function replacesMetadata(names: string): JsonObject {
   return { annotations: { "ack-role-resolver.io/replaces": names } };
 }
@@ -35,7 +35,7 @@ export function existingBucket(name: string, account: string, metadata: JsonObje
   return bucketObject({ name, ...metadata }, { status: { ackResourceMetadata } });
 }
 
-/** Returns a Bucket, by default in team-a, for which ACK recorded the account of a failed first attempt. */
+/** Returns a Bucket, by default in team-a, whose account ACK recorded before the creation in AWS failed. */
 export function attemptedBucket(name: string, account: string, metadata: JsonObject = {}): JsonObject {
   const conditions = [{ type: "ACK.ResourceSynced", status: "False" }];
   const status = { ackResourceMetadata: { ownerAccountID: account, region: "eu-west-1" }, conditions };
@@ -47,7 +47,7 @@ export function repeat(count: number, create: (name: string) => JsonObject): Jso
   return Array.from({ length: count }, (_, i) => create(`b${String(i).padStart(2, "0")}`));
 }
 
-/** Returns `SEVERITY LINE` for each finding of the check, with settings that name the controller's own account. */
+/** Runs the check with the controller's own account in the settings, and returns `SEVERITY LINE` for each finding. */
 export function findingLines(id: string, object: JsonObject, circumstances: Circumstances): string[] {
   const settings = { controllerAccount: OWN, ...circumstances.settings };
   return findingsOf(id, object, { ...circumstances, settings }).map(

@@ -9,7 +9,7 @@ interface Context {
   readonly origin?: Origin;
 }
 
-/** Returns the findings of a self check for a new selector, as lines. */
+/** Returns the finding lines of a self check for a new selector. */
 export function findingLines(
   id: string, object: JsonObject, { runtime = "ack", origin = "file" }: Context = {},
 ): string[] {
@@ -17,7 +17,7 @@ export function findingLines(
   return findings.filter(({ code }) => code === id).map(findingLine);
 }
 
-/** Returns the findings of a self check for a new selector with this spec, as lines. */
+/** Returns the finding lines of a self check for a new selector with this spec. */
 export function specLines(id: string, spec: unknown, context: Context = {}): string[] {
   return findingLines(id, selectorObject("team-a", spec), context);
 }

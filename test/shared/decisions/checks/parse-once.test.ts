@@ -9,7 +9,7 @@ import {
   bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 
-/** The webhook may decode, or resolve, the old object once and the new object once. */
+/** The webhook may decode or resolve the old object once and the new object once. */
 const MAX_RUNS = 2;
 
 const SETTINGS = { ...SETTINGS_BY_DEFAULT, controllerAccount: "777788889999", region: "eu-west-1" };
@@ -17,7 +17,7 @@ const selectorIn = (name: string, namespace: string): JsonObject => (
   selectorObject(name, { arn: ROLE, namespaceSelector: { names: [namespace] } })
 );
 
-/** Returns an inventory in which the requirements of most checks are met. */
+/** Returns an inventory that meets the requirements of most checks. */
 function loadedInventory(): Inventory {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   const bucketKind = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
@@ -68,7 +68,7 @@ test("resolves the role at most twice for an UPDATE of an ACK resource", (t) => 
   const { selectors } = inventory;
   const inNamespace = selectors.inNamespace.bind(selectors);
   let resolutions = 0;
-  // Counts resolutions: each resolution looks up the selectors of the namespace once.
+  // Counts lookups instead of resolutions, because each resolution looks up the selectors of the namespace once.
   const countedLookup: typeof inNamespace = (...args) => {
     resolutions++;
     return inNamespace(...args);

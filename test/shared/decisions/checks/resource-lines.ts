@@ -32,7 +32,10 @@ export function tierSelector(name: string, arn: string, tier = name): JsonObject
   });
 }
 
-/** Returns a Bucket of team-a with these labels. The selector `gold` selects a Bucket with the label `gold`. */
+/**
+ * Returns a Bucket of team-a that has a label for each tier. The selector `gold` selects a Bucket with the label
+ * `gold`.
+ */
 export function tiered(...tiers: readonly string[]): JsonObject {
   return bucketObject({ labels: Object.fromEntries(tiers.map((tier) => [tier, "yes"])) });
 }
@@ -42,12 +45,12 @@ export function annotated(annotations: JsonObject, object: JsonObject = tiered("
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), annotations } };
 }
 
-/** Returns the object as ACK updates it after ACK has created the AWS resource in the account. */
+/** Returns the object with the status that ACK sets after it has created the AWS resource in the account. */
 export function owned(ownerAccountID: string, object: JsonObject = tiered("gold"), region = "eu-west-1"): JsonObject {
   return { ...object, status: { ackResourceMetadata: { arn: "arn:aws:s3:::b1", ownerAccountID, region } } };
 }
 
-/** Returns the object after a failed first attempt: ACK recorded the account but created nothing. */
+/** Returns the object with the status that ACK sets if it recorded the account but did not create the AWS resource. */
 export function attempted(ownerAccountID: string, object: JsonObject = tiered("gold")): JsonObject {
   return { ...object, status: { ackResourceMetadata: { ownerAccountID } } };
 }

@@ -152,8 +152,8 @@ test("--check changes the severity of a new fault that is not waived", (t) => {
 });
 
 test("neither --check nor a waiver makes a malformed selector effective", (t) => {
-  // Neither --check nor a waiver affects the inventory: a selector with a waived IRS-15 is effective with both
-  // runtimes, and a selector without a role with none.
+  // A selector without a role stays malformed despite its waiver. A selector with the fault IRS-15 is effective with
+  // both runtimes.
   for (const runtime of ["ack", "extended"] as const) {
     const inventory = new Inventory({ runtime, origin: "cluster" });
     inventory.apply([selectorObject("roleless", { arn: "" }, WAIVED), selectorObject("broad", { arn: ROLE })].map(put));

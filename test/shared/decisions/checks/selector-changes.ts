@@ -5,7 +5,9 @@ import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
-/** The input of the checks, apart from the object. By default, the cluster is empty and the requester is unknown. */
+/**
+ * The input of the checks other than the checked object. By default, the cluster is empty and the requester is unknown.
+ */
 export interface Circumstances {
   readonly known?: readonly JsonObject[];
   readonly old?: JsonObject | null;

@@ -40,7 +40,7 @@ const selectors = fc.uniqueArray(
 );
 
 interface Selectors {
-  /** The annotations of every namespace. */
+  /** The annotations that every namespace of the inventory has. */
   readonly chosen?: Readonly<Record<string, string>>;
   readonly runtime: "ack" | "extended";
   readonly selectors: readonly {
@@ -60,7 +60,7 @@ function inventoryOf(context: Selectors): Inventory {
   return inventory;
 }
 
-/** Whether a type entry of the selector covers the group. */
+/** Returns whether a type entry of the selector covers the group. */
 function coversGroup({ resourceTypeSelector = [] }: ModelSelector["spec"], group: string): boolean {
   return resourceTypeSelector.length === 0 || resourceTypeSelector.some((entry) => {
     const entryGroup = entry.apiVersion === undefined ? entry.group : entry.apiVersion.split("/")[0];
@@ -108,7 +108,7 @@ test("grants a role by ARN exactly if it grants the role by the name of some sel
   t.end();
 });
 
-/** Every combination of these labels. */
+/** Contains a label set for every combination of these keys and values, also without some of the keys. */
 const LABEL_SETS = ["team", "constructor", "example.com/x", "kubernetes.io/metadata.name"].reduce<
   ReadonlyMap<string, string>[]
 >(
@@ -138,7 +138,7 @@ test("grants a role in a scope only if some resource in the scope can resolve to
       const grant = grantRole(inventory, roleARN, { groups: served, kinds: [], scope, settings });
       count(grant.verdict);
       if (grant.verdict !== "role") continue;
-      // With --runtime extended, the resource can name the selector.
+      // The resource names the selector, which has an effect only with --runtime extended.
       const annotations = new Map([["ack-role-resolver.io/use-selector", grant.selectors[0] ?? ""]]);
       const found = Array.from(resourcesIn(scope, served, annotations)).some((resource) => {
         const { outcome, selectors: [selector] } = resolve(inventory, resource, settings);
@@ -151,7 +151,7 @@ test("grants a role in a scope only if some resource in the scope can resolve to
   t.end();
 });
 
-/** Returns the verdict or the code that a grant must have for the resolution of a resource. */
+/** Returns the verdict or error code that a grant must have if a resource has this resolution. */
 function expectedOutcome({ outcome, selectors: [selector] }: Resolution, inventory: Inventory): string {
   if (outcome === "default") return "base";
   if (outcome === "conflict") return "ERR_SELECTOR_CONFLICT";
@@ -219,7 +219,7 @@ const maps: fc.Arbitrary<Maps> = fc.record({
 
 /**
  * Returns the namespaces `account-KEY` and `team-KEY` for each key that a namespace can name. A namespace cannot name a
- * key of one service.
+ * service key.
  */
 function ownersOf({
   settings,

@@ -10,7 +10,7 @@ const BUCKET = { group: S3, version: "v1alpha1", kind: "Bucket" };
 const BOTH = [selector("a", A), selector("b", B)];
 const labeled = selector("gold", A, { resourceLabelSelector: { matchLabels: { tier: "gold" } } });
 
-/** Returns the grant for a Bucket of team-a, which names the selector. */
+/** Returns the grant for a Bucket in namespace team-a, whose annotation names the selector. */
 function grantFor(
   name: string, objects: readonly JsonObject[], labels: ReadonlyMap<string, string> | null = null, kinds = [BUCKET],
 ): ComparableGrant {

@@ -8,7 +8,7 @@ export const RDS = "rds.services.k8s.aws";
 export const A = "arn:aws:iam::111111111111:role/a";
 export const B = "arn:aws:iam::222222222222:role/b";
 
-/** Returns an inventory with the namespaces team-a and team-b and the objects. */
+/** Returns an inventory that contains `objects` and the namespaces team-a and team-b. */
 export function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended" = "ack"): Inventory {
   const inventory = new Inventory({ runtime, origin: "file" });
   inventory.apply([namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b"), ...objects].map(put));

@@ -28,7 +28,7 @@ function inventoryOf(...objects: readonly JsonObject[]): Inventory {
 }
 
 /**
- * Returns a selector that selects namespace team-a. `extras` contains the session annotations, by their name without
+ * Returns a selector that selects namespace team-a. The keys of `extras` are names of session annotations without their
  * prefix.
  */
 function selector(

@@ -33,7 +33,7 @@ const change: fc.Arbitrary<InventoryChange> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...NAMESPACES).map((name) => removal("", "Namespace", name)) },
 );
 
-/** Whether both selectors can select a namespace. A namespace that does not exist can get any labels. */
+/** Returns whether both selectors can select the same namespace. A namespace that does not exist can get any labels. */
 function shareNamespace(inventory: Inventory, a: EffectiveSelector, b: EffectiveSelector): boolean {
   const listed = a.namespaces ?? b.namespaces;
   if (listed === null) return true;

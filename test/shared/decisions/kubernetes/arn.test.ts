@@ -4,7 +4,7 @@ import {
 } from "../../../../shared/decisions/kubernetes/arn.ts";
 import { ROLE } from "../objects.ts";
 
-// Cases from the tests of aws-sdk-go-v2.
+// These cases are copied from the tests of aws-sdk-go-v2.
 test("parses any text with the prefix arn: and six parts, and preserves colons in the last part", (t) => {
   t.same(parseARN("arn:aws:ecr:us-west-2:123456789012:repository/foo:bar:baz"), {
     partition: "aws",

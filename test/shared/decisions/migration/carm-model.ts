@@ -15,7 +15,7 @@ export interface ModelNamespace {
   readonly name: string;
   readonly owner: string;
   readonly team: string;
-  /** The name that an ACK proposal uses for the annotation team-id. */
+  /** The value of the annotation owner-team-id, which an ACK proposal uses in place of the annotation team-id. */
   readonly ownerTeam: string;
 }
 
@@ -27,7 +27,7 @@ export interface ModelResource {
   readonly account: string | null;
 }
 
-/** Returns a role ARN, `default` or `refused`. */
+/** Returns the result of CARM for a resource: a role ARN, `default` or `refused`. */
 export function modelBefore(
   world: ModelWorld,
   { namespace, service, account }: Pick<ModelResource, "namespace" | "service" | "account">,
@@ -58,7 +58,7 @@ function roleIn(map: ModelWorld["accounts"], service: string, key: string, { gat
   return isAccepted ? value : "refused";
 }
 
-/** Supports only the values that these tests use. */
+/** Returns whether a value is a role ARN. Supports only the values that these tests use. */
 export function modelIsRole(value: string): boolean {
   const [arn, partition, service, region, account = "", role = "", more] = value.split(":");
   return (
@@ -87,12 +87,12 @@ export interface ModelSelector {
   };
 }
 
-/** Manifests as plain data. */
+/** Returns the manifests as plain data. */
 export function asModel(selectors: readonly object[]): readonly ModelSelector[] {
   return JSON.parse(JSON.stringify(selectors));
 }
 
-/** Returns a role ARN, `default` or `conflict`. */
+/** Returns the result of the selectors for a resource: a role ARN, `default` or `conflict`. */
 export function modelAfter(
   selectors: readonly ModelSelector[],
   { namespace, service, kind }: Pick<ModelResource, "namespace" | "service" | "kind">,

@@ -17,7 +17,7 @@ import { mapObject, migrated } from "./carm-objects.ts";
 // almost valid values.
 const KEYS = ["111122223333", "444455556666", "blue", "Blue", "team.a", "account-111122223333", "_x"] as const;
 const SERVICES = ["s3", "sqs", "rds", "newservice"] as const;
-/** A group that is in no list, so that the migration must report the group as not covered. */
+/** The service of a group that no list contains, so that the migration must report the group as not covered. */
 const UNKNOWN_SERVICE = "notyet";
 const KINDS = ["Bucket", "Queue", "Anything"] as const;
 const NAMESPACES = ["a", "b", "c", "d", "kube-system", "Not_A_Name"] as const;

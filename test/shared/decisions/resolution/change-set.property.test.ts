@@ -17,13 +17,13 @@ import { parameters } from "../property.ts";
 
 type Spec = ModelSelector["spec"];
 
-/** Generates the objects of a cluster. The last of the generated namespaces stays unknown. */
+/** Generates the objects of a cluster. The cluster never contains the last namespace of NAMESPACES. */
 const world = fc.record({
   runtime: fc.constantFrom<Runtime>("ack", "extended"),
   selectors: fc.dictionary(fc.constantFrom(...SELECTOR_NAMES), spec, { minKeys: 1, maxKeys: 6 }),
   namespaces: fc.dictionary(fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, { maxKeys: 3 }),
   resources: fc.array(fc.tuple(resource, choice), { minLength: 1, maxLength: 8 }),
-  /** The annotation `use-selector` of each namespace. */
+  /** Maps a namespace to its annotation `use-selector`. */
   choices: fc.dictionary(fc.constantFrom(...NAMESPACES.slice(0, 3)), choice, { maxKeys: 3 }),
 });
 
@@ -42,7 +42,7 @@ function inventoryOf({ runtime, selectors, namespaces, resources, choices }: Wor
   return inventory;
 }
 
-/** Returns the outcome and the selectors of each resource, by resource. */
+/** Returns a map from each resource to its outcome and its selectors. */
 function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
   const settings = { ...SETTINGS_BY_DEFAULT, runtime };
   return new Map(
@@ -53,7 +53,7 @@ function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
   );
 }
 
-/** Omits the selectors of a refused resource: a resolution does not contain them. */
+/** Omits the selectors of a refused resource, because a resolution does not contain them. */
 function textOf({ outcome, selectors }: Pick<Resolution, "outcome" | "selectors">): string {
   counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   return `${outcome} ${outcome === "refused" ? "" : selectors.map(({ name }) => name).toSorted().join()}`;
@@ -76,7 +76,10 @@ function visited(
   return found;
 }
 
-/** Asserts that every visited resource resolves to its transition, and that no other resource changes. */
+/**
+ * Asserts that the transition of each visited resource equals its resolutions before and after the change, and that no
+ * other resource changes.
+ */
 function assertAgrees(
   transitions: Map<string, readonly [string, string]>,
   before: Map<string, string>,

@@ -33,7 +33,7 @@ const bucket = (name: string, namespace = "team-a"): JsonObject => bucketObject(
 
 type Scan = (visit: (transition: Transition) => boolean) => Paced<boolean>;
 
-/** Returns each visited resource with the names of the selectors before and after, and the number of pauses. */
+/** Returns the number of pauses, and each visited resource with its selectors before and after the change. */
 function run(scan: Scan): { readonly visited: unknown[]; readonly pauses: number } {
   const visited: unknown[] = [];
   const names = ({ selectors }: Selection): string[] => selectors.map(({ name }) => name);

@@ -28,7 +28,7 @@ function explained(
   return explanations;
 }
 
-/** Returns each part of the explanation of the only selector as a line. */
+/** Returns the explanation of the only selector, with each part as a line. */
 function parts(
   spec: JsonObject,
   ...rest: [objects?: readonly JsonObject[], bucket?: JsonObject, runtime?: "extended"]

@@ -22,7 +22,7 @@ interface Change {
 interface MutableWorld {
   readonly selectors: Map<string, ModelSelector["spec"]>;
   readonly namespaces: Map<string, Readonly<Record<string, string>>>;
-  /** The annotations of each namespace. */
+  /** Maps each namespace to its annotations. */
   readonly annotations: Map<string, Readonly<Record<string, string>>>;
   readonly storage: Map<string, string>;
 }
@@ -76,7 +76,7 @@ const context = fc.record({
 });
 
 const lookup = fc.tuple(resource, choice);
-/** Resolves resources after each change, so that the test finds a stale cache of the inventory. */
+/** Generates resources to resolve after each change, so that the test finds a stale cache of the inventory. */
 const history = fc.array(fc.tuple(change, fc.array(lookup, { minLength: 1, maxLength: 4 })), {
   minLength: 1,
   maxLength: 24,

@@ -43,7 +43,7 @@ export class PendingRequest {
     this.#response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   }
 
-  /** Resolves when the operating system accepted the bytes, so that two writes are two chunks. */
+  /** Writes the bytes. Resolves when the operating system has accepted them, so that two writes are two chunks. */
   async write(bytes: string | Buffer): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#response.write(bytes, () => resolve());

@@ -21,11 +21,11 @@ interface ErrorAnswer {
 export class FakeCluster {
   readonly server = new FakeAPIServer();
   readonly clock = new FakeClock();
-  /** The objects by collection path. */
+  /** Maps a collection path to its objects. */
   readonly objects = new Map<string, readonly object[]>();
-  /** Error responses for lists, by collection path. */
+  /** Maps a collection path to the error response for its lists. */
   readonly errors = new Map<string, ErrorAnswer>();
-  /** The pending lists of collection paths that are blocked until `release`. */
+  /** Maps each blocked collection path to its list requests, which wait until `release`. */
   readonly blocked = new Map<string, PendingRequest[]>();
   /** The path and query of every list, in order. */
   readonly lists: string[] = [];
@@ -108,7 +108,7 @@ export async function fakeCluster(
   return { cluster, source };
 }
 
-/** The time until the API server must accept a watch, in ms. */
+/** The time in ms within which the API server must accept a watch. */
 export const WATCH_RESPONSE_MS = 10_000;
 
 /** Returns whether a delay is the delay between two attempts of a reflector. */

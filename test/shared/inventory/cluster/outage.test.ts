@@ -66,7 +66,7 @@ test("reports no end of an outage if the first probe succeeds", async (t) => {
   outage.onEnd(() => t.fail("the API server was not down"));
   outage.report();
   (await probe()).answer(200, "ok");
-  // The next report starts a new probe after the first probe has ended.
+  // Repeats the report, because a report starts a new probe only after the first probe has ended.
   while (clock.delays.length !== 1 || clock.delays[0] !== 1_500) {
     await setImmediate();
     outage.report();

@@ -38,7 +38,7 @@ class Recorder implements ReflectorHandler {
     this.#record(fault === null ? "recovered" : "fault");
   }
 
-  /** Resolves when `line` is recorded after the line of the last call. */
+  /** Resolves when `line` is recorded after the line for which the test last waited. */
   async waitFor(line: string): Promise<void> {
     while (!this.calls.includes(line, this.#seen)) await this.#recorded.promise;
     this.#seen = this.calls.indexOf(line, this.#seen) + 1;
@@ -76,7 +76,8 @@ export interface ReflectorFixture {
   /** Advances the clock by the backoff delay, and returns this delay in ms. */
   readonly passBackoff: () => Promise<number>;
   /**
-   * Answers the list request with the objects `names` at version 10. Returns the watch that the reflector then opens.
+   * Answers the list request with objects of these names at version 10. Returns the watch that the reflector then
+   * opens.
    */
   readonly openWatch: (...names: readonly string[]) => Promise<PendingRequest>;
   /** Sends the headers of the watch. Resolves when the reflector has received the headers. */
@@ -118,7 +119,7 @@ export async function startReflector(t: Test, random = 0): Promise<ReflectorFixt
 /** The time without an ERROR event after which the reflector treats a new watch as valid, in ms. */
 export const CONFIRM_MS = 500;
 
-/** Expects a new list request. The response contains a changed object a and a new object c, but no object b. */
+/** Expects a new list request, and answers with a changed object a and a new object c, but without object b. */
 export async function assertRelist(t: Test, { server, recorder }: ReflectorFixture): Promise<void> {
   const again = await server.next();
   t.equal(again.query["watch"], undefined);

@@ -109,7 +109,7 @@ test("the inventory is as old as its stalest watched kind", async (t) => {
   const loadedMs = clock.now();
   clock.advance(60_000);
   const { inventory } = source;
-  // When the source has handled this event, it has also handled the earlier bookmark.
+  // Sends a bookmark before the event. When the source has handled the event, it has also handled the bookmark.
   const emit = async (path: string, object: object, isHandled: () => boolean): Promise<void> => {
     const bookmark = { type: "BOOKMARK", object: { metadata: { resourceVersion: "20" } } };
     await watches.get(path)?.write(`${JSON.stringify(bookmark)}\n${JSON.stringify({ type: "ADDED", object })}\n`);

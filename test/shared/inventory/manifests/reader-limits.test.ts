@@ -96,7 +96,7 @@ test("creates and reports one error for each invalid document, regardless of its
   t.end();
 });
 
-/** Counts the errors that the yaml package creates. The returned function returns their number. */
+/** Counts the errors that the yaml package creates from now on. The returned function returns the count. */
 function countErrors(t: Test): () => number {
   let created = 0;
   Object.defineProperty(YAMLError.prototype, "pos", {

@@ -4,7 +4,7 @@ import { formatInputFault, readManifests } from "../../../../shared/inventory/ma
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";
 
-/** Returns the objects of a text without faults. */
+/** Returns the objects of a text. Throws if the text has a fault. */
 function objects(text: string): unknown[] {
   const { manifests, faults } = readManifests(text, "a.yaml");
   if (faults.length > 0) throw new Error(faults.map(formatInputFault).join("\n"));

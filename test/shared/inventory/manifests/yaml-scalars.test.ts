@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { plainScalar, type Scalar, scalarKey } from "../../../../shared/inventory/manifests/yaml-scalars.ts";
 
-// The output of sigs.k8s.io/yaml 1.6.0: the value in `{"k": VALUE}`, and the key in `SCALAR: v`.
+// Lists each scalar with the output of sigs.k8s.io/yaml 1.6.0: the value for `k: SCALAR`, and the key for `SCALAR: v`.
 const SCALARS: readonly (readonly [text: string, value: Scalar, key: string | null])[] = [
   ...["on", "On", "yes", "YES", "y", "Y", "true", "TRUE"].map((text) => [text, true, "true"] as const),
   ...["off", "Off", "no", "NO", "n", "N", "false", "FALSE"].map((text) => [text, false, "false"] as const),
@@ -27,8 +27,8 @@ const SCALARS: readonly (readonly [text: string, value: Scalar, key: string | nu
   ["123456789012", 123456789012n, "123456789012"],
   ["9223372036854775807", 2n ** 63n - 1n, "9223372036854775807"],
   ["-9223372036854775808", -(2n ** 63n), "-9223372036854775808"],
-  ["18446744073709551615", 2n ** 64n - 1n, "18446744073709551615"], // kubectl rejects this key
-  // Over 64 bits, or octal with an 8 or 9: a float; a float32 as a key.
+  ["18446744073709551615", 2n ** 64n - 1n, "18446744073709551615"], // kubectl rejects this key.
+  // A number of more than 64 bits, or an octal number with an 8 or 9, is a float as a value and a float32 as a key.
   ["+18446744073709551615", 2 ** 64, "1.8446744e+19"],
   ["-9223372036854775809", -(2 ** 63), "-9.223372e+18"],
   ["18446744073709551616", 2 ** 64, "1.8446744e+19"],

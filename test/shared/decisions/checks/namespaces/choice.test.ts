@@ -48,7 +48,10 @@ test("NS-16 warns if the annotation names a selector that selects no resource of
   t.end();
 });
 
-/** Returns the lines of NS-01 for a change of the annotation of team-a, which contains the resources. */
+/**
+ * Returns the finding lines of NS-01 if the annotation `use-selector` of namespace team-a changes. The namespace
+ * contains `resources`.
+ */
 function changes(
   from: string | null, to: string | null, resources: readonly JsonObject[], more: Circumstances = EXTENDED,
 ): string[] {
@@ -106,7 +109,7 @@ test("NS-01 names the labels and the annotations if both change", (t) => {
   t.end();
 });
 
-/** Returns the lines of NS-02 for a change of the annotation of team-a. */
+/** Returns the finding lines of NS-02 if the annotation `use-selector` of namespace team-a changes. */
 function useLines(from: string | null, to: string, access: Readonly<Record<string, Access>>): string[] {
   const inventory = new Inventory({ runtime: "extended", origin: "cluster" });
   inventory.apply(SELECTORS.map(put));

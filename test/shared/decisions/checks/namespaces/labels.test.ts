@@ -18,7 +18,7 @@ const SELECTORS = [
   }),
 ];
 
-/** Returns the findings of NS-01 for a change of the labels of team-a, which contains the resources. */
+/** Returns the findings of NS-01 if the labels of namespace team-a change. The namespace contains `resources`. */
 function lines(
   from: JsonObject, to: JsonObject, resources: readonly JsonObject[], more: Circumstances = {},
 ): string[] {
@@ -130,7 +130,10 @@ interface UseOptions {
   readonly isNew?: boolean;
 }
 
-/** Returns the findings of NS-02 for a change of the labels of team-a, with these results of access reviews. */
+/**
+ * Returns the findings of NS-02 if the labels of namespace team-a change. `access` contains the results of access
+ * reviews.
+ */
 function useLines(
   to: JsonObject, access: Readonly<Record<string, Access>> | null,
   { from = {}, settings = {}, on = true, isNew = false }: UseOptions = {},

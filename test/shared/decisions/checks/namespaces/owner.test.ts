@@ -21,7 +21,7 @@ interface Options {
   readonly resources?: readonly JsonObject[];
 }
 
-/** Returns the findings of NS-04 for a change of the annotations of team-a. */
+/** Returns the findings of NS-04 if the annotations of namespace team-a change. */
 function lines(
   from: JsonObject, to: JsonObject, { settings = {}, resources = [existingBucket("b1", ONE)] }: Options = {},
 ): string[] {

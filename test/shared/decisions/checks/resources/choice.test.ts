@@ -12,17 +12,17 @@ const PATH = `metadata.annotations[${KEY}]`;
 const EXTENDED = { settings: { runtime: "extended" } } as const;
 const GOLD_ACCOUNT = "111122223333";
 
-/** Returns a Bucket of team-a with these labels that names the selector. */
+/** Returns a Bucket of team-a that has a label for each tier and an annotation that names the selector. */
 function choosing(name: string, ...tiers: readonly string[]): JsonObject {
   return annotated({ [KEY]: name }, tiered(...tiers));
 }
 
-/** Returns the lines of a check with --runtime extended. */
+/** Returns the finding lines of a check with --runtime extended. */
 function lines(id: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
   return findingLines(id, object, { ...EXTENDED, ...circumstances });
 }
 
-/** Returns the lines of ACK-06 for an update of a Bucket that exists in the account of gold. */
+/** Returns the finding lines of ACK-06 for an update of a Bucket that exists in the account of the selector gold. */
 function moves(from: JsonObject, to: JsonObject, circumstances: Circumstances = {}): string[] {
   return lines("ACK-06", to, { old: owned(GOLD_ACCOUNT, from), ...circumstances });
 }

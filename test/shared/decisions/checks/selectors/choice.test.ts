@@ -12,7 +12,7 @@ const A = selectorFor("a", FIRST, ["team-a"]);
 const B = selectorFor("b", FIRST, ["team-a"]);
 const NARROW = selectorFor("a", FIRST, ["team-x"]);
 
-/** Returns the lines of a check with --runtime extended. */
+/** Returns the finding lines of a check with --runtime extended. */
 function lines(id: string, object: JsonObject, { settings, ...rest }: Circumstances): string[] {
   return findingLines(id, object, { ...rest, settings: { runtime: "extended", ...settings } });
 }

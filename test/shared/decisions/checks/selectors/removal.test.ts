@@ -92,7 +92,7 @@ test("IRS-30: denies the deletion if the resources of a selected kind could not 
   t.end();
 });
 
-/** Returns the findings of IRS-30 for a deletion if the objects of two kinds could not be listed. */
+/** Returns the findings of IRS-30 for the deletion of a selector if the inventory could not list two kinds. */
 function withUnlisted(selector: JsonObject): readonly unknown[] {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   const unlisted = (what: string): InventoryChange => ({ type: "unlisted", collection: "resources", item: what });

@@ -5,7 +5,7 @@ import { findingLines } from "../findings.ts";
 const PREFIX = "ack-role-resolver.io/";
 const TAGS = `metadata.annotations[${PREFIX}session-tags]`;
 
-/** Returns the finding lines of a check for a selector of namespace team-a with one annotation. */
+/** Returns the finding lines of a check for a selector that selects namespace team-a and has one session annotation. */
 function linesOf(id: string, name: string, value: unknown, spec: object = {}): string[] {
   const object = selectorObject(
     "team-a",

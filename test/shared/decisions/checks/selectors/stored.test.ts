@@ -37,7 +37,7 @@ test("IRS-07: allows an unchanged role, and a new role if the stored selector ha
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 const EXPRESSIONS = [{ key: "team", operator: "Exists" }];
-/** The schema in ACK's charts, which has no matchExpressions, and no apiVersion in a type entry. */
+/** The schema in ACK's charts, which defines neither matchExpressions nor the apiVersion of a type entry. */
 const NARROW: JsonObject = { type: "object", properties: { spec: ACK_SPEC_SCHEMA, status: { type: "object" } } };
 /** A schema that defines matchExpressions in addition to the fields of ACK's charts. */
 const WIDE: JsonObject = { type: "object", properties: { spec: SELECTOR_SPEC_SCHEMA, status: { type: "object" } } };
