@@ -46,13 +46,13 @@ export class FakeClock implements SteadyClock {
   async advance(ms: number): Promise<void> {
     const endMs = this.#steadyMs + ms;
     // Settles pending promises first, so that they schedule their timers relative to the current time and not to the
-    // end.
+    // end of the period.
     await turn();
     for (let task = this.#next(endMs); task !== undefined; task = this.#next(endMs)) {
       this.#tasks.delete(task);
       this.#steadyMs = task.atMs;
       task.run();
-      // The promises of a task settle at the time of the task, before the next task runs.
+      // Settles the promises of the task while the time is that of the task.
       await turn();
     }
     this.#steadyMs = endMs;

@@ -22,11 +22,12 @@ export const THROTTLED = new ResolverError(
   "STS returned Throttling for AssumeRole: Rate exceeded",
 );
 
-/** The `grantedBy` of sessions whose grant never changes. */
+/** The value of `grantedBy` for all sessions, because their grants never change. */
 const GRANTED_BY = {};
 
 /**
- * An STS on a fake clock. This STS records calls and responds after `latencyMs`. The clock of this STS is never set.
+ * Simulates STS on a fake clock. Records calls and responds after `latencyMs`. The time of this STS stays correct if a
+ * test sets the local clock.
  */
 export class FakeSTS {
   readonly calls: { readonly key: string; readonly atMs: number }[] = [];
@@ -37,7 +38,7 @@ export class FakeSTS {
   mostInFlight = 0;
   readonly #clock: FakeClock;
   readonly #startMs: number;
-  /** The expiration of each access key, on the steady clock. */
+  /** Maps each access key ID to its expiration on the steady clock. */
   readonly #ends = new Map<string, number>();
 
   constructor(clock: FakeClock) {
@@ -62,7 +63,7 @@ export class FakeSTS {
     };
   }
 
-  /** Returns the true remaining lifetime. */
+  /** Returns the true remaining lifetime of the credentials. */
   leftMs({ accessKeyID }: Credentials): number {
     return (this.#ends.get(accessKeyID) ?? 0) - this.#clock.steady();
   }
@@ -71,7 +72,7 @@ export class FakeSTS {
     return this.calls.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).length;
   }
 
-  /** Returns the maximum number of calls in a period of `ms`. */
+  /** Returns the maximum number of calls in any period of `ms`. */
   mostCallsWithin(ms: number): number {
     return Math.max(0, ...this.calls.map(({ atMs }) => this.callsBetween(atMs, atMs + ms)));
   }
@@ -92,8 +93,7 @@ export class FakeSTS {
   #session(lifeMs: number, requestedMs: number): Credentials {
     const accessKeyID = `ASIA${this.#ends.size + 1}`;
     this.#ends.set(accessKeyID, this.#clock.steady() + lifeMs);
-    // As in the STS client, the expiration is by the clock of STS, but never after the requested end by the local
-    // clock.
+    // Like the STS client, uses the expiration of STS, but no later time than the local request time plus the lifetime.
     const expirationMs = Math.min(this.#startMs + this.#clock.steady() + lifeMs, requestedMs + lifeMs);
     return {
       accessKeyID, secretAccessKey: "secret", sessionToken: "token", accountID: "111122223333", expirationMs,

@@ -19,7 +19,7 @@ export interface Fake {
 /** Returns the response to the nth request, counted from 1. */
 export type Answer = (request: ReceivedRequest, n: number) => { readonly status: number; readonly body: string };
 
-/** Starts a server on a free port of 127.0.0.1 that stops with the test. */
+/** Starts a server on a free port of 127.0.0.1. The server stops when the test ends. */
 export async function startFake(t: Test, answer: Answer): Promise<Fake> {
   const requests: ReceivedRequest[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -47,7 +47,7 @@ const NO_REQUEST: ReceivedRequest = { method: "", path: "", body: "", headers: {
 export const EXPIRES = "2099-01-01T00:00:00Z";
 
 /**
- * The response of the container credentials endpoint. The access key ID contains `n`.
+ * Responds like the container credentials endpoint. The access key ID contains `n`.
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
  */
 export const containerAnswer: Answer = (_, n) => ({
@@ -56,7 +56,7 @@ export const containerAnswer: Answer = (_, n) => ({
 });
 
 /**
- * The responses of IMDSv2: a session token (PUT), the name of the role, and its credentials.
+ * Responds like IMDSv2 with a session token (PUT), the name of the role, or the credentials of the role.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
  */
 export const metadataAnswer: Answer = ({ method, path, headers }, n) => {
@@ -76,7 +76,7 @@ export const metadataAnswer: Answer = ({ method, path, headers }, n) => {
     : { status: 404, body: "" };
 };
 
-/** The STS responses to AssumeRole and AssumeRoleWithWebIdentity, for any caller. */
+/** Responds like STS to AssumeRole and AssumeRoleWithWebIdentity, for any caller. */
 export const stsAnswer: Answer = ({ body }, n) => {
   const action = new URLSearchParams(body).get("Action") ?? "";
   const keys = `<AccessKeyId>ASIASTS${n}</AccessKeyId><SecretAccessKey>s</SecretAccessKey>`;

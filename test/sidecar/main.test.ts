@@ -215,7 +215,7 @@ test("returns 503 beyond 256 connections that wait for a response, and serves th
   const sockets = await Promise.all(Array.from({ length: 256 }, () => open(t, sidecar.address)));
   const received = Promise.withResolvers<void>();
   let requests = 0;
-  // The STS emulator of this process receives requests too.
+  // Counts only GET requests, because the STS emulator in this process also receives requests (POST).
   const count = (event: unknown): void => {
     const request = typeof event === "object" && event !== null && "request" in event ? event.request : null;
     if (!(request instanceof IncomingMessage) || request.method !== "GET") return;

@@ -30,7 +30,7 @@ const OBJECTS = [
   ),
 ];
 
-/** Returns the faults of an STS that rejects with various codes and quotes the request. */
+/** Returns the faults of an STS that rejects requests with various codes and quotes their secrets. */
 function quoting(): NonNullable<Parameters<typeof start>[3]> {
   const ofBase = `token ${BASE.sessionToken}, key ${BASE.secretAccessKey}`;
   const values = `Value '${secret("external-id")}' at 'externalId', value '${secret("tag-value")}' at 'tags'`;

@@ -35,7 +35,7 @@ export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
   readonly objects?: readonly JsonObject[];
   /** Emulates --base identity-only. */
   readonly identityOnly?: boolean;
-  /** The issued credentials. Default: a separate store in memory. */
+  /** The store of the issued credentials. By default, each sidecar has its own store in memory. */
   readonly issued?: IssuedCredentials;
   readonly base?: () => Promise<SigningCredentials>;
   readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;

@@ -8,8 +8,8 @@ const MINUTE = 60_000;
 const PATH = "/v1/credentials/selectors/team-a";
 
 /**
- * Advances the clock until `holds` returns true. STS responses use real sockets, so each step waits for a real
- * response.
+ * Advances the clock until `holds` returns true. The STS emulator responds over real sockets, so the function waits for
+ * a real response after each step.
  */
 async function moveUntil(
   holds: () => Promise<boolean>,

@@ -11,7 +11,10 @@ const PROD: JsonObject = {
 };
 const SETTINGS = { controllerServiceAccounts: ["ack-system/ack-s3"] };
 
-/** A bucket that exists in AWS, in the new namespace. In a namespace labeled `env: prod`, `tier` selects its role. */
+/**
+ * A bucket that exists in AWS, in the new namespace. In a namespace labeled `env: prod`, the role of the bucket depends
+ * on `tier`.
+ */
 function bucket(tier: string): JsonObject {
   return {
     apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket",

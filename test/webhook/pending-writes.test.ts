@@ -15,7 +15,7 @@ const TEAM_A = selectorFor("team-a", FIRST, ["team-a"]);
 const OTHER = selectorFor("other", FIRST, ["team-a"]);
 const RETRY = /try again in 5 s: team-a is being created or changed at the same time/i;
 
-/** A webhook that is not verified, and the selectors that its API server stores. */
+/** Returns a webhook that does not verify its clients, and the selectors that the API server stores. */
 function withAPI(...objects: readonly JsonObject[]): { webhook: WebhookUnderTest; stored: Map<string, JsonObject> } {
   const stored = new Map<string, JsonObject>();
   const fetchSelector = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
@@ -64,7 +64,7 @@ test("allows one of two overlapping selectors to be deleted if both are deleted 
   const webhook = webhookUnderTest(new FakeSource([TEAM_A, OTHER, bucketObject()]), {}, undefined, { fetchSelector });
   const answers = await Promise.all([...stored].map(async ([name, selector]) => {
     const answer = await review(webhook, deletion(selector));
-    // The API server executes an allowed deletion.
+    // The API server executes the deletion only if the webhook allows it.
     if (answer["allowed"] === true) stored.delete(name);
     execute();
     return answer;

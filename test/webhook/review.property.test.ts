@@ -58,7 +58,7 @@ const path = constantFrom(
 );
 const request = record({ uid: uuid(), operation: constantFrom("CREATE", "UPDATE", "DELETE"), withObject: boolean() });
 
-/** Returns the object as JSON transports it. */
+/** Returns a copy of the object that was converted to JSON and back. */
 function clone(object: unknown): JsonObject {
   const copy: unknown = JSON.parse(JSON.stringify(object));
   if (!isJsonObject(copy)) throw new TypeError("not an object");

@@ -22,19 +22,19 @@ export function golden(name: string, actual: string): string {
   return readFileSync(file, "utf8").trimEnd();
 }
 
-/** Returns the JSON patch of a response, or null if it has none. */
+/** Returns the JSON patch of a response, or null if the response has no patch. */
 export function patchOf(review: unknown): PatchOperation[] | null {
   const patch = field(field(review, "response"), "patch");
   return typeof patch === "string" ? JSON.parse(Buffer.from(patch, "base64").toString()) : null;
 }
 
-/** Returns the object at `path`, or {} if there is none. */
+/** Returns the object at `path`, or {} if no object exists at `path`. */
 export function objectAt(value: unknown, ...path: readonly string[]): JsonObject {
   const found = path.reduce<unknown>(field, value);
   return isJsonObject(found) ? found : {};
 }
 
-/** Returns the review of a create of `object`, changed by the fields in `request`. */
+/** Returns a review of the creation of `object`. The fields in `request` override the fields of the request. */
 export function reviewOf(object: JsonObject, request: JsonObject = {}): JsonObject {
   const apiVersion = String(object["apiVersion"]);
   const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];

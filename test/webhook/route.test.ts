@@ -30,7 +30,7 @@ interface Answer {
   readonly metrics: string;
 }
 
-/** Returns the answer to a review whose handler throws `cause`. */
+/** Returns the response to a review whose handler throws `cause`. */
 async function answerOf(cause: unknown, onInternalError: OnInternalError): Promise<Answer> {
   const [app, registry] = [fastify(), new Registry()];
   const ports = {

@@ -150,7 +150,7 @@ export function webhookUnderTest(
   const webhook: WebhookUnderTest = {
     app: buildWebhook({ decisions: { ...decisionSettings(DEFAULTS), ...decisions }, tls: { cert: "", key: "" } }, {
       source, clock, log, drain, metrics: createWebhookMetrics(registry),
-      // The first reading of a request is its start time.
+      // The first reading of the clock in a request is the start time of the request.
       monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),
       ...(reviewAccess !== undefined && { reviewAccess }),
       ...fetchers,

@@ -12,13 +12,14 @@ const EXPIRATION_MS = Date.parse(EXPIRES);
 interface Setting {
   readonly folder: string;
   readonly env: Record<string, string>;
-  /** Two STS servers: the STS endpoint of the sidecar, and a trap that only the environment and the profile name. */
+  /** The STS endpoint in the settings of the sidecar. */
   readonly sts: Fake;
+  /** An STS server that only the environment and the profile name, so that no request may reach this server. */
   readonly trap: Fake;
   readonly provide: BaseProvider;
 }
 
-/** The real SDK. The environment of the provider chain names the trap as the STS endpoint. */
+/** Returns a provider chain of the real SDK. The environment names the trap as the STS endpoint. */
 async function subject(t: Test, files: Readonly<Record<string, string>> = {}): Promise<Setting> {
   const [sts, trap] = await Promise.all([startFake(t, stsAnswer), startFake(t, stsAnswer)]);
   const folder = t.testdir({ credentials: "", config: "", ...files });

@@ -46,7 +46,7 @@ test("makes 50 STS calls for 1,000 concurrent requests for 50 uncached sessions,
 test("completes an STS call for 50 waiting clients although the first client disconnects", async (t) => {
   const { clock, sts, cache } = subject(3);
   sts.latencyMs = 500;
-  // The first client disconnects: it ignores its promise, which does not affect the call.
+  // The first client disconnects, so the test does not wait for its promise.
   void cache.get(sts.lookup("a"));
   await clock.advance(50);
   const followers = Array.from({ length: 50 }, () => cache.get(sts.lookup("a")));
@@ -92,7 +92,7 @@ test("limits the number of sessions, timers and queued calls while 5,000 session
     t.ok(guard.waiting <= 1_000);
   }
   t.ok(maxCached <= 1_000);
-  // The maximum number of timers: one for each session, one for the queue, and one for each call in flight.
+  // The cache may set one timer for each session, one for the queue, and one for each call in flight.
   t.ok(maxTimers <= 1_009);
   t.equal(guard.circuit, "closed", "evicting queued calls is not a failure of STS");
   await clock.advance(3 * MINUTE);

@@ -28,7 +28,8 @@ function fault(sts: FakeSTS, clock: FakeClock, credentials: Credentials): string
   if (reportedMs < MINUTE) return `${reportedMs} ms reported`;
   const actualMs = sts.leftMs(credentials);
   if (actualMs < MINUTE) return `${actualMs} ms left`;
-  // The tolerance is one second: the cache recomputes the expiration only if the clocks differ by more.
+  // The tolerance is one second, because the cache recomputes the expiration only if the clocks differ by more than
+  // that.
   return reportedMs > actualMs + SECOND ? `${reportedMs} ms reported, ${actualMs} ms left` : null;
 }
 

@@ -42,7 +42,7 @@ interface Subject {
 
 function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
   const clock = new FakeClock();
-  // The random number 0.5 removes every jitter, so that refreshes happen at exactly half of the lifetime.
+  // With the random number 0.5, no delay has jitter, so the cache refreshes a session after exactly half its lifetime.
   return { clock, loader: new Loader(), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
 }
 

@@ -120,7 +120,7 @@ test("restores all issued keys after a restart, because each key is stored befor
   t.equal(text.split("\n").length, 5);
   t.notMatch(text, "planted-token", "the file contains no token");
   t.equal((await stat(subject.file)).mode & 0o777, 0o600);
-  // Does not close the journal: a killed sidecar does not close it either.
+  // The test does not close the journal, because a killed sidecar does not close its journal.
   const second = await subject.open();
   for (const id of ["ASIA1", "ASIA2", "ASIA3", "AKIA"]) t.same(second.find(id), first.find(id), id);
   t.same(await readdir(subject.folder), ["issued.jsonl"], "no temporary file remains");
@@ -223,7 +223,7 @@ test("delays one response by 300 ms while the disk hangs, and writes all keys af
   t.equal(subject.lines.length, 1);
   t.not(issued.find("ASIA3"), undefined);
   hangs.resolve(null);
-  // The write that was blocked ends in real time, which the fake clock does not measure.
+  // The blocked write takes real time, so the test waits until the file contains the key.
   while (!(await readFile(subject.file, "utf8")).includes("ASIA1")) await clock.advance(1);
   await clock.advance(1);
   await issued.record(subject.credentials("ASIA4"), "role");

@@ -12,7 +12,7 @@ import { FakeClock } from "../fake-clock.ts";
 import { FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
 const [KINDS, REGIONS, ROLES] = [16, 3, 50];
-/** The session duration that ACK's credential providers request. The providers use a session until its last second. */
+/** ACK's credential providers request sessions of this duration, and use each session until its last second. */
 const PROVIDER_LIFE_MS = 900 * SECOND;
 const WANTED = { durationSeconds: 900, policy: null, policyARNs: [] };
 
@@ -20,7 +20,7 @@ interface Sidecar {
   readonly clock: FakeClock;
   readonly sts: FakeSTS;
   readonly issuer: Issuer;
-  /** Whether the base identity is available. */
+  /** True while the base identity is available. */
   base: boolean;
   lookups: { hit: number; miss: number; stale: number };
 }
@@ -109,7 +109,7 @@ test("makes at most 2.2 AssumeRole calls an hour per session for 16 kinds, 3 Reg
 
 test("returns 99% of 10,000 sessions from the cache although each request has a new session name", async (t) => {
   const subject = sidecar();
-  // Controllers reconcile their resources one after another.
+  // The providers start at different times, because controllers reconcile their resources one after another.
   const providers = startProviders(subject, randomFrom(2), ((random) => () => random() * 5 * MINUTE)(randomFrom(3)));
   while (providers.requests() < 10_000) await subject.clock.advance(SECOND);
   const { hit, miss, stale } = subject.lookups;

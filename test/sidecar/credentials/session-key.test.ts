@@ -9,7 +9,10 @@ interface Session {
   readonly caller: Caller;
 }
 
-/** Generates few different values. Some values are equal when they are joined. */
+/**
+ * Generates one of a few values, because equal values must be frequent. Different lists of these values can be equal
+ * when their items are joined.
+ */
 const text = fc.constantFrom("a", "b", "a,b", '"a"', "[]", "null", "");
 const nullable = fc.option(text);
 const tag = fc.record<SessionTag>({ key: fc.constantFrom("team", "env", "team=a"), value: text });
@@ -35,8 +38,8 @@ function keyOf({ request: one, caller: by }: Session): string {
 }
 
 /**
- * Returns a text that is equal for two requests if they may share a session. The order of tags and policies has no
- * effect.
+ * Returns the same text for two requests exactly if the requests may share a session. The order of tags and policies
+ * has no effect.
  */
 function distinct({ request: { tags: all, policyARNs, ...rest }, caller: by }: Session): string {
   const others = Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -45,7 +48,7 @@ function distinct({ request: { tags: all, policyARNs, ...rest }, caller: by }: S
 }
 
 test("two requests whose parameters differ have different keys", (t) => {
-  // Copies one field of the other request, so that most pairs differ in one or two fields.
+  // The second session of a pair is a copy of the first session, except for one field.
   const fields = [
     "roleARN", "sessionName", "durationSeconds", "externalID", "sourceIdentity", "tags", "policy", "policyARNs",
     "identity", "region",

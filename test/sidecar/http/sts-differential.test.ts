@@ -43,7 +43,7 @@ function tagged(tags: readonly (readonly [key: string, value: string])[]): Param
   );
 }
 
-/** Generates changes to a valid request. Some changes are harmless, and some make the request invalid. */
+/** Each entry changes parameters of a valid request. Some changes are harmless, and some make the request invalid. */
 const CHANGES: readonly Parameters[] = [
   ...each(
     "RoleArn",

@@ -25,7 +25,7 @@ test("returns 5xx for errors that a client should retry, and 4xx for other error
   t.end();
 });
 
-/** Messages of these errors contain their fix where the error is created. */
+/** The code that creates one of these errors includes the fix in the message. */
 const CODES_WITHOUT_FIX = [
   "ERR_SELECTOR_CONFLICT", "ERR_SELECTOR_MALFORMED", "ERR_SELECTOR_UNMATCHED", "ERR_STS_REFUSED", "ERR_STS_UNAVAILABLE",
   "ERR_BASE_UNAVAILABLE",

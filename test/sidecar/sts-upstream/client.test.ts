@@ -82,7 +82,7 @@ test("sends every parameter of a session request to STS", async (t) => {
   const session = await sts.assumeRole(BASE, fullRequest, never());
   t.ok((session.expirationMs ?? 0) - Date.now() <= 900_000);
   t.same(forms, [REQUEST.roleARN]);
-  // The emulator received the parameters that it rejects in this test.
+  // The emulator receives each of these parameters, because it rejects an invalid value of the parameter.
   await rejects({ externalID: "?" }, /'externalId'/);
   await rejects({ sourceIdentity: "?!" }, /'sourceIdentity'/);
   await rejects({ policy: "no JSON" }, /^STS returned MalformedPolicyDocument for AssumeRole: /);

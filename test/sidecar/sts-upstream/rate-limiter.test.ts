@@ -12,7 +12,7 @@ interface Subject {
   /** The names of the calls, in the order in which they started. */
   readonly started: readonly string[];
   readonly startedAtMs: readonly number[];
-  /** Ends the calls in flight, oldest first. */
+  /** Contains a function for each call in flight, oldest first, which ends the call. */
   readonly running: (() => void)[];
   readonly run: (
     name: string,

@@ -4,7 +4,7 @@ import { readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import { readForm } from "../../../sidecar/sts/query-protocol.ts";
 
 const ROLE = "arn:aws:iam::111111111111:role/a";
-/** The message of a single fault. */
+/** The start of an STS message that reports a single fault. */
 const CONSTRAINT = "1 validation error detected: VALUE failed to satisfy constraint:";
 
 function form(parameters: Readonly<Record<string, string>>): URLSearchParams {

@@ -20,7 +20,7 @@ function listOf(values: number): string {
 }
 
 test("parses a review that has exactly the limit of values", async (t) => {
-  // Counts these values: the review, its request, `userInfo`, `extra`, the list in `extra` and the list of the object.
+  // `others` counts the review, its request, `userInfo`, `extra`, the list in `extra` and the list of the object.
   const others = bodyOf(',"object":[]').toString().match(/[,[{]/g)?.length ?? 0;
   const most = MAX_VALUES - others + 1;
   const { json, excess } = await parse(bodyOf(`,"object":${listOf(most)}`));
