@@ -72,7 +72,7 @@ test("the CI guide names the hook, the action inputs and the tool versions that 
   const inputs = [...PAGE.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
   t.same(inputs, Object.keys(readAction().inputs));
   const [helm, kustomize] = [versionOf("helm.sh/helm/v3"), versionOf("sigs.k8s.io/kustomize/kustomize/v5")];
-  t.match(PAGE.replaceAll("\n", " "), `They use helm ${helm} and kustomize ${kustomize}.`);
+  t.match(PAGE.replaceAll("\n", " "), `The tests use helm ${helm} and kustomize ${kustomize}.`);
   t.end();
 });
 
