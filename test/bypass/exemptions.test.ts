@@ -69,7 +69,7 @@ test("denies a role change by labels if the resource is being deleted", async (t
   t.equal(await send(update(bucket("low", { ...DELETING, finalizers: [] }), bucket("low", DELETING))), "allowed");
 });
 
-test("annotates a resource that is being deleted only if an update changes its labels or annotations", async (t) => {
+test("annotates a terminating resource only if an update changes its labels or annotations", async (t) => {
   const mutate = async (object: JsonObject): Promise<unknown> => (
     patchOf((await webhook().post("/mutate/resources", update(object, bucket("low", DELETING)))).json)
   );

@@ -60,7 +60,7 @@ test("pauses a review that compares many faults", async (t) => {
   t.ok(many >= none + 2 * ARNS / 200, `${many} pauses for many faults, ${none} for none`);
 });
 
-test("only warns about a fault in a deep field if the stored object has the same fault", async (t) => {
+test("warns but does not deny if the stored object has the same fault in a deep field", async (t) => {
   const nested = (depth: number): JsonObject => (
     depth === 0 ? resource("KAFKA", "444455556666") : { ["y".repeat(300)]: nested(depth - 1) }
   );

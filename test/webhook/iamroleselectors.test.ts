@@ -65,7 +65,7 @@ test("denies the deletion of a selector in use by the garbage collector", async 
   t.match((await post(webhook, deletion(TEAM_A, { userInfo: namesake }))).response, { allowed: false });
 });
 
-test("skips the deletion of a selector being deleted, and changes of only the status or finalizers", async (t) => {
+test("skips the deletion of a terminating selector, and updates that change only status or finalizers", async (t) => {
   const webhook = withObjects(TEAM_A, bucketObject());
   const deleting = selectorFor("team-a", FIRST, ["team-a"], { deletionTimestamp: "2026-03-01T12:00:00Z" });
   t.strictSame((await post(webhook, deletion(deleting))).response, ALLOWED);

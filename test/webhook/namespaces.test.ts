@@ -53,7 +53,7 @@ test("returns warnings but no denial for faults of system namespaces", async (t)
   }
 });
 
-test("skips subresource updates that change no label or annotation, and changes of only the finalizers", async (t) => {
+test("skips changes of finalizers, and subresource updates that change no label or annotation", async (t) => {
   const { request } = fixture("namespace-update-moved");
   const [object, oldObject] = [objectAt(request, "object"), objectAt(request, "oldObject")];
   const finalized = { ...oldObject, metadata: { ...objectAt(oldObject, "metadata"), finalizers: [] } };

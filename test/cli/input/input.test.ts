@@ -56,7 +56,7 @@ test("exits 2 on input without Kubernetes objects, unless --allow-empty is set",
   t.same([status, stderr.split("\n")[0]?.slice(0, 2)], [2, "-:"]);
 });
 
-test("exits 2 on invalid YAML; with --skip-unreadable, skips the unreadable document with a warning", async (t) => {
+test("exits 2 on invalid YAML; with --skip-unreadable, prints a warning and skips the unreadable part", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": `a: [\n---\n${BUCKET}` });
   t.equal((await runCommand(["resolve", dir])).status, 2);
   const { status, stdout, stderr } = await runCommand(["resolve", dir, "--skip-unreadable"]);

@@ -28,7 +28,7 @@ onCluster("the CARM ConfigMaps on a real API server", async (t, cluster) => {
   await t.test("receives no review of a ConfigMap that is not a CARM map", async (tt) =>
     ignoresOthers(tt, cluster, webhook),
   );
-  await t.test("while the webhook is stopped, the API server rejects changes of CARM maps only", async (tt) =>
+  await t.test("while the webhook is stopped, the API server rejects only changes of CARM maps", async (tt) =>
     failsWhileStopped(tt, cluster, webhook),
   );
 });

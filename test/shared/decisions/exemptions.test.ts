@@ -39,7 +39,7 @@ test("compares a spec that is nested very deeply without recursion", (t) => {
   t.end();
 });
 
-test("exempts a change of only finalizers, managed fields or status", (t) => {
+test("exempts an update that changes only finalizers, managed fields or status", (t) => {
   t.equal(update(STORED), "bookkeeping only", "the object is unchanged");
   const maintained = { finalizers: undefined, managedFields: [], resourceVersion: "2", generation: 2 };
   t.equal(update({ ...STORED, metadata: { ...META, ...maintained } }), "bookkeeping only");
@@ -52,7 +52,7 @@ test("exempts a change of only finalizers, managed fields or status", (t) => {
   t.end();
 });
 
-test("exempts a change of only the resolution annotations", (t) => {
+test("exempts an update that changes only the resolution annotations", (t) => {
   const annotated = (annotations: JsonObject): JsonObject => ({ ...STORED, metadata: { ...META, annotations } });
   const byDefault = annotated({ "ack-role-resolver.io/outcome": "default" });
   t.equal(update(byDefault), "bookkeeping only");
@@ -145,7 +145,7 @@ test("exempts updates of a subresource that change no labels and annotations", (
   t.end();
 });
 
-test("mutates an object that is being deleted only if its spec, labels or annotations change", (t) => {
+test("mutates a terminating object only if its spec, labels or annotations change", (t) => {
   const change = { operation: "UPDATE", subResource: "", object: STORED, oldObject: STORED };
   t.equal(mutationExemptionOf(change), null);
   t.equal(mutationExemptionOf({ ...change, oldObject: DELETING }), "being deleted");

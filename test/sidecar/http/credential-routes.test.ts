@@ -244,7 +244,7 @@ test("with --scope-namespace, issues only roles in the account of the first issu
 
 const LONG_LIVED = { accessKeyID: "AKIA", secretAccessKey: BASE_SECRET, sessionToken: null, expirationMs: null };
 
-test("issues a base identity that does not expire only if --base vend is set explicitly", async (t) => {
+test("issues the keys of a permanent base identity only if --base vend is set explicitly", async (t) => {
   const byDefault = new SidecarUnderTest({ base: () => Promise.resolve(LONG_LIVED) });
   t.match(await byDefault.get("/v1/credentials").then((answer) => [answer.statusCode, answer.json()]), [
     403,

@@ -48,7 +48,7 @@ test("META-01: denies names, label keys and label values that the API server rej
   t.end();
 });
 
-test("META-01: only warns about a fault that the stored object already has", (t) => {
+test("META-01: warns about but does not deny a fault that the stored object already has", (t) => {
   const object = bucketObject({ labels: { c: "-" } });
   const [finding] = findingsOf("META-01", object, { old: object });
   t.match(finding, { severity: "warn" });

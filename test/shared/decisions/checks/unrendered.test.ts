@@ -66,7 +66,7 @@ test("denies a placeholder in a request, in an object of a cluster, and next to 
   t.end();
 });
 
-test("only warns about a valid value that does not match a value with a placeholder", (t) => {
+test("warns but does not deny if a check compares a value with a placeholder", (t) => {
   const finding = {
     code: "ACK-17", severity: "deny", path: ["metadata", "name"], message: 'the role is in account "${ACCOUNT}"',
     fix: "", waivable: true, waived: false,

@@ -98,7 +98,7 @@ test("evicts the cached selectors of a namespace after each change that can affe
   t.end();
 });
 
-test("finds a selector that has only expressions with --runtime extended", (t) => {
+test("with --runtime extended, finds a selector that has expressions but no matchLabels", (t) => {
   const inventory = new Inventory({ runtime: "extended", origin: "cluster" });
   const expressions = (operator: string): object => ({
     arn: ROLE,

@@ -36,7 +36,7 @@ test("IRS-04: denies a role in another partition than the controllers, and repor
   t.end();
 });
 
-test("IRS-04: cannot be waived, only warns about an unchanged role, and requires a setting", (t) => {
+test("IRS-04: cannot be waived, warns but does not deny if the role is unchanged, and requires a setting", (t) => {
   const waived = selectorObject("team-a", { arn: ROLE }, { annotations: { "ack-role-resolver.io/allow": "IRS-04" } });
   const circumstances: Circumstances = {
     settings: { allowedAccounts: ["444455556666"] },
