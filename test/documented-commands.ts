@@ -1,6 +1,6 @@
 /**
- * The start of each command in the documentation, which runs in a checkout. Without --no-install, npx would download a
- * package.
+ * Each command in the documentation starts with this text, because readers run the command in a checkout. Without
+ * --no-install, npx would download a package.
  */
 export const NPX = "npx --no-install ack-role-resolver ";
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import type { WebhookUnderTest } from "../webhook/webhook-under-test.ts";
 
-/** The validating path of each kind. */
+/** Maps each kind to its validating path. */
 const PATHS: Readonly<Record<string, string>> = {
   IAMRoleSelector: "/validate/iamroleselectors", Bucket: "/validate/resources", Namespace: "/validate/namespaces",
   ConfigMap: "/validate/configmaps",

@@ -9,7 +9,7 @@ import {
 } from "../sidecar/sts/signed-request.ts";
 
 export const ASSUME = assumeBody({ RoleArn: ROLE_A });
-/** A role that is granted only to the controller of another group. */
+/** A selector grants this role only to the controller of another API group. */
 export const OTHER_ROLE = "arn:aws:iam::222222222222:role/other";
 const RDS = selectorObject("rds", {
   arn: OTHER_ROLE,

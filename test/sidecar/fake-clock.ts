@@ -7,8 +7,8 @@ interface Task {
 }
 
 /**
- * A clock that tests advance. The clock runs tasks in order of time. The promises of a task settle before the next task
- * runs.
+ * A clock that advances only when a test calls `advance`. The clock runs tasks in order of time. The promises of a task
+ * settle before the next task runs.
  */
 export class FakeClock implements SteadyClock {
   #steadyMs = 0;

@@ -8,7 +8,7 @@ import { namespaceObject, put, selectorObject } from "../shared/decisions/object
 import { FakeClock } from "./fake-clock.ts";
 import { BASE, get, loadedSource, start } from "./running-sidecar.ts";
 
-/** The prefix of every secret. */
+/** Every secret starts with this prefix. */
 const PLANTED = "planted";
 const MINUTE = 60_000;
 const secret = (of: string): string => `${PLANTED}-${of}`;

@@ -157,7 +157,7 @@ test("on stop, turns unready, completes requests in flight, and then closes the 
   const late = await send(webhook, { ca: first.ca, agent });
   t.same([late.status, late.connection], [200, "close"], "the request is answered and the connection is closed");
 
-  // The request waits for a namespace, so that it is still in flight when the listener is closed.
+  // The request waits for a namespace, so that the request is still in flight when the webhook closes the listener.
   const listening = source.listeners;
   const inFlight = send(webhook, { ca: first.ca, body: fixture("bucket-create-unknown-namespace") });
   while (source.listeners === listening) await new Promise((done) => setImmediate(done));

@@ -22,7 +22,7 @@ kind: Bucket
 metadata: {name: b1, namespace: team-a}
 `;
 
-/** A process of local mode and its output. */
+/** Runs local mode in a process and records the output. */
 class Local {
   readonly lines: string[] = [];
   readonly errors: string[] = [];

@@ -1,5 +1,5 @@
-// A simple model of IAMRoleSelectors. Tests compare the indexed implementation with this model. The model deliberately
-// shares no code and no type with shared/decisions.
+// Implements IAMRoleSelectors a second time, in a simple way. Tests compare the indexed implementation with this model.
+// The model deliberately shares no code and no type with shared/decisions.
 
 export interface ModelLabelSelector {
   readonly matchLabels?: Readonly<Record<string, unknown>>;

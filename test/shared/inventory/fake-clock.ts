@@ -6,7 +6,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock that advances only on `advance`. */
+/** A clock that advances only when a test calls `advance`. */
 export class FakeClock implements Clock {
   #nowMs = Date.parse("2026-01-01T00:00:00Z");
   readonly #timers = new Set<Timer>();

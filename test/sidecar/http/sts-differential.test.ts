@@ -1,5 +1,5 @@
 // Sends the same requests to an STS and to the sidecar. If STS rejects a request, the sidecar must reject the request
-// with the same code. The sidecar may deny a request that STS accepts only for a documented reason.
+// with the same code. If STS accepts a request, the sidecar may deny the request only for a documented reason.
 import { array, assert, asyncProperty, constantFrom, oneof, string, tuple } from "fast-check";
 import { test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";

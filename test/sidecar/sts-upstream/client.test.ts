@@ -95,7 +95,7 @@ function errorOf(code: string, status: number): Fault {
   return { do: "reject", code, status, message: "x" };
 }
 
-/** The expected error code and metric label for each fault of STS. */
+/** Lists the expected error code and metric label for each fault of STS. */
 const FAULTS: readonly (readonly [fault: Fault, code: string, metric: string])[] = [
   [accessDenied(REQUEST.roleARN), "ERR_STS_REFUSED", "AccessDenied"],
   [errorOf("ValidationError", 400), "ERR_STS_REFUSED", "ValidationError"],

@@ -16,7 +16,7 @@ import { COMPANY, FakeSource } from "../webhook-under-test.ts";
 
 const [serving] = await makePairs();
 
-/** A request whose body has not been received. */
+/** A request whose body the webhook has not received. */
 interface Sent {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;

@@ -20,7 +20,7 @@ function selector(name: string, resourceTypeSelector: readonly JsonObject[], mor
 
 interface Counted {
   readonly grant: Grant;
-  /** The number of times that a selector was compared with a type. */
+  /** Counts how often a selector was compared with a type. */
   readonly comparisons: number;
 }
 

@@ -1,5 +1,5 @@
-// A simple model of CARM and of IAMRoleSelectors. Tests compare the result of a migration with this model. The model
-// deliberately shares no code and no type with shared/decisions.
+// Implements CARM and IAMRoleSelectors a second time, in a simple way. Tests compare the result of a migration with
+// this model. The model deliberately shares no code and no type with shared/decisions.
 
 export interface ModelWorld {
   readonly accounts: Readonly<Record<string, string>> | null;

@@ -95,7 +95,7 @@ function objectsOf({ accounts, teams, namespaces, resources }: ModelWorld): Json
 }
 
 /**
- * The number of generated cases of each type. If no case had a fault in the maps, the test would prove nothing about
+ * Counts the generated cases of each type. If no case had a fault in the maps, the test would prove nothing about
  * faults.
  */
 const cases = new Map<string, number>();

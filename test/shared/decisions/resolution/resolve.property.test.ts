@@ -105,9 +105,7 @@ function assertAgrees({ outcome, selectors }: Resolution, expected: string): voi
   assert.equal(`${outcome} ${selectors.map(({ name }) => name).join()}`, expected);
 }
 
-/**
- * The number of generated cases by outcome. If no case had a conflict, the test would prove nothing about conflicts.
- */
+/** Counts the generated cases by outcome. If no case had a conflict, the test would prove nothing about conflicts. */
 const seen = new Map<string, number>();
 
 function choicesOf([{ namespace }, own]: Lookup, { annotations }: MutableWorld): ModelChoices {
