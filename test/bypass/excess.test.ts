@@ -118,7 +118,7 @@ test("rejects a review whose identifiers are too long, so that the response and 
   }
 });
 
-test("logs a short region if a resource or its namespace has a very long region", async (t) => {
+test("shortens a very long region of a resource or a namespace in the log", async (t) => {
   const subject = webhook();
   const annotations = { "services.k8s.aws/region": "a-".repeat(100_000) };
   const bucket = { ...BUCKET, metadata: { ...objectAt(BUCKET, "metadata"), annotations } };

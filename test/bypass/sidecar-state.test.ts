@@ -4,7 +4,7 @@ import { test } from "tap";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 
-test("starts with a journal of 150,000 keys, and restores the base keys", async (t) => {
+test("starts although the journal contains 150,000 keys, and restores the base keys", async (t) => {
   const clock = new FakeClock();
   const folder = t.testdir({});
   const identity = { secretAccessKey: "s", accountID: "1", arn: "a", userID: "u", tokenDigest: null };

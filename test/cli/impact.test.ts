@@ -62,7 +62,7 @@ test("-o wide shows the complete role, account and selector of each changed reso
   t.match(conflict.stdout, / 111122223333 role\/team-a by team-a +conflict of more, team-a\n/);
 });
 
-test("text output fits 80 columns", async (t) => {
+test("the text output of impact fits 80 columns", async (t) => {
   const name = `arn:aws:iam::111122223333:role/${"r".repeat(64)}`;
   const { stdout } = await impact(t, selector("team-b", name, "team-b") + selector("s".repeat(200), name, "team-a"));
   const [table = ""] = stdout.split("\nThe webhook");

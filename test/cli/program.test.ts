@@ -45,7 +45,7 @@ test("the help of every command fits the terminal and groups the flags by headin
   t.match((await runCommand(["manifests", "--help"])).stdout, /^Installation:\n {2}-n, --namespace /m);
 });
 
-test("wraps the help at 80 columns in a pipe, and at COLUMNS if it is set", async (t) => {
+test("wraps the help at COLUMNS if the variable is set, and otherwise at 80 columns in a pipe", async (t) => {
   const widest = async (environment: Record<string, string>): Promise<number> => {
     const { stdout } = await runCommand(["sidecar", "--help"], { environment });
     return Math.max(...stdout.split("\n").map((line) => line.length));

@@ -122,7 +122,7 @@ test("exits 2 and prints only the errors if a manifest cannot be read", async (t
   t.match(stderr, /b\.json:\d+: /);
 });
 
-test("prints a table by default", async (t) => {
+test("resolve prints a table by default", async (t) => {
   const stdin = SELECTORS + bucket("team-a") + bucket("other") + bucket("both");
   const { stdout } = await runCommand(["resolve", "-"], { stdin });
   t.equal(stdout, [

@@ -200,7 +200,7 @@ test("calls the resource webhooks for every ACK group, except in kube-system and
   t.end();
 });
 
-test("adds each group of --extra-groups once if the release does not know the group", (t) => {
+test("adds the groups of --extra-groups that the release does not know", (t) => {
   const { rules } = named(t, "resources.mutate", { extraGroups: ["zzz.services.k8s.aws", "s3.services.k8s.aws"] });
   t.same(rules?.[0]?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
   t.end();

@@ -25,8 +25,10 @@ onCluster("a cluster source on a real API server", async (t, cluster) => {
   const source = new ClusterSource({ runtime: "ack", api: gate, clock: FAST_RETRY_CLOCK });
   t.teardown(() => source.stop());
   const loaded = source.start();
-  await t.test("is not loaded before the IAMRoleSelector kind is installed", async (tt) => isNotLoaded(tt, source));
-  await t.test("is loaded after the IAMRoleSelector kind is installed", async (tt) => {
+  await t.test("the inventory is not loaded before the IAMRoleSelector kind is installed", async (tt) =>
+    isNotLoaded(tt, source),
+  );
+  await t.test("the inventory is loaded after the IAMRoleSelector kind is installed", async (tt) => {
     await cluster.installCRDs([iamRoleSelectorCRD("ack"), ackCRD("s3.services.k8s.aws", "Bucket", "buckets")]);
     await loaded;
     tt.match(source.status, { loaded: true, fault: null });
@@ -38,7 +40,7 @@ onCluster("a cluster source on a real API server", async (t, cluster) => {
   await t.test("lists objects again if the resource version has expired, and removes deleted objects", async (tt) =>
     listsAgain(tt, { cluster, source, gate }),
   );
-  await t.test("is current at most 5 s after an outage of 15 s", async (tt) => recoversSoon(tt, cluster));
+  await t.test("the inventory is current at most 5 s after an outage of 15 s", async (tt) => recoversSoon(tt, cluster));
   await t.test("names each kind that the user is not allowed to list", async (tt) => namesForbidden(tt, cluster));
 });
 

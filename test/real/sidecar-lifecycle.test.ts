@@ -149,7 +149,7 @@ test("exits with 1 and aborts requests in flight after a second signal", async (
   t.equal(await pending, null, "requests in flight are aborted");
 });
 
-test("is ready within one second after it starts to listen", async (t) => {
+test("the sidecar is ready within one second after it starts to listen", async (t) => {
   const { start } = await subject(t);
   const startMs = Date.now();
   const sidecar = await start();
@@ -164,7 +164,7 @@ test("is ready within one second after it starts to listen", async (t) => {
   t.same(sidecar.log.filter(({ level }) => level !== "info"), [], "all log lines have the level info");
 });
 
-test("while STS hangs, is alive and rejects requests in time; later, issues roles again", async (t) => {
+test("is alive and rejects requests in time while STS hangs, and issues roles after STS responds", async (t) => {
   const response = Promise.withResolvers<null>();
   const { start, tokenFile } = await subject(t, () => response.promise);
   const [listen = "", health = ""] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`);

@@ -171,7 +171,7 @@ test("denies an object that is nested too deeply, and still serves the next revi
   t.equal((await webhook.post("/validate/iamroleselectors", fixture("selector-create"))).status, 200);
 });
 
-test("returns status 404 and the valid paths for an unknown path, and 405 for another method", async (t) => {
+test("returns status 404 and the valid paths for an unknown path, and 405 for a method other than POST", async (t) => {
   const { app } = webhookUnderTest();
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
   const paths = "/mutate/iamroleselectors, /validate/iamroleselectors, /mutate/resources, /validate/resources, "

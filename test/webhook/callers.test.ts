@@ -81,7 +81,7 @@ test("accepts only a client certificate with the CA and the name in the settings
   t.match(await metrics(webhook), 'ack_role_resolver_webhook_rejected_calls_total{reason="client"} 1');
 });
 
-test("rejects a client whose certificate has another name before it reads the body", async (t) => {
+test("rejects a client whose certificate has another name, and does not read the body", async (t) => {
   const { webhook } = await verifying(t);
   const headers = { "content-type": "application/json", "content-length": String(LIMITS.reviewBytes.value) };
   const { status, headers: answered } = await send(webhook, { ...node, headers }, null);

@@ -75,7 +75,7 @@ test("returns five warnings: denying checks first, waived findings last, and a c
   t.end();
 });
 
-test("prints names of a stored object that contain control characters as short printable warnings", async (t) => {
+test("returns short printable warnings if a stored object has names with control characters", async (t) => {
   const webhook = webhookUnderTest();
   const injected = "x\nWarning: all is well";
   const hostile = [injected, "\u202Eevil", "y".repeat(5000), "\u001B[2J", injected, "a b", "__proto__"];

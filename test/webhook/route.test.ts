@@ -62,7 +62,7 @@ test("denies an object whose review fails, and counts the error", async (t) => {
   t.match(late.metrics, COUNTED("ERR_REQUEST_DEADLINE"));
 });
 
-test("with --on-internal-error admit, admits an object whose review fails with a warning", async (t) => {
+test("with --on-internal-error admit, admits an object whose review fails, and returns a warning", async (t) => {
   const { status, json, metrics } = await answerOf(new Error("planted"), "admit");
   const warnings = ["ERR_INTERNAL: object admitted without checks (--on-internal-error admit)"];
   t.match([status, json], [200, { response: { allowed: true, warnings } }]);

@@ -24,7 +24,7 @@ test("action.yml is a composite action with documented inputs and outputs, and u
   t.end();
 });
 
-test("the action checks a repository with a tarball of npm pack", async (t) => {
+test("the action checks a repository if its input is a tarball of npm pack", async (t) => {
   setTimeLimit(t, LIMIT_MS);
   const run = await preparedRun(t);
   const { tarball } = await pack(run.temporary);

@@ -50,7 +50,7 @@ export async function testCredentialProcess(t: Test, client: Client): Promise<vo
       );
     },
   );
-  await t.test("shows the error message of the sidecar", async (tt) => {
+  await t.test("the SDK shows the error message of the sidecar if the command fails", async (tt) => {
     const { code, stdout, stderr } = await run("missing", "retrieve", "1");
     tt.not(code, 0);
     tt.equal(stdout, "");

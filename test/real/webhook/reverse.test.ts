@@ -28,7 +28,7 @@ onCluster("checks of deleted and changed selectors on a real API server", async 
   await t.test("denies a selector change that causes a conflict or moves resources to another account", async (tt) =>
     deniesOverlapAndMove(tt, cluster),
   );
-  await t.test("reviews each selector by its own name when a request deletes the collection", async (tt) =>
+  await t.test("reviews each selector under its own name if a request deletes all selectors", async (tt) =>
     validatesCollections(tt, cluster, webhook),
   );
   await t.test("allows a selector to be replaced by another selector", async (tt) => allowsReplacement(tt, cluster));

@@ -205,7 +205,7 @@ test("finds every overlap if the input has more than 2,000 selectors", (t) => {
   t.end();
 });
 
-test("yields the number of audited objects after each 200 objects", (t) => {
+test("yields the number of audited objects after every 200 objects", (t) => {
   const objects = Array.from({ length: 401 }, (_, i) => bucketObject({ name: `b${i}` }));
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   t.same([...auditObjects({ objects, inventory, origin: "file" }, SETTINGS_BY_DEFAULT)], [200, 400]);

@@ -106,7 +106,7 @@ test("exempts an update of a terminating object if its spec, labels and annotati
   t.end();
 });
 
-test("does not exempt an update or create that submits a deletionTimestamp", (t) => {
+test("does not exempt a create or update request that submits a deletionTimestamp", (t) => {
   const submitted = { ...DELETING, spec: { arn: "y" } };
   t.equal(update(submitted), null);
   t.equal(exemptionOf({ operation: "CREATE", subResource: "", object: submitted, oldObject: null }), null);
@@ -128,7 +128,7 @@ test("exempts a DELETE request for an object that is already being deleted, but 
   t.end();
 });
 
-test("exempts updates of a subresource that change no labels and annotations", (t) => {
+test("exempts an update of a subresource that changes no label or annotation", (t) => {
   const ofStatus = { operation: "UPDATE", subResource: "status", object: { ...STORED, spec: 1 }, oldObject: STORED };
   t.equal(exemptionOf(ofStatus), "subresource");
   const relabeled = { ...STORED, metadata: { ...META, labels: {} } };

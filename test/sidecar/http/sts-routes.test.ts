@@ -149,7 +149,7 @@ test("rejects a missing action, an unknown action and AssumeRoleWithWebIdentity"
   t.match(await send(sidecar.app, { ...unsigned, payload: "" }), { status: 400, code: "MissingAction" });
 });
 
-test("accepts a body of 64 KiB and rejects a body that is larger", async (t) => {
+test("accepts a body of 64 KiB, and rejects a larger body", async (t) => {
   const sidecar = new SidecarUnderTest();
   const keys = await keysOf(sidecar);
   const body = `${WHO}&X=`.padEnd(64 * 1024, "x");

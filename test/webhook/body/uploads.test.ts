@@ -99,10 +99,10 @@ async function upload(t: Test, { address }: RunningWebhook, bytes: number): Prom
 }
 
 for (const [name, count, bytes, uploadsClosed] of [
-  ["use up the limit of bytes", 9, LIMITS.reviewBytes.value, 1],
-  ["use up the limit of connections", LIMITS.webhookConnections.value, 1, 0],
+  ["bytes", 9, LIMITS.reviewBytes.value, 1],
+  ["connections", LIMITS.webhookConnections.value, 1, 0],
 ] as const) {
-  test(`serves reviews although clients that announce bodies and send none ${name}`, async (t) => {
+  test(`serves reviews while clients that announce bodies but send none use up the limit of ${name}`, async (t) => {
     const webhook = await running(t);
     const oldest = await upload(t, webhook, bytes);
     const closed = once(oldest, "close");

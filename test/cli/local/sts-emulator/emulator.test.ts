@@ -53,8 +53,7 @@ test("assumes a role and returns the identity of the role session", async (t) =>
   const now = Date.parse("2026-08-01T12:00:00.700Z");
   const emulator = await start(t, { now: () => now });
   const sts = client(t, emulator, SESSION);
-  // The SDK signs with the local clock. The emulator would reject the signature if the clock of the emulator were
-  // wrong.
+  // The SDK signs with the local clock, so the emulator rejects the signature if its own clock is wrong.
   sts.config.systemClockOffset = now - Date.now();
   const output = await sts.send(assume({ DurationSeconds: 900, SourceIdentity: "alice" }));
   const { Credentials, AssumedRoleUser, SourceIdentity } = output;

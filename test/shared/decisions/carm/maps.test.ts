@@ -92,7 +92,7 @@ test("looks up only the team if TeamLevelCARM is on, and only the account if Tea
   t.end();
 });
 
-test("reads the annotation owner-team-id with --runtime extended if no annotation team-id exists", (t) => {
+test("with --runtime extended, reads the annotation owner-team-id if no annotation team-id exists", (t) => {
   const proposed = { "services.k8s.aws/owner-team-id": "green" };
   const map = teams({ blue: OTHER, green: THIRD });
   const gate = { teamLevelCARM: true } as const;

@@ -58,7 +58,7 @@ function expressions(...matchExpressions: readonly JsonObject[]): JsonObject {
   return { resourceLabelSelector: { matchExpressions } };
 }
 
-test("finds example labels that match the expressions of a selector with --runtime extended", async (t) => {
+test("with --runtime extended, finds example labels that match the expressions of a selector", async (t) => {
   const inventory = inventoryOf(
     [
       selector("in", A, expressions({ key: "tier", operator: "In", values: ["gold", "silver"] })),

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { conflictSentence } from "../../../../shared/decisions/resolution/conflict.ts";
 
-test("names the conflicting selectors in order, at most 20", (t) => {
+test("names at most 20 conflicting selectors, sorted by name", (t) => {
   const sentence = "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors:";
   t.equal(conflictSentence(["b", "a"]), `${sentence} [a, b]`);
   const names = Array.from({ length: 25 }, (_, i) => `s${String(i).padStart(2, "0")}`);

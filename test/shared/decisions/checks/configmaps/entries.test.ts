@@ -121,7 +121,7 @@ test("CM-13 warns about service keys if ServiceLevelCARM is off", (t) => {
   t.end();
 });
 
-test("checks only the CARM ConfigMaps", (t) => {
+test("reports nothing for a ConfigMap that is not a CARM map", (t) => {
   const others = [
     mapObject("ack-role-account-maps", { a: "" }),
     { ...mapObject(ACCOUNT_MAP, { a: "" }), kind: "Secret" },

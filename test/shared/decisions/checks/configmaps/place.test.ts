@@ -32,7 +32,7 @@ test("CM-07b warns about a map if a copy in another namespace has different entr
   t.end();
 });
 
-test("CM-09 warns about a change to a map in mode selectors", (t) => {
+test("CM-09 warns about a change of a CARM map in mode selectors", (t) => {
   const line = "warn CM-09 data: the map has no effect, because IAMRoleSelectors set the role. "
     + "Replace each entry with an IAMRoleSelector; ack-role-resolver migrate carm generates these selectors.";
   t.same(dataLines("CM-09", { a: ROLE }), [line]);

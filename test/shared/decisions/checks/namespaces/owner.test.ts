@@ -29,7 +29,7 @@ function lines(
   return annotationLines("NS-04", to, { old, known: [...MAPS, old, ...resources], settings: { ...CARM, ...settings } });
 }
 
-test("NS-04 in mode carm denies another account for existing resources; in mode selectors, it warns", (t) => {
+test("NS-04 denies an annotation that moves resources to another account, and warns in mode selectors", (t) => {
   t.same(lines(owner(ONE), owner(TWO)), [`deny ${PATH}: ${MOVE}. ${FIX}`]);
   t.same(lines(owner(ONE), owner(TWO), { settings: { mode: "selectors" } }), [`warn ${PATH}: ${MOVE}. ${FIX}`]);
   t.same(lines(owner(ONE), owner("alias")), [], "another key of the same account");
