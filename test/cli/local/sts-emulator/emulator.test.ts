@@ -53,7 +53,7 @@ test("assumes a role and returns the identity of the role session", async (t) =>
   const now = Date.parse("2026-08-01T12:00:00.700Z");
   const emulator = await start(t, { now: () => now });
   const sts = client(t, emulator, SESSION);
-  // The SDK signs with the local clock, so the emulator rejects the signature if its own clock is wrong.
+  // Without the offset, the SDK would sign with the local clock, and the emulator would reject the signature.
   sts.config.systemClockOffset = now - Date.now();
   const output = await sts.send(assume({ DurationSeconds: 900, SourceIdentity: "alice" }));
   const { Credentials, AssumedRoleUser, SourceIdentity } = output;
