@@ -1,4 +1,4 @@
-/** The current time and timers. Tests pass a fake clock. */
+/** Provides the current time and timers. Tests pass a fake clock. */
 export interface Clock {
   /** Returns the current time, in ms since the Unix epoch. */
   now(): number;
@@ -9,7 +9,7 @@ export interface Clock {
 /** A clock that measures durations correctly even if the system time changes. */
 export interface SteadyClock extends Clock {
   /**
-   * Returns the time since an arbitrary start, in ms. The monotonic time never decreases, and may stop while the
+   * Returns the time since an arbitrary start, in ms. The returned time never decreases, but it may stop while the
    * machine sleeps.
    */
   steady(): number;

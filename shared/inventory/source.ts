@@ -13,7 +13,9 @@ export interface SourceStatus {
   readonly fault: string | null;
 }
 
-/** Loads and updates an inventory. The source is a set of manifests or a cluster. */
+/**
+ * Loads an inventory from manifests or a cluster, and updates the inventory when the manifests or the cluster change.
+ */
 export interface InventorySource {
   readonly inventory: Inventory;
   readonly status: SourceStatus;

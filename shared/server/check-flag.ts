@@ -3,8 +3,8 @@ import { allClosest, listOf, quote } from "../decisions/kubernetes/text.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
 
 /**
- * The pattern of a --check value. It is defined here, because the settings table must not depend on the check
- * catalogue.
+ * The pattern of a --check value. The settings table does not define this pattern, because the table must not depend on
+ * the check catalogue.
  */
 export const CHECK_SEVERITY: Pattern = {
   regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`,
@@ -13,7 +13,7 @@ export const CHECK_SEVERITY: Pattern = {
 
 const FIXED_IDS: ReadonlySet<string> = new Set(CATALOGUE.flatMap(({ id, fixed = false }) => (fixed ? [id] : [])));
 
-/** Returns what is wrong with a value of --check. For an unknown id, names the ids that are most similar. */
+/** Returns what is wrong with a value of --check. If the check ID is unknown, the text lists the most similar IDs. */
 export function checkFault(value: string): string {
   const [id = "", severity] = value.split("=", 2);
   if (severity === undefined || id === "" || CHECK_IDS.has(id)) return `expected ${CHECK_SEVERITY.meaning}`;

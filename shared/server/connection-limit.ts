@@ -15,8 +15,8 @@ export interface ConnectionLimits {
   /** The maximum time from the headers of a request until the client has received the response, in ms. */
   readonly responseMs: number;
   /**
-   * Whether a new connection can replace a connection that has not sent a complete request yet. Any process that
-   * reaches the listener can open connections without sending a complete request. Default: false.
+   * Whether a new connection can replace a connection that has not sent a complete request yet. Otherwise, a client
+   * that never completes its requests could use up all connections. Default: false.
    */
   readonly replacesIncomplete?: boolean;
 }
@@ -24,16 +24,16 @@ export interface ConnectionLimits {
 /**
  * Limits the connections and the requests in flight of `server`. Must be called before the server listens.
  *
- * - At the limit, a new connection replaces the connection that has been idle for longest. A controller has two
- *   connections for each kind, region and role, and uses them every 15 minutes (aws-controllers-k8s/runtime,
- *   pkg/runtime/config.go).
- * - A connection has at most one request in flight. A connection that sends a second request early (pipelining) is
- *   closed. The number of requests in flight is therefore at most `served`.
+ * - If `served` connections are open, a new connection replaces the connection that has been idle for longest. An ACK
+ *   controller opens two connections for each kind, region and role, and uses each connection only every 15 minutes
+ *   (aws-controllers-k8s/runtime, pkg/runtime/config.go).
+ * - A connection has at most one request in flight. A connection that sends a second request before the first response
+ *   (pipelining) is closed. The number of requests in flight is therefore at most `served`.
  * - A connection is closed if the client does not receive a response within `responseMs`.
  *
- * The returned function returns true for a connection whose requests must not be processed. A connection is in this
- * state if it arrived while all served connections were busy, or if it is pipelined. The caller responds to such a
- * connection with a 503, which SDKs retry; a reset would be a network failure for SDKs.
+ * The returned function returns true if the server must not process the requests of a connection, because the
+ * connection arrived while all served connections were busy, or because it is pipelined. The caller sends a 503 on such
+ * a connection. SDKs retry after a 503, but would report a reset as a network failure.
  */
 export function limitConnections(
   server: Server | SecureServer, limits: ConnectionLimits, clock: Pick<Clock, "schedule">,
@@ -85,21 +85,20 @@ export function limitConnections(
   return (socket) => excess.has(socket);
 }
 
-/** The responses in flight of each connection. A response is in flight until the socket has sent it. */
+/** Maps each connection to its responses in flight. A response is in flight until the socket has sent it. */
 type ResponsesInFlight = WeakMap<Socket, readonly ServerResponse[]>;
 
 /**
- * Returns whether a new request arrived before the previous response. Node.js reports that it sent a response only
- * after the client may have received the response and sent its next request. For this reason, one complete response may
- * still be in flight.
+ * Returns whether a client sent a new request before the previous response was complete. One complete response can
+ * still be in flight: when Node.js reports that it sent a response, the client may already have sent its next request.
  */
 function isPipelined(responses: readonly ServerResponse[]): boolean {
   return responses.length > 1 || responses.some(({ writableEnded }) => !writableEnded);
 }
 
 /**
- * Counts the connection as replaceable until the body of its request is complete. A connection whose body never arrives
- * must be replaceable.
+ * Makes the connection replaceable until the body of its request is complete, because a client may never send the whole
+ * body.
  */
 function addUntilComplete(
   request: IncomingMessage, { idle, busy }: { readonly idle: Set<Socket>; readonly busy: ResponsesInFlight },
@@ -107,7 +106,7 @@ function addUntilComplete(
   const { socket } = request;
   idle.add(socket);
   request.once("end", () => {
-    // After an early response, Node reads the rest of the body, and the connection is idle.
+    // If the response was sent before the end of the body, the connection is already idle, and remains replaceable.
     if ((busy.get(socket) ?? []).length > 0) idle.delete(socket);
   });
 }
@@ -120,8 +119,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 const PART_BYTES = 1024;
 
 /**
- * Passes the received data to the HTTP parser in small parts until the connection is closed. By default, Node parses up
- * to 64 KiB at once. So many bytes can contain 2,400 pipelined requests, whose objects take 10 MB.
+ * Passes the received data to the HTTP parser in small parts, and stops when the connection is closed. By default,
+ * Node.js parses up to 64 KiB at once. These bytes can contain 2,400 pipelined requests, whose objects need 10 MB.
  */
 function parseInParts(socket: Socket): void {
   const [parse, ...others] = socket.listeners("data");
@@ -135,8 +134,8 @@ function parseInParts(socket: Socket): void {
 }
 
 /**
- * Limits the connections whose TLS handshake is not complete. At the limit, a new connection replaces the oldest such
- * connection.
+ * Limits the connections whose TLS handshake is not complete. If there are more than `limit`, closes the oldest of
+ * these connections.
  */
 function limitHandshakes(server: SecureServer, limit: number): void {
   const handshakes = new Map<string, Socket>();
@@ -154,7 +153,7 @@ function limitHandshakes(server: SecureServer, limit: number): void {
   server.on("secureConnection", (socket: Socket) => void handshakes.delete(keyOf(socket)));
 }
 
-/** Returns a key that is equal for the TCP socket and the TLS socket of a connection, which are different objects. */
+/** Returns the same key for the TCP socket and the TLS socket of a connection, although these are different objects. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -38,7 +38,7 @@ interface Page {
 }
 
 interface Probes extends Pick<HealthServerOptions, "ready" | "started"> {
-  /** Returns the page of the metrics. */
+  /** Returns the response of `/metrics`. */
   readonly metrics: () => Promise<Page>;
 }
 
@@ -58,12 +58,12 @@ const FLAG = "--health-listen";
 
 /**
  * Starts the server of health probes and metrics, over plain HTTP on a separate port. The paths are `/healthz` (200),
- * `/startupz` (503 until startup is complete, then 200), `/readyz` (200 with one warning per line, or 503
- * with one reason per line) and `/metrics` (Prometheus text, at most 1 s old). Rejects with ERR_CONFIG_ADDRESS or
+ * `/startupz` (503 until startup is complete, then 200), `/readyz` (200 with one warning per line, or 503 with one
+ * reason per line) and `/metrics` (Prometheus text, at most 1 s old). Rejects with ERR_CONFIG_ADDRESS or
  * ERR_CONFIG_PORT_IN_USE.
  *
- * Every client that reaches the port can send requests. The server limits the connections, answers one request per
- * connection, and closes a connection whose client does not read the response.
+ * Any client that can reach the port can send requests. Therefore the server limits the connections, answers one
+ * request per connection, and closes a connection whose client does not read the response.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const { ready, registry, clock = systemClock } = options;
@@ -98,7 +98,7 @@ function send(response: ServerResponse, { status, type, body }: Page, isHead = f
 
 async function pageFor({ method, url = "" }: ProbeRequest, probes: Probes): Promise<Page> {
   if (method !== "GET" && method !== "HEAD") return text(405, "only GET and HEAD are supported");
-  // Ignores the query of the URL, which a probe can send (`/readyz?verbose`).
+  // Ignores the query of the URL, because some probes send a query, such as `/readyz?verbose`.
   const [path = ""] = url.split("?", 1);
   return await (PAGES[path] ?? notFound)(probes);
 }
@@ -123,7 +123,10 @@ async function metricsPage(registry: Registry): Promise<Page> {
   }
 }
 
-/** Returns a function that caches the result of `read`. Calls `read` again if the result has expired. */
+/**
+ * Returns a function that caches the result of `read`. The function calls `read` again after the cached result has
+ * expired.
+ */
 function cached<T>(clock: SteadyClock, lifetimeMs: number, read: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | null = null;
   let expiresMs = 0;
@@ -141,8 +144,8 @@ function notFound(): Page {
 }
 
 /**
- * Returns a function that returns the result of `check`. After `check` has returned true, the function always returns
- * true.
+ * Returns a function that calls `check` and returns its result. After `check` has returned true once, the function
+ * returns true without calling `check`.
  */
 function latched(check: () => boolean): () => boolean {
   let passed = false;

@@ -8,8 +8,8 @@ import { VERSION } from "./version.ts";
 export const METRIC_PREFIX = "ack_role_resolver_";
 
 /**
- * The histogram buckets of latencies, in seconds. The buckets start below 5 ms, the first bucket of the API server,
- * because most responses take less time.
+ * The histogram buckets of latencies, in seconds. Several buckets are below 5 ms, which is the first bucket of the API
+ * server's histograms, because most responses take less than 5 ms.
  */
 export const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 3];
 
@@ -47,7 +47,8 @@ export function registerGauge(registry: Registry, config: GaugeConfig, read: (ga
     registers: [],
     collect(): void {
       this.reset();
-      // A call of reset() would set a gauge that has no labels to 0. A call of remove() makes the gauge absent.
+      // After reset(), a gauge that has no labels has the value 0. After remove(), the gauge is absent until `read`
+      // sets a value.
       if (config.labelNames === undefined) this.remove();
       read(this);
     },
@@ -71,7 +72,8 @@ interface InventoryView {
 }
 
 /**
- * Registers the gauges `ack_role_resolver_inventory_*`. `nowMs` returns the time of the clock that sets `lastSyncMs`.
+ * Registers the gauges `ack_role_resolver_inventory_*`. `nowMs` returns the current time on the clock that sets
+ * `lastSyncMs`.
  */
 export function registerInventoryMetrics(registry: Registry, source: InventoryView, nowMs: () => number): void {
   const gauge = (name: string, help: string, read: () => number | null): void =>
@@ -106,7 +108,7 @@ export function registerKindMetrics(registry: Registry, source: KindView, extraG
   }, () => unknownGroups(source.inventory.kinds.groups, extraGroups).length);
   registerValue(registry, {
     name: "unlisted_ack_kinds",
-    help: "Installed ACK kinds that are not listed. Checks ignore the objects of these kinds.",
+    help: "Installed ACK kinds whose objects have not been listed. Checks ignore these objects.",
   }, () => source.inventory.unlisted("resources").size);
   registerValue(registry, {
     name: "pruned_selector_fields",

@@ -6,7 +6,7 @@ interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
   /** The value of --max-staleness, in ms. The server is unready if its inventory is older than this. */
   readonly maxStalenessMs: number;
-  /** The current time of the clock that sets `inventory.lastSyncMs`, in ms. */
+  /** The current time in ms, on the clock that sets `inventory.lastSyncMs`. */
   readonly nowMs: number;
 }
 
@@ -43,9 +43,9 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 
 /**
  * Returns ready if the inventory is loaded and not older than `--max-staleness`, and the base identity is usable. The
- * sidecar remains ready during an STS outage, because it still serves cached sessions, which a restart would lose. If
- * the inventory is older, the sidecar still issues credentials. But the sidecar is then unready, so that operators
- * notice the fault.
+ * sidecar remains ready during an STS outage, because it still serves cached sessions, which a restart would lose. With
+ * an inventory that is older than `--max-staleness`, the sidecar still issues credentials, but it is unready so that
+ * operators notice the fault.
  */
 export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
   const reasons = inventoryReasons(input);
@@ -62,14 +62,17 @@ function inventoryReasons({ inventory, maxStalenessMs, nowMs }: InventoryReadine
   return [`the inventory is ${toSeconds(ageMs)} s old (${limit})${causeOf(inventory)}`];
 }
 
-/** Returns a warning if the inventory is stale. The server is ready until the inventory exceeds `--max-staleness`. */
+/**
+ * Returns a warning if the inventory is stale. A stale inventory makes the server unready only when the age of the
+ * inventory exceeds `--max-staleness`.
+ */
 function staleWarnings({ inventory, nowMs }: InventoryReadinessInput): string[] {
   const { lastSyncMs, fault } = inventory;
   if (fault === null || lastSyncMs === null) return [];
   return [`the inventory is stale, and was last current ${toSeconds(nowMs - lastSyncMs)} s ago${causeOf(inventory)}`];
 }
 
-/** Returns the fault in one line, because a fault can have several lines. */
+/** Returns the fault as one line. A fault can have several lines, which are joined with semicolons. */
 function causeOf({ fault }: SourceStatus): string {
   return fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
 }

@@ -8,9 +8,11 @@ import {
 } from "../decisions/settings.ts";
 import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
-/** The flags of a command line by setting name. The value of a repeatable flag is a list. */
+/**
+ * Maps the name of each setting to the value of its flag on the command line. The value of a repeatable flag is a list.
+ */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
-/** The environment variables by name. */
+/** Maps the name of each environment variable to its value. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "ACK_ROLE_RESOLVER_";
@@ -46,7 +48,8 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
     ...errors.map((error) => faultText(error, { command, flags, environment, values })),
     ...crossFieldFaults(command, values),
   );
-  // Removes duplicates: an empty value violates minLength and the pattern, and the two messages are equal.
+  // Removes duplicates, because an empty value violates both minLength and the pattern, and both faults have the same
+  // message.
   if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
   for (const value of Object.values(values)) Object.freeze(value);
   Object.freeze(settings);
@@ -65,7 +68,7 @@ function unknownVariables(environment: Environment): string[] {
   });
 }
 
-/** Splits the values of a list at commas. An empty item remains, so that validation rejects it. */
+/** Splits the values of a list at commas. Empty items remain in the list, so that the validation rejects them. */
 function fromFlag({ type, allowsComma }: Definition, value: Flags[string]): Flags[string] {
   if (type !== "strings" || allowsComma === true || !Array.isArray(value)) return value;
   return value.flatMap((item: string) => item.split(",").map((part) => part.trim()));

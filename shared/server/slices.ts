@@ -2,7 +2,7 @@ import { ResolverError } from "../decisions/errors.ts";
 import type { Paced } from "../decisions/paced.ts";
 
 interface SliceOptions {
-  /** The maximum time to block the event loop, in ms. */
+  /** The maximum time for which one slice blocks the event loop, in ms. */
   readonly sliceMs: number;
   /** Returns the time of a monotonic clock, in ms. */
   readonly now: () => number;
@@ -13,8 +13,8 @@ interface SliceOptions {
 }
 
 /**
- * The fraction of the time limit after which a slice ends. The last step of the slice and the garbage collector need
- * the remaining time.
+ * The fraction of `sliceMs` after which a slice starts no further step. The rest of `sliceMs` is for the last step and
+ * the garbage collector.
  */
 const SHARE_OF_SLICE = 0.5;
 

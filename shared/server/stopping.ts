@@ -4,7 +4,7 @@ import type { Logger } from "./logger.ts";
 
 /**
  * Whether this process is shutting down. During shutdown, servers are unready and send `Connection: close` with each
- * response. Clients then connect to another replica before the listener closes.
+ * response. So clients connect to another replica before the listener closes.
  */
 export class Drain {
   readonly #nowMs: () => number;
@@ -51,7 +51,7 @@ interface StopOptions {
    * The timeout of `close`, in ms. If `close` takes longer than this, the process exits with status 1. Default: 10 s.
    */
   readonly closeMs?: number;
-  /** Resolves when requests in flight are answered, and listeners and sources are closed. */
+  /** Closes the listeners and sources. Resolves when they are closed and all requests in flight are answered. */
   readonly close: () => Promise<void>;
   /** Waits for `ms` milliseconds. Tests replace this function. */
   readonly wait?: (ms: number) => Promise<unknown>;
@@ -68,7 +68,7 @@ export async function drainAndClose(options: StopOptions): Promise<void> {
   let leftMs = drainMs;
   while (leftMs > 0 && drain.quietMs < QUIET_MS) {
     const waitMs = Math.min(leftMs, QUIET_MS - drain.quietMs);
-    // The next wait depends on the requests during this wait.
+    // The length of the next wait depends on the requests that arrive during this wait.
     // oxlint-disable-next-line no-await-in-loop
     await wait(waitMs);
     leftMs -= waitMs;

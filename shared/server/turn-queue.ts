@@ -10,8 +10,8 @@ interface PausedTask {
 
 /**
  * Resumes one paused task in each turn of the event loop: the task that has paused least often, so that many long tasks
- * do not delay short tasks. In addition, resumes each task whose deadline has passed, so that the task can fail in
- * time.
+ * do not delay short tasks. In the same turn, also resumes every task whose deadline has passed, so that this task can
+ * fail immediately.
  */
 export class TurnQueue {
   /** Longest waiting first. */

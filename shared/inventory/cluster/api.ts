@@ -3,7 +3,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
-/** A client of the Kubernetes API server. Tests pass a fake server. */
+/** A client of the Kubernetes API server. Tests pass a fake client. */
 export interface KubernetesAPI {
   /**
    * Sends one request. Resolves when the response headers arrive, regardless of the HTTP status. Rejects if no response
@@ -19,7 +19,7 @@ export interface KubernetesRequest {
   /** The request body as JSON text. The default of `contentType` is application/json. */
   readonly body?: string;
   readonly contentType?: string;
-  /** Cancels the request and the response body. */
+  /** When this signal aborts, the request and the response body are canceled. */
   readonly signal: AbortSignal;
 }
 
@@ -44,8 +44,8 @@ export type Connect = (unauthorized: boolean) => Promise<KubernetesConnection>;
 
 const KEEP_ALIVE_MS = 30_000;
 /**
- * The maximum time for the TCP connection and the TLS handshake, in ms. After a network outage, TCP can wait over 30 s
- * before it tries again to connect.
+ * The maximum time until the TCP connection and the TLS handshake are complete, in ms. After a network outage, TCP can
+ * wait over 30 s before it tries again to connect.
  */
 const CONNECT_MS = 5_000;
 
@@ -116,8 +116,8 @@ export async function bodyText(response: KubernetesResponse): Promise<string> {
 }
 
 /**
- * Returns the delay of the `Retry-After` header (seconds or a date) in ms. Returns null if the header is missing or
- * invalid.
+ * Returns the delay that the `Retry-After` header requests (as seconds or a date), in ms. Returns null if the header is
+ * missing or invalid.
  */
 export function retryAfterMs(headers: http.IncomingHttpHeaders, nowMs: number): number | null {
   const value = headers["retry-after"];

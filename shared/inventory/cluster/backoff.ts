@@ -7,8 +7,8 @@ const FIRST_MAX_MS = 1_600;
 const MAX_MS = 30_000;
 
 /**
- * Calculates the delay between attempts: random, so that clients do not retry at the same time, with an exponential
- * upper limit.
+ * Calculates the delay between attempts. The delay is random, so that clients do not retry at the same time. Its upper
+ * limit doubles after each failure.
  */
 export class Backoff {
   readonly #random: () => number;
@@ -22,7 +22,7 @@ export class Backoff {
   /** Returns the delay before the next attempt, in ms. The delay is at least `atLeastMs`. */
   next(atLeastMs = 0): number {
     const upper = Math.min(MAX_MS, FIRST_MAX_MS * 2 ** this.#failures);
-    // Limits the exponent of the upper limit.
+    // A larger exponent has no effect, because MAX_MS limits the result.
     this.#failures = Math.min(this.#failures + 1, 10);
     return Math.max(atLeastMs, MIN_MS + Math.floor(this.#random() * (upper - MIN_MS)));
   }

@@ -5,12 +5,14 @@ import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watch
 /** How the next attempt starts: `resume` watches from the last resource version, `relist` lists all objects again. */
 type Recovery = "resume" | "relist";
 
-/** An error that ended a list or watch. The message becomes the fault in the status of the source. */
+/** An error that ended a list or watch. The status of the source reports the message of the error as a fault. */
 export class ListWatchError extends Error {
   readonly recovery: Recovery;
-  /** The delay that the API server requested before a retry, in ms. 0 if the API server requested no delay. */
+  /**
+   * The delay that the API server requested before a retry, in ms. The value is 0 if the API server requested no delay.
+   */
   readonly retryAfterMs: number;
-  /** Whether the API server answered 429. */
+  /** Whether the API server responded with status 429 (Too Many Requests). */
   readonly isThrottled: boolean;
   /** Whether the API server may be down: it sent no complete response, or a status of at least 500. */
   readonly isOutage: boolean;
@@ -60,7 +62,8 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
   }
   if (status === 404) {
     return `the API server does not know the kind ${kind.kind} (404 on ${collectionPath(kind)}); `
-      + "install its CustomResourceDefinition; the chart of each ACK controller contains that of IAMRoleSelector";
+      + "install its CustomResourceDefinition; "
+      + "the chart of each ACK controller contains the definition of IAMRoleSelector";
   }
   if (status === 403) {
     return `not allowed to ${verb} ${resource} ${scopeOf(kind)}; grant the verbs list and watch on it, `

@@ -7,24 +7,24 @@ interface TimedRequest {
   readonly path: string;
   /** Aborts the request. */
   readonly signal: AbortSignal;
-  /** The maximum time until the headers of the response arrive, in ms. It includes the time to connect. */
+  /** The maximum time to connect and to receive the response headers, in ms. */
   readonly responseMs: number;
   /** The maximum time between two received parts of the body, in ms. */
   readonly idleMs: number;
-  /** The maximum time for the request and the response, in ms. */
+  /** The maximum time from the start of the request to the end of the response, in ms. */
   readonly totalMs: number;
 }
 
 /**
- * The API server sent no data within the time limit. Without an idle timeout, TCP can take minutes to detect a dead
+ * The API server exceeded a time limit of the request. Without time limits, TCP can take minutes to detect a dead
  * connection.
  */
 export class RequestTimeout extends Error {}
 
 /**
- * Sends a GET request and passes the response to `use`. Aborts the request if no response starts within `responseMs`,
- * if then no byte arrives for `idleMs`, or if the request takes longer than `totalMs`. Closes the request when `use`
- * settles.
+ * Sends a GET request and passes the response to `use`. Aborts the request if the response does not start within
+ * `responseMs`, if no byte of its body arrives for `idleMs`, or if the whole request takes longer than `totalMs`.
+ * Closes the request when `use` settles.
  */
 export async function requestWithTimeout<T>(
   request: TimedRequest, use: (response: KubernetesResponse) => Promise<T>,

@@ -10,18 +10,18 @@ import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } 
 export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
   readonly inventory: Inventory;
   /**
-   * The collection in which the inventory records the kind as unlisted. The collection is null if every source requires
-   * the kind.
+   * The collection in which the inventory records whether the kind has been listed; null for a kind that every source
+   * requires.
    */
   readonly collection: Collection | null;
-  /** Whether the source must list this kind before the source is loaded. */
+  /** Whether the source counts as loaded only after it has listed this kind. */
   readonly isRequired: boolean;
   readonly onChange: () => void;
-  /** Receives the changed objects after the inventory is updated. */
+  /** Receives the changed objects and the names of the removed objects, after the inventory is updated. */
   readonly onObjects?: ((put: readonly JsonObject[], removed: readonly ObjectName[]) => void) | undefined;
 }
 
-/** Updates the objects of one kind in the inventory. Removes the objects when the kind is removed. */
+/** Updates the objects of one kind in the inventory. Removes these objects when the cluster no longer has the kind. */
 export class Informer implements ReflectorHandler {
   hasSynced = false;
   lastSyncMs = 0;
@@ -94,21 +94,23 @@ export class Informer implements ReflectorHandler {
 }
 
 /**
- * The maximum number of concurrent lists. With no limit, a hundred kinds would be listed at once, and the pages would
- * need more memory than the inventory.
+ * The maximum number of concurrent lists. Without this limit, a hundred kinds would be listed at the same time, and the
+ * pages of these lists would need more memory than the inventory.
  */
 const CONCURRENT_LISTS = 2;
 
 type InformerDefaults = Omit<InformerOptions, "kind" | "collection" | "isRequired" | "listSemaphore" | "onObjects">;
 
 interface ResourceInformersOptions extends InformerDefaults {
-  /** The ACK groups of --extra-groups: the user granted rights to these groups, but this release does not know them. */
+  /**
+   * The ACK groups of --extra-groups. This release does not know these groups, but the user has granted rights to them.
+   */
   readonly extraGroups: readonly string[];
-  /** Returns the kind, with a transform that also passes each object to the caller. */
+  /** Returns a kind whose transform also passes each object to the caller. */
   readonly observe: (kind: WatchedKind) => WatchedKind;
 }
 
-/** The informers of all installed ACK kinds, by the name of the kind's CustomResourceDefinition. */
+/** Runs one informer for each installed ACK kind. */
 export class ResourceInformers {
   readonly #options: ResourceInformersOptions;
   readonly #listSemaphore = new Semaphore(CONCURRENT_LISTS);
@@ -124,9 +126,9 @@ export class ResourceInformers {
   }
 
   /**
-   * Starts and removes informers when CustomResourceDefinitions change. A kind is required unless its group is unknown.
-   * A kind of an unknown group is not required: the user granted no rights to the group, and a new AWS service must not
-   * prevent a restart.
+   * Starts and removes informers when CustomResourceDefinitions change. A kind is required unless its group is unknown
+   * to this release and not in `extraGroups`: the user has granted no rights to such a group, and a new AWS service
+   * must not prevent the start of a server.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     for (const { name } of removed) this.#remove(name);

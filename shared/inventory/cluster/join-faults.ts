@@ -2,8 +2,8 @@ import { countOf } from "../../decisions/kubernetes/text.ts";
 
 const CONNECTION_FAULT = /^(?<before>cannot list or watch )(?<kind>\S+)(?<reason>: .+)$/s;
 /**
- * Matches faults of the connection or the credentials, which usually affect every kind: the text before the kind, the
- * kind, and the reason. errors.ts creates these texts.
+ * Match faults of the connection or the credentials, which usually affect every kind. The groups capture the text
+ * before the kind, the kind, and the reason. The texts are created in errors.ts.
  */
 const SHARED_FAULTS = [
   CONNECTION_FAULT,
@@ -14,8 +14,8 @@ const SHARED_FAULTS = [
 const MAX_FAULTS = 10;
 
 /**
- * Joins the faults of all kinds. Reports a fault that several kinds share once, with the number of the kinds: if the
- * API server is unreachable, every kind has the same fault.
+ * Joins the faults of all kinds to one text. If several kinds have the same fault, for example because the API server
+ * is unreachable, the text contains the fault once, with the number of these kinds.
  */
 export function joinFaults(faults: readonly string[]): string {
   const groups = Map.groupBy(faults, (fault) => withSubject(fault, ""));
@@ -29,7 +29,7 @@ export function joinFaults(faults: readonly string[]): string {
   return more > 0 ? `${texts.slice(0, MAX_FAULTS).join("; ")}; and ${more} more` : texts.join("; ");
 }
 
-/** Returns the fault with `subject` in place of the kind. Returns any other fault unchanged. */
+/** Replaces the kind by `subject` in a fault that matches SHARED_FAULTS. Returns any other fault unchanged. */
 function withSubject(fault: string, subject: string): string {
   for (const pattern of SHARED_FAULTS) {
     const { before, reason } = pattern.exec(fault)?.groups ?? {};

@@ -40,12 +40,12 @@ export const DEFINITIONS: WatchedKind = {
   transform: transformDefinition,
 };
 
-/** The kinds that every inventory contains. */
+/** The kinds that every cluster source loads. */
 export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEFINITIONS];
 
 /**
- * Returns a separate kind for each CARM map. With one kind for each map, a source needs no rights to other ConfigMaps.
- * The namespace "" stands for all namespaces.
+ * Returns one watched kind for each CARM map, so that a source needs no rights to other ConfigMaps. The namespace ""
+ * stands for all namespaces.
  */
 export function carmMapKinds(namespace: string): readonly WatchedKind[] {
   return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({
@@ -64,8 +64,8 @@ export function carmMapKinds(namespace: string): readonly WatchedKind[] {
 
 /**
  * Returns the names, versions and status of a definition in an ACK group. Returns null for any other definition. Drops
- * the schemas, which are the largest part, except the schema of the stored version of IAMRoleSelector, which decisions
- * read.
+ * the schemas, because they are the largest part of a definition. Does not drop the schema of the stored version of
+ * IAMRoleSelector, because decisions read this schema.
  */
 function transformDefinition(object: JsonObject): JsonObject | null {
   const spec = field(object, "spec");
@@ -94,7 +94,7 @@ function transformVersion(version: unknown, isOfSelectors: boolean): JsonObject 
 export function resourceKind(definition: JsonObject): WatchedKind | null {
   const spec = field(definition, "spec");
   const group = stringAt(spec, "group") ?? "";
-  // Skips cluster-scoped kinds, because each role is resolved for a resource in a namespace.
+  // Skips cluster-scoped kinds, because roles are resolved only for resources in a namespace.
   if (!isACKGroup(group) || stringAt(spec, "scope") !== "Namespaced" || !isEstablished(definition)) return null;
   const version = versionToList(field(spec, "versions"));
   const kind = stringAt(spec, "names", "kind");

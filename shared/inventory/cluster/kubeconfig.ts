@@ -26,7 +26,10 @@ export async function kubernetesConnector(choice: ClusterChoice): Promise<Connec
   };
 }
 
-/** Imports only the configuration module of client-node, and only on demand, because client-node needs tens of MB. */
+/**
+ * Imports only the configuration module of client-node, and only when needed, because the whole library needs tens of
+ * MB.
+ */
 async function readConfig({ kubeconfig, context }: ClusterChoice): Promise<KubeConfig> {
   const { KubeConfig: Config } = await import("@kubernetes/client-node/dist/config.js");
   const config = new Config();
@@ -67,7 +70,7 @@ function checkServer(config: KubeConfig): void {
     );
   }
   if (server === undefined || !URL.canParse(server)) {
-    throw unusable(`The context "${context}" has no cluster with a server URL. Correct it in the kubeconfig.`);
+    throw unusable(`The context "${context}" has no cluster with a server URL. Correct the context in the kubeconfig.`);
   }
   const { protocol, hostname } = new URL(server);
   if (protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname))) return;
@@ -81,13 +84,13 @@ const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"
 async function connectionOf(config: KubeConfig): Promise<KubernetesConnection> {
   const cluster = config.getCurrentCluster();
   const server = cluster?.server ?? "";
-  // The client sends no credentials over plain HTTP. client-node also rejects plain HTTP, unless verification is
+  // The client sends no credentials over plain HTTP, which client-node itself rejects unless TLS verification is
   // disabled.
   if (server.startsWith("http:")) return { server, options: {} };
   const options: KubernetesConnection["options"] = {};
   await config.applyToHTTPSOptions(options);
-  // The library client-node caches its first agent, with the certificates of that time. Without an agent, node:https
-  // uses `options`.
+  // The agent of client-node is cached, and its certificates can be outdated. With `agent: false`, node:https uses the
+  // certificates in `options`.
   if (cluster?.proxyUrl === undefined) options.agent = false;
   return { server, options };
 }

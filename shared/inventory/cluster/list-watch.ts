@@ -13,9 +13,12 @@ export interface ListWatchOptions {
   readonly random: () => number;
 }
 
-/** The limits of a list page, in ms. */
+/** The maximum time until a list response starts, and between two parts of its body, in ms. */
 const LIST_IDLE_MS = 60_000;
-/** A continue token expires after about 5 minutes, the default interval in which kube-apiserver compacts etcd. */
+/**
+ * The maximum time to read one page of a list, in ms: after about 5 minutes, the default interval in which
+ * kube-apiserver compacts etcd, the continue token of a page expires.
+ */
 const LIST_MS = 300_000;
 
 /**
@@ -24,13 +27,13 @@ const LIST_MS = 300_000;
  */
 const WATCH_MIN_S = 300;
 const WATCH_SPREAD_S = 300;
-/** The time until the API server accepts a watch, in ms. */
+/** The maximum time until the API server accepts a watch, in ms. */
 const WATCH_RESPONSE_MS = 10_000;
 /**
  * The idle time after which a watch ends: a random time from 75 to 90 s. The API server sends a bookmark about once a
- * minute, but only if the resource version has increased (k8s.io/apiserver pkg/storage/cacher/cache_watcher.go).
- * Without changes, this takes up to 11 minutes, unless etcd runs with `--watch-progress-notify-interval`. So an idle
- * watch is not a fault. But its connection may be dead.
+ * minute, but only if the resource version has increased (k8s.io/apiserver pkg/storage/cacher/cache_watcher.go). If no
+ * object changes, the next bookmark can take up to 11 minutes, unless etcd runs with
+ * `--watch-progress-notify-interval`. So an idle watch is not a fault, but its connection may be dead.
  */
 const WATCH_IDLE_MS = 75_000;
 const WATCH_IDLE_SPREAD_MS = 15_000;
@@ -56,8 +59,8 @@ interface WatchHandler {
 }
 
 /**
- * Watches the kind from `resourceVersion`. Resolves when the API server ends the watch, or when an accepted watch is
- * idle for too long: only the next watch shows whether the API server still responds.
+ * Watches the kind from `resourceVersion`. Resolves when the API server ends the watch. Also resolves when an accepted
+ * watch is idle for too long, because only the next watch shows whether the API server still responds.
  */
 export async function watchKind(
   options: ListWatchOptions, resourceVersion: string, { onOpen, onLine }: WatchHandler, signal: AbortSignal,

@@ -11,16 +11,14 @@ export interface LoadOptions extends Omit<ClusterSourceOptions, "onObject"> {
    */
   readonly collect?: (object: JsonObject) => JsonObject | null;
   /**
-   * `onProgress` is called after each object and after each listed kind. A large cluster causes several hundred
-   * thousand calls.
+   * Called after each object and after each listed kind. For a large cluster, `onProgress` is called several hundred
+   * thousand times.
    */
   readonly onProgress?: (progress: LoadProgress) => void;
 }
 
 export interface LoadProgress {
-  /**
-   * The number of kinds found so far. The number of known kinds increases while CustomResourceDefinitions are listed.
-   */
+  /** The number of kinds found so far. This number increases while CustomResourceDefinitions are listed. */
   readonly kinds: number;
   readonly listed: number;
   readonly objects: number;
@@ -37,7 +35,7 @@ export interface LoadedCluster {
 }
 
 /**
- * Reads a cluster once. Stops when each kind is listed or has failed.
+ * Reads a cluster once. Resolves when the initial list of each kind has succeeded or failed.
  * @throws ResolverError ERR_CLUSTER_UNREADABLE with the fault of every required kind that cannot be listed.
  */
 export async function loadCluster({ collect, onProgress, ...options }: LoadOptions): Promise<LoadedCluster> {
@@ -64,7 +62,7 @@ export async function loadCluster({ collect, onProgress, ...options }: LoadOptio
   }
 }
 
-/** Starts the source. Resolves when each kind is listed or has failed. */
+/** Starts the source. Resolves when the initial list of each kind has succeeded or failed. */
 async function waitForLists(source: ClusterSource, report: () => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = source.onChange(() => {
@@ -79,8 +77,8 @@ async function waitForLists(source: ClusterSource, report: () => void): Promise<
 }
 
 /**
- * Returns the key of a collected object. The caller uses the key to remove duplicates, because a repeated list repeats
- * its objects.
+ * Returns a key with which the caller removes duplicates of a collected object: a repeated list reports its objects
+ * again.
  */
 function identityOf(object: JsonObject): string {
   const { group, kind, namespace, name } = objectReference(object);

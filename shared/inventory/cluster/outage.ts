@@ -17,9 +17,9 @@ const LONG_INTERVAL_MS = 5_000;
 const PROBE_MS = 2_000;
 
 /**
- * Detects the end of an outage of the API server, so that reflectors need not wait for their next attempt. One probe
- * serves all reflectors of a source. A reflector reports an outage. The probe then requests `/readyz`, which every
- * authenticated user may read by default, until the API server is ready.
+ * Detects the end of an outage of the API server, so that reflectors need not wait for their next attempt. After a
+ * reflector has reported an outage, one probe for all reflectors of the source requests `/readyz` until the API server
+ * is ready. By default, every authenticated user may read `/readyz`.
  */
 export class Outage {
   readonly #options: OutageOptions;
@@ -36,7 +36,7 @@ export class Outage {
     return this.#listeners.add(listener);
   }
 
-  /** Starts the probe, unless it runs. */
+  /** Starts the probe, unless the probe is already running. */
   report(): void {
     if (this.#stopping.signal.aborted) return;
     this.#probing ??= this.#probe().finally(() => (this.#probing = null));
@@ -71,7 +71,10 @@ export class Outage {
     return shortest + Math.floor(this.#options.random() * shortest);
   }
 
-  /** Returns true for 401, 403 and 404 too: then the API server responds, but does not let this user read `/readyz`. */
+  /**
+   * Returns whether the API server is ready. Returns true for status 401, 403 or 404 too: the API server responds,
+   * although it does not let this user read `/readyz`.
+   */
   async #isReady(): Promise<boolean> {
     const { api, clock } = this.#options;
     const limits = { responseMs: PROBE_MS, idleMs: PROBE_MS, totalMs: PROBE_MS };

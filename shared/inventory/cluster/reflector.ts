@@ -7,13 +7,11 @@ import type { Semaphore } from "./semaphore.ts";
 import { keyOf, nameOf, type ObjectName, type StoredObject } from "./watched-kind.ts";
 import { readEvent } from "./wire.ts";
 
-/**
- * A receiver of the changes of one kind, in the order in which the API server sends the events. Calls never overlap.
- */
+/** Receives the changes of one kind, in the order in which the API server sends the events. Calls never overlap. */
 export interface ReflectorHandler {
   /**
-   * Receives new and changed objects, and the names of removed objects. The first call marks the initial list as
-   * complete, even if the list is empty.
+   * Receives new and changed objects, and the names of removed objects. The first call means that the initial list is
+   * complete, even if this list is empty.
    */
   onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
   /** The reflector calls `onSync` when the objects are known to be current: after a list, an event or a bookmark. */
@@ -28,20 +26,20 @@ export interface ReflectorOptions extends ListWatchOptions {
   readonly handler: ReflectorHandler;
   /** Limits the number of concurrent lists. Several reflectors share the semaphore. */
   readonly listSemaphore?: Semaphore;
-  /** Detects the end of an outage. All reflectors of a source share the object. */
+  /** Detects the end of an outage. All reflectors of a source share this object. */
   readonly outage: Outage;
 }
 
 /**
- * The time without an ERROR event after which a new watch is valid, in ms. The API server accepts a watch from an
- * expired resource version, and then sends an ERROR event immediately.
+ * A new watch counts as valid if the API server sends no ERROR event for this time, in ms. The API server accepts even
+ * a watch from an expired resource version, but then sends an ERROR event immediately.
  */
 const CONFIRM_MS = 500;
 /** The minimum duration of a watch that resets the backoff, in ms. */
 const HEALTHY_MS = 30_000;
-/** The minimum duration of a watch that resumes without a delay, in ms. */
+/** If a watch lasted at least this time, in ms, the next watch starts without a delay. */
 const RESUMABLE_MS = 5_000;
-/** The maximum delay of an attempt after the end of an outage, in ms. The delay is random. */
+/** After the end of an outage, each reflector waits for a random time of at most this length, in ms. */
 const OUTAGE_END_SPREAD_MS = 500;
 /**
  * The number of consecutive 429 responses that the reflector does not report as a fault. kube-apiserver returns 429 for
@@ -58,7 +56,7 @@ export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
-  /** The resource version of each known object, by object key. */
+  /** Maps the key of each known object to the resource version of the object. */
   #known = new Map<string, string>();
   /**
    * The resource version from which the next watch starts. The resource version is null if the reflector must list
@@ -69,7 +67,7 @@ export class Reflector {
   #throttles = 0;
   /** Whether the resource version has expired since the last valid watch. */
   #hasExpired = false;
-  /** Ends the current pause. */
+  /** Ends the current pause between two attempts. */
   #wake = new AbortController();
   /** The time at which the current watch started, in ms. The value is Infinity if no watch is active. */
   #watchingSince = Infinity;
@@ -182,7 +180,7 @@ export class Reflector {
     }
   }
 
-  /** Called when the API server sends the events from the known resource version. */
+  /** Called when the watch is known to be valid: the API server sends all events since the known resource version. */
   #confirm(): void {
     const { handler } = this.#options;
     this.#hasExpired = false;
@@ -206,7 +204,7 @@ export class Reflector {
     this.#confirm();
   }
 
-  /** Waits for `waitMs`. Ends early if `stop` is called, or soon after an outage ends. */
+  /** Waits for `waitMs`. Resolves early if `stop` is called, or a short time after an outage ends. */
   async #pause(waitMs: number): Promise<void> {
     const { clock, random } = this.#options;
     await sleep(clock, waitMs, this.#wake.signal);

@@ -12,23 +12,27 @@ import { Outage } from "./outage.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /**
- * Every source loads selectors, namespaces and CustomResourceDefinitions. The options `resources` and `carmMaps` load
- * more kinds, which need more rights.
+ * Every cluster source loads selectors, namespaces and CustomResourceDefinitions. With the options `resources` and
+ * `carmMaps`, the source loads more kinds and needs more rights.
  */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
   readonly api: KubernetesAPI;
   /**
-   * If set, loads the objects of every installed ACK kind. `extraGroups` are readable groups that are unknown to this
-   * release. If the option is not set, the inventory serves only decisions on grants.
+   * If set, loads the objects of every installed ACK kind. `extraGroups` lists groups that this release does not know
+   * but that the source may read. If `resources` is not set, the inventory is sufficient only for decisions on grants.
    */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
   /**
    * If set, loads the CARM maps in `namespace`. If `isRequired`, the source is not loaded until the CARM maps are
-   * listed. If `inAllNamespaces`, also loads the CARM maps in other namespaces, which controllers do not read.
+   * listed. If `inAllNamespaces`, the source also loads the CARM maps in other namespaces, although controllers ignore
+   * these maps.
    */
   readonly carmMaps?: CARMMapsOptions | undefined;
-  /** Receives each listed or changed object with all its fields. If a list is repeated, receives its objects again. */
+  /**
+   * Receives each listed or changed object with all its fields. If a list is repeated, `onObject` receives its objects
+   * again.
+   */
   readonly onObject?: ((object: JsonObject) => void) | undefined;
   readonly clock?: Clock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
@@ -51,9 +55,9 @@ interface ListingProgress {
 }
 
 /**
- * Loads the inventory of a cluster. Each kind has one informer. The inventory is loaded when every installed kind is
- * listed: a kind that cannot be listed is never treated as empty. A kind that is installed later is `unlisted` until
- * its first list, and does not make the source unready.
+ * Loads the inventory of a cluster. Each kind has one informer. The inventory is loaded when every required kind is
+ * listed, because a kind that could not be listed must not be treated as empty. A kind that is installed after that is
+ * `unlisted` until its first list, but the source remains loaded.
  */
 export class ClusterSource implements InventorySource {
   readonly inventory: Inventory;
@@ -158,8 +162,8 @@ function watchedKinds({ carmMaps }: ClusterSourceOptions): Watched[] {
 }
 
 /**
- * Returns the kind with a transform that also passes each object to `onObject`. Adds apiVersion and kind, which list
- * items lack.
+ * Returns a copy of the kind whose transform also passes each object to `onObject`. The passed object has the fields
+ * apiVersion and kind, which list items lack.
  */
 function withObserver(kind: WatchedKind, onObject: (object: JsonObject) => void): WatchedKind {
   const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };

@@ -9,7 +9,7 @@ export interface WatchedKind {
   readonly plural: string;
   /**
    * If set, the reflector watches only this object. If its namespace is "", the reflector watches the objects of this
-   * name in all namespaces. With RBAC's resourceNames, an administrator can then limit the rights to the name.
+   * name in all namespaces. Then an administrator can grant rights to this name only, with RBAC's resourceNames.
    */
   readonly object?: ObjectName;
   /** The number of objects in one page of a list. The page size is smaller for kinds that have large objects. */
@@ -37,7 +37,7 @@ export function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-/** Returns the namespace and name in a key of `keyOf`. A namespace cannot contain a slash. */
+/** Returns the namespace and name in a key that `keyOf` returned. A namespace cannot contain a slash. */
 export function nameOf(key: string): ObjectName {
   const slash = key.indexOf("/");
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

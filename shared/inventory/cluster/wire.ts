@@ -51,8 +51,7 @@ export interface ListPage {
 }
 
 /**
- * The change in a watch event. PUT combines ADDED and MODIFIED, because a resumed watch can report a known object as
- * ADDED.
+ * A parsed watch event. PUT combines ADDED and MODIFIED, because a resumed watch can report a known object as ADDED.
  */
 type WatchEvent =
   | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: StoredObject }

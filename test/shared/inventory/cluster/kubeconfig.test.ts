@@ -75,11 +75,11 @@ const FAULTS: readonly (readonly [name: string, context: string | null, message:
   ],
   [
     "a context without a cluster", "lost",
-    'The context "lost" has no cluster with a server URL. Correct it in the kubeconfig.',
+    'The context "lost" has no cluster with a server URL. Correct the context in the kubeconfig.',
   ],
   [
     "a cluster without a server URL", "serverless",
-    'The context "serverless" has no cluster with a server URL. Correct it in the kubeconfig.',
+    'The context "serverless" has no cluster with a server URL. Correct the context in the kubeconfig.',
   ],
   [
     "a server without TLS", "clear",

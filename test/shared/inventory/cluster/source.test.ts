@@ -140,7 +140,7 @@ test("the inventory is not loaded if the cluster has no IAMRoleSelector CRD", as
     loaded: false,
     lastSyncMs: null,
     fault: `the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS}); install its `
-      + "CustomResourceDefinition; the chart of each ACK controller contains that of IAMRoleSelector",
+      + "CustomResourceDefinition; the chart of each ACK controller contains the definition of IAMRoleSelector",
   });
   t.equal(started, false);
   clock.advance(await clock.scheduled(isBackoff));
