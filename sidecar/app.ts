@@ -24,7 +24,10 @@ interface SidecarPorts extends STSRoutePorts {
   readonly clock: SteadyClock;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
-  /** Returns the bound address. If port 0 is configured, the actual port is known only while the server listens. */
+  /**
+   * Returns the address on which the server listens. If port 0 is configured, the actual port is known only while the
+   * server listens.
+   */
   readonly listen: () => ListenAddress;
 }
 
@@ -73,7 +76,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     if (!isSTSPath(request.raw.url ?? "")) request.requested = requestedOf(request);
   });
   app.addHook("onResponse", async (_request, reply) => observe(ports.metrics, reply));
-  // The sidecar ignores Expect headers. If this event has no listener, Node responds before the sidecar checks the
+  // Ignores the Expect header. If this event had no listener, Node.js would respond before the sidecar checks the
   // request.
   app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
     app.server.emit("request", request, response));
@@ -81,8 +84,8 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   app.setNotFoundHandler(() => {
     throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. ${PATHS}`);
   });
-  // Only requests to /sts have a body. Reads the raw bytes of the body, because the signature covers these bytes.
-  // checkRequest has checked the content type.
+  // Passes the body to the routes as raw bytes, because the signature of a request to /sts covers these bytes. Other
+  // requests have no body. checkRequest has already checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   addCredentialRoutes(app, options, ports);
@@ -134,8 +137,8 @@ function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): 
 
 function toKnownError(error: unknown): ResolverError | STSErrorResponse {
   if (error instanceof ResolverError || error instanceof STSErrorResponse) return error;
-  // The errors that fastify raises, for example if the path cannot be decoded or the body does not match its
-  // Content-Length.
+  // Errors of fastify have a `statusCode`, for example the error for a path that cannot be decoded, or for a body that
+  // does not match its Content-Length.
   const status =
     error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status === 413) {
@@ -175,7 +178,10 @@ interface UnparsedPorts {
   readonly rejections: RejectionLog;
 }
 
-/** Rejects a request that Node cannot parse: it is not HTTP, or its headers are too large or arrive too late. */
+/**
+ * Rejects a request that Node.js cannot parse, because the request is not HTTP, or its headers are too large or arrive
+ * too late.
+ */
 function rejectUnparsed(
   error: Error & { readonly code?: string },
   socket: Socket,
@@ -195,7 +201,7 @@ function rejectUnparsed(
     "Connection: close",
   ];
   socket.end(`${headers.join("\r\n")}\r\n\r\n${body}`);
-  // Destroying the socket now would reset the connection, and the response would be lost. The socket is destroyed after
-  // a delay, because an open socket counts against the connection limit.
+  // Does not destroy the socket immediately, because a reset would discard the response. Destroys the socket after a
+  // delay, because an open socket counts toward the connection limit.
   socket.once("close", clock.schedule(LINGER_MS, () => socket.destroy()));
 }

@@ -12,7 +12,7 @@ interface AssumeRoleProbePorts {
   readonly source: Pick<InventorySource, "status" | "onChange"> & {
     readonly inventory: Pick<Inventory, "selectors">;
   };
-  /** Returns the grant that the selector gives to the controller of this sidecar. */
+  /** Decides whether the selector grants its role to the controller of this sidecar. */
   readonly grantOf: (selector: string) => Grant;
   /**
    * Returns a cached session, or requests a new one at the lowest priority. Rejects with UpstreamSTSError if STS
@@ -29,11 +29,11 @@ interface AssumeRoleProbePorts {
 }
 
 /**
- * The mean pause between probes; the jitter is ±50%. Probing 500 selectors takes 8 minutes and uses 10% of the STS rate
- * limit.
+ * The mean pause between probes, in ms; the jitter is ±50%. Probing 500 selectors takes 8 minutes and uses 10% of the
+ * STS rate limit.
  */
 const PAUSE_MS = 1_000;
-/** The pause after a probe if STS was not called or did not respond. */
+/** The pause after a probe for which STS was not called or did not respond, in ms. */
 const UNAVAILABLE_PAUSE_MS = 30_000;
 /** The delay until the next probe of a role that STS rejected, in ms. */
 const RETRY_MS = 10 * 60_000;
@@ -52,8 +52,8 @@ interface ProbeState {
 }
 
 /**
- * Check IRS-27: assumes each granted role in the background, one role at a time. Selectors that have the same role and
- * session extras share one cached session. Logs one line when STS rejects a role, and one line when the role works
+ * Runs check IRS-27: assumes each granted role in the background, one role at a time. Selectors that have the same role
+ * and session extras share one cached session. Logs one line when STS rejects a role, and one line when the role works
  * again. Requests do not wait for probes and do not depend on their results.
  */
 export class AssumeRoleProbe {
@@ -82,7 +82,7 @@ export class AssumeRoleProbe {
     for (const cancel of this.#timers) cancel();
   }
 
-  /** The number of selectors whose last probe STS rejected. */
+  /** The number of selectors whose role STS rejected in the last probe. */
   get failing(): number {
     return [...this.#states.values()].filter((state) => state.failing).length;
   }
@@ -164,8 +164,8 @@ export class AssumeRoleProbe {
         return PAUSE_MS;
       }
       metrics.roleProbes.inc({ result: "skipped" });
-      // Only an error with status 503 is retried. With another status, the sidecar itself denied the role, for example
-      // because its account is not allowed.
+      // Retries only after an error with status 503. Any other status means that the sidecar itself denied the role,
+      // for example because the account of the role is not allowed.
       const isUnavailable = error instanceof ResolverError && error.status === 503;
       if (isUnavailable) this.#enqueue(name);
       return isUnavailable ? UNAVAILABLE_PAUSE_MS : PAUSE_MS;

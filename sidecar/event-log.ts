@@ -62,8 +62,8 @@ export class EventLog {
   }
 
   /**
-   * Logs that role chaining limits a session. Logs only once per process, because check IRS-46b reports each selector
-   * to its author.
+   * Logs that role chaining limits a session. Logs only once per process, because check IRS-46b warns the author of
+   * each such selector.
    */
   logCappedDuration(roleARN: string, requestedSeconds: number): void {
     if (this.#hasLoggedCappedDuration) return;

@@ -10,7 +10,7 @@ export type AuthFailure = "token" | "signature" | "host";
 /** The sidecar's counters and histograms. Each label has a bounded set of values. */
 export interface SidecarMetrics {
   /**
-   * `path` is a route pattern, never the requested path. The label is `unparsed` for requests that Node cannot parse.
+   * `path` is a route pattern, never the requested path. For requests that Node.js cannot parse, `path` is `unparsed`.
    */
   readonly requests: Counter<"path" | "code">;
   readonly requestDuration: Histogram<"path">;
@@ -85,11 +85,11 @@ function initializeAlertedSeries({ tokenReloads, authFailures, stsCalls }: Sidec
 
 /** The state that the gauges read at each scrape. */
 export interface SidecarState {
-  /** The cached sessions. The number of cached sessions is at most the size of the cache. */
+  /** Returns the role and the expiration of each cached session. */
   expirations(): Iterable<{ readonly role: string; readonly expirationMs: number | null }>;
   readonly refreshLagMs: number;
   readonly circuit: CircuitState;
-  /** The number of AssumeRole calls in flight, and of calls that the rate limiter has queued. */
+  /** The number of AssumeRole calls in flight. `waiting` is the number of calls that the rate limiter has queued. */
   readonly inFlight: number;
   readonly waiting: number;
   /**
@@ -97,7 +97,7 @@ export interface SidecarState {
    * credentials do not expire.
    */
   readonly base: { readonly ageMs: number; readonly expirationMs: number | null } | null;
-  /** The number of roles whose last IRS-27 probe failed. */
+  /** The number of selectors whose role STS rejected in the last IRS-27 probe. */
   readonly failingRoles: number;
 }
 
@@ -142,7 +142,7 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
       return expirationMs === null ? null : secondsUntil(expirationMs);
     },
   );
-  gauge("failing_roles", "Granted roles whose last probe STS rejected (--check IRS-27=warn).", () =>
+  gauge("failing_roles", "Selectors whose role STS rejected in the last probe (--check IRS-27=warn).", () =>
     state.failingRoles,
   );
 }

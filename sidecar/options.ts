@@ -8,21 +8,20 @@ import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../share
 import { rejectOwnAddress } from "./base/provider.ts";
 import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 
-/**
- * The settings of the sidecar. The settings of the inventory are not included, because the caller provides the
- * inventory.
- */
+/** The settings of the sidecar, except the settings of the inventory source, which the caller creates. */
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
   | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir" | "maxStaleness"
 > & Parameters<typeof decisionSettings>[0];
 
-/** The grant options of every request: the API groups and kinds of the controller, and its namespace scope. */
+/**
+ * The options of grant decisions that are equal for all requests, such as the API groups and kinds of the controller.
+ */
 export type SidecarOptions = RoleQuery & Pick<NamespaceQuery, "unmatched">;
 
 /**
- * Checks all settings before the sidecar reads, creates or listens on anything. If one setting is invalid, throws its
+ * Checks all settings before the sidecar opens files or listens on a port. If one setting is invalid, throws its
  * ERR_CONFIG_* error. If several settings are invalid, throws one ERR_CONFIG_INVALID that lists one fault per line.
  */
 export function checkSidecarSettings(

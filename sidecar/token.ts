@@ -130,7 +130,7 @@ export async function readToken(path: string): Promise<string | null> {
   if (content === null || token === "") return null;
   if ((content.mode & WRITABLE_BY_OTHERS) !== 0) {
     const mode = (content.mode & 0o777).toString(8).padStart(4, "0");
-    const problem = `group or others can write the file (mode ${mode}), and so could choose the token`;
+    const problem = `group or others can write the file (mode ${mode}), so other users could set the token`;
     throw invalidFile(path, `${problem}. Replace the token, and run chmod go-w on the file.`);
   }
   const fix = "Empty the file, so that the sidecar creates a new token.";

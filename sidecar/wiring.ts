@@ -29,7 +29,7 @@ interface Services {
 }
 
 interface ServicePorts {
-  /** The grant options for the IRS-27 probe. */
+  /** The options of grant decisions, for the IRS-27 probe and the refresh of sessions. */
   readonly options: RoleQuery;
   readonly log: Logger;
   readonly source: InventorySource;

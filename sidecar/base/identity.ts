@@ -23,7 +23,9 @@ export interface BaseState {
 /** The properties of the base identity that affect role sessions. */
 interface VerifiedBase {
   readonly arn: string;
-  /** Whether the base credentials are a session. Assuming a role from a session is role chaining. */
+  /**
+   * Whether the base credentials are session credentials. Assuming a role with session credentials is role chaining.
+   */
   readonly isSession: boolean;
 }
 
@@ -38,12 +40,12 @@ interface BaseIdentityPorts {
 
 const KEY = "base";
 /**
- * The timeout of the provider, in ms. The provider has less time than the whole call, so that a provider timeout is not
- * reported as an STS timeout.
+ * The timeout of the provider, in ms. This timeout is shorter than the timeout of the whole call, so that a provider
+ * timeout is not reported as an STS timeout.
  */
 const PROVIDER_LIMIT_MS = 4_900;
 
-/** The sidecar's own credentials, and the identity that STS verified for these credentials. */
+/** Loads and caches the sidecar's own credentials, and verifies their identity with STS. */
 export class BaseIdentity {
   readonly #cache: CredentialCache;
   readonly #provider: BaseProvider;
@@ -117,8 +119,8 @@ export class BaseIdentity {
     try {
       const provided = await this.#provide();
       const identity = await this.#sts.callerIdentity(provided, signal);
-      // AWS sets the expiration by its own clock. If the local clock is behind, expired credentials would appear to be
-      // valid.
+      // AWS sets the expiration by its own clock. Without this correction, expired credentials would appear to be valid
+      // if the local clock is behind.
       const expirationMs = provided.expirationMs === null ? null : provided.expirationMs - this.#sts.clockLagMs;
       this.#fault = null;
       this.#verified = verifiedFrom({ ...provided, ...identity });
@@ -152,7 +154,7 @@ function verifiedFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionT
   return { arn, isSession: sessionToken !== null };
 }
 
-/** An STS error about the base identity must not be reported as an error about the requested role. */
+/** Converts an STS error about the base identity, so that it is not reported as an error about the requested role. */
 function toBaseError(cause: unknown): unknown {
   if (!(cause instanceof UpstreamSTSError)) return cause;
   return new ResolverError("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity. ${cause.message}`);

@@ -5,15 +5,15 @@ import type { ProviderChain, ProviderChainOptions } from "./provider-chain.ts";
 
 /**
  * Returns the default provider chain of the AWS SDK: environment, profile, web identity, Pod Identity, instance
- * metadata. The chain calls STS for a web identity and for the role of a profile. The STS calls of the chain use the
- * sidecar's STS endpoint, and ignore AWS_ENDPOINT_URL* and the endpoint of a profile.
+ * metadata. The chain calls STS for a web identity and for the role of a profile. These STS calls use the endpoint in
+ * `options`, and ignore AWS_ENDPOINT_URL* and the endpoint of a profile.
  */
 export function defaultProviderChain(options: ProviderChainOptions): BaseProvider {
   let chain: ProviderChain | null = null;
   return async () => {
-    // Loads the provider chain on first use: the chain is large, and a sidecar whose caller provides the credentials
-    // does not need it. The provider chain is created in a separate module, because `import()` of a CommonJS package
-    // has no named exports in a bundle.
+    // Loads the provider chain only on first use, because the chain is large, and a sidecar with another provider does
+    // not need it. The provider chain is created in a separate module, because `import()` of a CommonJS package has no
+    // named exports in a bundle.
     chain ??= (await import("./provider-chain.ts")).makeProviderChain(options);
     // The chain caches credentials until 5 minutes before they expire. `forceRefresh` bypasses this cache, because the
     // sidecar refreshes its credentials earlier.
@@ -25,7 +25,7 @@ export function defaultProviderChain(options: ProviderChainOptions): BaseProvide
 
 /**
  * The environment variables that contain a URL from which the chain requests credentials. The list does not include
- * AWS_ENDPOINT_URL_STS, because the chain calls the sidecar's STS endpoint.
+ * AWS_ENDPOINT_URL_STS, because the chain ignores this variable.
  */
 const ENDPOINTS = ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT"] as const;
 
@@ -41,9 +41,8 @@ export interface OutboundAddresses {
 }
 
 /**
- * Throws ERR_CONFIG_INVALID if the sidecar would request its base identity from itself, or use itself as its STS. A
- * sidecar would request its base identity from itself, for example, if all containers of a Pod had the environment of
- * the controller.
+ * Throws ERR_CONFIG_INVALID if the sidecar would request its base identity from itself, or use itself as its STS. Such
+ * a loop occurs, for example, if all containers of a Pod have the environment variables of the controller.
  */
 export function rejectOwnAddress({ environment, stsEndpoint }: OutboundAddresses, listen: ListenAddress): void {
   const own = ENDPOINTS.filter((name) => isOwn(environment[name] ?? "", listen));
@@ -63,8 +62,8 @@ function isOwn(text: string, listen: ListenAddress): boolean {
 }
 
 /**
- * Matches hosts that connect to loopback: loopback and unspecified addresses, IPv4-mapped IPv6 addresses, and names
- * below localhost.
+ * Returns whether a connection to the host stays on this machine: loopback and unspecified addresses, also as
+ * IPv4-mapped IPv6 addresses, and names below localhost.
  */
 function isThisMachine(host: string): boolean {
   if (isLoopbackHost(host) || host === "0.0.0.0" || host === "::") return true;

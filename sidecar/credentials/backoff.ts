@@ -6,7 +6,10 @@ import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 export interface Backoff {
   /** How long the cache returns the same error before it calls STS again, in ms. */
   readonly delayMs: number;
-  /** Whether the failure counts as one of the failures in a row. Each failure in a row doubles the next delay. */
+  /**
+   * Whether the failure counts as one of the failures in a row. Each failure in a row doubles the maximum delay of the
+   * next failure.
+   */
   readonly isCounted: boolean;
   /**
    * Whether STS denied the role. After such a denial, the cached session must not be used again. Other errors concern
@@ -14,13 +17,15 @@ export interface Backoff {
    */
   readonly evictsSession: boolean;
   /**
-   * Whether STS rejected the request. A change of the selector can fix the request, so it causes an immediate retry.
+   * Whether STS rejected the request. A changed selector can fix the request, so the cache retries immediately after
+   * such a change.
    */
   readonly isRejection: boolean;
 }
 
 /**
- * Delays in ms. A trust policy can be fixed within a minute. An invalid request stays invalid until its selector
+ * The delay after a rejection, by error code of STS, in ms. The delay is shorter for a denial, because a trust policy
+ * can be fixed within a minute. The delay is longer for an invalid request, because it stays invalid until its selector
  * changes.
  */
 const REJECTION_DELAYS_MS: Readonly<Record<string, number>> = {
@@ -28,12 +33,12 @@ const REJECTION_DELAYS_MS: Readonly<Record<string, number>> = {
   ValidationError: 300_000, MalformedPolicyDocument: 300_000, PackedPolicyTooLarge: 300_000,
 };
 const DENIALS: ReadonlySet<string> = new Set(["AccessDenied", "AccessDeniedException"]);
-/** The delay is random, between 0 and a limit that doubles with each failure in a row. */
+/** The delay after any other failure is random, between 0 and a limit that doubles with each failure in a row. */
 const BACKOFF = { firstMs: 200, maxMs: 30_000 } as const;
 
 /** Returns how to handle `error` after `failuresInRow` earlier failures. The argument `random` is in [0, 1). */
 export function backoffFor(error: unknown, failuresInRow: number, random: number): Backoff {
-  // No delay is needed here: the circuit breaker decides when STS may be called again.
+  // Needs no delay, because the circuit breaker decides when STS may be called again.
   if (error instanceof STSNotCalledError) {
     return { delayMs: 0, isCounted: false, evictsSession: false, isRejection: false };
   }

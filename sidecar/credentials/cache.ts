@@ -34,8 +34,8 @@ const MIN_LIFE_MS = 60_000;
  */
 const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
 /**
- * The desired remaining lifetime of a returned session. The first SDKs refresh 15 minutes before the expiration; this
- * is one minute more.
+ * The remaining lifetime that a returned session should have, in ms. Some SDKs refresh their credentials 15 minutes
+ * before the expiration, so the cache aims for one minute more.
  */
 const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
 /**
@@ -44,19 +44,19 @@ const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
  */
 const REFRESH_PAUSE = { minMs: 10_000, maxMs: 20_000 } as const;
 /**
- * For credentials without a known expiration, the assumed lifetime. Credentials without a known expiration are evicted
+ * For credentials whose expiration is unknown, `lifeMs` is the assumed lifetime. The cache evicts these credentials
  * `idleMs` after their last use.
  */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
 const LIMIT = 1_000;
 
 /**
- * Caches credentials by session. All requests for a session share one call, which continues when clients disconnect.
- * Sessions in use are refreshed after half of their lifetime. The cache never returns incomplete credentials or
- * credentials that are about to expire.
+ * Caches credentials by session. All requests for a session share one STS call, which continues when clients
+ * disconnect. Sessions in use are refreshed after half of their lifetime. The cache never returns incomplete
+ * credentials or credentials that are about to expire.
  */
 export class CredentialCache {
-  /** The entries in the order of their last use, least recently used first. */
+  /** The entries, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #calls = new Set<AbortController>();
   readonly #options: Required<CredentialCacheOptions>;
@@ -67,8 +67,8 @@ export class CredentialCache {
   }
 
   /**
-   * Returns credentials that are valid for at least 60 s. Rejects with the error of `load`, which is cached as
-   * backoff.ts defines.
+   * Returns credentials that are valid for at least 60 s. If `load` fails, rejects with its error, and repeats this
+   * error until the delay in backoff.ts has passed.
    */
   async get(lookup: Lookup): Promise<Credentials> {
     const [entry, { isAwaited = true }] = [this.#touch(lookup), lookup];
@@ -108,7 +108,9 @@ export class CredentialCache {
     }
   }
 
-  /** Returns the age of the most overdue refresh of all sessions in use, in ms; 0 if no refresh is overdue. */
+  /**
+   * Returns for how long the most overdue refresh of a session in use has failed, in ms; 0 if no refresh is overdue.
+   */
   get refreshLagMs(): number {
     const steadyMs = this.#options.clock.steady();
     const lagOf = ({ lastUsedMs, overdueSinceMs }: Entry): number =>
@@ -215,7 +217,10 @@ export class CredentialCache {
     this.#scheduleRefresh(entry, { delayMs, remainingMs: session.lifeMs === null ? 0 : lifeMs - delayMs });
   }
 
-  /** Unless STS denied the role, the cached session remains usable until it expires. */
+  /**
+   * Records the failure and schedules a retry. Unless STS denied the role, a cached session remains usable until it
+   * expires.
+   */
   #recordFailure(entry: Entry, error: unknown, started: { grantedBy: object; steadyMs: number }): void {
     const { clock, random } = this.#options;
     this.#reportOverdue(entry, error);
@@ -223,7 +228,8 @@ export class CredentialCache {
     if (evictsSession) entry.session = null;
     if (isRejection) entry.rejectedGrants.add(started.grantedBy);
     if (isCounted) entry.failuresInRow += 1;
-    // The backoff starts when the call starts, so that a call that hangs does not extend the backoff.
+    // The backoff after a rejection starts now. After any other failure, the backoff starts at the start of the call,
+    // so that a call that hangs does not extend the backoff.
     const untilMs = (isRejection ? clock.steady() : started.steadyMs) + delayMs;
     entry.failure = { error, untilMs, isRejection };
     if (this.#usable(entry) === null) entry.session = null;
@@ -248,9 +254,9 @@ export class CredentialCache {
   }
 
   /**
-   * Refreshes a session, or evicts a session that was not used for its whole lifetime. An unused session is no longer
-   * needed, because a client requests new credentials before its current credentials expire. The cache must not request
-   * a session again if its role is no longer granted.
+   * Refreshes the session. Evicts the session instead if no client has used it for its whole lifetime: a client that
+   * still needed the session would have requested new credentials before the expiration. Also evicts the session if its
+   * role is no longer granted.
    */
   #refresh(entry: Entry): void {
     const idleMs = entry.session?.lifeMs ?? UNKNOWN_LIFE.idleMs;

@@ -10,7 +10,10 @@ interface IdentityOnlyPorts {
 }
 
 const LIFE_MS = 60 * 60_000;
-/** SDKs refresh up to 15 minutes before the expiration. By then, the sidecar has new keys. */
+/**
+ * The age at which keys are replaced, in ms. New keys exist before any SDK refreshes its keys, because SDKs refresh at
+ * most 15 minutes before the expiration.
+ */
 const RENEW_AT_MS = LIFE_MS / 2;
 const MIN_LIFE_MS = 60_000;
 
@@ -35,7 +38,7 @@ export class IdentityOnlyKeys {
     if (cached !== null) return cached;
     try {
       const { accountID, arn, userID } = await this.#ports.base.get();
-      // A concurrent request may have generated new keys.
+      // A concurrent request may have generated new keys during the wait.
       return this.#withLife(LIFE_MS - RENEW_AT_MS) ?? this.#make({ accountID, arn, userID });
     } catch (error) {
       const last = this.#withLife(MIN_LIFE_MS);

@@ -8,10 +8,13 @@ import type { Logger } from "../../shared/server/logger.ts";
 import type { Signer } from "../sts/signature.ts";
 import type { CallerIdentity } from "./session.ts";
 
-/** `base`: the identity of a controller, which may assume roles. `role`: a role session, which may not assume roles. */
+/**
+ * A `base` key is the identity of a controller, which may assume roles. A `role` key belongs to a role session, which
+ * may not assume roles.
+ */
 export type IssuedKind = "base" | "role";
 
-/** The properties of an issued key that `/sts` needs to verify a request signed with the key. */
+/** The properties of an issued key that `/sts` needs to verify a request that is signed with this key. */
 export interface IssuedKey extends Signer, CallerIdentity {
   readonly accessKeyID: string;
   readonly kind: IssuedKind;
@@ -27,20 +30,24 @@ export interface IssuedJournalPorts {
 
 const FILE = "issued.jsonl";
 /**
- * Only the sidecar's user may read or write the file: it contains secrets, and any key in it can assume the granted
- * roles.
+ * Only the sidecar's user may read or write the file, because the file contains secrets, and a key that is added to the
+ * file could assume the granted roles.
  */
 const MODE = 0o600;
 /** SHA-256. */
 const DIGEST_BYTES = 32;
 /** The maximum duration of a write, in ms. The whole response must take at most 900 ms. */
 const WRITE_LIMIT_MS = 300;
-/** The limits of the file's length in lines. A longer file is rewritten with only the stored keys. */
+/**
+ * If the file has more lines than these limits allow, the journal rewrites the file with only the keys that are still
+ * stored.
+ */
 const COMPACT_OVER = { lines: 1_000, timesStored: 2 } as const;
 
 /**
  * Stores the issued keys across restarts, as JSON lines in `--state-dir`. The journal writes each key before the
- * sidecar sends the response that contains the key. Writes survive a killed process, so no fsync is needed.
+ * sidecar sends the response that contains the key. A completed write survives if the process is killed, so no fsync is
+ * needed.
  *
  * If a write fails or hangs (such as on a full volume), the sidecar still sends the response and logs one error. The
  * next write rewrites the whole file. After a restart, the sidecar rejects a key that is missing from the journal, and
@@ -81,8 +88,8 @@ export class IssuedJournal {
   }
 
   /**
-   * Resolves after the write of the key succeeded, failed or timed out. `stored` returns all keys of the journal,
-   * including `issued`.
+   * Resolves after the write of the key succeeded, failed or timed out. `stored` returns all keys that the journal must
+   * contain, including `issued`.
    */
   record(issued: IssuedKey, stored: () => Iterable<IssuedKey>): Promise<void> {
     this.#last = this.#last.then(() => this.#write(issued, stored));
@@ -122,7 +129,7 @@ export class IssuedJournal {
 
   async #append(issued: IssuedKey, stored: readonly IssuedKey[]): Promise<void> {
     const isLong = this.#lines >= COMPACT_OVER.lines + COMPACT_OVER.timesStored * stored.length;
-    // After a failed write, the file can end with a partial line, and later lines can be missing.
+    // After a failed write, rewrites the file, because it can end with a partial line and lack later keys.
     if (this.#file === null || this.#isFailing || isLong) return this.#rewrite(stored);
     await this.#ports.append(this.#file, lineOf(issued));
     this.#lines += 1;
@@ -147,7 +154,7 @@ export class IssuedJournal {
 
   async #read(folder: string): Promise<readonly IssuedKey[]> {
     const text = await readPrivateFile(this.#path, folder);
-    // Ignores the text after the last newline, which is a partial line: the process ended during the write.
+    // Ignores the text after the last newline. This text is a partial line, because the process ended during a write.
     const lines = text.split("\n").slice(0, -1);
     const known = lines.flatMap(parseLine);
     const ignored = lines.length - known.length;
@@ -164,8 +171,8 @@ class WriteTimeout extends Error {
 }
 
 /**
- * Returns the content of the journal file, or "" if the file does not exist. Rejects if another user can write the
- * file, because this user could add keys to the file.
+ * Returns the content of the journal file, or "" if the file does not exist. Rejects if another user can access the
+ * file, because this user could read the secrets or add keys.
  */
 async function readPrivateFile(path: string, folder: string): Promise<string> {
   const file = await openRegular(path, folder);

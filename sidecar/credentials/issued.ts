@@ -16,28 +16,31 @@ interface Entry {
 }
 
 /**
- * How long a long-lived key is stored, in ms. Responses state an expiration after 20 minutes, so that each client
- * refreshes the key earlier than it is deleted.
+ * How long a long-lived key is stored after it was last issued, in ms. Responses state that the key expires after 20
+ * minutes, so that each client requests the key again before it is deleted.
  */
 const LONG_LIVED_MS = 3 * UNKNOWN_LIFE_MS;
-/** How long an expired key is stored, in ms. During this time, a late caller receives ExpiredToken. */
+/**
+ * How long an expired key is stored, in ms. During this time, a request that is signed with the key is rejected with
+ * ExpiredToken.
+ */
 const EXPIRED_RETENTION_MS = 15 * 60_000;
 /**
- * The maximum number of stored keys. The maximum exceeds the number of unexpired keys that 1,000 regularly refreshed
- * sessions have.
+ * The maximum number of stored keys. This maximum is larger than the number of unexpired keys of 1,000 sessions that
+ * are refreshed regularly.
  */
 const LIMIT = 10_000;
 
 /**
- * Stores the issued credentials by access key ID until they expire. If a journal is used, the credentials survive a
- * restart.
+ * Stores the issued credentials by access key ID until they expire. With a journal, the credentials survive a restart
+ * of the sidecar.
  */
 export class IssuedCredentials {
   readonly #clock: Pick<Clock, "now">;
   readonly #entries = new Map<string, Entry>();
   /**
-   * The entry of each issued credentials object. The same object is usually issued many times, and this map avoids
-   * repeated comparisons of its fields.
+   * Maps each issued credentials object to its entry. The same object is usually issued many times, and this map avoids
+   * repeated comparisons of the object's fields.
    */
   readonly #seen = new WeakMap<Credentials, Entry>();
   #journal: IssuedJournal | null = null;
@@ -47,7 +50,7 @@ export class IssuedCredentials {
   }
 
   /**
-   * Returns the store, including the keys of the journal in `stateDir`. If `stateDir` is null, credentials are stored
+   * Returns a store that contains the keys of the journal in `stateDir`. If `stateDir` is null, credentials are stored
    * in memory only. Rejects with ERR_CONFIG_INVALID if the folder cannot be used.
    */
   static async open(
@@ -74,12 +77,12 @@ export class IssuedCredentials {
     return recorded.promise;
   }
 
-  /** Whether the stored entry is already up to date for the credentials. */
+  /** Whether the stored entry already covers the credentials, so that they need not be recorded again. */
   #covers(known: Entry, credentials: Credentials, { kind, nowMs }: IssuedAs): boolean {
     if (known.issued.kind !== "base" && kind === "base") return false;
     if (this.#seen.get(credentials) === known) return true;
     if (!isUpToDate(known.issued, credentials, nowMs)) return false;
-    // The stored expiration of a long-lived key changes with each use.
+    // Excludes long-lived keys, because their stored expiration must be extended each time they are issued.
     if (credentials.expirationMs !== null) this.#seen.set(credentials, known);
     return true;
   }
@@ -89,7 +92,7 @@ export class IssuedCredentials {
     return this.#entries.get(accessKeyID)?.issued;
   }
 
-  /** The account of the last issued key that has not expired; null if all keys have expired. */
+  /** The account of the most recently issued key that has not expired; null if all keys have expired. */
   get accountID(): string | null {
     const nowMs = this.#clock.now();
     return [...this.#all()].findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
@@ -110,7 +113,10 @@ export class IssuedCredentials {
     return this.#all();
   }
 
-  /** Evicts role sessions before base credentials, so that role sessions cannot evict the identity of a controller. */
+  /**
+   * Evicts keys of role sessions before base keys, so that many role sessions cannot displace the identity of a
+   * controller.
+   */
   #makeRoom(nowMs: number): void {
     for (const [id, { issued }] of this.#entries) {
       if (issued.expirationMs + EXPIRED_RETENTION_MS <= nowMs) this.#entries.delete(id);
@@ -137,7 +143,7 @@ function issuedKeyOf(credentials: Credentials, { kind, nowMs }: IssuedAs): Issue
   };
 }
 
-/** Whether the stored key matches the credentials and does not expire before the credentials expire. */
+/** Whether the stored key matches the credentials and does not expire earlier than they do. */
 function isUpToDate(known: IssuedKey, credentials: Credentials, nowMs: number): boolean {
   const { secretAccessKey, sessionToken, expirationMs } = credentials;
   if (known.expirationMs < (expirationMs ?? nowMs + UNKNOWN_LIFE_MS)) return false;

@@ -17,7 +17,7 @@ export interface IssuerOptions {
   readonly region: string | null;
   /** Whether the sidecar may issue a base identity that is a long-lived key. */
   readonly allowsLongLivedBase: boolean;
-  /** Whether all issued credentials must be in the account of the credentials that were issued first. */
+  /** Whether all issued credentials must belong to the account of the credentials that were issued first. */
   readonly pinsAccount: boolean;
   /** The accounts in which the sidecar may assume roles; [] allows every account. */
   readonly allowedAccounts: readonly string[];
@@ -28,7 +28,10 @@ interface IssuerPorts {
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
-  /** The keys that are issued in place of the base credentials; null if the base credentials are issued. */
+  /**
+   * The keys that the sidecar issues in place of the base credentials; null if it issues the base credentials
+   * themselves.
+   */
   readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
   /**
    * Whether the role is granted now. The sidecar does not refresh the session of a role that is not granted. By
@@ -57,11 +60,14 @@ interface RequestedSession {
   readonly policyARNs: readonly string[];
 }
 
-/** The default session duration. Every role allows this duration, even for role chaining. */
+/**
+ * The default session duration, in seconds. Every role allows this duration, even if the role is assumed by role
+ * chaining.
+ */
 const DURATION_SECONDS = MAX_CHAINED_SECONDS;
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
-/** Issues the credentials of a grant. Never calls STS for a role that is not granted. */
+/** Issues the credentials that a grant allows. Never calls STS for a role that is not granted. */
 export class Issuer {
   readonly #options: IssuerOptions;
   readonly #ports: IssuerPorts;
@@ -72,8 +78,8 @@ export class Issuer {
   constructor(options: IssuerOptions, ports: IssuerPorts) {
     this.#options = options;
     this.#ports = ports;
-    // Restores the pinned account: a restart of the sidecar does not restart the controller, which reads its account
-    // only once.
+    // Restores the pinned account, because a restart of the sidecar does not restart the controller, and the controller
+    // reads its account only once.
     this.#account = options.pinsAccount ? ports.issued.accountID : null;
   }
 
@@ -97,15 +103,17 @@ export class Issuer {
     return credentials;
   }
 
-  /** Assumes the role but does not issue its credentials. Calls that clients wait for run before this call. */
+  /**
+   * Assumes the role but does not issue its credentials. This call has a lower priority than calls for waiting clients.
+   */
   async probe(grant: RoleGrant): Promise<void> {
     this.#checkAllowed(grant);
     await this.#roleSession(grant, DEFAULT_SESSION, { isAwaited: false });
   }
 
   /**
-   * Whether the base identity is a session. If the base identity is a session, assuming a role is role chaining, and
-   * STS limits the session of the role to one hour.
+   * Whether assuming a role is role chaining, because the base identity is itself a session. STS limits sessions from
+   * role chaining to one hour.
    */
   async isChained(): Promise<boolean> {
     return (await this.#ports.base.whenVerified()).isSession;

@@ -9,14 +9,14 @@ export interface Caller {
    * changes at each renewal.
    */
   readonly identity: string;
-  /** The Region of STS, which determines the partition of the role's ARN; null for a custom endpoint. */
+  /** The Region of the STS endpoint; null for a custom endpoint. */
   readonly region: string | null;
 }
 
 /**
  * Returns the cache key of a session. Sessions have the same key only if their callers and request parameters are the
- * same. The order of tags and policy ARNs has no effect. The key contains the role ARN in plain text, for metrics, and
- * a digest of the other parts, which can be confidential.
+ * same. The order of tags and policy ARNs does not affect the key. The key contains the role ARN in plain text, for
+ * metrics, and a digest of the other parts, which can be confidential.
  */
 export function sessionKey(request: SessionRequest, { identity, region }: Caller): string {
   const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy, policyARNs } = request;
@@ -57,7 +57,7 @@ function isSame(a: object, b: object): boolean {
   return fields.every(([name, value], i) => name === others[i]?.[0] && value === others[i][1]);
 }
 
-/** Returns the role ARN of a session key. */
+/** Returns the role ARN in a session key. */
 export function roleOfSession(key: string): string {
   const parts: unknown = JSON.parse(key);
   return Array.isArray(parts) ? String(parts[0]) : "";

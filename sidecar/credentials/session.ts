@@ -26,8 +26,8 @@ export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
 export type SigningCredentials = Omit<Credentials, keyof CallerIdentity>;
 
 /**
- * Cached credentials, and their expiration on the wall clock and on the steady clock. The wall clock can be set, and
- * the steady clock can stop while the machine sleeps.
+ * Cached credentials, and their expiration on the wall clock and on the steady clock. Both clocks are needed: the wall
+ * clock can be set, and the steady clock can stop while the machine sleeps.
  */
 export interface CachedSession {
   readonly credentials: Credentials;
@@ -44,8 +44,9 @@ interface ClockReading {
 }
 
 /**
- * The tolerated difference between the clocks, in ms. Small differences are normal, because the clocks are read one
- * after the other and the wall clock is slewed. A larger difference means that the wall clock was set.
+ * The tolerated difference between the remaining lifetimes on the two clocks, in ms. Small differences are normal,
+ * because the clocks are read one after the other and the wall clock is slewed. A larger difference means that the wall
+ * clock was set.
  */
 const TOLERANCE_MS = 1_000;
 
@@ -65,15 +66,15 @@ export function toCachedSession(credentials: Credentials, calledAt: ClockReading
   return { credentials, lifeMs, expiresAtMs: calledAt.steadyMs + lifeMs };
 }
 
-/** Returns the remaining lifetime, in ms: the smaller of its values on the wall clock and on the steady clock. */
+/** Returns the remaining lifetime in ms, on the clock on which the session expires first. */
 export function remainingMs(session: CachedSession, { nowMs, steadyMs }: ClockReading): number {
   const { credentials: { expirationMs }, expiresAtMs } = session;
   return expirationMs === null ? Infinity : Math.min(expirationMs - nowMs, expiresAtMs - steadyMs);
 }
 
 /**
- * Returns the credentials, and converts their expiration to the current wall clock. The conversion is needed if the
- * wall clock was set back: the original expiration would be too late.
+ * Returns the credentials, with an expiration that is correct on the current wall clock. After the wall clock was set
+ * back, the original expiration would be too late.
  */
 export function credentialsAt(session: CachedSession, reading: ClockReading): Credentials {
   const { credentials } = session;
@@ -90,26 +91,29 @@ export interface Lookup {
   /** The cache key of the session, as `sessionKey` returns it. The key contains no secret. */
   readonly key: string;
   /**
-   * The object that grants the session. If the selector changes, this object is a different one, so that the cache
-   * retries a rejected request.
+   * The object that grants the session. A changed selector is a different object, so the cache retries a rejected
+   * request after the change.
    */
   readonly grantedBy: object;
   readonly load: Load;
   /**
-   * Whether the session may still be requested. If the session may no longer be requested, the cache evicts the session
-   * in place of a refresh.
+   * Whether the role of the session is still granted. If the role is no longer granted, the cache evicts the session
+   * and does not refresh it.
    */
   readonly isGranted?: () => boolean;
-  /** Whether a client waits for the call; default true. Calls that a client waits for run first. */
+  /** Whether a client waits for the call; default true. The rate limiter prefers calls for waiting clients. */
   readonly isAwaited?: boolean;
 }
 
 /** A call that is in flight or queued. */
 export interface Pending {
   readonly credentials: Promise<Credentials>;
-  /** Whether a client waits for the call. The value is false for a background refresh. */
+  /**
+   * Whether a client waits for the call. The value is false for a background refresh until a client waits for its
+   * result.
+   */
   readonly demand: { isAwaited: boolean };
-  /** Removes the call from the queue of the rate limiter. */
+  /** Its abort removes the call from the queue of the rate limiter. */
   readonly cancel: AbortController;
 }
 
@@ -135,11 +139,11 @@ export interface Entry {
   pending: Pending | null;
   failure: Failure | null;
   failuresInRow: number;
-  /** When the pending or failing refresh was first due, on the steady clock; null if no refresh is overdue. */
+  /** The time at which the current refresh first failed, on the steady clock; null if the last call succeeded. */
   overdueSinceMs: number | null;
   /**
-   * The grants whose requests STS rejected after the last successful call. Selectors of the same role can share an
-   * entry, but the cache retries separately for each selector.
+   * The grants whose requests STS rejected since the last successful call. Selectors that have the same role can share
+   * an entry, but each selector has its own rejection.
    */
   rejectedGrants: WeakSet<object>;
   /** The time of the last use, on the steady clock. */

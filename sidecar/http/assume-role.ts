@@ -22,7 +22,7 @@ export interface STSRequest {
   readonly request: FastifyRequest;
   readonly options: SidecarOptions;
   readonly ports: STSRoutePorts;
-  /** Returns true after the answer limit. The client then no longer waits for the response. */
+  /** Returns true after the answer limit, when the client no longer waits for the response. */
   readonly isLate: () => boolean;
 }
 
@@ -97,8 +97,8 @@ function contentOf(credentials: Credentials, { sourceIdentity, untilMs, nowMs }:
       AccessKeyId: accessKeyID,
       SecretAccessKey: secretAccessKey,
       SessionToken: sessionToken ?? "",
-      // The response states an earlier expiration, because the SDK for Go uses AssumeRole credentials until the last
-      // second.
+      // The stated expiration is earlier than the true expiration, because the SDK for Go uses AssumeRole credentials
+      // until the last second.
       Expiration: formatExpiration(Math.min(statedExpirationMs(expirationMs ?? untilMs, nowMs), untilMs)),
     },
     PackedPolicySize: packedPolicySize?.toString(),

@@ -7,7 +7,7 @@ import { LIMITS } from "../../shared/decisions/limits.ts";
 
 /** The resource that the query of a request describes. */
 export interface ResourceDescription {
-  /** The requested kinds: at most one; empty if the query has no `kind`. */
+  /** The requested kind, as a list of at most one kind; empty if the query has no `kind`. */
   readonly kinds: readonly KindArgument[];
   /**
    * The labels of the resource. The value is null if the query has no `label`, and empty for `label=`, which describes

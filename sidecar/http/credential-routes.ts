@@ -44,8 +44,8 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
 }
 
 /**
- * Returns the parameters of a request for the rejection log. Omits unknown query parameters, because their values can
- * be secret.
+ * Returns the parameters of the request that the rejection log may contain. Omits unknown query parameters, because
+ * their values can be secret.
  */
 export function requestedOf({ params, query }: FastifyRequest): Readonly<Record<string, unknown>> {
   const { kind, label } = isJsonObject(query) ? query : {};
@@ -98,8 +98,8 @@ interface CredentialRequest {
 }
 
 /**
- * Checks the grant again for each request. A removed selector therefore grants no role, even if the cache still
- * contains its session.
+ * Decides on the grant for each request. A removed selector therefore grants no role, even if the cache still contains
+ * the session of its role.
  */
 async function issueCredentials(
   { source, issuer, clock }: CredentialRoutePorts,

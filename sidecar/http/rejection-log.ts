@@ -27,7 +27,7 @@ export function decorateRequests(app: FastifyInstance): void {
 export interface Rejection {
   /** The error of the response. The code of the error is listed in docs/errors.md or, on `/sts`, is a code of STS. */
   readonly error: { readonly code: string; readonly status: number; readonly message: string };
-  /** The thrown value, if this value is not a ResolverError. */
+  /** The thrown value; absent for a request that Node.js cannot parse. */
   readonly cause?: unknown;
   /** The route pattern. */
   readonly path: string;
@@ -39,7 +39,7 @@ export interface Rejection {
 
 interface RejectionLogPorts {
   readonly log: Pick<Logger, "warn" | "error">;
-  /** The steady clock: a wall clock that is set back would suppress the lines of new rejections. */
+  /** Only the steady clock is used, because new rejections would not be logged after the wall clock was set back. */
   readonly clock: Pick<SteadyClock, "steady">;
   readonly metrics: Pick<SidecarMetrics, "rejections" | "authFailures">;
 }
@@ -49,8 +49,8 @@ const SUPPRESS_MS = 10 * 60_000;
 /** The maximum number of entries. At the limit, new rejections that have the same code and path share one entry. */
 const LIMIT = 1_000;
 /**
- * The maximum number of lines with different reasons, per entry and period. A client can cause an unlimited number of
- * different reasons.
+ * The maximum number of lines that an entry logs for different reasons within SUPPRESS_MS. The number is limited,
+ * because a client can cause any number of different reasons.
  */
 const MAX_REASONS = 5;
 const AUTH_FAILURES: Readonly<Record<string, AuthFailure>> = {
@@ -80,13 +80,13 @@ interface Occurrence {
 
 /**
  * Counts every rejection and suppresses repeated log lines, because SDKs retry 3 to 5 times and controllers retry on
- * every reconcile. A rejection that has the same code, path, request and selectors is logged again after 10 minutes. If
- * the reason of a rejection changes, the rejection is logged earlier, at most 5 times. The next line contains the
- * number of suppressed lines.
+ * every reconcile. A repeated rejection, which has the code, path, request and selectors of a logged rejection, is
+ * logged again after 10 minutes. If its reason changes, it is logged earlier, but at most 5 times. The next line
+ * contains the number of suppressed lines.
  */
 export class RejectionLog {
   readonly #ports: RejectionLogPorts;
-  /** The entries by the digest of their rejection, oldest first. */
+  /** Maps the digest of each rejection to its entry, oldest first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(ports: RejectionLogPorts) {

@@ -5,21 +5,21 @@ import { isFormType, sanitize } from "../sts/query-protocol.ts";
 import type { TokenCheck } from "../token.ts";
 
 /**
- * The headers that proxies and browsers add and SDKs do not: https://www.rfc-editor.org/rfc/rfc7239,
+ * Matches headers that proxies and browsers add, but SDKs do not: https://www.rfc-editor.org/rfc/rfc7239,
  * https://www.w3.org/TR/fetch-metadata/
  */
 const FOREIGN_HEADER = /^(?:x-forwarded-|sec-fetch-|(?:forwarded|via|origin)$)/;
 const HTTP_PORT = 80;
 
 /**
- * The paths of the STS endpoint. SDKs sign the configured path. Some SDKs add a slash, and the SDK for Java drops the
+ * The accepted paths of the STS endpoint. Some SDKs add a slash to the configured path, and the SDK for Java drops the
  * path: https://github.com/aws/aws-sdk-java-v2/issues/3387
  */
 export const STS_PATHS: readonly string[] = ["/sts", "/sts/", "/"];
 
 /**
  * Returns true if `path` is one of the STS paths. A path with percent-encoding does not match, because SDKs sign the
- * path as sent.
+ * path as they send it.
  */
 export function isSTSPath(url: string): boolean {
   const end = url.indexOf("?");
@@ -97,7 +97,10 @@ function hasOneHost(rawHeaders: readonly string[]): boolean {
   return hosts === 1;
 }
 
-/** The accepted hosts of each listen address. While the server listens, its address is always the same object. */
+/**
+ * Maps a listen address to the accepted Host headers. The map is a cache: while the server listens, its address is
+ * always the same object.
+ */
 const HOSTS = new WeakMap<ListenAddress, ReadonlySet<string>>();
 
 function hostsOf(listen: ListenAddress): ReadonlySet<string> {

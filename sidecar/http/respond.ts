@@ -23,7 +23,7 @@ export function sendCredentials(reply: FastifyReply, credentials: Credentials, n
   return sendBody(reply, 200, body);
 }
 
-/** The serialized response body of each cached session. */
+/** Maps the credentials of each cached session to their serialized response body. */
 const bodies = new WeakMap<Credentials, Buffer>();
 
 function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
@@ -64,8 +64,8 @@ function sendBody(reply: FastifyReply, status: number, body: Buffer): FastifyRep
 }
 
 /**
- * How much earlier than the true expiration the stated expiration is, in ms. Some clients, such as the SDK for Go, use
- * credentials until the last second.
+ * The difference between the true expiration and the stated expiration, which is earlier, in ms. Some clients, such as
+ * the SDK for Go, use credentials until the last second.
  */
 const EARLY_MS = 5 * 60_000;
 /**

@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../../shared/decisions/errors.ts";
 
 /**
- * The fixes of errors whose message states only the fault. A client of `/sts` shows its user no more than the code and
- * the message. The messages of the other errors contain their fix.
+ * The fixes to append to messages that state only a fault, because clients of `/sts` show only the code and the message
+ * to their users. The messages of other errors already contain a fix.
  */
 const FIXES: Partial<Record<ErrorCode, string>> = {
   ERR_SELECTOR_CONFLICT: "Change the IAMRoleSelectors so that only one selects the resource.",
@@ -14,7 +14,7 @@ const FIXES: Partial<Record<ErrorCode, string>> = {
   ERR_BASE_UNAVAILABLE: "Configure web identity or EKS Pod Identity for the service account of the Pod.",
 };
 
-/** The fixes of other rejections of STS than an AccessDenied error. */
+/** The fixes for rejections by STS, except for an AccessDenied error. */
 const UPSTREAM_FIXES: Readonly<Record<string, string>> = {
   ValidationError: "Correct the parameter that the message names.",
   MalformedPolicyDocument: "Correct the session policy of the request.",
@@ -25,7 +25,10 @@ const UPSTREAM_FIXES: Readonly<Record<string, string>> = {
 const SIGN = "Sign the request with credentials of GET /v1/credentials: set AWS_CONTAINER_CREDENTIALS_FULL_URI, and "
   + "remove other credentials from the controller's container.";
 
-/** The fixes of a request whose signature the sidecar rejects. Their messages are those of STS. */
+/**
+ * The fixes for a request whose signature the sidecar rejects. The fixes are appended to the messages of STS, which
+ * contain no fix.
+ */
 const SIGNATURE_FIXES: Readonly<Record<string, string>> = {
   InvalidClientTokenId: `${SIGN} If the sidecar restarted, set --state-dir.`,
   SignatureDoesNotMatch: SIGN,

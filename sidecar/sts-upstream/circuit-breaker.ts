@@ -10,13 +10,13 @@ interface CircuitOptions {
   readonly onChange?: (state: CircuitState) => void;
 }
 
-/** The number of failures in a row, of any sessions, that opens the circuit. */
+/** The number of failures in a row after which the circuit opens. Failures of all sessions count. */
 const FAILURES = 5;
 /** The interval, in ms, at which an open circuit allows one call. */
 const PROBE_MS = 5_000;
 
 /**
- * ERR_STS_UNAVAILABLE for a request for which STS was not called. An error without an STS call does not show whether
+ * The error ERR_STS_UNAVAILABLE of a request for which the sidecar did not call STS. This error does not show whether
  * STS is available.
  */
 export class STSNotCalledError extends ResolverError {
@@ -30,8 +30,8 @@ export class CircuitOpenError extends STSNotCalledError {}
 /**
  * Suspends calls to STS after 5 ERR_STS_UNAVAILABLE failures in a row (unreachable, throttling, 5xx). STS can then
  * recover, and clients receive an error immediately. A successful call closes the circuit. An STS error about the
- * request also closes the circuit, because STS responded. Failures before the call, such as a missing base identity, do
- * not change the circuit.
+ * request also closes the circuit, because STS responded. A failure before the STS call, such as a missing base
+ * identity, does not change the state of the circuit.
  */
 export class CircuitBreaker {
   readonly #clock: SteadyClock;
@@ -87,9 +87,9 @@ export class CircuitBreaker {
     const failure = classifyFailure(error);
     if (failure.sts === "up") return this.#close();
     if (failure.sts === "down") this.#reason = failure.reason;
-    // If an older call succeeded during the probe, the circuit is already closed and stays closed.
+    // If a call that started before the probe has succeeded meanwhile, the circuit is already closed and stays closed.
     if (isProbe && this.#state === "half-open") return this.#setState("open");
-    // While the circuit is open, the failure of an older call does not count.
+    // While the circuit is open, failures of calls that started before it opened do not count.
     if (failure.sts === "down" && this.#state === "closed") this.#countFailure();
   }
 

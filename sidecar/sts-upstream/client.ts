@@ -41,9 +41,9 @@ const CALL_LIMIT_MS = 5_000;
 const DEFAULT_REGION = "us-east-1";
 
 /**
- * Returns an STS client that uses the AWS SDK. The client does not retry a call, because the cache retries. A call
- * takes at most 5 s, and a response has at most 64 KiB. The SDK does not follow redirects. The client ignores
- * AWS_ENDPOINT_URL* and profiles, because their endpoint can be this sidecar.
+ * Returns an STS client that uses the AWS SDK. The client does not retry a call, because the cache retries failed
+ * calls. A call takes at most 5 s, and a response has at most 64 KiB. The SDK does not follow redirects. The client
+ * ignores AWS_ENDPOINT_URL* and the endpoint of a profile, because both can be the address of this sidecar.
  */
 export function createSTS(options: STSOptions): STS {
   const { endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS } = options;
@@ -109,8 +109,8 @@ function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
 
 /**
  * Returns the credentials of an AssumeRole response. Throws if a field is missing. STS sets the expiration by its own
- * clock. If the local clock is behind, the expiration from STS is too late, so the returned expiration is never after
- * `latestMs`. If the local clock is ahead, the expiration is too early, which is safe.
+ * clock. If the local clock is behind, this expiration is too late on the local clock, so the returned expiration is
+ * never after `latestMs`. If the local clock is ahead, the expiration is too early, which is safe.
  */
 function readSession(session: STSSession | undefined, latestMs: number): SigningCredentials {
   const { AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration } = session ?? {};
@@ -124,8 +124,8 @@ function readSession(session: STSSession | undefined, latestMs: number): Signing
 }
 
 /**
- * Returns the secrets of the request and of its signer. The secrets are removed from messages, because STS can quote
- * these secrets in an error.
+ * Returns the secrets of the request and of the credentials that sign it. These secrets are removed from error
+ * messages, because STS can quote them.
  */
 function secretsOf({ secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null): string[] {
   const { externalID = null, policy = null, tags = [] } = request ?? {};

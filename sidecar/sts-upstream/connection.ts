@@ -72,8 +72,8 @@ export class STSConnection {
 
   /**
    * Calls `send` with a client for `base`. STS rejects a signature if the local clock is more than 15 minutes off.
-   * After such a rejection, calls `send` again: the SDK has read the time of STS from the response, and signs with this
-   * time.
+   * After such a rejection, calls `send` again, because the SDK has read the time of STS from the response and now
+   * signs with this time.
    */
   async send<T>(base: SigningCredentials, send: (client: STSClient) => Promise<T>): Promise<T> {
     const client = this.#clientFor(base);
@@ -116,8 +116,8 @@ export class STSConnection {
 }
 
 /**
- * Limits the response size, which the SDK does not limit. The middleware that limits the size runs before any other
- * code reads the response.
+ * Limits the size of responses, because the SDK has no limit. The added middleware runs before any other code reads the
+ * response.
  */
 function limitResponses(client: STSClient): void {
   client.middlewareStack.add(

@@ -16,17 +16,17 @@ export class UpstreamSTSError extends ResolverError {
   }
 }
 
-/** ERR_STS_UNAVAILABLE for an unknown error code of STS. The response still shows that STS is available. */
+/**
+ * The error ERR_STS_UNAVAILABLE for a response of STS that has an unknown error code. Such a response shows that STS is
+ * available.
+ */
 export class UnknownSTSError extends ResolverError {
   constructor(message: string) {
     super("ERR_STS_UNAVAILABLE", message);
   }
 }
 
-/**
- * The codes of errors about the role or the request. An error of this kind persists until the role or the request
- * changes.
- */
+/** The codes of errors about the role or the request. Such an error persists until the role or the request changes. */
 const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge",
   "RegionDisabledException",
@@ -52,7 +52,8 @@ const AVAILABILITY_ERRORS: ReadonlySet<string> = new Set([
  */
 export function toResolverError(action: string, error: unknown, secrets: readonly string[]): ResolverError {
   if (error instanceof ResolverError) return error;
-  // The messages of other errors are omitted, because they can quote the response, which contains secrets.
+  // Omits the message of an error that is not an error response of STS, because such a message can quote a response
+  // that contains secrets.
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) {
     const message = `The STS call failed (${action}: ${reasonOf(error)}). Retry the request.`;
     return new ResolverError("ERR_STS_UNAVAILABLE", message);

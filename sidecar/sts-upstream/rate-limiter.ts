@@ -8,8 +8,8 @@ const BURST = 25;
 
 interface CallOptions {
   /**
-   * Returns true if a client waits for the call. Calls that a client waits for run before background refreshes. The
-   * rate limiter calls this function each time a call can start.
+   * Returns true if a client waits for the call. The rate limiter prefers such a call to background refreshes. The rate
+   * limiter calls `isAwaited` each time a call can start.
    */
   readonly isAwaited: () => boolean;
   /**
@@ -26,7 +26,7 @@ interface QueuedCall {
 }
 
 /**
- * Runs at most 8 calls at a time and 10 calls per second, and allows bursts of 25. Calls that a client waits for run
+ * Runs at most 8 calls at a time and 10 calls per second, and allows bursts of 25. Runs calls for waiting clients
  * first, in order of arrival.
  */
 export class RateLimiter {
@@ -98,7 +98,7 @@ export class RateLimiter {
       this.#inFlight += 1;
       this.#next()?.start();
     }
-    // Needs no timer if the maximum number of calls is in flight: the next call starts when a call ends.
+    // Needs no timer if the maximum number of calls is in flight, because the end of a call starts the next call.
     if (this.#queue.size === 0 || this.#inFlight === MAX_IN_FLIGHT) return;
     const waitMs = Math.ceil(((1 - this.#tokens) * 1000) / PER_SECOND);
     this.#cancelTimer = this.#clock.schedule(waitMs, () => this.#startQueued());

@@ -31,7 +31,7 @@ export interface Signer {
   readonly expirationMs: number | null;
 }
 
-/** The issued keys, the current time and the accepted clock skew. */
+/** The input of a verification: the issued keys, the current time and the accepted clock skew. */
 interface Verification<S extends Signer> {
   readonly find: (accessKeyID: string) => S | undefined;
   readonly nowMs: number;
@@ -162,8 +162,8 @@ function carriesToken(headers: Headers, signer: Signer): boolean {
 }
 
 /**
- * If the header x-amz-content-sha256 is signed, the signature covers its value in place of the body. The value of this
- * header must therefore be the digest of the body, not UNSIGNED-PAYLOAD.
+ * Returns whether the signature covers the body. If the header x-amz-content-sha256 is signed, the signature covers the
+ * value of this header in place of the body. This value must therefore be the digest of the body, not UNSIGNED-PAYLOAD.
  */
 function coversBody(headers: Headers, { signedHeaders }: Claim, body: Buffer): boolean {
   if (!signedHeaders.includes("x-amz-content-sha256")) return true;
@@ -185,8 +185,7 @@ interface Signing {
  */
 async function sign({ request, headers, body, claim, signer, signingDate }: Signing): Promise<string> {
   const { accessKeyID, region, service, signedHeaders } = claim;
-  // Does not pass the session token to the library, which would add the token a second time: the token is already a
-  // signed header.
+  // Does not pass the session token to the library, because the library would add the token as a second header.
   const credentials = { accessKeyId: accessKeyID, secretAccessKey: signer.secretAccessKey };
   const library = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
   const signed = await library.sign(

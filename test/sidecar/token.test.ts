@@ -173,7 +173,7 @@ test("rejects a token of fewer than 16 characters, and a file that group or othe
     ["x".repeat(4097), 0o600, `the file is longer than 4096 characters. ${fix}`],
     ...[0o620, 0o602, 0o666].map((mode) => [
       "0123456789abcdef", mode,
-      `group or others can write the file (mode 0${mode.toString(8)}), and so could choose the token. ` +
+      `group or others can write the file (mode 0${mode.toString(8)}), so other users could set the token. ` +
         "Replace the token, and run chmod go-w on the file.",
     ] as const),
   ];
