@@ -12,8 +12,8 @@ const PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 /** The timeout of one SubjectAccessReview, in ms: a third of the webhook's `timeoutSeconds`. */
 const CALL_MS = 1_000;
 /**
- * The maximum number of concurrent SubjectAccessReviews. Without a limit, each forged review could send 100 requests to
- * the API server.
+ * The maximum number of concurrent SubjectAccessReviews. Without this limit, the webhook could send 100 concurrent
+ * requests to the API server for each forged review.
  */
 const CONCURRENT_CALLS = 32;
 /**
@@ -49,8 +49,8 @@ interface CachedReview {
 }
 
 /**
- * Returns a reviewer that sends SubjectAccessReviews. Caches each result for 10 s by user, groups, selector and
- * namespace.
+ * Returns a reviewer that sends SubjectAccessReviews. The reviewer caches each result for 10 s by user, groups,
+ * selector and namespace.
  */
 export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   const { clock } = ports;
@@ -62,7 +62,7 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
     if (cached !== undefined && clock.now() < cached.expiresMs) return cached.access;
     const access = withinTimeout(ports, calls, (signal) => sendReview(ports, requester, use, signal));
     const entry = { access, expiresMs: clock.now() + LIFETIME_MS };
-    cache.delete(key); // Deletes the entry first, so that it becomes the newest: a Map iterates in insertion order.
+    cache.delete(key); // Makes the new entry the last in the Map, which iterates in insertion order.
     cache.set(key, entry);
     const [oldest] = cache.keys();
     if (cache.size > MAX_ENTRIES && oldest !== undefined) cache.delete(oldest);
@@ -71,9 +71,9 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
 }
 
 /**
- * Returns the requester's access to each selector in the namespace. Sends the reviews concurrently. If the number of
- * selectors exceeds the limit of reviews, the result lacks the other selectors. The checks treat access to these
- * selectors as unknown.
+ * Returns the requester's access to each selector in the namespace. Sends the reviews concurrently. If there are more
+ * selectors than the limit of access reviews allows, the result does not contain the remaining selectors, and the
+ * checks treat access to them as unknown.
  */
 export async function reviewAll(
   reviewAccess: AccessReviewer,
@@ -102,8 +102,8 @@ async function evictUnknown(cache: Map<string, CachedReview>, key: string, entry
 }
 
 /**
- * Runs the call when fewer than 32 calls run. Returns "unknown" after 1 s, even if the call has not started. A call
- * that would start later sends no request.
+ * Runs the call when fewer than 32 calls are running. Returns "unknown" after 1 s, even if the call has not started. In
+ * this case, the call never sends a request.
  */
 async function withinTimeout(
   { clock, log }: AccessReviewPorts, calls: Semaphore, call: (signal: AbortSignal) => Promise<Access>,

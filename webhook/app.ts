@@ -55,17 +55,17 @@ export interface WebhookPorts {
   readonly drain: Drain;
   /** Sends access reviews; undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
-  /** Undefined if the inventory consists of manifests. */
+  /** Fetches an IAMRoleSelector from the API server; undefined if the inventory consists of manifests. */
   readonly fetchSelector?: ObjectFetcher;
-  /** Undefined if the inventory consists of manifests. */
+  /** Fetches a Namespace from the API server; undefined if the inventory consists of manifests. */
   readonly fetchNamespace?: ObjectFetcher;
 }
 
 export type WebhookApp = FastifyInstance<Server>;
 
 /**
- * Returns the admission server, which does not listen yet. The server supports HTTP/1.1 only: the API server uses no
- * other HTTP version for a webhook behind a Service.
+ * Returns the admission server, which does not listen yet. The server supports only HTTP/1.1, because the API server
+ * uses no other HTTP version for a webhook behind a Service.
  */
 export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): WebhookApp {
   const app = fastify({

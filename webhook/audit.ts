@@ -109,7 +109,7 @@ function resolutionFields({ outcome, selectors, accountID, region, roleARN }: Re
       conflicting_selectors: selectors.slice(0, MAX_LOGGED_SELECTORS).map(({ name }) => name),
     }),
     account_id: accountID,
-    // A user can write a region of 256 KiB.
+    // Truncates the region, because a user can write a region of 256 KiB.
     region: region?.value.slice(0, MAX_LOGGED_REGION) ?? null,
     role_arn: roleARN,
   };

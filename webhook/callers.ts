@@ -53,7 +53,7 @@ export async function readClientCA(file: string): Promise<string> {
   return ca;
 }
 
-/** Returns the TLS options that reject clients without a certificate of the CA during the handshake. */
+/** Returns the TLS options with which the handshake fails if the client has no certificate of the CA. */
 export function clientOptions(client: AllowedClient | null): Pick<ServerOptions, "ca" | "requestCert"> {
   return client === null ? {} : { ca: client.ca, requestCert: true };
 }
@@ -74,8 +74,9 @@ const CONNECTIONS = {
 type Rejection = "client" | "connections" | "bytes";
 
 /**
- * Limits which clients may send reviews, the number of connections, and the total size of the bodies in flight. Rejects
- * a request before its body is read. At a limit, first closes connections that have not sent their whole body yet.
+ * Accepts reviews only from the allowed client, and limits the number of connections and the total size of the bodies
+ * in flight. Rejects a request before its body is read. At a limit, closes connections that have not sent their whole
+ * body yet before it rejects requests.
  */
 export function limitCallers(app: FastifyInstance, { client, clock, metrics }: CallerPorts): void {
   const uploads = new Uploads(LIMITS.reviewsInFlightBytes.value, () => metrics.rejectedCalls.inc({ reason: "upload" }));
@@ -89,11 +90,11 @@ export function limitCallers(app: FastifyInstance, { client, clock, metrics }: C
   });
 }
 
-/** Returns the size of the body, or the maximum size if the client does not send the size. */
+/** Returns the size of the body, or the maximum size if the headers do not state the size. */
 function bodyBytes({ headers }: FastifyRequest): number {
   const max = LIMITS.reviewBytes.value;
   if (headers["transfer-encoding"] !== undefined) return max;
-  // Larger sizes need no check here, because fastify rejects such a body before reading it.
+  // The webhook stores at most `max` bytes of a larger body.
   return Math.min(Number(headers["content-length"] ?? 0), max);
 }
 

@@ -47,8 +47,8 @@ export function decodeReview(body: ReviewBody): AdmissionRequest {
     },
     subResource: text(request, "subResource"),
     namespace: text(request, "namespace"),
-    // If a client deletes a collection, the API server sends one review for each object. Reviews for a deleted
-    // collection have no request.name.
+    // If a client deletes a collection, the API server sends one review for each object. These reviews have no
+    // request.name.
     name: stringAt(request, "name") ?? text(oldObject, "metadata", "name"),
     requester: requesterOf(field(request, "userInfo")),
     object: objectAt(request, "object"),
@@ -66,12 +66,15 @@ export function decodeReview(body: ReviewBody): AdmissionRequest {
 const MAX_TEXT = LIMITS.reviewCharacters.value;
 const MAX_GROUPS = LIMITS.reviewGroups.value;
 
-/** Requires a short text of a field that only the API server sets: the response and the log repeat it. */
+/**
+ * Throws if the value of a field is too long, because the response and the log repeat the value. Only the API server
+ * sets such a field.
+ */
 function requireShort(name: string, value: string): void {
   if (value.length > MAX_TEXT) throw malformed(`request.${name} must have at most ${MAX_TEXT} characters.`);
 }
 
-/** Returns a clause that states which limit a name in the review exceeds; null if no name exceeds a limit. */
+/** Returns a clause that states which limit the names or groups in the review exceed; null if they exceed no limit. */
 function excessOfTexts({ name, namespace, requester: { username, groups } }: TextsOfReview): string | null {
   if (groups.length > MAX_GROUPS) return `the requester has ${groups.length} groups, more than ${MAX_GROUPS}`;
   const isTooLong = [name, namespace, username, ...groups].some(({ length }) => length > MAX_TEXT);

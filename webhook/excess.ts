@@ -11,8 +11,8 @@ import { skipped, type Verdict } from "./handler.ts";
 
 /**
  * Reviews a request whose objects are unknown, because the request exceeds a limit. Denies the request if the webhook
- * checks objects of this kind and name. If the requester is an ACK controller or a cleanup controller, only warns, as
- * the checks do.
+ * checks objects of this kind and name. Only warns in cases in which the checks only warn, for example if the requester
+ * is an ACK controller.
  */
 export function reviewExcess(
   request: AdmissionRequest, excess: string, settings: ControllerSettings,
@@ -21,14 +21,14 @@ export function reviewExcess(
   if (check === null) return skipped("not managed");
   const severity = isWarnOnly(check, request, settings) ? "warn" : "deny";
   const finding = { code: check.id, severity, path: [], message: excess, waivable: false, waived: false } as const;
-  // The fix of a deletion check is about the existing resources, not about the size.
+  // Replaces the fix of a deletion check, because that fix concerns the existing resources and not the size.
   const fix = check === ACK_34 || check === IRS_34 ? ACK_35.fix : check.fix;
   return { outcome: severity === "deny" ? "denied" : "allowed", findings: [{ ...finding, fix }] };
 }
 
 /**
- * Returns the check that limits objects of this kind and name, or null if the webhook does not check such objects. The
- * name is "" if a client deletes a collection.
+ * Returns the check that limits the size of objects of this kind and name, or null if the webhook does not check such
+ * objects. The name is "" if a client deletes a collection.
  */
 function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
   const { kind: { group, kind }, name, namespace } = request;
@@ -47,8 +47,8 @@ function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
 }
 
 /**
- * Returns the check for the deletion of a CustomResourceDefinition, whose name is `PLURAL.GROUP`, or for a change of
- * its waiver annotation.
+ * Returns the check that applies to the deletion of a CustomResourceDefinition or to a change of its waiver annotation.
+ * The name of the definition is `PLURAL.GROUP`.
  */
 function definitionCheckOf({ name, operation }: AdmissionRequest): CheckEntry | null {
   const group = name.slice(name.indexOf(".") + 1);

@@ -13,14 +13,17 @@ import {
   confirmationEndMs, type ConfirmedWrites, NO_WRITES, type PendingWrites, reviewedSelector, type ReviewedSelector,
 } from "./pending-writes.ts";
 
-/** The maximum number of times that a review is compared with changes that were admitted during the review. */
+/** The maximum number of times that a review runs its checks again because other reviews admitted changes meanwhile. */
 const MAX_ROUNDS = 5;
 
 export interface SelectorContext extends ReviewContext {
   readonly pendingWrites: PendingWrites;
 }
 
-/** Adds the empty fields that ACK's CustomResourceDefinition requires, and rewrites `{apiVersion, kind}` entries. */
+/**
+ * Adds the empty fields that ACK's CustomResourceDefinition requires, and rewrites type entries that have the form
+ * `{apiVersion, kind}`.
+ */
 export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
   const { operation, object } = request;
   if (operation === "DELETE" || object === null) return skipped("no object");
@@ -38,7 +41,7 @@ export async function validateIAMRoleSelectors(request: AdmissionRequest, contex
   return unlessExempt(request, isSelectorOrKind, async (object) => {
     const { source, settings } = context;
     if (isSelectorKind(object) && request.operation !== "DELETE") {
-      // WAIVER-01 requires no inventory.
+      // Only WAIVER-01 applies to this request, and WAIVER-01 requires no inventory.
       return verdictOf(runChecks(selectorInputOf(request, object), settings));
     }
     if (!source.status.loaded && request.operation !== "DELETE") {
@@ -74,7 +77,7 @@ async function validateInInventory(
   const first = { result: await runChecksWith(NO_WRITES, change, context), newest: 0 };
   const review = { change, reviewed, context, endMs: confirmationEndMs(context) };
   const { result } = await compareWithPending(review, first, MAX_ROUNDS);
-  // The write is recorded in time, because no other review runs between the last comparison and this call.
+  // No other review can miss this write, because no other review runs between the last comparison and this call.
   if (!result.denied && !request.dryRun) {
     pendingWrites.add({ name: reviewed.name, isDeletion, selector: reviewed.after });
   }
@@ -91,18 +94,18 @@ interface SelectorReview {
 
 interface Compared {
   readonly result: CheckResult;
-  /** The sequence number of the newest pending write that was compared with the review. */
+  /** The sequence number of the newest pending write with which the checks have run. */
   readonly newest: number;
 }
 
 /**
- * Runs the checks again with the pending writes of other reviews. If another review admits a change meanwhile, runs the
- * checks again. The number of rounds is limited, because a client can send reviews continuously.
+ * Runs the checks again with the pending writes of other reviews, and once more each time that another review admits a
+ * change meanwhile. The number of rounds is limited, because a client can send reviews continuously.
  */
 async function compareWithPending(review: SelectorReview, compared: Compared, rounds: number): Promise<Compared> {
   const { change, reviewed, context, endMs } = review;
   const { denied } = compared.result;
-  // A denial remains a denial unless a conflicting selector is deleted.
+  // After a denial, only the deletion of another selector can change the result.
   const writes = context.pendingWrites.concerning(reviewed).filter(({ isDeletion }) => isDeletion || !denied);
   const newest = writes.at(-1)?.sequence ?? 0;
   if (newest <= compared.newest || rounds === 0) return compared;
@@ -110,7 +113,7 @@ async function compareWithPending(review: SelectorReview, compared: Compared, ro
   return await compareWithPending(review, { result, newest }, rounds - 1);
 }
 
-/** Runs the checks with each set of pending writes. Returns the first denial. */
+/** Runs the checks with each set of pending writes. Returns the first result that denies, else the first result. */
 async function runChecksWith(
   { certain, possible }: ConfirmedWrites, change: CheckInput, context: SelectorContext,
 ): Promise<CheckResult> {

@@ -41,7 +41,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     ]),
     findings: counter("findings", "Findings that the checks reported in validated objects.", ["code", "severity"]),
     resolutions: counter("resolutions", "Role resolutions of ACK resources by outcome.", ["outcome"]),
-    notices: counter("notices", "Warnings about resolution annotations: not written, or overwritten.", ["code"]),
+    notices: counter("notices", "Warnings that resolution annotations were not written or were overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
     rejectedCalls: counter("rejected_calls", "Requests that were rejected before their body was received.", ["reason"]),
     certificateExpiry: new Gauge({

@@ -26,7 +26,7 @@ export interface NamespaceWaitContext {
 /** Returns whether roles depend on the labels or annotations of namespaces. */
 export function dependsOnNamespaces({ source, settings }: NamespaceWaitContext): boolean {
   const { runtime, selectors } = source.inventory;
-  // With --runtime extended, an annotation of the namespace can pick a selector.
+  // With --runtime extended, an annotation of a namespace can name a selector.
   return settings.mode === "carm" || runtime === "extended" || selectors.readsNamespaceLabels;
 }
 
@@ -69,8 +69,9 @@ async function isReported(
 }
 
 /**
- * Rejects with ERR_NAMESPACE_UNREAD if the role of a resource depends on a namespace that the API server did not
- * return: without the namespace, no check could compare the roles. An inventory of manifests may lack namespaces.
+ * Throws ERR_NAMESPACE_UNREAD if the role of a resource depends on a namespace that the API server did not return,
+ * because the checks cannot compare roles without the namespace. Never throws for an inventory of manifests, which may
+ * lack namespaces.
  */
 export function requireNamespace(namespace: string, context: NamespaceWaitContext): void {
   const { source: { inventory }, fetchNamespace } = context;

@@ -34,7 +34,8 @@ export async function validateNamespaces(request: AdmissionRequest, context: Nam
 }
 
 /**
- * Returns the requester's access to the selectors that newly match the namespace. Returns null if NS-02 does not run.
+ * Returns the requester's access to the selectors that match the namespace only after the change. Returns null if NS-02
+ * does not run.
  */
 async function accessToGained(
   namespace: JsonObject,

@@ -10,10 +10,10 @@ const CALL_MS = 500;
 const CONCURRENT_CALLS = 8;
 const NOT_FOUND = 404;
 
-/** The current state of an object on the API server, or `unknown` if the API server did not return it. */
+/** The object on the API server, `absent` if the object does not exist, or `unknown` if the request failed. */
 export type FetchedObject = JsonObject | "absent" | "unknown";
 
-/** Fetches a cluster-scoped object of one kind. Never rejects. */
+/** Fetches a cluster-scoped object by name. Never rejects. */
 export type ObjectFetcher = (name: string) => Promise<FetchedObject>;
 
 export interface ObjectFetchPorts {
@@ -22,7 +22,7 @@ export interface ObjectFetchPorts {
   readonly log: Logger;
 }
 
-/** A kind and the path of its objects. */
+/** A kind and the URL path of its collection. */
 interface FetchedKind {
   readonly kind: string;
   readonly path: string;
@@ -54,7 +54,7 @@ function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetche
 async function fetchObject(
   name: string, { kind, path }: FetchedKind, { api, clock, log }: ObjectFetchPorts,
 ): Promise<FetchedObject> {
-  // The name comes from a review. A name such as `..` would change the path.
+  // Checks the name, because the name comes from a review, and a name such as `..` would change the path.
   if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return "unknown";
   const timeout = new AbortController();
   const cancelTimeout = clock.schedule(CALL_MS, () => timeout.abort());

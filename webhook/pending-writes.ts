@@ -12,10 +12,13 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import type { ReviewTime } from "./handler.ts";
 import type { FetchedObject, ObjectFetcher } from "./object-fetch.ts";
 
-/** How long a review waits until the API server has stored an unverified change, in ms since its admission. */
+/**
+ * A review waits for at most this time until the API server has stored an unverified change, in ms since the admission
+ * of the change.
+ */
 const CONFIRMATION_MS = 500;
 const POLL_MS = 25;
-/** The time that a review reserves for its checks, in ms. */
+/** The time that a review reserves to run its checks, in ms. */
 const RESERVED_MS = 1_000;
 
 /** Returns the time until which a review waits for pending writes. */
@@ -36,7 +39,7 @@ export interface PendingWrite {
 }
 
 /**
- * The selector of a review, before and after its change. A state is null if the selector does not exist or is
+ * The selector in a review, before and after the reviewed change. A state is null if the selector does not exist or is
  * malformed.
  */
 export interface ReviewedSelector {
@@ -46,9 +49,9 @@ export interface ReviewedSelector {
 }
 
 /**
- * The pending writes of a review. `certain` contains the changes that the API server has stored. `possible` also
- * contains the changes that the API server will probably store. A request must be valid with `certain` and also with
- * `possible`.
+ * The pending writes with which a review runs its checks. `certain` contains the changes that the API server has
+ * stored. `possible` also contains the changes that the API server will probably store. The reviewed request must be
+ * valid with `certain` and also with `possible`.
  */
 export interface ConfirmedWrites {
   readonly certain: PendingChanges;
@@ -64,14 +67,14 @@ export interface PendingWritePorts {
   readonly monotonicMs: () => number;
   /** Fetches a selector from the API server; null if the inventory consists of manifests. */
   readonly fetchSelector: ObjectFetcher | null;
-  /** Whether each review comes from the API server: its client certificate was verified. */
+  /** Whether the webhook verifies client certificates, so that each review comes from the API server. */
   readonly isVerified: boolean;
 }
 
 /**
- * The changes of IAMRoleSelectors that this replica admitted in the last 5 s, until the watch delivers them. Without a
- * verified client certificate, any client can send reviews of changes that never happen. A change in such a review
- * counts only if the API server has stored the change.
+ * Stores each change of an IAMRoleSelector that this replica admitted, for 5 s or until the watch delivers the change.
+ * Without verified client certificates, any client can send reviews of changes that never happen. Such a change counts
+ * only if the API server has stored the change.
  */
 export class PendingWrites {
   readonly #ports: PendingWritePorts;
@@ -99,7 +102,10 @@ export class PendingWrites {
     )));
   }
 
-  /** Determines which writes the API server has stored. Waits for unverified writes until `endMs`. Never rejects. */
+  /**
+   * Determines which writes the API server has stored. If client certificates are not verified, waits until each write
+   * is stored, but at most until `endMs`. Never rejects.
+   */
   async confirm(writes: readonly PendingWrite[], endMs: number): Promise<ConfirmedWrites> {
     const { fetchSelector, isVerified } = this.#ports;
     const latest = [...new Map(writes.map((write) => [write.name, write])).values()];
@@ -115,7 +121,10 @@ export class PendingWrites {
     return { certain, possible: merge(changesOf(latest), certain) };
   }
 
-  /** Fetches the selectors until each write is stored. Gives up on a write 500 ms after its admission. */
+  /**
+   * Fetches the selectors repeatedly until the API server has stored each write. Gives up on a write 500 ms after its
+   * admission.
+   */
   async #untilStored(
     writes: readonly PendingWrite[], fetchSelector: ObjectFetcher, endMs: number,
   ): Promise<PendingChanges> {
@@ -148,7 +157,9 @@ export class PendingWrites {
     return { changes, stored: new Set(stored) };
   }
 
-  /** Adds the difference between the fetched selector and the selector in the inventory. */
+  /**
+   * Adds the fetched selector to the changes if it is newer than the selector in the inventory, or if it was deleted.
+   */
   #addFetched(
     { deletions, writes }: { deletions: Set<string>; writes: Map<string, EffectiveSelector> },
     name: string,
@@ -166,7 +177,7 @@ export class PendingWrites {
     else writes.set(name, effective);
   }
 
-  /** Returns the selector of a pending write before and after the write. */
+  /** Returns the selector in a pending write, before and after the write. */
   #versionsOf({ name, selector }: PendingWrite): EffectiveSelector[] {
     const stored = this.#ports.source.inventory.selectors.get(name);
     return [selector, stored].filter((version) => version !== null && version !== undefined);
@@ -193,13 +204,13 @@ function storedVersion({ selectors }: Inventory, name: string): string | null {
   return selectors.get(name)?.resourceVersion ?? selectors.malformed.get(name)?.spec.resourceVersion ?? null;
 }
 
-/** Whether resource version `a` is newer. Resource versions are decimal numbers without leading zeros. */
+/** Whether resource version `a` is newer than `b`. Resource versions are decimal numbers without leading zeros. */
 function isNewer(a: string | null, b: string | null): boolean {
   if (a === null || b === null) return a !== null;
   return a.length === b.length ? a > b : a.length > b.length;
 }
 
-/** Returns the writes as changes. Each write has a different name. */
+/** Converts the writes, each of which has a different name, to changes. */
 function changesOf(pending: readonly PendingWrite[]): PendingChanges {
   const deletions = new Set<string>();
   const writes = new Map<string, EffectiveSelector>();
@@ -219,7 +230,7 @@ function merge(earlier: PendingChanges, later: PendingChanges): PendingChanges {
   };
 }
 
-/** Decodes the selector of a review. */
+/** Decodes the selector in a review, before and after the reviewed change. */
 export function reviewedSelector({ object, old, operation }: CheckInput, runtime: Runtime): ReviewedSelector {
   const context = { origin: "cluster", runtime } as const;
   const { effective, name } = decodeSelector(object, context);

@@ -52,7 +52,7 @@ export async function validateResources(request: AdmissionRequest, context: Reso
     const { namespace, requester } = request;
     const { source: { inventory, status }, settings } = context;
     if (isResourceKind(submitted) && request.operation !== "DELETE") {
-      // WAIVER-01 requires no inventory.
+      // Only WAIVER-01 applies to this request, and WAIVER-01 requires no inventory.
       return verdictOf(runChecks(checkInputOf(request, submitted, inventory), settings));
     }
     requireLoaded(status);
@@ -71,7 +71,7 @@ function isResource({ kind, namespace }: AdmissionRequest): boolean {
   return isACKGroup(kind.group) && namespace !== "";
 }
 
-/** Waits until the inventory contains the namespace. Does not wait if no selector matches by namespace labels. */
+/** Waits until the inventory contains the namespace. Does not wait if no role depends on namespaces. */
 async function waitForLabels(namespace: string, context: NamespaceWaitContext): Promise<boolean> {
   const { inventory } = context.source;
   const isKnown = (): boolean => !dependsOnNamespaces(context) || inventory.namespaces.has(namespace);
@@ -86,8 +86,9 @@ function annotate(request: AdmissionRequest, object: JsonObject, { source, setti
 }
 
 /**
- * Returns the query for the request's namespace, with the stored status. A create request has no status. On an update,
- * the API server restores the stored status, because every ACK kind has the status subresource.
+ * Returns the query to resolve, with the namespace of the request and the stored status of the resource. On a create,
+ * no status is stored. On an update, the API server restores the stored status, because every ACK kind has the status
+ * subresource.
  */
 function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
   return { ...queryOf(object, namespace), namespace, status: queryOf(oldObject ?? {}, namespace).status };
@@ -120,7 +121,10 @@ function removeAnnotations(object: JsonObject, namespace: string): Verdict {
   return { outcome: "mutated", patch, notices: [{ code: "ERR_NAMESPACE_UNKNOWN", message }], resolution: null };
 }
 
-/** Overwrites the namespace of the object with the request's namespace, which RBAC authorized. */
+/**
+ * Overwrites the namespace of the object with the namespace of the request, because RBAC authorized the request for
+ * this namespace.
+ */
 function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = field(object, "metadata");
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };

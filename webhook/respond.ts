@@ -47,7 +47,8 @@ export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
 
 /**
  * Returns the response body of an error: a Status. The API server includes its message in the error of the failed call.
- * `status` is the HTTP status, at least 400: below 400, the API server decodes the body as an AdmissionReview.
+ * `status` is the HTTP status. It must be at least 400, because the API server decodes the body of any lower status as
+ * an AdmissionReview.
  */
 export function respondError(error: ResolverError, status: number): Buffer {
   const message = `${error.code}: ${error.message}`;
@@ -72,7 +73,10 @@ export function respondFailed(request: AdmissionRequest, error: ResolverError, a
   return review(request, { allowed: false, status: { status: "Failure", message, reason: reasonOf(code), code } });
 }
 
-/** Returns the five most severe findings of severity warn as warnings, and the number of further findings. */
+/**
+ * Returns a warning for each of the five most severe findings of severity warn, and one line with the number of further
+ * findings.
+ */
 export function findingWarnings(findings: readonly Finding[]): readonly string[] {
   const warnings = findings.filter((finding) => finding.severity === "warn");
   // The sort is stable: findings of the same rank remain sorted by code and path.
@@ -84,10 +88,11 @@ export function findingWarnings(findings: readonly Finding[]): readonly string[]
 
 /**
  * Returns the text as one printable line of at most 120 characters. Truncates a longer text after a complete word, so
- * that it contains no part of a name.
+ * that the line contains no partial name.
  */
 export function warningLine(text: string): string {
-  // The API server drops a warning that contains a control character. Format characters can reorder a terminal line.
+  // Replaces control characters, because the API server drops a warning that contains one. Replaces format characters,
+  // because they can reorder the text of a line in a terminal.
   const characters = Array.from(text.replaceAll(UNPRINTABLE, " "));
   if (characters.length <= WARNING_LENGTH) return characters.join("");
   const cut = characters.slice(0, WARNING_LENGTH - 1);
@@ -96,7 +101,10 @@ export function warningLine(text: string): string {
   return `${cut.slice(0, end === 0 ? cut.length : end).join("").replace(/,? *$/, "")}…`;
 }
 
-/** Omits the path `metadata`, because it stands for the whole object and a warning is short. */
+/**
+ * Returns the finding as a warning. Omits the path `metadata`, because this path stands for the whole object and a
+ * warning must be short.
+ */
 function findingWarning(finding: Finding): string {
   const { path, waived } = finding;
   const code = waived ? `${finding.code} (waived)` : finding.code;

@@ -60,8 +60,8 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
       recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
       return await sendJSON(reply, body);
     } catch (cause) {
-      // Sends a verdict, not an HTTP error: with an HTTP error, the failurePolicy could admit an object whose content
-      // makes the review fail.
+      // Sends a verdict and not an HTTP error, because after an HTTP error, the failurePolicy could admit an object
+      // whose content makes the review fail.
       const error = asResolverError(cause);
       if (isOutage(error)) throw error;
       const answer = onInternalError === "deny" ? "denied" : "allowed";
@@ -78,7 +78,10 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
   });
 }
 
-/** Returns whether the webhook cannot review any object, so that the failurePolicy of the webhook applies. */
+/**
+ * Returns whether the error prevents the review of any object. For such an error, the webhook sends an HTTP error, so
+ * that the failurePolicy applies.
+ */
 function isOutage({ code }: ResolverError): boolean {
   return code === "ERR_NOT_READY";
 }

@@ -17,7 +17,7 @@ export interface ReviewBody {
 const MAX_VALUES = LIMITS.reviewValues.value;
 const EXPECTED = "Send an AdmissionReview of admission.k8s.io/v1 as JSON.";
 
-/** Accepts only AdmissionReviews as JSON: replaces all parsers of request bodies. */
+/** Replaces all parsers of request bodies by a parser that accepts only AdmissionReviews as JSON. */
 export function acceptReviewBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: IncomingMessage) => (
@@ -27,15 +27,16 @@ export function acceptReviewBodies(app: FastifyInstance): void {
 
 /**
  * Parses the body of a review. Does not parse the objects of a body that is too large or has too many values, because
- * `JSON.parse` blocks the event loop for up to 0.8 s for 7 MiB of small values. The API server sends the fields that
- * identify the request first. Rejects with ERR_REQUEST_MALFORMED or ERR_REQUEST_TOO_LARGE.
+ * `JSON.parse` blocks the event loop for up to 0.8 s for 7 MiB of small values. The result still identifies the
+ * request, because the API server sends the fields that identify the request before the objects. Rejects with
+ * ERR_REQUEST_MALFORMED or ERR_REQUEST_TOO_LARGE.
  */
 export async function parseReviewBody({ bytes, isComplete }: ReceivedBody): Promise<ReviewBody> {
   if (bytes.length === 0) throw malformed(`The body is empty. ${EXPECTED}`);
   const excess = isComplete
     ? `the review has more than ${MAX_VALUES} values`
     : `the review is larger than ${LIMITS.reviewBytes.value} bytes`;
-  // A short body cannot exceed the limit, because each value takes at least one byte.
+  // A short body cannot exceed the limit of values, because each value takes at least one byte.
   const headBytes = bytes.length <= MAX_VALUES ? null : headOfExcess(bytes, isComplete);
   if (headBytes !== null) return { json: parseHead(bytes, headBytes, excess), excess };
   const json = parseJSON(bytes.toString());
@@ -46,26 +47,27 @@ export async function parseReviewBody({ bytes, isComplete }: ReceivedBody): Prom
   return { json, excess: null };
 }
 
-/** Parses the first bytes of the body, up to a key of the request. */
+/** Parses the first `bytes` bytes of the body, which end before a key of the request. */
 function parseHead(body: Buffer, bytes: number, excess: string): unknown {
   const json = parseJSON(`${body.toString("utf8", 0, bytes).trimEnd().replace(/,$/, "")}}}`);
   if (json !== undefined) return json;
-  const message = `In the body, ${excess}, and request.object precedes other fields.`;
+  const message = `The request cannot be identified: ${excess}, and request.object precedes other fields.`;
   throw new ResolverError("ERR_REQUEST_TOO_LARGE", message);
 }
 
 const [QUOTE = 0, BACKSLASH = 0] = Buffer.from('"\\');
-/** The maximum length of the separator of a key and its value. */
+/** The maximum number of characters between a key and its value. */
 const MAX_SPACES = 10;
-/** For each byte, how the byte changes the nesting depth if it is outside of strings. */
+/** Maps each byte to the change of the nesting depth that this byte causes outside of strings. */
 const DEPTH_CHANGE = byteTable({ "[": 1, "{": 1, "]": -1, "}": -1 });
-/** For each byte, whether a value can follow the byte if it is outside of strings. */
+/** Contains 1 for each byte after which a value can start, outside of strings. */
 const PRECEDES_VALUE = byteTable({ "[": 1, "{": 1, ",": 1 });
 /** The nesting depth of the fields of `request`. */
 const REQUEST_DEPTH = 2;
 
 /**
- * For each kind of key, the number of bytes before the first such key of the request; 0 if the request has no such key.
+ * The number of bytes before the first key `object` or `oldObject` of the request, and before its key `userInfo`. The
+ * number is 0 if the request does not contain the key.
  */
 interface Heads {
   object: number;
@@ -73,9 +75,10 @@ interface Heads {
 }
 
 /**
- * Returns null if the JSON text is complete and has at most the limit of values. Otherwise, returns the number of bytes
- * before the key `object` or `oldObject`. If the limit is exceeded before these keys, returns the number of bytes
- * before `userInfo`: an impersonated user can have very many groups. Returns 0 if the text contains no such key.
+ * Returns null if the JSON text is complete and does not have too many values. Otherwise, returns the number of bytes
+ * before the first key `object` or `oldObject`. If the text has too many values even before these keys, returns the
+ * number of bytes before `userInfo`, because an impersonated user can have very many groups. Returns 0 if the text
+ * contains no such key.
  */
 function headOfExcess(json: Buffer, isComplete: boolean): number | null {
   const heads: Heads = { object: 0, user: 0 };
@@ -98,7 +101,10 @@ function bytesBefore({ object, user }: Heads): number {
   return object === 0 ? user : object;
 }
 
-/** Returns 1 if a value follows the byte. Ignores empty objects and lists, of which managedFields contain many. */
+/**
+ * Returns 1 if a value follows the byte at position `i`, else 0. No value follows the opening bracket of an empty
+ * object or list, of which managedFields contain many.
+ */
 function valuesAfter(json: Buffer, i: number): number {
   return PRECEDES_VALUE[json[i] ?? 0] === 1 && DEPTH_CHANGE[json[i + 1] ?? 0] !== -1 ? 1 : 0;
 }
@@ -119,7 +125,10 @@ function endOfString(json: Buffer, start: number): number {
 const KEYS = { object: /^"(object|oldObject)"\s*:/, user: /^"userInfo"\s*:/ } as const;
 const MAX_KEY_LENGTH = '"oldObject"'.length;
 
-/** Records the string from `start` to `end`, the positions of its quotes, if it is the first such key. */
+/**
+ * Records the position of a string if it is the first key `object`, `oldObject` or `userInfo`. `start` and `end` are
+ * the positions of its quotes.
+ */
 function addKey(heads: Heads, json: Buffer, start: number, end: number): void {
   if (end - start >= MAX_KEY_LENGTH) return;
   const key = json.toString("latin1", start, end + MAX_SPACES);

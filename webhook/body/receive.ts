@@ -5,7 +5,7 @@ import { LIMITS } from "../../shared/decisions/limits.ts";
 
 /** The received body of an AdmissionReview. */
 export interface ReceivedBody {
-  /** At most the first 7 MiB. */
+  /** The body, or its first 7 MiB if the body is larger. */
   readonly bytes: Buffer;
   readonly isComplete: boolean;
 }
@@ -14,8 +14,9 @@ const MAX_STORED = LIMITS.reviewBytes.value;
 const MAX_RECEIVED = LIMITS.reviewReceivedBytes.value;
 
 /**
- * Receives the body of a review. Discards the bytes after the first 7 MiB, but receives them: if the webhook closed the
- * connection, the failurePolicy could admit the object. Rejects with ERR_REQUEST_TOO_LARGE or ERR_REQUEST_MALFORMED.
+ * Receives the body of a review. Receives the bytes after the first 7 MiB too, but discards them: if the webhook closed
+ * the connection instead, the failurePolicy could admit the object. Rejects with ERR_REQUEST_TOO_LARGE or
+ * ERR_REQUEST_MALFORMED.
  */
 export async function receiveBody({ headers }: FastifyRequest, payload: Readable): Promise<ReceivedBody> {
   const announced = headers["content-length"] === undefined ? null : Number(headers["content-length"]);

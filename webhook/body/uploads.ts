@@ -8,28 +8,28 @@ interface Upload {
 }
 
 /**
- * Limits the total size of the bodies in flight, and closes connections that have not sent their whole body. The API
- * server sends a body within milliseconds. A client that sends bodies slowly could otherwise use up the limits, and the
- * webhook would reject the reviews of the API server.
+ * Limits the total size of the bodies in flight. At the limit, closes connections that have not sent their whole body
+ * yet. The API server sends a body within milliseconds. Without this class, a client that sends bodies slowly could use
+ * up the limit, and the webhook would reject the reviews of the API server.
  */
 export class Uploads {
   readonly #maxBytes: number;
   readonly #onClosed: () => void;
   /** Oldest first. */
   readonly #open = new Set<Upload>();
-  /** The size of each body whose response is not complete. */
+  /** Maps each request whose response is not complete to the size of its body. */
   readonly #sizes = new Map<IncomingMessage, number>();
   #bytes = 0;
 
-  /** `onClosed` is called for each upload that is closed. */
+  /** `onClosed` is called each time that this class closes an upload. */
   constructor(maxBytes: number, onClosed: () => void) {
     this.#maxBytes = maxBytes;
     this.#onClosed = onClosed;
   }
 
   /**
-   * Counts the body of a request until its response is complete. Closes other uploads if the body exceeds the limit. If
-   * the body still exceeds the limit, returns false and does not count the body.
+   * Counts the body of a request until its response is complete. Closes other uploads if the total size would exceed
+   * the limit. If the closed uploads do not free enough, returns false and does not count the body.
    */
   accept(request: IncomingMessage, response: ServerResponse, bytes: number): boolean {
     const limit = this.#maxBytes - bytes;
@@ -45,7 +45,7 @@ export class Uploads {
 
   /**
    * Closes the connection of one upload: the oldest upload of the address whose uploads have the largest total size.
-   * Returns false if no request is being received.
+   * Returns false if there is no upload to close.
    */
   #closeOne(): boolean {
     const sizes = new Map<string, number>();
