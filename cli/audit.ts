@@ -69,8 +69,8 @@ const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = 
     "resources whose account or region differs from their resolution",
   ],
   unexpectedAccounts: [
-    "selector or resource that uses an account that is not allowed",
-    "selectors and resources that use an account that is not allowed",
+    "selector or resource that uses a forbidden account",
+    "selectors and resources that use a forbidden account",
   ],
   onDefault: ["resource that uses the controller's own role", "resources that use the controller's own role"],
   selectingNothing: ["selector that selects no resource", "selectors that select no resource"],
@@ -91,7 +91,9 @@ function reportLines({ summary, findings }: Report, paint: Paint): string[] {
   return [`${total} (${unannotated} without resolution annotations)`, ...countLines(summary, paint), ...sections];
 }
 
-/** Returns a line for each section. Zeros are dim, so that the sections that have findings stand out. */
+/**
+ * Returns a line with the count of each section. Lines with a count of 0 are dim, so that the other lines stand out.
+ */
 function countLines(summary: Audit["summary"], paint: Paint): string[] {
   const counts = SECTIONS.map((section) => {
     const [one, many] = TITLES[section];

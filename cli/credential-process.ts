@@ -124,7 +124,7 @@ async function tokenOf({ tokenFile }: Settings): Promise<string> {
   throw new ResolverError("ERR_CONFIG_INVALID", message);
 }
 
-/** Returns the text without the token. A server may repeat the token in its response. */
+/** Removes the token from the text, because a server may repeat the token in its response. */
 function withoutToken(text: string, token: string): string {
   return token.length < REDACTED_TOKEN_LENGTH ? text : text.replaceAll(token, "[token]");
 }
@@ -135,7 +135,10 @@ interface Fault {
 
 type Attempt = (signal: AbortSignal) => Promise<SidecarResponse>;
 
-/** Retries if no response arrives. Retries after status 503 too: STS failed, or an STS call is still in progress. */
+/**
+ * Retries if no response arrives or the status is 503, which means that STS failed or that an STS call is still in
+ * progress.
+ */
 async function requestWithRetries(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
   const endMs = clock.now() + TOTAL_LIMIT_MS;
   for (let pauseMs: number = PAUSE.firstMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE.maxMs)) {

@@ -43,7 +43,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   return isFailing(result.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 
-/** Checks each object as if a user created the object while all other objects exist. */
+/** Checks each object as if a user created it in a cluster that contains all other objects. */
 function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
   const { objects, inventory, origin, faults, skippedFiles } = state;
   const decisions = decisionSettings(settings);
@@ -131,7 +131,7 @@ function sarifResult(finding: LocatedFinding): object {
     level: SARIF_LEVELS[severity],
     message: { text: `${message}. Fix: ${fix}.` },
     locations: [sarifLocation(finding)],
-    // The list is omitted if it is empty: with a list in one result, SARIF requires a list in every result of the run.
+    // Omits an empty list, because SARIF requires a list in every result of the run if one result has a list.
     ...(waived ? { suppressions: [SUPPRESSION] } : {}),
   };
 }

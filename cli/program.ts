@@ -133,7 +133,7 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
     });
 }
 
-/** Adds a command that has every flag that the settings table lists for the command. */
+/** Adds a command, with every flag that the settings table lists for it. */
 function addCommand(parent: Commander, command: Command, description: string): Commander {
   const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
   const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
@@ -148,7 +148,10 @@ function isSplit({ type, allowsComma }: Definition): boolean {
   return type === "strings" && allowsComma !== true;
 }
 
-/** Returns an option whose value is not converted. The settings schema validates flags and environment variables. */
+/**
+ * Returns an option whose value remains text. The settings schema validates the values of flags and environment
+ * variables.
+ */
 function optionOf(name: SettingName, definition: Definition, command: Command): Option {
   const { flag, short, type } = definition;
   const placeholder = definition.value ?? choicesOf(definition, command)?.join("|") ?? "VALUE";

@@ -155,7 +155,7 @@ export function roleOrReason({ outcome, selectors, roleARN, code }: Resolution):
 }
 
 /**
- * Returns ACCOUNT/NAME for the ARN of a role, and any other text unchanged. The path of a role is not required: the
+ * Returns ACCOUNT/NAME for the ARN of a role, and any other text unchanged. Omits the path of the role, because the
  * name of a role is unique in its account (https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html).
  */
 function shortRole(roleARN: string): string {

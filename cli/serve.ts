@@ -35,7 +35,7 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
 
 /**
  * Starts a source and returns whether the server may start. If the manifests are invalid, prints their faults to stderr
- * and returns false. If the cluster is unreachable, returns true: the server starts unready.
+ * and returns false. If the cluster is unreachable, returns true, because the server can start unready.
  */
 export async function startSource(source: InventorySource, io: IO): Promise<boolean> {
   if (!(source instanceof ManifestSource)) {
@@ -63,7 +63,7 @@ interface Serving {
   readonly closeMs?: number;
 }
 
-/** Stops the server when a signal arrives. The promise never resolves: the process exits. */
+/** Stops the server when a signal arrives. The promise never resolves, because the process exits first. */
 export async function serveUntilStopped(serving: Serving): Promise<never> {
   stopOnSignals(serving);
   return await new Promise<never>(() => {});

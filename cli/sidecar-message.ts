@@ -1,6 +1,6 @@
 /**
- * Instructions in messages of the sidecar for HTTP clients and SDKs, and the same instructions for users of
- * credential-process. The sidecar creates these texts in shared/decisions/grants, sidecar/http and sidecar/token.ts.
+ * Maps instructions for HTTP clients and SDKs, which messages of the sidecar contain, to instructions for users of
+ * credential-process. The messages are in shared/decisions/grants, sidecar/http and sidecar/token.ts.
  */
 const INSTRUCTIONS: readonly (readonly [forClients: RegExp, forUser: string])[] = [
   [
@@ -16,12 +16,12 @@ const INSTRUCTIONS: readonly (readonly [forClients: RegExp, forUser: string])[] 
   ],
 ];
 
-/** Matches a flag in a message of the sidecar, and the words that already say whose flag it is. */
+/** Matches a flag in a message of the sidecar, and any words that already state that it is a flag of the sidecar. */
 const FLAG = /(the sidecar runs with |the sidecar's )?(--[a-z][a-z-]*)(?: of the sidecar)?/g;
 
 /**
- * Returns a message of the sidecar for a user of credential-process. Marks each flag in the message as the sidecar's.
- * An instruction names the flag of credential-process instead of a part of the HTTP request.
+ * Adapts a message of the sidecar for a user of credential-process. Marks each flag in the message as a flag of the
+ * sidecar. Replaces instructions about the HTTP request by instructions about flags of credential-process.
  */
 export function responseForUser(message: string): string {
   const marked = message.replace(FLAG, (_, owner: string | undefined, flag: string) => (
@@ -30,7 +30,10 @@ export function responseForUser(message: string): string {
   return instructionsForUser(marked);
 }
 
-/** Returns a message with instructions for a user of credential-process. The flags in the message are unchanged. */
+/**
+ * Replaces the instructions in a message by instructions for a user of credential-process. Does not mark other flags in
+ * the message.
+ */
 export function instructionsForUser(message: string): string {
   return INSTRUCTIONS.reduce((text, [forClients, forUser]) => text.replace(forClients, forUser), message);
 }

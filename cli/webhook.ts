@@ -29,8 +29,8 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
 }
 
 /**
- * Returns the requests to the API server that reviews make. Access reviews are needed only if a check needs them, and
- * require --cluster.
+ * Returns the functions with which the webhook sends requests to the API server during a review. Access reviews are
+ * sent only if a check needs them, and require --cluster.
  */
 async function openAPI(
   settings: SettingsFor<"webhook">, log: Logger,

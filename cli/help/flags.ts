@@ -45,13 +45,13 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   serviceLevelCarm: help("Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM"),
   ackSystemNamespace: help("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
   runtime: help(
-    "Decisions", "selector features to support: ack supports those of shipped ACK controllers, extended all "
-      + "documented features",
+    "Decisions", "selector features to support: ack stands for the features of shipped ACK controllers, extended "
+      + "for all documented features",
   ),
   region: help("Decisions", "AWS region of the controllers and of STS"),
   controllerAccount: help("Decisions", "AWS account ID of the controllers' own role"),
   controllerRole: help("Decisions", "ARN of the controllers' own role"),
-  allowedAccounts: help("Checks", "AWS account ID that roles may have (default: any account)"),
+  allowedAccounts: help("Checks", "AWS account that roles may belong to (default: any account)"),
   controllerServiceAccounts: help("Checks", "service account of an ACK controller"),
   controllerUsers: help(
     "Checks", "user name of an ACK controller that is not a service account, such as the EKS Capability for ACK; "
@@ -64,7 +64,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   complete: help(
     "Checks", "the manifests contain every namespace and every CRD of the cluster: report names that do not exist",
   ),
-  noWebhook: help("Checks", "the webhook is not installed: report what the API server rejects without it as denied"),
+  noWebhook: help(
+    "Checks", "assume that the webhook is not installed, and deny selectors that the API server would reject",
+  ),
   watchNamespace: help("Decisions", "namespace that the controllers watch (default: all namespaces)"),
   watchSelectors: help("Decisions", "label selector of the resources that the controllers watch"),
   check: help(
@@ -116,14 +118,13 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   scopeNamespace: help("Grants", "grant only roles that resources in this namespace resolve to"),
   token: help("Credentials", "token that clients must send (for local use only)"),
   tokenFile: help(
-    "Credentials", "file that contains the token that clients must send; created if missing or empty, reloaded "
-      + "on change",
+    "Credentials", "token file that the sidecar shares with clients; created if missing or empty, reloaded on change",
     { "credential-process": "token file of the running sidecar" },
   ),
   endpoint: help("Credentials", "URL of a running sidecar, such as http://127.0.0.1:9780"),
   selector: help("Resource", "name of the IAMRoleSelector whose role to use"),
   stateDir: help(
-    "Credentials", "in-memory folder that only the sidecar uses; /sts accepts credentials issued before a restart",
+    "Credentials", "in-memory folder that only the sidecar uses; lets /sts accept credentials after a restart",
   ),
   stsEndpoint: help(
     "Credentials", "URL of an STS endpoint; requires https, except on loopback (default: the endpoint of --region)",
@@ -136,7 +137,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
   sessionName: help("Credentials", "name of each STS session"),
-  maxStaleness: help("Server", "maximum age of the inventory; above it, the server is unready"),
+  maxStaleness: help("Server", "maximum age of the inventory; with an older inventory, the server is unready"),
   logLevel: help("Server", "minimum log level; logs are JSON lines on standard error"),
   webhookListen: help("Server", "address of the webhook"),
   webhookHealthListen: help("Server", "address of the webhook's health and metrics endpoints"),
@@ -159,7 +160,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   accessReviews: help(
     "Installation", "allow the webhook to create SubjectAccessReviews; the checks ACK-09 and NS-02 need them",
   ),
-  extraGroups: help("Input", "additional ACK API group, for a group that this release does not know"),
+  extraGroups: help("Input", "ACK API group that this release does not know"),
 };
 
 /** Returns the help of a flag for one command. */

@@ -10,13 +10,13 @@ interface FaultySelector {
   readonly name: string;
   readonly malformed: boolean;
   readonly findings: readonly Finding[];
-  /** False if every finding is about a value that contains a placeholder of a template. */
+  /** False if every finding concerns a value that contains a template placeholder. */
   readonly isRendered: boolean;
 }
 
 /**
- * Returns each selector that is malformed or that the webhook would deny, sorted by name. Origin `cluster` treats a
- * placeholder of a template as a wrong value.
+ * Returns each selector that is malformed or that the webhook would deny, sorted by name. With the origin `cluster`, a
+ * template placeholder counts as a wrong value.
  */
 export function faultySelectors({ selectors }: Inventory, origin: Origin): FaultySelector[] {
   const sorted = [...selectors.faulty].toSorted(([a], [b]) => compareText(a, b));

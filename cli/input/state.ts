@@ -24,7 +24,7 @@ export interface State {
   readonly origin: Origin;
   /** Faults of the manifests; empty for a cluster. An unreachable cluster is an error, not a fault. */
   readonly faults: readonly InputFault[];
-  /** The number of skipped files by reason. It is empty for a cluster. */
+  /** The number of skipped files by reason; empty for a cluster. */
   readonly skippedFiles: SkipCounts;
 }
 
@@ -39,7 +39,7 @@ export function byCode(skipped: readonly SkippedCheck[]): SkippedCheck[] {
 }
 
 interface ReadOptions {
-  /** Whether to read the CARM maps in all namespaces of a cluster, which CM-07 checks. Default: false. */
+  /** Whether to read the CARM maps in all namespaces of a cluster, because CM-07 checks these maps. Default: false. */
   readonly inAllNamespaces?: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function readState(settings: StateSettings, io: IO, options: ReadOp
   return settings.cluster ? await readCluster(settings, io, options) : await readManifestState(settings, io);
 }
 
-/** Returns an entry for CM-07 if the CARM maps of other namespaces could not be read. */
+/** Reports CM-07 as skipped if the CARM maps of other namespaces could not be read. */
 export function unreadMaps({ inventory, origin }: State, { checkSeverities }: DecisionSettings): SkippedCheck[] {
   if (origin !== "cluster" || inventory.includes("config maps of other namespaces")) return [];
   if (checkSeverities.get("CM-07") === "off") return [];
@@ -95,7 +95,10 @@ async function readCluster(
   }
 }
 
-/** Returns the object without metadata.managedFields, which is often a third of an object and which no check reads. */
+/**
+ * Returns the object without metadata.managedFields, because no check reads this field, which is often a third of the
+ * object.
+ */
 function withoutManagedFields(object: JsonObject): JsonObject {
   const metadata = Object.entries(object["metadata"] ?? {}).filter(([name]) => name !== "managedFields");
   return { ...object, metadata: Object.fromEntries(metadata) };
@@ -119,7 +122,10 @@ export function inventoryOf(objects: readonly JsonObject[], context: InventoryCo
   return inventory;
 }
 
-/** Reports the faults and returns whether any exist. Roles that are resolved from incomplete input could be wrong. */
+/**
+ * Reports the faults and returns whether any exist. If any exist, the caller must not print roles, because roles that
+ * are resolved from incomplete input could be wrong.
+ */
 export function isUnreadable(faults: readonly InputFault[], io: IO): boolean {
   reportFaults(faults, io);
   return faults.length > 0;

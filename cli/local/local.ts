@@ -44,7 +44,7 @@ export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> 
     const addresses = await startAll(settings, { source, groups, folder, closers });
     const format = tableFormat("text", io);
     const roles = (): string[] => rolesLines(source, settings, format);
-    // Handle signals before the output invites the user to press Ctrl-C.
+    // Handles signals before the output invites the user to press Ctrl-C.
     const stopped = serveUntilStopped({ log, drain: new Drain(), drainMs: 0, close });
     writeLines(io.stdout, [...roles(), ...welcomeLines(addresses, source, settings)]);
     source.onChange(() => writeLines(io.stdout, [...roles(), ...unservedGroupLines(source, groups)]));
@@ -57,7 +57,7 @@ export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> 
 
 const [EXAMPLES] = SETTINGS.from.defaults.local;
 
-/** Returns the examples of this package if the working directory has no examples. */
+/** Replaces the default folder by the examples of this package if the working directory has no such folder. */
 function exampleFolder(path: string): string {
   const manifest = path === EXAMPLES && !existsSync(path) ? findPackageJSON(import.meta.url) : undefined;
   return manifest === undefined ? path : join(dirname(manifest), EXAMPLES);
@@ -94,7 +94,7 @@ async function startAll(settings: Settings, { source, groups, folder, closers }:
   return { webhook, sidecar, sts, tokenFile, caFile };
 }
 
-/** Returns a new base identity, whose access key only the STS emulator accepts. */
+/** Returns a new base identity. Only the STS emulator accepts the access key of this identity. */
 function localIdentity({ controllerAccount }: Settings): Required<BaseCredentials> {
   const arn = `arn:aws:sts::${controllerAccount ?? BASE_ACCOUNT}:assumed-role/ack-controller/local`;
   const expirationMs = Date.now() + BASE_LIFE_MS;

@@ -23,12 +23,12 @@ export interface LocalAddresses {
   readonly caFile: string;
 }
 
-/** The API group that the sidecar serves if the manifests contain no ACK group. */
+/** The API group of the controller that the sidecar serves if the manifests contain no ACK group. */
 const FALLBACK_GROUP = "s3.services.k8s.aws";
 
 /**
- * Returns the API groups that the sidecar serves: all ACK groups in the manifests, or the fallback group if the
- * manifests contain none.
+ * Returns the API groups of the controllers that the sidecar serves: all ACK groups in the manifests, or the fallback
+ * group if the manifests contain no ACK group.
  */
 export function servedGroups(input: Input): readonly string[] {
   const named = namedGroups(input);
@@ -64,7 +64,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     `  export AWS_ENDPOINT_URL_STS=${sts.url} AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
     "To assume roles as a controller does, with the sidecar in place of STS:",
     `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${credentials} AWS_ENDPOINT_URL_STS=http://${sidecar.address}/sts`,
-    "AWS_ACCESS_KEY_ID, AWS_PROFILE and ~/.aws/credentials take precedence in SDKs: unset or remove them.",
+    "SDKs prefer AWS_ACCESS_KEY_ID, AWS_PROFILE and ~/.aws/credentials to these variables: unset or remove them.",
     "",
     "Try in another terminal:",
     `  curl -H "Authorization: $(cat ${tokenFile})" ${role}`,
@@ -90,17 +90,17 @@ export function rolesLines(source: ManifestSource, settings: Settings, format: T
   ];
 }
 
-/** Returns a warning if the manifests contain an ACK group that the sidecar does not serve. */
+/** Returns a warning if the manifests contain an ACK group that is missing in `served`. */
 export function unservedGroupLines(source: ManifestSource, served: readonly string[]): string[] {
   const unserved = namedGroups(source).filter((group) => !served.includes(group));
   if (unserved.length === 0) return [];
-  const warning = "The sidecar does not serve API groups that are added after its start.";
-  return [`${warning} Restart local mode to serve ${unserved.join(", ")}.`, ""];
+  const warning = "The sidecar grants no roles for API groups that are added after its start.";
+  return [`${warning} Restart local mode to add ${unserved.join(", ")}.`, ""];
 }
 
 /**
- * Returns the path of an example role, below /v1/credentials. In CARM mode, the path names a namespace; otherwise, it
- * names a selector.
+ * Returns a path below /v1/credentials that returns the credentials of an example role. In CARM mode, the path names a
+ * namespace; otherwise, it names a selector.
  */
 function examplePath({ selectors, namespaces }: Inventory, { mode }: Settings): string {
   if (mode === "carm") return `namespaces/${[...namespaces.usingCARM].toSorted()[0] ?? "NAMESPACE"}`;

@@ -71,7 +71,7 @@ export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   ];
 }
 
-/** Returns the lines that list the skipped checks, grouped by their unmet requirements. */
+/** Returns lines that list the skipped checks, grouped by the requirements that they lack. */
 export function skippedLines(skipped: CheckResult["skipped"], paint: Paint): string[] {
   if (skipped.length === 0) return [];
   const groups = [...Map.groupBy(skipped, ({ needs }) => needs)];

@@ -11,7 +11,7 @@ const INTERVAL_MS = 100;
 const CLEAR = "\r\u001B[K";
 
 interface ProgressIO extends Pick<IO, "stderr" | "environment"> {
-  /** Returns the time in ms. Default: the time of the process. */
+  /** Returns the current time in ms. Default: the time since the start of the process. */
   readonly now?: () => number;
 }
 

@@ -35,12 +35,14 @@ interface TableLayout {
   readonly alignment?: readonly ("left" | "right")[];
   /** The maximum width of a line. Default: no limit. */
   readonly width?: number;
-  /** The index of the first column of details. Details are shortened before the other columns. Default: no details. */
+  /**
+   * The index of the first detail column. Detail columns are shortened before the other columns. Default: no details.
+   */
   readonly firstDetail?: number;
 }
 
 const GAP = "  ";
-/** Details are shortened to this width before other columns are shortened: `111122223333/…`. */
+/** The minimum width of a shortened detail column, such as `111122223333/…`. */
 const MIN_DETAIL_WIDTH = 14;
 const MIN_COLUMN_WIDTH = 8;
 
@@ -68,14 +70,20 @@ function widestOf(cells: readonly string[]): number {
   return cells.reduce((widest, cell) => Math.max(widest, cell.length), 0);
 }
 
-/** Returns the widths of the columns after the widest details, and then the widest other columns, are shortened. */
+/**
+ * Returns the widths at which the columns fit in a line. Shortens the widest detail columns first, and then the widest
+ * other columns.
+ */
 function fittedWidths(widths: readonly number[], lineWidth: number, firstDetail: number): readonly number[] {
   const available = lineWidth - GAP.length * (widths.length - 1);
   const details = limitWidths(widths, available, { min: MIN_DETAIL_WIDTH, applies: (column) => column >= firstDetail });
   return limitWidths(details, available, { min: MIN_COLUMN_WIDTH, applies: (column) => column < firstDetail });
 }
 
-/** Reduces the widest of some columns until the sum is at most `available`, or the columns have the minimum width. */
+/**
+ * Shortens the widest columns to which `applies` returns true, until the sum of all widths is at most `available` or
+ * these columns have the width `min`.
+ */
 function limitWidths(
   widths: readonly number[], available: number,
   { min, applies }: { readonly min: number; readonly applies: (column: number) => boolean },
@@ -88,12 +96,12 @@ function limitWidths(
   return limited(limit);
 }
 
-/** The parts of a shortened cell that are before the "…". */
+/** The fractions of a shortened cell that can precede the "…". */
 const HEAD_SHARES = [0.5, 0.75, 1, 0.25, 0];
 
 /**
- * Shortens the cells that are longer than `width`. The names in a column often have a common start or end. So the same
- * part of each cell is removed, and it is the part whose removal leaves the most distinct cells.
+ * Shortens the cells that are longer than `width`. Removes the same part of each cell: the part whose removal leaves
+ * the most distinct cells, because the names in a column often have a common start or end.
  */
 function shortenAll(cells: readonly string[], width: number, shares: readonly number[]): readonly string[] {
   if (cells.every((cell) => cell.length <= width)) return cells;

@@ -30,7 +30,7 @@ const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annota
 1  resource in conflict
 0  resources without a role in the CARM maps
 0  resources whose account or region differs from their resolution
-0  selectors and resources that use an account that is not allowed
+0  selectors and resources that use a forbidden account
 1  resource that uses the controller's own role
 0  selectors that select no resource
 1  resource with stale annotations
@@ -132,7 +132,7 @@ test("on a terminal, dims the counts that are zero", async (t) => {
 test("denies a role whose account is not one of --allowed-accounts", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-", "--allowed-accounts", "999999999999"], { stdin: GOOD });
   t.equal(status, 1);
-  t.match(stdout, "\n1  selector or resource that uses an account that is not allowed\n");
+  t.match(stdout, "\n1  selector or resource that uses a forbidden account\n");
   t.match(
     stdout,
     "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n" +

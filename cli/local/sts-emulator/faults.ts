@@ -26,7 +26,7 @@ export function accessDenied(roleARN: string): Fault {
 /** The throttling error of STS, whose status is 400 and not 429. */
 export const THROTTLED: Fault = { do: "reject", code: "Throttling", status: 400, message: "Rate exceeded" };
 
-/** Returns the response body of a fault whose response has correct headers. */
+/** Returns the response body for a fault that changes only the body. */
 export function faultyBody(fault: Fault, document: string): Iterable<string> | AsyncIterable<string> {
   if (fault.do === "truncate") return [document.slice(0, document.length / 2)];
   if (fault.do === "drip") return dripping(document);

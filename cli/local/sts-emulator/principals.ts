@@ -88,7 +88,9 @@ export class Principals {
   }
 }
 
-/** Returns an ID that depends only on the ARN. In IAM, a user or role that is recreated gets a different ID. */
+/**
+ * Returns an ID that depends only on the ARN. In contrast to IAM, a recreated user or role has the same ID as before.
+ */
 function uniqueID(prefix: "AROA" | "AIDA", arn: string): string {
   return prefix + hash("sha256", arn).slice(0, 17).toUpperCase();
 }

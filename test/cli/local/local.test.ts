@@ -114,8 +114,8 @@ test("issues the role of an unused selector, and prints that a new API group req
   await writeFile(path.join(dir, "b.yaml"), BUCKET.replace("s3.", "sqs."));
   t.equal(
     await local.line(/Restart/),
-    "The sidecar does not serve API groups that are added after its start. " +
-      "Restart local mode to serve sqs.services.k8s.aws.",
+    "The sidecar grants no roles for API groups that are added after its start. " +
+      "Restart local mode to add sqs.services.k8s.aws.",
   );
 });
 
