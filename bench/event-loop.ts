@@ -27,10 +27,10 @@ export async function measureBlock(run: () => Promise<unknown>, limitMs: number)
     // oxlint-disable-next-line no-await-in-loop
     await new Promise((resolve) => setImmediate(resolve));
     const now = stamp();
-    // The CPU time excludes the time in which other processes use the processor.
+    // Uses the CPU time if it is shorter, because it excludes the time in which other processes use the processor.
     blockMs = Math.max(blockMs, Math.min(now.wallMs - turn.wallMs, now.cpuMs - turn.cpuMs));
     turn = now;
-    // Ends the loop, which would otherwise keep the process alive.
+    // Ends the loop after `limitMs`, because an endless loop would keep the process alive.
     if (turn.wallMs - start.wallMs > limitMs) throw new Error(`the task did not settle within ${limitMs} ms`);
   } while (!progress.isDone);
   await running;

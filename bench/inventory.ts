@@ -58,7 +58,7 @@ export async function run(): Promise<readonly Result[]> {
  */
 const SMALL_HEAP = ["--max-old-space-size=192", "--max-semi-space-size=2"];
 
-/** Defines `require` in the bundle: CommonJS modules in the bundle call `require`, which ES modules do not define. */
+/** Defines `require`, because CommonJS modules in the bundle call `require`, and ES modules do not define it. */
 const REQUIRE = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
 function readCost(line: string): Cost {

@@ -9,19 +9,19 @@ import { median, type Result } from "./result.ts";
 const MAX_OBJECT_BYTES = 3 * 1024 * 1024;
 const RUNS = 7;
 const RESPONSE_LIMIT_MS = 10_000;
-/** The target for the response to an object within the limits, in ms. */
+/** The target for the response time if the object is within the limits, in ms. */
 const WITHIN_MS = 10;
-/** The target for the longest block of any body, in ms. */
+/** The target for the longest time for which any body blocks the event loop, in ms. */
 const BLOCK_MS = 100;
 
-/** A part of a review whose size is limited. */
+/** A part of a review that has a size limit. */
 interface Sized {
   readonly name: string;
   /** The largest size within the limits. */
   readonly size: number;
   readonly path: string;
   readonly object: (size: number) => JsonObject;
-  /** The target for the response at the size, in ms. Default: 10. */
+  /** The target for the response time at this size, in ms. Default: 10. */
   readonly targetMs?: number;
 }
 
@@ -58,7 +58,7 @@ const RESOURCES = "/validate/resources";
 const SELECTORS = "/validate/iamroleselectors";
 
 const SIZED: readonly Sized[] = [
-  // Both objects exceed the limit of an object, but the review does not exceed its limit.
+  // Each of the two objects exceeds the limit of an object, but the review does not exceed the limit of a review.
   { name: "fields of each object in a review", size: LIMITS.reviewValues.value / 2 - 5 * OTHER_VALUES, path: RESOURCES,
     object: (size) => bucket({}, mapOf(size)), targetMs: BLOCK_MS },
   { name: "strings in a list", size: objectValues.value - OTHER_VALUES, path: RESOURCES,
@@ -90,7 +90,10 @@ const SIZED: readonly Sized[] = [
     object: (size) => selector({}, { "ack-role-resolver.io/session-tags": "a=b,".repeat(size / 4) }) },
 ];
 
-/** Measures the webhook with an UPDATE of objects at the limits, and of objects of 3 MiB of the same shape. */
+/**
+ * Measures reviews of an UPDATE whose objects are at the limits, and of an UPDATE whose objects have the same shape and
+ * 3 MiB.
+ */
 export async function run(): Promise<readonly Result[]> {
   const results: Result[] = [];
   for (const { name, size, path, object, targetMs = WITHIN_MS } of SIZED) {

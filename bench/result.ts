@@ -6,7 +6,7 @@ export interface Result {
   readonly name: string;
   readonly value: number;
   readonly unit: "us" | "ms" | "x" | "MB" | "/s" | "requests";
-  /** The target of the value. The target is null if the value has no target. */
+  /** The target of the value; null if no target exists. */
   readonly target: number | null;
   /**
    * Whether the target is a minimum or a maximum. Default: "at least" for the units x and /s, "at most" for other

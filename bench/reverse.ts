@@ -22,8 +22,8 @@ const FLAGS = { cluster: true, tlsDir: "unused", controllerAccount: "77778888999
 const SETTINGS: DecisionSettings = decisionSettings(readSettings("webhook", FLAGS, {}));
 
 /**
- * Returns an inventory in which each namespace has 20 resources. Two selectors match each namespace: one by name, one
- * by team label, for different kinds.
+ * Returns an inventory in which each namespace has 20 resources. Two selectors match each namespace: one selector
+ * matches the name, and the other selector, for a different kind, matches the team label.
  */
 function buildCluster(): Inventory {
   const random = randomFrom(SEED);

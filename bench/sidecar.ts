@@ -149,7 +149,7 @@ async function measureServing(stage: Stage): Promise<Result[]> {
   const paced = { ...common, requests: 9_000, ratePerSecond: 900 };
   const barePaced = await load({ ...paced, port: stage.bare.port });
   const ownPaced = await load({ ...paced, port: loaded.port });
-  // Uses 250 connections, the maximum that the sidecar accepts. The requests of each connection run in sequence.
+  // Uses 250 connections, almost as many as the sidecar serves. The requests of each connection run in sequence.
   const burst = await load({ ...common, port: loaded.port, connections: 250, requests: 2_000 });
   await stop(loaded);
   const burstFailures = 2_000 - (burst.statuses.get(200) ?? 0);

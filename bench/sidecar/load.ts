@@ -54,8 +54,8 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 }
 
 /**
- * Returns the time from which the latency is measured. The latency includes the delay by a late previous response, but
- * not by a late timer.
+ * Returns the time from which the latency is measured. The latency includes the delay that a late previous response
+ * causes, but not the delay that a late timer causes.
  */
 async function awaitDue(dueMs: number | null): Promise<number> {
   if (dueMs !== null && dueMs <= performance.now()) return dueMs;

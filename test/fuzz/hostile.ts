@@ -38,7 +38,10 @@ export const hostile: fc.Arbitrary<Hostile> = fc.oneof(
   }),
 );
 
-/** The maximum length of an expanded value. The API server accepts objects of 3 MiB from a client. */
+/**
+ * The maximum length of an expanded value. Longer values are unnecessary, because the API server accepts objects of at
+ * most 3 MiB from a client.
+ */
 const MAX_LENGTH = 2_500_000;
 
 /** Returns the value as JSON text. */

@@ -7,7 +7,9 @@ import type { Target } from "./target.ts";
 import { WEBHOOK } from "./webhook.ts";
 
 const TARGETS: readonly Target[] = [WEBHOOK, MANIFESTS, FILES, TEXTS, FORMS, SIGNATURES, QUERIES, SELECTORS];
-/** The webhook has the most inputs, so its target runs this many times as long as each other target. */
+/**
+ * The target of the webhook runs this many times as long as each other target, because the webhook has the most inputs.
+ */
 const WEBHOOK_SHARE = 4;
 /** If an input blocks the event loop for longer than this, the run prints the input. */
 const PRINTED_BLOCK_MS = 100;

@@ -27,10 +27,10 @@ const PARTS = [
   "? [a]\n: b\n", "metadata: ",
 ] as const;
 const part = fc.record({ part: fc.oneof(fc.constantFrom(...PARTS), unit), size });
-/** The yaml package parses about 1 MB per second. */
+/** The maximum length of a text. The length is limited, because the yaml package parses about 1 MB per second. */
 const MAX_TEXT = 200_000;
 
-/** Texts of YAML parts, and JSON of hostile values. */
+/** Generates texts that consist of YAML parts, and JSON texts that contain a hostile value. */
 const manifestText = fc.oneof(
   fc.array(part, { maxLength: 8 }).map((parts) => ({ parts })),
   fc.record({ field: fc.constantFrom("spec", "metadata", "items", "data", "status"), value: hostile }),
@@ -48,7 +48,7 @@ function manifestTextOf(input: ManifestText): string {
 export const MANIFESTS: Target = target("manifests", {
   input: manifestText,
   expand: manifestTextOf,
-  // Only commands read manifests in the main thread. These commands serve no requests.
+  // Allows a long block, because only commands that serve no requests read manifests in the main thread.
   maxBlockMs: 2_000,
   run(text) {
     const { manifests, faults } = readManifests(text, "a.yaml");
@@ -60,7 +60,10 @@ export const MANIFESTS: Target = target("manifests", {
   },
 });
 
-/** Writes the same texts to a file that a server reads. The server must not block while it reads the file. */
+/**
+ * Writes the texts of the target MANIFESTS to a file that a server reads. The server must not block while it reads the
+ * file.
+ */
 export const FILES: Target = target("files", {
   input: manifestText,
   async expand(input) {
@@ -80,7 +83,7 @@ export const FILES: Target = target("files", {
   },
 });
 
-/** ARNs, kinds, labels and label selectors as text. */
+/** Parses hostile texts as ARNs, kinds, labels and label selectors. */
 export const TEXTS: Target = target("texts", {
   input: fc.array(fc.record({ unit, size }), { maxLength: 4 }),
   expand: joined,

@@ -6,8 +6,8 @@ import { type Hostile, hostile, repeat, size, toJSON, unit } from "./hostile.ts"
 import { type Target, target } from "./target.ts";
 
 /**
- * The HTTP statuses of client errors. The sidecar must not return a 5xx, because its STS and its inventory are
- * available in these tests.
+ * The permitted HTTP statuses. The sidecar must not return a 5xx, because its STS and its inventory are available in
+ * these tests.
  */
 const STATUSES: ReadonlySet<number> = new Set([200, 400, 401, 403, 404, 405, 409, 413, 415]);
 /** The limits of the HTTP parser. The test must respect these limits, because its requests bypass the parser. */
@@ -93,7 +93,7 @@ const headerChange = fc.record({
   parts: fc.array(signaturePart, { maxLength: 6 }),
 });
 
-/** SigV4 headers of /sts with hostile parts. */
+/** Sends requests to /sts whose SigV4 headers have hostile parts. */
 export const SIGNATURES: Target = target("signatures", {
   input: fc.array(headerChange, { maxLength: 3 }),
   async expand(changes) {
@@ -109,7 +109,7 @@ export const SIGNATURES: Target = target("signatures", {
   run: async (request) => check(await send(sidecar.app, request)),
 });
 
-/** Queries of /v1/credentials with hostile names, kinds and labels. */
+/** Sends requests to /v1/credentials that have hostile names, kinds and labels. */
 export const QUERIES: Target = target("queries", {
   input: fc.record({
     path: fc.constantFrom("namespaces/team-a", "namespaces/", "selectors/team-a", "selectors/", ""),
@@ -139,7 +139,7 @@ const ANNOTATIONS = [
   "external-id", "session-name", "source-identity", "session-tags", "duration-seconds", "allow",
 ] as const;
 
-/** Hostile IAMRoleSelectors in the inventory of a sidecar. */
+/** Adds hostile IAMRoleSelectors to the inventory of a sidecar. */
 export const SELECTORS: Target = target("selectors", {
   input: fc.record({
     spec: fc.array(fc.record({ field: fc.constantFrom(...SPECS), value: hostile }), { maxLength: 2 }),

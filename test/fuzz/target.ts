@@ -24,7 +24,10 @@ export interface CheckResult {
   readonly failure: string | null;
 }
 
-/** No input may block the event loop of a server for longer than 100 ms. A busy machine has half the speed. */
+/**
+ * No input may block the event loop of a server for longer than 100 ms. The value is twice this time, because a busy
+ * machine can be half as fast.
+ */
 const MAX_BLOCK_MS = 200;
 /** An input fails if no response arrives within this time. A response takes less than 1 s, except on a busy machine. */
 const MAX_RESPONSE_MS = 5_000;
@@ -37,7 +40,7 @@ interface Steps<Input, Expanded> {
   readonly expand: (input: Input) => Expanded | Promise<Expanded>;
   /** Throws if the response is wrong. */
   readonly run: (expanded: Expanded) => unknown;
-  /** The longest block that the target permits, in ms. Default: 200. */
+  /** The longest time for which the target may block the event loop, in ms. Default: 200. */
   readonly maxBlockMs?: number;
 }
 
@@ -64,7 +67,7 @@ export function target<Input, Expanded>(
       const details = await fc.check(property, {
         seed, numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: milliseconds, markInterruptAsFailure: false,
       });
-      // The time limit interrupts the last input. A failure of this input also counts.
+      // The time limit can interrupt the check of the last input. A failure of this check counts too.
       const interrupted = await last.done.then(() => null, (error: unknown) => error);
       const error = details.failed ? details.errorInstance : interrupted;
       const report = details.failed ? fc.defaultReportMessage(details) : `Input: ${last.input}`;

@@ -7,7 +7,7 @@ import { type Target, target } from "./target.ts";
 
 const ANNOTATION = "ack-role-resolver.io/";
 
-/** The objects of each path. */
+/** Maps the end of each path to a valid object. */
 const OBJECTS: Readonly<Record<string, JsonObject>> = {
   iamroleselectors: {
     apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "team-a" },
@@ -79,7 +79,7 @@ const review: fc.Arbitrary<Review> = fc.record({
   }), { maxLength: 3 }),
 });
 
-/** Reviews with hostile objects. Every response must be a verdict, or have the HTTP status 400, 413 or 415. */
+/** Sends reviews of hostile objects. Every response must be a verdict, or have the HTTP status 400, 413 or 415. */
 export const WEBHOOK: Target = target("webhook", {
   input: review,
   expand: (input) => ({ path: input.path, body: bodyOf(input), webhook: webhookUnderTest() }),
@@ -136,7 +136,7 @@ function bodyOf({ path, operation, changes }: Review): string {
   );
 }
 
-/** Returns the changed object, and the path of each field that the change sets. */
+/** Returns each place that the change sets: the name of the object, and the path of the field. */
 function places({ of, field: index }: Change): readonly (readonly [root: string, path: readonly string[]])[] {
   if (of === "request") return [["", REQUEST_FIELDS[index % REQUEST_FIELDS.length] ?? []]];
   const path = FIELDS[index] ?? [];
