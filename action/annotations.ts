@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-/** The parts of a SARIF log that `lint -o sarif` writes and annotations show. */
+/** The parts of the SARIF log of `lint -o sarif` that annotations show. */
 export interface SARIFLog {
   readonly runs: readonly {
     readonly invocations: readonly { readonly toolExecutionNotifications: readonly SARIFNotification[] }[];
@@ -56,7 +56,7 @@ function command(
   return `::${name}${list === "" ? "" : ` ${list}`}::${escapeText(text)}`;
 }
 
-/** A line break would end the command, and its next line could be another command. */
+/** Escapes line breaks, because a line break would end the command, and the next line could contain another command. */
 function escapeText(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
