@@ -114,7 +114,7 @@ async function survivesRestart(t: Test, cluster: Cluster, source: ClusterSource)
 const OUTAGE_MS = 15_000;
 const RECOVERY_LIMIT_MS = 5_000;
 
-/** Uses the system clock: FAST_RETRY_CLOCK would shorten the delays that this test measures. */
+/** Uses the system clock, because FAST_RETRY_CLOCK would shorten the delays that this test measures. */
 async function recoversSoon(t: Test, cluster: Cluster): Promise<void> {
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" });
   const source = new ClusterSource({ runtime: "ack", api, resources: { extraGroups: [] } });
@@ -139,7 +139,7 @@ interface GatedSource {
   readonly gate: Gate;
 }
 
-/** After a restart, the API server answers a watch from an older resource version with 410. */
+/** After a restart, the API server answers a watch from a resource version before the restart with 410. */
 async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Promise<void> {
   gate.closed = true;
   await cluster.restartApiserver("SIGKILL");
@@ -154,8 +154,8 @@ async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Prom
   const { selectors, namespaces } = source.inventory;
   await eventually(source, () => selectors.has("d") && namespaces.labelsOf("team-a").get("tier") === "bronze");
   t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "d"]);
-  // The source first watches, then lists once. The source repeats the watch if the API server answers 429 while it
-  // initializes the storage. If the namespaces are listed first, the requests do not contain the watch after the list.
+  // The source must first try to watch, and then list once. The watch can be repeated, because the API server can
+  // answer 429 while it initializes the storage. The watch after the list is missing if the source has not sent it yet.
   const paths = gate.paths.filter((path) => path.startsWith(SELECTORS));
   const verbs = paths.map((path) => (path.includes("watch=true") ? "watch" : "list"));
   t.match(

@@ -237,7 +237,7 @@ const STEPS: readonly (readonly [
     "apply",
     [resource("Bucket", "s3", { namespace: "team-a", name: "b1" })],
     ["selected"],
-    1, // ACK-06: the labels of a pinned resource decide which of two conflicting roles manages the resource
+    1, // ACK-06 denies the change, because the labels decide which of two roles manages the pinned resource
   ],
   [
     "a new selector matches a resource that no selector matched before",

@@ -33,7 +33,7 @@ const ROLE_STAYS =
 
 /**
  * Tests the CRD without the webhooks. After the cases, the CRD for shipped controllers and the selectors `role` and
- * `stored` remain.
+ * `stored` remain in the cluster.
  */
 export async function testCRD(t: Test, cluster: Cluster): Promise<void> {
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {

@@ -42,8 +42,8 @@ const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/kube-public/bucke
 /** Creates a selector and a bucket that are being deleted and wait for their finalizers. */
 async function createPendingDeletions(cluster: Cluster): Promise<void> {
   await cluster.installCRDs(ACK_CRDS);
-  // The selector has the largest size that the webhook accepts, because the API server limits the cost of match
-  // conditions.
+  // The selector has the largest size that the webhook accepts, to show that match conditions do not exceed the cost
+  // limit of the API server.
   const names = Array.from({ length: 1_000 }, (_, i) => `team-${i}-${"x".repeat(50)}`);
   const annotations = { large: "x".repeat(250_000) };
   const large = selectorObject("pending", { arn: A, namespaceSelector: { names } }, { ...PENDING, annotations });
@@ -53,8 +53,8 @@ async function createPendingDeletions(cluster: Cluster): Promise<void> {
 }
 
 async function acceptsAll(t: Test, cluster: Cluster): Promise<void> {
-  // A dry run fails for the ServiceAccount: it needs a stored Namespace, and a dry run stores none. The charts of ACK
-  // create the namespace of ACK.
+  // Creates the namespaces, because a dry run of a ServiceAccount needs a stored Namespace, and a dry run stores no
+  // Namespace. In an installation, the charts of ACK create the namespace of ACK.
   for (const namespace of [OPTIONS.namespace, OPTIONS.ackSystemNamespace]) {
     t.equal((await cluster.kubectl(["create", "namespace", namespace])).code, 0);
   }

@@ -104,8 +104,8 @@ interface Expected {
 }
 
 /**
- * Updates each resource until the webhook annotates the expected role. The inventory of the webhook contains new
- * selectors after a delay.
+ * Updates each resource until the webhook annotates the expected role. The updates are repeated, because new selectors
+ * reach the inventory of the webhook with a delay.
  */
 async function annotatesRoles(t: Test, cluster: Cluster, { objects, rolesBefore }: Expected): Promise<void> {
   for (const object of objects.filter((one) => isACKGroup(objectReference(one).group))) {

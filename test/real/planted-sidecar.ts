@@ -11,7 +11,7 @@ import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts"
 import { assumeBody, elementOf, signed, type Signing, type VendedKeys } from "../sidecar/sts/signed-request.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
-/** A text that every secret in these tests contains, and that nothing else contains. */
+/** Every secret in these tests contains this text. No other value contains it. */
 export const PLANTED = "planted";
 /** The base identity of the sidecar: as a principal of STS, and as environment variables. */
 export const BASE = {
@@ -28,7 +28,7 @@ const EXTRAS = {
   "ack-role-resolver.io/session-tags": `team=${PLANTED}-tag-value`,
 };
 
-/** A response: the status, `ok` or the error code in the body, and the latency. */
+/** A response, with its latency. `code` is `ok` or the error code in the body. */
 export interface MeasuredResponse extends Omit<LoopbackAnswer, "headers"> {
   readonly code: string;
   readonly ms: number;
@@ -148,7 +148,10 @@ export class PlantedSidecar {
     return this.#record(response, performance.now() - startMs);
   }
 
-  /** Sends each of the `pieces` unchanged when it arrives, and reads until the sidecar closes the connection. */
+  /**
+   * Sends each piece of `pieces` unchanged as soon as it is available, and reads until the sidecar closes the
+   * connection.
+   */
   async sendRaw(pieces: AsyncIterable<string> | Iterable<string>): Promise<MeasuredResponse> {
     const startMs = performance.now();
     const socket = connect(Number(new URL(this.url).port), "127.0.0.1");
@@ -168,7 +171,7 @@ export class PlantedSidecar {
     return get(`http://${this.server.healthAddress}${path}`);
   }
 
-  /** Returns every log line, line of a health endpoint and error body that contains a secret. */
+  /** Returns all log lines, lines of health endpoints and error bodies that contain a secret. */
   async leaks(): Promise<string[]> {
     const health = await Promise.all((["/healthz", "/readyz", "/metrics"] as const).map((path) => this.health(path)));
     const texts = [
@@ -197,8 +200,8 @@ function codeOf(body: string): string {
 }
 
 /**
- * Replaces random bytes: the base64 text of secrets and session tokens then starts with PLANTED. Access key IDs use 16
- * bytes and stay random.
+ * Replaces random bytes, so that the base64 text of secrets and session tokens starts with PLANTED. Access key IDs use
+ * 16 bytes and stay random.
  */
 function plantedBytes(size: number): Buffer {
   const letters = Buffer.from(`${PLANTED}/`, "base64");

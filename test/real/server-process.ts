@@ -7,9 +7,9 @@ import { until } from "./apiserver/until.ts";
 
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 /**
- * The maximum time for a response of a real process, in ms. The sidecar limits this time to 850 ms, and without this
- * limit, a hanging STS call would take 5 s. The value is between the two, because the machine may be loaded. Other
- * tests verify the 850 ms with a fake clock.
+ * The maximum time for a response of a real process, in ms. The sidecar should respond within 850 ms, and without this
+ * limit, a hanging STS call would delay the response by 5 s. The value is between these times, because the machine may
+ * be loaded. Other tests verify the 850 ms with a fake clock.
  */
 export const RESPONSE_LIMIT_MS = 2_500;
 const READY_LIMIT_MS = 15_000;

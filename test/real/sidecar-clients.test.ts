@@ -229,7 +229,8 @@ async function testConnections(t: Test, subject: Subject): Promise<void> {
   t.comment(`closed after ${Math.round(performance.now() - startMs)} ms`);
   const codes = new Set<string>();
   const isServed = async (): Promise<boolean> => {
-    // A new connection can replace a connection before the client has sent its request. SDKs retry both failures.
+    // The request fails with a 503 at the connection limit, or with a reset if a new connection replaced its
+    // connection. SDKs retry after both failures.
     const { code } = await sidecar.credentials("warm").catch(() => ({ code: "reset" }));
     codes.add(code);
     return code === "ok";
@@ -248,7 +249,7 @@ async function testRotation(t: Test, sidecar: PlantedSidecar): Promise<void> {
     (await sidecar.credentials("warm", { authorization: token })).status;
   const isAccepted = await until(async () => (await statusOf(rotated)) === 200, ROTATION_LIMIT_MS);
   t.ok(isAccepted, `after ${Math.round(performance.now() - startMs)} ms`);
-  // A test with a fake clock covers the minute after which the previous token expires.
+  // Another test, with a fake clock, verifies that the previous token expires after a minute.
   t.equal(await statusOf(previous), 200, "the sidecar still accepts the previous token");
   t.match((await sidecar.health("/metrics")).body, 'sidecar_token_reloads_total{result="ok"} 1\n');
 }

@@ -10,7 +10,10 @@ import { RESPONSE_LIMIT_MS } from "./server-process.ts";
 
 /** The target for the response time in seconds, which is also a bucket of the histogram. */
 const TARGET = "0.9";
-/** A hanging STS call times out after 5 s, and the backoff starts at the start of the call. */
+/**
+ * The maximum time until the sidecar has recovered, in ms. A hanging STS call times out after 5 s, and the backoff
+ * starts at the start of the call.
+ */
 const RECOVERY_LIMIT_MS = 7_000;
 /** This time is longer than the interval between two probes of an open circuit. */
 const OUTAGE_MS = 6_000;
@@ -28,7 +31,7 @@ interface Row {
   readonly aheadMs?: number;
   /** STS is stopped. */
   readonly stopped?: true;
-  /** The fault concerns the base identity, so the sidecar is not ready. */
+  /** Set if the fault concerns the base identity, so that the sidecar is not ready. */
   readonly unready?: true;
   /** Corrects the cause after the fault has ended. */
   readonly fix?: (sidecar: PlantedSidecar, names: readonly string[]) => Promise<unknown>;

@@ -17,7 +17,7 @@ const PATH = "/v1/credentials/selectors/team-a";
 const DRAIN_LIMIT_MS = 5_000;
 /**
  * The maximum time from the start of the listener until the sidecar is ready, in ms. The benchmarks measure the time
- * before that.
+ * until the listener starts.
  */
 const READY_LIMIT_MS = 1_000;
 

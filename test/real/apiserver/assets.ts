@@ -10,7 +10,7 @@ const BINARIES = ["kube-apiserver", "etcd", "kubectl"] as const;
 /** The absolute paths of the control plane programs. */
 export type Assets = Readonly<Record<(typeof BINARIES)[number], string>>;
 
-/** The programs. If a program is missing, one sentence that states why the tests are skipped, and the fix. */
+/** The paths of the programs or, if a program is missing, the reason why the tests are skipped, with the fix. */
 export type FoundAssets =
   | { readonly found: true; readonly assets: Assets }
   | { readonly found: false; readonly reason: string };
@@ -42,8 +42,8 @@ export async function findAssets(environment: RealEnvironment, build: BuildAsset
 }
 
 /**
- * Returns the programs in the cache. If programs are missing, builds them in a temporary folder, which is renamed when
- * the build is complete. Of two concurrent builds, the first to finish is used.
+ * Returns the programs in the cache. If programs are missing, builds them in a temporary folder, and renames the folder
+ * when the build is complete. If two builds run concurrently, uses the build that finishes first.
  */
 export async function setUpAssets(environment: RealEnvironment, build: BuildAssets = goBuild): Promise<Assets> {
   const { folder, version } = await cacheEntry(environment);

@@ -64,7 +64,8 @@ export class Cluster {
   readonly url: string;
   readonly tokens: Tokens = randomTokens();
   /**
-   * Paths. The kubeconfig has a context for each identity, `caFile` is PEM, and `auditLog` has one JSON event per line.
+   * The paths of files. The kubeconfig has a context for each identity, `caFile` is PEM, and `auditLog` has one JSON
+   * event per line.
    */
   readonly kubeconfig: string;
   readonly caFile: string;
@@ -139,8 +140,9 @@ export class Cluster {
   }
 
   /**
-   * Sends a request to a path such as `/api/v1/namespaces`. Resolves with any status. Retries 429 like client-go: after
-   * a start or for a new CRD, the API server returns 429 while it initializes the storage of a resource.
+   * Sends a request to a path such as `/api/v1/namespaces`. Resolves for any HTTP status. Retries after a 429, as
+   * client-go does: after its start and for a new CRD, the API server returns 429 while it initializes the storage of a
+   * resource.
    */
   async request(
     method: string, requestPath: string, body?: unknown, options: RequestOptions = {},
@@ -157,8 +159,9 @@ export class Cluster {
   }
 
   /**
-   * Applies CRDs as admin. Resolves when kubectl can list every version of each CRD. The condition Established is True
-   * too early: the API server can still return 429 while it initializes the storage, and it updates discovery later.
+   * Applies CRDs as admin. Resolves when kubectl can list every version of each CRD. Does not wait for the condition
+   * Established, which is True too early: the API server can still return 429 while it initializes the storage, and it
+   * updates discovery later.
    */
   async installCRDs(crds: readonly InstalledCRD[]): Promise<void> {
     const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: crds });

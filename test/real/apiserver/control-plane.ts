@@ -82,8 +82,8 @@ export function apiserverArguments(ports: Ports): readonly string[] {
     "--service-account-key-file=service-account.key",
     "--service-account-signing-key-file=service-account.key",
     "--service-cluster-ip-range=10.0.0.0/24",
-    // Turns off the plugin ServiceAccount, which would reject every Pod: no controller manager creates the `default`
-    // ServiceAccount.
+    // Turns off the plugin ServiceAccount, which would reject every Pod, because no controller manager creates the
+    // `default` ServiceAccount.
     "--disable-admission-plugins=ServiceAccount",
     // Turns off the reconciler of the Endpoints of `kubernetes`, because these Endpoints must not contain a loopback
     // address.

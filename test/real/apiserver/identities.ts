@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * The users of the tests. Each user has a token, these groups, and a kubeconfig context that has the name of the user.
+ * The users of the tests. Each user has a token, groups, and a kubeconfig context that has the name of the user.
  * Initially, only `admin` has rights. To act as another user, impersonate the user as admin: `kubectl --as` or the
  * header `Impersonate-User`.
  */

@@ -66,9 +66,9 @@ async function killUnlessEnded(child: ChildProcess, ended: Promise<void>, graceM
 }
 
 /**
- * Starts a shell that reads from a pipe of this process. When the test process ends, even by SIGKILL, the read ends and
- * the shell kills its child. Without this shell, a killed test run would leave an API server running, which uses 300
- * MB.
+ * Starts a shell that reads from a pipe of this process. When this process ends, even by SIGKILL, the read ends and the
+ * shell kills the process `pid`. Without this shell, a killed test run would leave an API server running, which uses
+ * 300 MB.
  */
 function startGuard(pid: number): ChildProcess {
   const script = 'trap "" HUP INT TERM; read -r line; kill -KILL "$0"';

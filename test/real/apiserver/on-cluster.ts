@@ -9,9 +9,8 @@ const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 2 * 60_000;
 
 /**
- * Registers a test that runs `body` on its own cluster, which it starts before and stops afterwards. Prefer one call
- * per file, with subtests, because a start takes seconds. Skips the test if no API server is built and none must be
- * built.
+ * Registers a test that starts a cluster, runs `body`, and stops the cluster. Prefer one call per file, with subtests,
+ * because a start takes seconds. Skips the test if the API server is not built, unless `CI=true`, which builds it.
  */
 export function onCluster(
   name: string, body: (t: Test, cluster: Cluster) => Promise<void>, options: ClusterOptions = {},
@@ -30,7 +29,10 @@ export function onCluster(
   });
 }
 
-/** The time limits of requests, in ms. They are not shortened, because a loaded machine would exceed them. */
+/**
+ * The time limits of requests, in ms. FAST_RETRY_CLOCK does not shorten these limits, because a loaded machine would
+ * exceed them.
+ */
 const REQUEST_LIMITS_MS: ReadonlySet<number> = new Set([2_000, 10_000]);
 
 /**

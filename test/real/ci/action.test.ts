@@ -8,7 +8,7 @@ import { copyOfCheckout, environmentWith, pack, ROOT } from "./packed.ts";
 
 const LIMIT_MS = 10 * 60_000;
 const ACTION = readAction();
-/** The start of the line that makes GitHub annotate the typo in the examples. */
+/** The start of the workflow command with which GitHub annotates the typo in the examples. */
 const ANNOTATION = /^::error file=manifests\/analytics\/iamroleselectors\.yaml,line=\d+,title=IRS-02::"arn:/m;
 
 type Act = (inputs: Readonly<Record<string, string>>) => Promise<ActionResult>;
@@ -83,7 +83,8 @@ test("the action builds its own version if no package is given", async (t) => {
   setTimeLimit(t, LIMIT_MS);
   const run = await preparedRun(t);
   const actionPath = await copyOfCheckout(run.temporary);
-  // npm ci would install hundreds of packages. This npm only checks its arguments, and builds as `npm ci` does.
+  // The real npm ci would install hundreds of packages. This fake npm only checks its arguments, and builds the program
+  // as `npm ci` does.
   const bin = path.join(run.temporary, "bin");
   await mkdir(bin);
   const npm = `#!/bin/sh\n[ "$1" = ci ] && exec "${process.execPath}" build.ts\n`;

@@ -43,9 +43,9 @@ export interface ActionResult extends ProgramResult {
 }
 
 /**
- * Runs the steps of action.yml as the runner of GitHub does: `bash --noprofile --norc -eo pipefail FILE`. Evaluates the
- * expressions in `env` only. Stops after a step that fails.
- * Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax
+ * Runs the steps of action.yml as the runner of GitHub does: `bash --noprofile --norc -eo pipefail FILE`. Evaluates
+ * expressions only in `env`. Stops after a step that fails. Source:
+ * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax
  */
 export async function runAction(action: ActionMetadata, run: ActionRun): Promise<ActionResult> {
   const values = new Map(Object.entries(action.inputs).map(([name, one]) => [`inputs.${name}`, one.default]));
@@ -85,7 +85,9 @@ async function runStep(step: ActionStep, values: Map<string, string>, run: Actio
   return result;
 }
 
-/** Replaces each expression. An output that no step set is empty. @throws if the expression is not supported. */
+/**
+ * Replaces each expression. Returns "" for an output that no step has set. @throws if the expression is not supported.
+ */
 function evaluate(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$\{\{ *([^}]*?) *\}\}/g, (_, expression: string) => {
     const value = values.get(expression);

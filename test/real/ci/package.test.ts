@@ -59,7 +59,10 @@ test("the npm package runs on each supported version of Node.js", async (t) => {
   });
 });
 
-/** The installed command runs in the folder of the package, the sources in the checkout: both have the examples. */
+/**
+ * The installed command runs in the folder of the package, and the sources run in the checkout. Both folders contain
+ * the examples.
+ */
 async function runsLikeTheSources(t: Test, env: ProgramEnvironment): Promise<void> {
   process.chdir(ROOT);
   const cwd = path.join(env.HOME, "lib/node_modules/ack-role-resolver");

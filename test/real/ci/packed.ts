@@ -6,7 +6,7 @@ import { readPath } from "../environment.ts";
 export const ROOT = path.join(import.meta.dirname, "../../..");
 const NOT_COPIED = new Set([".git", ".tap", "coverage", "dist", "node_modules"]);
 
-/** The variables of every program: the PATH, and a home folder without the settings of the user. */
+/** The environment variables of every program: the PATH, and a home folder without the settings of the user. */
 export type ProgramEnvironment = Readonly<Record<"PATH" | "HOME", string>>;
 
 /** Returns an environment whose PATH starts with the given folders and ends with the PATH of this process. */
@@ -35,7 +35,9 @@ export async function pack(folder: string): Promise<{ readonly stdout: string; r
   return { stdout, tarball: path.join(folder, stdout.trim()) };
 }
 
-/** Installs the tarball offline in an empty folder. Returns an environment that has the installed command. */
+/**
+ * Installs the tarball offline in an empty folder. Returns an environment whose PATH contains the installed command.
+ */
 export async function installGlobally(tarball: string, folder: string, node: string): Promise<ProgramEnvironment> {
   const env = environmentWith(folder, node);
   await npm(["install", "-g", "--prefix", folder, tarball], { cwd: folder, env });

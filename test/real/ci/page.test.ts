@@ -81,7 +81,10 @@ function versionOf(module: string): string {
   return new RegExp(`${module} v(\\d+\\.\\d+)\\.`).exec(GO_MOD)?.[1] ?? "unknown";
 }
 
-/** Copies docs/ci. Adds programs that print the output of argocd and flux, and the command, to the PATH. */
+/**
+ * Copies docs/ci. Adds the command `ack-role-resolver`, and fakes of argocd and flux that print the expected output, to
+ * the PATH.
+ */
 async function prepare(
   t: Test, folders: readonly string[],
 ): Promise<{ readonly cwd: string; readonly env: ProgramEnvironment & { readonly COMMIT: string } }> {

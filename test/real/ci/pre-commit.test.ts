@@ -17,7 +17,7 @@ interface Hook {
 
 // pre-commit installs the tarball of `npm pack`, and runs entry and args in the root of the user's repository:
 // https://pre-commit.com/#node
-test("the pre-commit hook runs the installed command in the folders of args", async (t) => {
+test("the pre-commit hook checks the folders in its args with the installed command", async (t) => {
   setTimeLimit(t, LIMIT_MS);
   // oxlint-disable-next-line typescript/no-unsafe-assignment -- the test checks the keys
   const hooks: readonly Hook[] = parse(readFileSync(path.join(ROOT, ".pre-commit-hooks.yaml"), "utf8"));

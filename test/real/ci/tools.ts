@@ -3,9 +3,9 @@ import path from "node:path";
 import type { RealEnvironment } from "../environment.ts";
 import { findClient, type Recipe, runTool, setUpClient } from "../sdks/toolchains/built-client.ts";
 
-/** Versions of Node.js that are too old: the last ones that cannot parse or cannot run the program. */
+/** Versions of Node.js that are too old for the program: the newest releases of Node.js 18 and 20. */
 export const UNSUPPORTED_NODES = ["18.20.8", "20.20.2"] as const;
-/** The lowest supported version, and the previous LTS version. The tests themselves run with the version after it. */
+/** The lowest supported version of Node.js, and the LTS version before the version that runs these tests. */
 export const SUPPORTED_NODES = ["22.19.0", "24.21.0"] as const;
 
 /** The folders that contain the programs, or the reason why tests are skipped, with the fix. */
@@ -18,7 +18,7 @@ export function findNodes(environment: RealEnvironment, versions: readonly strin
   return findAll(environment, versions.map(nodeRecipe));
 }
 
-/** Finds helm and kustomize in the cache. The folder contains both. */
+/** Finds helm and kustomize in the cache. The returned folder contains both programs. */
 export function findRenderers(environment: RealEnvironment): Promise<FoundTools> {
   return findAll(environment, [RENDERERS]);
 }
@@ -71,7 +71,7 @@ const RENDERERS: Recipe = {
   script: "setup:ci",
   needs: "Go >= 1.25, once, about 3 minutes",
   async build(folder, sources) {
-    // -buildvcs=false: the build does not depend on git.
+    // With -buildvcs=false, the build does not need git.
     const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", `${folder}${path.sep}`];
     await runTool("go", ["build", ...flags, "helm.sh/helm/v3/cmd/helm", "sigs.k8s.io/kustomize/kustomize/v5"], sources);
   },

@@ -7,9 +7,7 @@ import type { RealEnvironment } from "../environment.ts";
 const MODULE_FOLDER = path.join(import.meta.dirname, "go");
 const MODULE_FILES = ["go.mod", "go.sum", "main.go", "matcher.go", "labels.go"];
 
-/**
- * The path of the oracle. If the oracle is missing, one sentence that states why the tests are skipped, and the fix.
- */
+/** The path of the oracle or, if the oracle is missing, the reason why the tests are skipped, with the fix. */
 export type FoundOracle =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };

@@ -33,7 +33,7 @@ export interface ErrorResponse {
   readonly status: number;
 }
 
-/** The part of an error that each SDK shows to its user. */
+/** Maps each SDK to a function that returns a pattern of the error text that the SDK shows to its user. */
 export const ERROR_SHOWN: Readonly<Record<SDK, (error: ErrorResponse) => RegExp>> = {
   go: ({ code, message }) => new RegExp(literal(`${code}: ${message}`)),
   botocore: ({ code }) => new RegExp(`"code": ?"${code}"`),
@@ -45,7 +45,7 @@ export const ERROR_SHOWN: Readonly<Record<SDK, (error: ErrorResponse) => RegExp>
   rust: ({ status }) => new RegExp(`${status}`),
 };
 
-/** Variables for all clients. The variables disable all other sources of credentials on the machine. */
+/** Environment variables for all clients. These variables disable the sources of credentials on the machine. */
 export function clientVariables({ home }: { readonly home: string }): Variables {
   return {
     HOME: home, AWS_CONFIG_FILE: join(home, "config"), AWS_SHARED_CREDENTIALS_FILE: join(home, "credentials"),

@@ -1,7 +1,8 @@
 import type { ProgramResult } from "../apiserver/run-program.ts";
 
 /**
- * The results of one role: number of providers by access key, expiration by access key, and number of errors by text.
+ * The results of all calls for one role: how many calls received each access key, the expiration of each access key,
+ * and how often each error occurred.
  */
 interface RoleReport {
   readonly sessions: Readonly<Record<string, number>>;

@@ -4,7 +4,7 @@ import type { Test } from "tap";
 import { field } from "../../../shared/decisions/kubernetes/json.ts";
 import { type SteadyClock, systemClock } from "../../../shared/inventory/clock.ts";
 
-/** Delays that are shorter than this are not sped up, because they are waits for responses. */
+/** Delays that are shorter than this, in ms, are not sped up, because such delays limit the wait for a response. */
 const SHORT_WAIT_MS = 10_000;
 
 interface FastClock extends SteadyClock {

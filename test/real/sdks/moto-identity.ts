@@ -10,8 +10,8 @@ import { findWheels } from "./toolchains/wheels.ts";
 const MOTO_USER = { account: "123456789012", arn: "arn:aws:sts::123456789012:user/moto" };
 
 /**
- * Tests an SDK with a sidecar whose STS is moto, an independent implementation. Moto returns the identity of the
- * credentials.
+ * Tests an SDK with a sidecar whose STS is moto, an independent implementation. GetCallerIdentity of moto returns the
+ * identity of the credentials that sign the call.
  */
 export async function testMotoIdentity(t: Test, client: Client): Promise<void> {
   const found = await findWheels(readEnvironment(), MOTO);

@@ -13,8 +13,8 @@ export const MOTO: Wheels = {
 
 /**
  * Starts moto, an independent STS, on a free loopback port and returns its URL. Moto stops when the test ends. Moto
- * verifies no signatures. Moto recognizes credentials that it issued, and treats other credentials as a user of account
- * 123456789012.
+ * verifies no signatures. Moto recognizes credentials that it issued, and treats other credentials as those of a user
+ * in account 123456789012.
  */
 export async function startMoto(t: Test, { python, folder }: InstalledWheels): Promise<string> {
   const env = { HOME: t.testdirName, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1", PYTHONUNBUFFERED: "1" };

@@ -14,7 +14,9 @@ import { findGo } from "./toolchains/go.ts";
 const LIMIT_MS = 120_000;
 const CALLS = 10_000;
 const ROLES = ["arn:aws:iam::111111111111:role/team-a", "arn:aws:iam::222222222222:role/gold"];
-/** A rejected controller retries at its next reconciliation. In this test, the SDK retries instead. */
+/**
+ * A rejected controller retries at its next reconciliation. In this test, the SDK retries instead of the controller.
+ */
 const RETRIES = { AWS_MAX_ATTEMPTS: "10" };
 
 interface Restart {
@@ -35,7 +37,7 @@ for (const [signal, base] of [["SIGKILL", "identity-only"], ["SIGTERM", "vend"]]
   });
 }
 
-/** With the second process, the clients use only the credentials of the first process, including their own keys. */
+/** After the restart, the clients still sign with the base credentials that the first process issued. */
 async function testRestart(t: Test, run: Client["run"], { signal, base }: Restart): Promise<void> {
   const folder = t.testdir({ home: {}, state: {}, manifests: { "company.yaml": MANIFESTS } });
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });

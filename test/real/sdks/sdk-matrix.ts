@@ -7,7 +7,7 @@ import { testContainerEndpoint } from "./container-endpoint.ts";
 import { testCredentialProcess } from "./credential-process.ts";
 import { testMotoIdentity } from "./moto-identity.ts";
 
-/** A client of an SDK. If the client is missing, the reason why its tests are skipped, with the fix. */
+/** A client of an SDK or, if the client is missing, the reason why its tests are skipped, with the fix. */
 type FoundSDK =
   | { readonly found: true; readonly client: Client }
   | { readonly found: false; readonly reason: string };

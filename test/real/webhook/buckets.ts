@@ -31,7 +31,10 @@ function selector(name: string, arn: string, matchLabels: object = { tier: name 
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name }, spec };
 }
 
-/** Creates namespaces, the selectors gold, silver and late, and Jane, who may write buckets and use selector gold. */
+/**
+ * Creates namespaces and the selectors gold, silver and late. Allows the user jane to write buckets and to use the
+ * selector gold.
+ */
 export async function createObjects(t: Test, cluster: Cluster): Promise<void> {
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   const required = { "ack-role-resolver.io/selector-required": "true" };

@@ -46,7 +46,7 @@ onCluster("a webhook that accepts only the client certificate of the API server"
     createsOnePerPair(tt, cluster),
   );
   await t.test("admits one of two updates that make selectors overlap", async (tt) => updatesOnePerPair(tt, cluster));
-  await t.test("rejects other clients during the TLS handshake", async (tt) => {
+  await t.test("rejects clients other than the API server during the TLS handshake", async (tt) => {
     await tt.rejects(forge(webhook, pairSelector("last", "last"), "DELETE"));
     tt.match((await tryCreate(cluster, "thief", "last")).body, { message: /IRS-17/ });
   });

@@ -47,7 +47,9 @@ async function dryRun(
   return { status, message: stringAt(body, "message") ?? "" };
 }
 
-/** The webhook completes a selector that ACK's CRD rejects, and a repeated apply changes nothing. */
+/**
+ * Tests that the webhook completes a selector that ACK's CRD would reject, and that a repeated apply changes nothing.
+ */
 export async function completesSelector(t: Test, cluster: Cluster): Promise<void> {
   const matchLabels = { team: "a" };
   const submitted = {

@@ -23,13 +23,13 @@ const COLLECTOR = {
 onCluster("exempt changes on a real API server", async (t, cluster) => {
   await installWebhook(t, cluster, ["--controller-account", "777788889999", "--region", "eu-west-1"]);
   await createObjects(t, cluster);
-  await t.test("denies a role change by labels if the resource is being deleted", async (tt) =>
+  await t.test("denies labels that change the role of a resource that is being deleted", async (tt) =>
     relabelsHeld(tt, cluster),
   );
   await t.test("denies an update that makes a terminating selector select every resource", async (tt) =>
     widensHeld(tt, cluster),
   );
-  await t.test("denies a role change by labels, even if an annotation has 125,000 faults", async (tt) =>
+  await t.test("denies labels that change the role, even if an annotation has 125,000 faults", async (tt) =>
     hidesRelabeling(tt, cluster),
   );
   await t.test("denies the garbage collector's deletion of a selector in use, and warns about its owner", async (tt) =>
@@ -39,7 +39,7 @@ onCluster("exempt changes on a real API server", async (t, cluster) => {
   await t.test("denies a waiver on a CustomResourceDefinition by a user who is not a waiver user", async (tt) =>
     plantsWaiverOnKind(tt, cluster),
   );
-  await t.test("denies a change of namespace labels through status and finalize", async (tt) =>
+  await t.test("denies a change of namespace labels through the subresources status and finalize", async (tt) =>
     relabelsBySubresource(tt, cluster),
   );
 });

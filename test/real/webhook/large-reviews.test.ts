@@ -40,7 +40,7 @@ function byEnv(env: string, account: string): object {
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: env }, spec };
 }
 
-/** Creates namespace payments of env prod with a bucket in the account of prod. */
+/** Creates the namespace payments, which has the label env=prod, and a bucket in the account of prod. */
 async function fill(cluster: Cluster): Promise<void> {
   await cluster.request("POST", SELECTORS, byEnv("prod", "111122223333"));
   await cluster.request("POST", SELECTORS, byEnv("dev", "444455556666"));

@@ -51,7 +51,10 @@ function byEnv(env: string, account: string): object {
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: env }, spec };
 }
 
-/** Creates namespace payments of env prod with two buckets in the account of prod. Bucket archive has a finalizer. */
+/**
+ * Creates the namespace payments, which has the label env=prod, and two buckets in the account of prod. The bucket
+ * archive has a finalizer.
+ */
 async function fill(cluster: Cluster): Promise<void> {
   await cluster.request("POST", NAMESPACES, namespace("payments", {}, { env: "prod" }));
   await cluster.request("POST", SELECTORS, byEnv("prod", "111122223333"));

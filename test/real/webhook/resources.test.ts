@@ -186,7 +186,7 @@ async function warnsControllers(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await cluster.request("POST", buckets("team-a"), others, JANE)).status, 422);
 }
 
-/** Bucket own has a fault that only an ACK controller may store. */
+/** The bucket `own` has a fault that only an ACK controller may store. */
 async function allowsBookkeeping(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
   const reviewsBefore = reviewCount(webhook);
   const status = {

@@ -205,7 +205,7 @@ async function acceptsRewritten(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await cluster.request("DELETE", `${SELECTORS}/rewritten`)).status, 200);
 }
 
-/** Selects namespaces without a team, which the CRD of ACK's charts cannot express. */
+/** Selects namespaces that have no team label. The CRD of ACK's charts cannot express such a selector. */
 function narrowed(name: string): object {
   const labelSelector = { matchLabels: {}, matchExpressions: [{ key: "team", operator: "DoesNotExist" }] };
   return selector(name, {

@@ -22,7 +22,10 @@ export function pairSelector(name: string, pair: string): { readonly [key: strin
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name }, spec };
 }
 
-/** Creates namespace team-a and one bucket for each pair. Resolves when the webhook has the last bucket. */
+/**
+ * Creates namespace team-a and one bucket for each pair. Resolves when the inventory of the webhook contains the last
+ * bucket.
+ */
 export async function createPairBuckets(t: Test, cluster: Cluster): Promise<void> {
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: "team-a" } });
   const all = [...Array.from({ length: PAIRS }, (_, i) => String(i)), "last"];
@@ -51,7 +54,7 @@ export async function createsOnePerPair(t: Test, cluster: Cluster): Promise<void
   }
 }
 
-/** Changes two selectors at the same time, so that both selectors overlap. */
+/** Changes two selectors at the same time, so that they overlap. */
 export async function updatesOnePerPair(t: Test, cluster: Cluster): Promise<void> {
   await cluster.request("POST", buckets("team-a"), bucket("widened", { labels: { pair: "widened" } }));
   for (const one of ["a", "b"]) {

@@ -51,7 +51,7 @@ async function testWebhook(t: Test, cluster: Cluster, crd: SelectorCRD): Promise
   );
 }
 
-/** Returns a selector. Each test uses a different object name. */
+/** Returns a selector. Each test must use a different name. */
 function selector(name: string, spec: object, metadata: object = {}): object {
   return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name, ...metadata }, spec };
 }

@@ -12,7 +12,7 @@ type LabelSelectorQuery struct {
 	Labels   []map[string]string  `json:"labels"`
 }
 
-// LabelSelectorResult is whether the selector is valid, and whether it matches each label set.
+// LabelSelectorResult states whether the selector is valid, and whether it matches each label set.
 type LabelSelectorResult struct {
 	Valid   bool   `json:"valid"`
 	Matches []bool `json:"matches"`
@@ -31,7 +31,7 @@ func matchLabels(query LabelSelectorQuery) LabelSelectorResult {
 	return result
 }
 
-// NameResult is whether a text is valid as each kind of name.
+// NameResult states for each kind of name whether a text is valid.
 type NameResult struct {
 	QualifiedName bool `json:"qualifiedName"`
 	LabelValue    bool `json:"labelValue"`

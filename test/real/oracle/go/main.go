@@ -1,5 +1,5 @@
-// Reads queries from standard input and writes results to standard output, one JSON object per line. It calls the selector cache of
-// ACK controllers, and the validation of label selectors and names of Kubernetes.
+// Reads queries from standard input and writes results to standard output, one JSON object per line. It calls the
+// selector cache of ACK controllers, and Kubernetes' validation of label selectors and names.
 package main
 
 import (

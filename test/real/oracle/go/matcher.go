@@ -24,7 +24,8 @@ type SelectionQuery struct {
 	Resources []Resource `json:"resources"`
 }
 
-// Write is a watch event: a created or changed IAMRoleSelector, or with Remove a deleted one.
+// Write is a watch event. If Remove is false, Object is a created or changed IAMRoleSelector; otherwise, Object is
+// deleted.
 type Write struct {
 	Object map[string]any `json:"object"`
 	Remove bool           `json:"remove"`
@@ -40,7 +41,7 @@ type Resource struct {
 	Labels          map[string]string `json:"labels"`
 }
 
-// SelectionResult has the sorted names of the cached selectors, and of the selectors of each resource.
+// SelectionResult has the sorted names of the cached selectors, and of the selectors that select each resource.
 type SelectionResult struct {
 	Cached    []string   `json:"cached"`
 	Selecting [][]string `json:"selecting"`
@@ -108,7 +109,8 @@ func (m *matcher) write(live map[string]map[string]any, write Write) {
 	live[object.GetName()] = write.Object
 }
 
-// settle waits until the cache handled every write. It handles them in order, so settle adds and deletes a marker selector.
+// settle waits until the cache has handled every write. The cache handles writes in order, so settle adds a marker
+// selector, deletes it, and waits until the cache has handled both.
 func (m *matcher) settle() error {
 	m.marks++
 	mark := &unstructured.Unstructured{Object: map[string]any{

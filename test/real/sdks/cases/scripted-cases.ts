@@ -43,8 +43,8 @@ function redirect(status: number): (target: string) => ScriptedResponse {
 }
 
 /**
- * Responses that the sidecar never sends, because some SDK handles them badly. Each case states the behavior of each
- * SDK.
+ * Responses that the sidecar never sends, because at least one SDK does not handle them correctly. Each case states the
+ * behavior of each SDK.
  */
 export const SCRIPTED_CASES: readonly Case[] = [
   {
@@ -62,7 +62,7 @@ export const SCRIPTED_CASES: readonly Case[] = [
   },
   {
     name: "no expiration",
-    // The SDK for Java does not check whether the response contains the field.
+    // The SDK for Java does not check whether the response contains `Expiration`.
     expected: {
       go: succeeds(1), botocore: fails([1, 3]), javascript: fails([1, 5]), java: fails(1, /NullPointerException/),
       rust: fails(3, /Expected field `Expiration`/),

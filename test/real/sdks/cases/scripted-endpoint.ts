@@ -22,8 +22,8 @@ interface ScriptedEndpoint {
 }
 
 /**
- * Starts a server that sends the response that `respond` returns for the request target, or never responds. The server
- * stops when the test ends.
+ * Starts a server that calls `respond` with the target of each request and sends the returned response. If `respond`
+ * returns "nothing", the server never responds. The server stops when the test ends.
  */
 export async function startScriptedEndpoint(
   t: Test, respond: (target: string) => ScriptedResponse | "nothing",

@@ -98,7 +98,7 @@ function delayAssumeRole(ms: number): NonNullable<STSEmulatorOptions["faults"]> 
 }
 
 const ADDRESSES = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
-/** A container can lack IPv6, which skips this case. CI must have IPv6. */
+/** Skips this case if the machine has no IPv6, as in some containers. CI must have IPv6. */
 const HAS_IPV6 = readEnvironment().ci || ADDRESSES.includes("::1");
 
 const REJECTION: Outcomes = { go: fails(1), botocore: fails(3), javascript: fails(5), java: fails(1), rust: fails(1) };
@@ -116,8 +116,8 @@ export const SIDECAR_CASES: readonly Case[] = [
   {
     name: "five retrievals of a session that is valid for 15 minutes", retrievals: 5, maxAssumeRoleCalls: 1,
     setUp: sidecar({ path: "/v1/credentials/selectors/short" }),
-    // botocore and the SDK for Java refresh 15 minutes before the expiration, so each retrieval sends a request. The
-    // sidecar does not call STS again.
+    // botocore and the SDK for Java refresh 15 minutes before the expiration, so each retrieval sends a request to the
+    // sidecar, which does not call STS again.
     expected: { ...allSDKs(succeeds(1)), botocore: succeeds([5, 6]), java: succeeds([1, 5]) },
   },
   {
@@ -180,7 +180,7 @@ export const SIDECAR_CASES: readonly Case[] = [
     setUp: sidecar({ authorize: async (testbed) => ({ ...(await wrongToken()), ...(await fromFile(testbed)) }) }),
   },
   {
-    // The SDK for JavaScript then tries its older provider, which ignores the token file.
+    // The SDK for JavaScript then tries its legacy provider, which ignores the token file.
     name: "the correct token in the environment and a wrong token in the file",
     expected: { go: fails(1), botocore: fails(3), javascript: succeeds(5), java: succeeds(1), rust: fails(1) },
     setUp: sidecar({

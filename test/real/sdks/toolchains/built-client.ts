@@ -20,7 +20,9 @@ export interface Recipe {
   build(folder: string, sources: string): Promise<void>;
 }
 
-/** The folder with the built client. If the client is missing, the reason why its tests are skipped, with the fix. */
+/**
+ * The folder with the built client or, if the client is missing, the reason why its tests are skipped, with the fix.
+ */
 type FoundClient =
   | { readonly found: true; readonly folder: string }
   | { readonly found: false; readonly reason: string };
@@ -35,8 +37,8 @@ export async function findClient(environment: RealEnvironment, recipe: Recipe): 
 }
 
 /**
- * Returns the folder of the client. Builds the client if it is missing. The folder is renamed when the build is
- * complete, so that a killed build leaves no partial result. Of two concurrent builds, the first to finish is used.
+ * Returns the folder of the client. Builds the client if it is missing. Renames the folder when the build is complete,
+ * so that a killed build leaves no partial result. If two builds run concurrently, uses the build that finishes first.
  */
 export async function setUpClient(environment: RealEnvironment, recipe: Recipe): Promise<string> {
   const folder = await cachePlace(environment, recipe);

@@ -16,7 +16,7 @@ const RECIPE: Recipe = {
   },
 };
 
-/** The path of the Go program. If the program is missing, the reason why its tests are skipped, with the fix. */
+/** The path of the Go program or, if the program is missing, the reason why its tests are skipped, with the fix. */
 type FoundGo =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };

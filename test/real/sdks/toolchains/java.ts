@@ -19,7 +19,9 @@ interface JavaCommand {
   readonly args: readonly string[];
 }
 
-/** The command of the Java program. If the program is missing, the reason why its tests are skipped, with the fix. */
+/**
+ * The command of the Java program or, if the program is missing, the reason why its tests are skipped, with the fix.
+ */
 type FoundJava =
   | { readonly found: true; readonly command: JavaCommand }
   | { readonly found: false; readonly reason: string };

@@ -18,7 +18,7 @@ const RECIPE: Recipe = {
   },
 };
 
-/** The path of the Rust program. If the program is missing, the reason why its tests are skipped, with the fix. */
+/** The path of the Rust program or, if the program is missing, the reason why its tests are skipped, with the fix. */
 type FoundRust =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };

@@ -19,7 +19,7 @@ export interface InstalledWheels {
   readonly folder: string;
 }
 
-/** The installed packages. If packages are missing, the reason why the tests are skipped, with the fix. */
+/** The installed packages or, if packages are missing, the reason why the tests are skipped, with the fix. */
 type FoundWheels =
   | { readonly found: true; readonly wheels: InstalledWheels }
   | { readonly found: false; readonly reason: string };

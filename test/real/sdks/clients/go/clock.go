@@ -6,12 +6,14 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// The SDK's clock, by which it signs and by which it takes credentials for expired. Nothing public sets it.
+// The clock with which the SDK signs and decides whether credentials are expired. The SDK has no public API to set this
+// clock.
 //
 //go:linkname sdkNow github.com/aws/aws-sdk-go-v2/internal/sdk.NowTime
 var sdkNow func() time.Time
 
-// setClock has the SDK's clock go SPEED times as fast from a moment on, given as "EPOCH_MS SPEED", so that hours pass in seconds.
+// setClock makes the SDK's clock run SPEED times as fast from the time EPOCH_MS, so that hours pass in seconds. The
+// format of text is "EPOCH_MS SPEED".
 func setClock(text string) error {
 	if text == "" {
 		return nil

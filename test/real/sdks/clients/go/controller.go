@@ -16,10 +16,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// httpTimeout is what controllers are told by their charts, as --http-client-timeout.
+// httpTimeout is the value of --http-client-timeout in the charts of ACK controllers.
 const httpTimeout = 60 * time.Second
 
-// userAgent hides from the SDK that it could share or tune the client beneath, as the controllers' own wrapper does.
+// userAgent hides the type of the wrapped client from the SDK, so that the SDK cannot share or tune the client. ACK
+// controllers use such a wrapper too.
 type userAgent struct{ client aws.HTTPClient }
 
 func (u userAgent) Do(request *http.Request) (*http.Response, error) {
@@ -27,9 +28,10 @@ func (u userAgent) Do(request *http.Request) (*http.Response, error) {
 	return u.client.Do(request)
 }
 
-// newAWSConfig does what NewAWSConfig of ACK's runtime does (aws-controllers-k8s/runtime v0.62.0, pkg/runtime/config.go) for every kind,
-// account, region and role: base credentials, connections and the provider of the role are all its own. The provider has no options,
-// and so a session name of its own, and its cache no expiry window.
+// newAWSConfig creates a config as NewAWSConfig of ACK's runtime does for every kind, account, region and role
+// (aws-controllers-k8s/runtime v0.62.0, pkg/runtime/config.go). Configs do not share base credentials, connections or
+// the provider of the role. The provider has no options, so each provider generates a session name, and its cache has
+// no expiry window.
 func newAWSConfig(ctx context.Context, region, roleARN string) (aws.Config, error) {
 	client := userAgent{awshttp.NewBuildableClient().WithTimeout(httpTimeout)}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithHTTPClient(client))
@@ -45,7 +47,8 @@ func newAWSConfig(ctx context.Context, region, roleARN string) (aws.Config, erro
 	return cfg, nil
 }
 
-// controller asks who it is, dies if nobody says so, and reconciles a resource of each kind, region and role.
+// controller requests its identity, fails if it receives none, and then reconciles a resource of each kind, region and
+// role.
 func controller(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	counts, err := numbers(args[:2])
 	if err != nil {
@@ -62,7 +65,7 @@ func controller(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	tally := newTally(args[2:])
 	var all sync.WaitGroup
 	for range counts[0] {
-		// A kind's reconciler has one worker by default, and takes one resource after the other.
+		// By default, the reconciler of a kind has one worker, which processes one resource after the other.
 		all.Go(func() {
 			for n := range counts[1] {
 				for _, role := range args[2:] {
@@ -83,8 +86,8 @@ func retrieveRole(ctx context.Context, region, roleARN string) (aws.Credentials,
 	return cfg.Credentials.Retrieve(ctx)
 }
 
-// stream renews sessions, CALLS of them, AT_ONCE at a time, as the providers of as many configurations do whose sessions have ended: with
-// the base credentials that they have had from the start.
+// stream renews CALLS sessions, AT_ONCE at a time, as the providers of AT_ONCE configs do when their sessions have
+// expired. Each config uses the base credentials that it received at the start.
 func stream(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	counts, err := numbers(args[:2])
 	if err != nil {
@@ -107,7 +110,8 @@ func stream(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	return map[string]any{"roles": tally.reports}, nil
 }
 
-// use calls an AWS service CALLS times, at most PER_SECOND, with one provider for each role, as reconciling does.
+// use calls an AWS service CALLS times, at most PER_SECOND times per second, with one provider for each role, as a
+// reconciler does.
 func use(ctx context.Context, _ aws.Config, args []string) (any, error) {
 	counts, err := numbers(args[:2])
 	if err != nil {
@@ -125,7 +129,7 @@ func use(ctx context.Context, _ aws.Config, args []string) (any, error) {
 		configs[i] = cfg
 		services[i] = sts.NewFromConfig(cfg, func(o *sts.Options) {
 			o.BaseEndpoint = &endpoint
-			// A request that is refused is to be seen, not repeated.
+			// Disables retries, so that the report contains each rejected request.
 			o.Retryer = aws.NopRetryer{}
 		})
 	}

@@ -1,5 +1,5 @@
-// A program as users write them with the AWS SDK for Go, and as ACK controllers are written: the default chain finds its credentials.
-// Prints JSON; the SDK's own error goes to standard error, with exit code 1.
+// A program that uses the default credential chain of the AWS SDK for Go, as ACK controllers and programs of users do.
+// Prints JSON, or the error of the SDK on standard error with exit code 1.
 package main
 
 import (

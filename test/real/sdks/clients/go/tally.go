@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// report is what became of one role over all its providers: how many got each access key, until when each key is said to live, and how
-// often each error was met.
+// report contains the results of all calls for one role: how many calls received each access key, the expiration of
+// each access key, and how often each error occurred.
 type report struct {
 	Sessions    map[string]int    `json:"sessions"`
 	Expirations map[string]string `json:"expirations"`
@@ -27,7 +27,7 @@ func newTally(roles []string) *tally {
 	return &tally{reports: reports}
 }
 
-// add returns what takes the outcome of one call.
+// add returns a function that records the result of one call.
 func (t *tally) add(role string) func(aws.Credentials, error) {
 	return func(credentials aws.Credentials, err error) {
 		t.lock.Lock()

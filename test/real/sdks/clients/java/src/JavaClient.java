@@ -16,13 +16,14 @@ import software.amazon.awssdk.services.sts.model.AssumeRoleResponse;
 import software.amazon.awssdk.services.sts.model.GetCallerIdentityResponse;
 
 /**
- * A program as users write them: the SDK's default chain finds its credentials, and STS says whose they are.
- * {@code whoami STS_ENDPOINT}, {@code retrieve N} or {@code assume ROLE_ARN SESSION_NAME}; JSON on standard output. An SDK's
- * error ends it: the machine prints it on standard error, and exits 1.
+ * A program that uses the default credential chain of the AWS SDK for Java, as programs of users do. The arguments are
+ * {@code whoami STS_ENDPOINT}, {@code retrieve N} or {@code assume ROLE_ARN SESSION_NAME}. Prints JSON on standard
+ * output. After an error of the SDK, the virtual machine prints the error on standard error and exits with code 1.
  */
 public final class JavaClient {
     static {
-        // Why a provider had nothing the default chain tells a log alone, and slf4j-simple's is standard error.
+        // The default chain only logs why a provider had no credentials. slf4j-simple prints this log on standard
+        // error.
         System.setProperty("org.slf4j.simpleLogger.log.software.amazon.awssdk.auth.credentials.AwsCredentialsProviderChain", "debug");
     }
 
@@ -81,7 +82,7 @@ public final class JavaClient {
         return object;
     }
 
-    /** Of what stands in an answer, nothing holds a character that JSON escapes. */
+    /** Formats a value as JSON. No value contains a character that JSON escapes. */
     private static String json(Object value) {
         if (value == null || value instanceof Boolean) return String.valueOf(value);
         if (value instanceof List<?> list) return list.stream().map(JavaClient::json).collect(Collectors.joining(",", "[", "]"));

@@ -1,5 +1,6 @@
-//! A program as users write them: the SDK's default chain finds its credentials, and STS says whose they are.
-//! `whoami STS_ENDPOINT`, `retrieve N` or `assume ROLE_ARN SESSION_NAME`; JSON on standard output, the SDK's error on standard error.
+//! A program that uses the default credential chain of the AWS SDK for Rust, as programs of users do. The arguments are
+//! `whoami STS_ENDPOINT`, `retrieve N` or `assume ROLE_ARN SESSION_NAME`. Prints JSON, or the error of the SDK on
+//! standard error with exit code 1.
 use std::error::Error;
 use std::sync::{Arc, Mutex};
 
@@ -49,7 +50,8 @@ async fn whoami(sts_endpoint: &str) -> Answer {
     }))
 }
 
-/// The SDK caches credentials in its clients, and asks the cache once for each call: so these are calls, of an STS that says nothing.
+/// Retrieves credentials by calling a fake STS, because the SDK caches credentials in its clients and reads the cache
+/// once for each call.
 async fn retrieve(times: usize) -> Answer {
     let cache = WatchedCache::default();
     let config = defaults().identity_cache(cache.clone()).load().await;
@@ -83,7 +85,7 @@ async fn assume(role_arn: &str, session_name: &str) -> Answer {
     }))
 }
 
-/// The SDK's defaults, over an HTTP client that has no TLS.
+/// Returns the default config of the SDK, with an HTTP client that has no TLS.
 fn defaults() -> ConfigLoader {
     let http: SharedHttpClient = aws_smithy_http_client::Builder::new().build_http();
     aws_config::defaults(BehaviorVersion::latest()).region(Region::from_static("eu-west-1")).http_client(http)
@@ -93,7 +95,7 @@ fn written(at: &DateTime) -> Option<String> {
     DateTime::from_secs(at.secs()).fmt(DateTimeFormat::DateTime).ok()
 }
 
-/// The SDK's own cache, and what it gave last: the SDK shows its users no expiration otherwise.
+/// The cache of the SDK, which also records the last credentials. Otherwise, the SDK shows no expiration to its users.
 #[derive(Clone, Debug)]
 struct WatchedCache {
     cache: SharedIdentityCache,
