@@ -91,8 +91,8 @@ const SIZED: readonly Sized[] = [
 ];
 
 /**
- * Measures reviews of an UPDATE whose objects are at the limits, and of an UPDATE whose objects have the same shape and
- * 3 MiB.
+ * Measures reviews of an UPDATE whose objects are at the limits, and of an UPDATE whose objects have the same shape but
+ * a size of 3 MiB.
  */
 export async function run(): Promise<readonly Result[]> {
   const results: Result[] = [];

@@ -24,7 +24,7 @@ interface LintResult {
   readonly checked: number;
   readonly findings: readonly LocatedFinding[];
   readonly notApplied: CheckResult["skipped"];
-  /** The unreadable files and objects, which were not checked. If any exist, the exit status is 2. */
+  /** The unreadable files and objects, which were not checked. If the list is not empty, the exit status is 2. */
   readonly inputErrors: readonly InputFault[];
   readonly skippedFiles: State["skippedFiles"];
 }

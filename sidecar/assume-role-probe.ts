@@ -118,7 +118,7 @@ export class AssumeRoleProbe {
   #logLimit(): void {
     if (this.#hasLoggedLimit) return;
     this.#hasLoggedLimit = true;
-    const message = "IRS-27: too many selectors to probe; the sidecar does not probe the selectors over the limit";
+    const message = "IRS-27: too many selectors to probe; the sidecar does not probe the selectors beyond the limit";
     this.#ports.log.warn({ check: "IRS-27", limit: LIMIT }, message);
   }
 

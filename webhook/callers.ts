@@ -75,8 +75,8 @@ type Rejection = "client" | "connections" | "bytes";
 
 /**
  * Accepts reviews only from the allowed client, and limits the number of connections and the total size of the bodies
- * in flight. Rejects a request before its body is read. At a limit, closes connections that have not sent their whole
- * body yet before it rejects requests.
+ * in flight. Rejects a request before its body is read. At a limit, first closes connections that have not sent their
+ * whole body yet, and then rejects requests.
  */
 export function limitCallers(app: FastifyInstance, { client, clock, metrics }: CallerPorts): void {
   const uploads = new Uploads(LIMITS.reviewsInFlightBytes.value, () => metrics.rejectedCalls.inc({ reason: "upload" }));

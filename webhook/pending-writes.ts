@@ -13,8 +13,8 @@ import type { ReviewTime } from "./handler.ts";
 import type { FetchedObject, ObjectFetcher } from "./object-fetch.ts";
 
 /**
- * A review waits for at most this time until the API server has stored an unverified change, in ms since the admission
- * of the change.
+ * The time after the admission of an unverified change, in ms, for which reviews wait until the API server has stored
+ * the change.
  */
 const CONFIRMATION_MS = 500;
 const POLL_MS = 25;

@@ -150,7 +150,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   url: help(
     "Installation", "URL of a webhook that runs outside the cluster (default: the webhook's Service in the cluster)",
   ),
-  caFile: help("Installation", "file that contains the CA certificate that signed the webhook's certificate"),
+  caFile: help("Installation", "file with the CA certificate that signed the webhook's certificate"),
   ownCrd: help("Installation", "print this project's CRD, which replaces the CRD of ACK's charts (see docs/crd.md)"),
   image: help("Installation", "image of the webhook (default: ack-role-resolver, with the version of this program)"),
   certificates: help(

@@ -90,7 +90,7 @@ export function rolesLines(source: ManifestSource, settings: Settings, format: T
   ];
 }
 
-/** Returns a warning if the manifests contain an ACK group that is missing in `served`. */
+/** Returns a warning if the manifests contain an ACK group that `served` does not contain. */
 export function unservedGroupLines(source: ManifestSource, served: readonly string[]): string[] {
   const unserved = namedGroups(source).filter((group) => !served.includes(group));
   if (unserved.length === 0) return [];
@@ -99,7 +99,7 @@ export function unservedGroupLines(source: ManifestSource, served: readonly stri
 }
 
 /**
- * Returns a path below /v1/credentials that returns the credentials of an example role. In CARM mode, the path names a
+ * Returns the path of the credentials of an example role, relative to /v1/credentials. In CARM mode, the path names a
  * namespace; otherwise, it names a selector.
  */
 function examplePath({ selectors, namespaces }: Inventory, { mode }: Settings): string {

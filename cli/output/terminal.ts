@@ -81,7 +81,7 @@ function fittedWidths(widths: readonly number[], lineWidth: number, firstDetail:
 }
 
 /**
- * Shortens the widest columns to which `applies` returns true, until the sum of all widths is at most `available` or
+ * Shortens the widest columns for which `applies` returns true, until the sum of all widths is at most `available` or
  * these columns have the width `min`.
  */
 function limitWidths(

@@ -20,8 +20,8 @@ export interface InventorySource {
   readonly inventory: Inventory;
   readonly status: SourceStatus;
   /**
-   * Resolves when the inventory is complete. Rejects if manifests are unreadable. Retries an unreachable cluster until
-   * `stop`.
+   * Resolves when the inventory is complete. Rejects if manifests are unreadable. If the cluster is unreachable,
+   * retries until `stop` is called.
    */
   start(): Promise<void>;
   stop(): Promise<void>;

@@ -4,7 +4,7 @@ import type { Readiness } from "./health.ts";
 
 interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
-  /** The value of --max-staleness, in ms. The server is unready if its inventory is older than this. */
+  /** The value of --max-staleness, in ms. The server is unready if its inventory is older than this time. */
   readonly maxStalenessMs: number;
   /** The current time in ms, on the clock that sets `inventory.lastSyncMs`. */
   readonly nowMs: number;

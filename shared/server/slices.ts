@@ -6,7 +6,7 @@ interface SliceOptions {
   readonly sliceMs: number;
   /** Returns the time of a monotonic clock, in ms. */
   readonly now: () => number;
-  /** Yields to the event loop. `pauses` is the number of earlier pauses of the work. */
+  /** Yields to the event loop. `pauses` is the number of times that the work has already paused. */
   readonly pause: (pauses: number) => Promise<unknown>;
   /** Returns the remaining time until the deadline, in ms. */
   readonly remainingMs: () => number;

@@ -47,9 +47,7 @@ interface StopOptions {
    * earlier if no request arrives for 1 s.
    */
   readonly drainMs: number;
-  /**
-   * The timeout of `close`, in ms. If `close` takes longer than this, the process exits with status 1. Default: 10 s.
-   */
+  /** The timeout of `close`, in ms. If `close` takes longer, the process exits with status 1. Default: 10 s. */
   readonly closeMs?: number;
   /** Closes the listeners and sources. Resolves when they are closed and all requests in flight are answered. */
   readonly close: () => Promise<void>;

@@ -62,8 +62,8 @@ function isOwn(text: string, listen: ListenAddress): boolean {
 }
 
 /**
- * Returns whether a connection to the host stays on this machine: loopback and unspecified addresses, also as
- * IPv4-mapped IPv6 addresses, and names below localhost.
+ * Returns whether a connection to the host stays on this machine. This is the case for loopback and unspecified
+ * addresses, for their IPv4-mapped IPv6 addresses, and for names below localhost.
  */
 function isThisMachine(host: string): boolean {
   if (isLoopbackHost(host) || host === "0.0.0.0" || host === "::") return true;

@@ -12,8 +12,8 @@ export interface Backoff {
    */
   readonly isCounted: boolean;
   /**
-   * Whether STS denied the role. After such a denial, the cached session must not be used again. Other errors concern
-   * only the request, for example its duration.
+   * Whether STS denied the role. After such a denial, the cached session must not be used again. Any other error
+   * concerns only the request, for example its duration.
    */
   readonly evictsSession: boolean;
   /**

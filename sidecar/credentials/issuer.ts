@@ -112,8 +112,8 @@ export class Issuer {
   }
 
   /**
-   * Whether assuming a role is role chaining, because the base identity is itself a session. STS limits sessions from
-   * role chaining to one hour.
+   * Whether the base identity is itself a session. If so, assuming a role is role chaining, and STS limits the session
+   * of the role to one hour.
    */
   async isChained(): Promise<boolean> {
     return (await this.#ports.base.whenVerified()).isSession;

@@ -113,7 +113,7 @@ export interface Pending {
    * result.
    */
   readonly demand: { isAwaited: boolean };
-  /** Its abort removes the call from the queue of the rate limiter. */
+  /** Aborting this controller removes the call from the queue of the rate limiter. */
   readonly cancel: AbortController;
 }
 
@@ -132,8 +132,8 @@ export interface Entry {
   isGranted: () => boolean;
   session: CachedSession | null;
   /**
-   * The refresh is due when the session has this remaining lifetime, or at this time of the steady clock, whichever
-   * comes first.
+   * The refresh is due as soon as the remaining lifetime of the session is `remainingMs`, or the steady clock reaches
+   * `atMs`.
    */
   refresh: { readonly remainingMs: number; readonly atMs: number };
   pending: Pending | null;

@@ -39,7 +39,7 @@ export interface Rejection {
 
 interface RejectionLogPorts {
   readonly log: Pick<Logger, "warn" | "error">;
-  /** Only the steady clock is used, because new rejections would not be logged after the wall clock was set back. */
+  /** With the wall clock, new rejections would not be logged for some time after the wall clock was set back. */
   readonly clock: Pick<SteadyClock, "steady">;
   readonly metrics: Pick<SidecarMetrics, "rejections" | "authFailures">;
 }

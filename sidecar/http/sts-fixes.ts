@@ -8,8 +8,8 @@ const FIXES: Partial<Record<ErrorCode, string>> = {
   ERR_SELECTOR_CONFLICT: "Change the IAMRoleSelectors so that only one selects the resource.",
   ERR_SELECTOR_MALFORMED: "Correct the faults; `ack-role-resolver lint` reports them.",
   ERR_SELECTOR_UNMATCHED: "Create an IAMRoleSelector that selects the resource, or set --unmatched base.",
-  ERR_STS_REFUSED: "Allow the sidecar's role in the trust policy of the role, with the external ID and tags of the "
-    + "IAMRoleSelector.",
+  ERR_STS_REFUSED: "In the trust policy of the role, allow the sidecar's role to assume it with the external ID and "
+    + "tags of the IAMRoleSelector.",
   ERR_STS_UNAVAILABLE: "The sidecar retries automatically.",
   ERR_BASE_UNAVAILABLE: "Configure web identity or EKS Pod Identity for the service account of the Pod.",
 };

@@ -11,7 +11,7 @@ const TARGETS: readonly Target[] = [WEBHOOK, MANIFESTS, FILES, TEXTS, FORMS, SIG
  * The target of the webhook runs this many times as long as each other target, because the webhook has the most inputs.
  */
 const WEBHOOK_SHARE = 4;
-/** If an input blocks the event loop for longer than this, the run prints the input. */
+/** If an input blocks the event loop for longer than this time, in ms, the run prints the input. */
 const PRINTED_BLOCK_MS = 100;
 
 const { values } = parseArgs({

@@ -196,7 +196,7 @@ async function* slowly(text: string): AsyncGenerator<string> {
   }
 }
 
-/** Sends a presigned URL of an SDK. */
+/** Sends a request to a URL that the SDK has presigned. */
 async function presigned({ sidecar, keys }: Subject): Promise<MeasuredResponse> {
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token: sessionToken } = keys;
   const credentials = { accessKeyId, secretAccessKey, sessionToken };

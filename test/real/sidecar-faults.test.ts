@@ -33,7 +33,7 @@ interface Row {
   readonly stopped?: true;
   /** Set if the fault concerns the base identity, so that the sidecar is not ready. */
   readonly unready?: true;
-  /** Corrects the cause after the fault has ended. */
+  /** Corrects the cause of the fault after the fault has ended. */
   readonly fix?: (sidecar: PlantedSidecar, names: readonly string[]) => Promise<unknown>;
 }
 

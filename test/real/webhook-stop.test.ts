@@ -12,9 +12,12 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 const EXAMPLES = new URL("../../manifests/examples", import.meta.url).pathname;
 const [pair] = await makePairs();
 const BODY = JSON.stringify(fixture("bucket-create-selected"));
-/** The maximum time of an idle stop. It is longer than the documented 2 s, to allow for a loaded machine. */
+/**
+ * The maximum time until a webhook without requests in flight has stopped, in ms. The documented time is 2 s, but the
+ * machine may be loaded.
+ */
 const IDLE_STOP_LIMIT_MS = 3_000;
-/** The time in which a cluster removes the endpoint of a terminating Pod. */
+/** The time that a cluster needs to remove the endpoint of a terminating Pod, in ms. */
 const PROPAGATION_MS = 1_500;
 
 async function startWebhook(t: Test): Promise<ServerProcess> {

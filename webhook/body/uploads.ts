@@ -29,7 +29,7 @@ export class Uploads {
 
   /**
    * Counts the body of a request until its response is complete. Closes other uploads if the total size would exceed
-   * the limit. If the closed uploads do not free enough, returns false and does not count the body.
+   * the limit. If this is not sufficient, returns false and does not count the body.
    */
   accept(request: IncomingMessage, response: ServerResponse, bytes: number): boolean {
     const limit = this.#maxBytes - bytes;

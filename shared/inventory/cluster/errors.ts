@@ -75,7 +75,7 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
   return `the API server returned ${status} on ${verb} ${resource}`;
 }
 
-/** Returns the flag of `manifests rbac` that grants rights for the group, if the group is unknown to this release. */
+/** Returns the flag of `manifests rbac` that grants rights for a group that is unknown to this release, else "". */
 function rbacFlag({ group }: WatchedKind): string {
   return isACKGroup(group) && !ACK_GROUPS.includes(group) ? ` --extra-groups ${group}` : "";
 }

@@ -56,8 +56,8 @@ interface ListingProgress {
 
 /**
  * Loads the inventory of a cluster. Each kind has one informer. The inventory is loaded when every required kind is
- * listed, because a kind that could not be listed must not be treated as empty. A kind that is installed after that is
- * `unlisted` until its first list, but the source remains loaded.
+ * listed, because a kind that could not be listed must not be treated as empty. A kind that is installed after the
+ * source is loaded is `unlisted` until its first list, but the source remains loaded.
  */
 export class ClusterSource implements InventorySource {
   readonly inventory: Inventory;

@@ -64,8 +64,8 @@ export class Cluster {
   readonly url: string;
   readonly tokens: Tokens = randomTokens();
   /**
-   * The paths of files. The kubeconfig has a context for each identity, `caFile` is PEM, and `auditLog` has one JSON
-   * event per line.
+   * The path of the kubeconfig, which has a context for each identity. `caFile` is the path of a PEM file, and
+   * `auditLog` is the path of a file that has one JSON event per line.
    */
   readonly kubeconfig: string;
   readonly caFile: string;
@@ -101,7 +101,9 @@ export class Cluster {
     await this.startApiserver();
   }
 
-  /** Starts kube-apiserver with the same port, certificate and etcd. Resolves when kube-apiserver is ready. */
+  /**
+   * Starts kube-apiserver, each time with the same port, certificate and etcd. Resolves when kube-apiserver is ready.
+   */
   async startApiserver(): Promise<void> {
     const apiserver = await this.#run("kube-apiserver", [...apiserverArguments(this.#ports), ...this.#apiserverFlags]);
     this.#apiserver = apiserver;

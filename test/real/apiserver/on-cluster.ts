@@ -9,8 +9,9 @@ const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 2 * 60_000;
 
 /**
- * Registers a test that starts a cluster, runs `body`, and stops the cluster. Prefer one call per file, with subtests,
- * because a start takes seconds. Skips the test if the API server is not built, unless `CI=true`, which builds it.
+ * Registers a test that starts a cluster, runs `body`, and stops the cluster. Call `onCluster` once in a file, and use
+ * subtests, because the start of a cluster takes seconds. Skips the test if the API server is not built, unless
+ * `CI=true`, which builds it.
  */
 export function onCluster(
   name: string, body: (t: Test, cluster: Cluster) => Promise<void>, options: ClusterOptions = {},

@@ -26,7 +26,7 @@ export function readAction(): ActionMetadata {
   return metadata;
 }
 
-/** Where and with which inputs the action runs. */
+/** The folders, the environment and the inputs with which the action runs. */
 export interface ActionRun {
   /** The folder of the action's own files. */
   readonly actionPath: string;

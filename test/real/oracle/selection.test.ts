@@ -24,8 +24,8 @@ interface Selection {
 }
 
 /**
- * Returns whether an API server stores the spec: the types match the schema, and the webhook can rewrite each
- * `apiVersion`.
+ * Returns whether an API server would store the spec. The types must match the schema, and the webhook must be able to
+ * rewrite each `apiVersion`.
  */
 function isStorable({ arn, namespaceSelector, resourceTypeSelector = [] }: ModelSelector["spec"]): boolean {
   const isPlain = resourceTypeSelector.every((entry) => entry.apiVersion === undefined

@@ -10,7 +10,9 @@ const TEST_LIMIT_MS = 2 * 60_000;
 /** Sends all queries to the oracle, and returns the results in the order of the queries. */
 export type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Result[]>;
 
-/** Registers a test with the oracle. Skips the test if the oracle is missing and need not be built. */
+/**
+ * Registers a test that uses the oracle. Skips the test if the oracle is not built, unless `CI=true`, which builds it.
+ */
 export function withOracle(name: string, body: (t: Test, query: QueryOracle) => Promise<void>): void {
   test(name, async (t) => {
     setTimeLimit(t, BUILD_LIMIT_MS);

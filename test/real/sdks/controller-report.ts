@@ -27,7 +27,7 @@ interface Totals {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** Returns the number of calls that received credentials, and all errors with their number. */
+/** Returns the number of calls that received credentials, and how often each error occurred. */
 export function totals({ roles }: ControllerReport): Totals {
   const all = Object.values(roles);
   const served = all.flatMap(({ sessions }) => Object.values(sessions)).reduce((sum, count) => sum + count, 0);

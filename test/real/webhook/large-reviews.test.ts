@@ -1,4 +1,4 @@
-// Changes whose reviews are larger than the limit, because the API server escapes `<` as `\u003c`.
+// Sends changes whose reviews exceed the size limit, because the API server escapes `<` as `\u003c`.
 import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";

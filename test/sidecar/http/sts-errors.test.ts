@@ -37,8 +37,8 @@ test("adds a fix to each message that states only the fault", (t) => {
   }
   t.equal(
     toSTSError(new UpstreamSTSError("STS returned AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 })).message,
-    "STS returned AccessDenied. Allow the sidecar's role in the trust policy of the role, with the external ID and "
-      + "tags of the IAMRoleSelector. (ERR_STS_REFUSED)",
+    "STS returned AccessDenied. In the trust policy of the role, allow the sidecar's role to assume it with the "
+      + "external ID and tags of the IAMRoleSelector. (ERR_STS_REFUSED)",
   );
   for (const stsCode of [
     "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge", "RegionDisabledException",

@@ -11,7 +11,7 @@ export type Outcome =
   /** The client has no timeout, and is still waiting after 4 s. */
   | { readonly does: "waits"; readonly requests: Count };
 
-/** The expected outcome of each client. A client without an outcome is not run. */
+/** The expected outcome of each client. A case does not run clients that have no expected outcome. */
 export type Outcomes = Readonly<Partial<Record<SDK, Outcome>>>;
 
 export function succeeds(requests: Count): Outcome {

@@ -14,7 +14,7 @@ export interface Recipe {
   readonly files: readonly string[];
   /** The requirements of the build, such as "Rust >= 1.94 with cargo, once, about a minute". */
   readonly needs: string;
-  /** The npm script that builds it. Default: `setup:sdks`. */
+  /** The npm script that builds the client. Default: `setup:sdks`. */
   readonly script?: string;
   /** Builds into an empty folder. */
   build(folder: string, sources: string): Promise<void>;
