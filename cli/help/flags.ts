@@ -154,8 +154,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ownCrd: help("Installation", "print this project's CRD, which replaces the CRD of ACK's charts (see docs/crd.md)"),
   image: help("Installation", "image of the webhook (default: ack-role-resolver, with the version of this program)"),
   certificates: help(
-    "Installation", "certificate of the webhook: self-signed (the webhook creates it), cert-manager, or files (a "
-      + "Secret of yours; requires --ca-file) (default: files with --url or --ca-file, otherwise self-signed)",
+    "Installation", "source of the webhook's certificate: self-signed (the webhook creates it), cert-manager, or "
+      + "files (a Secret that you create; requires --ca-file) (default: files with --url or --ca-file, otherwise "
+      + "self-signed)",
   ),
   accessReviews: help(
     "Installation", "allow the webhook to create SubjectAccessReviews; the checks ACK-09 and NS-02 need them",

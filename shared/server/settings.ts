@@ -118,7 +118,7 @@ function valueSchema(name: SettingName, definition: Definition, command: Command
     : { type: ["string", "null"], ...text };
 }
 
-/** Returns the pattern of the values of a setting, or undefined if any text is allowed. */
+/** Returns the pattern that the values of a setting must match, or undefined if any text is allowed. */
 export function patternOf(name: SettingName, { pattern }: Definition): Pattern | undefined {
   return name === "check" ? CHECK_SEVERITY : pattern;
 }

@@ -18,7 +18,10 @@ const HELM_LIMIT_MS = 60_000;
 /** Runs helm with arguments. Resolves when helm exits with any exit code. */
 export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<ProgramResult>;
 
-/** Returns helm, with a home folder of the test. Skips the test and returns null if helm is not built. */
+/**
+ * Returns a function that runs helm with a home folder for this test. Skips the test and returns null if helm is not
+ * built.
+ */
 export async function findHelm(t: Test): Promise<Helm | null> {
   setTimeLimit(t, BUILD_LIMIT_MS);
   const found = await findRenderers(readEnvironment());
@@ -44,7 +47,10 @@ export function withHelm(name: string, body: (t: Test, helm: Helm) => Promise<vo
   });
 }
 
-/** Runs `helm template` with values. The version is needed because a helm that `go build` built assumes 1.20. */
+/**
+ * Runs `helm template` with values. Sets the Kubernetes version, because a helm that `go build` built assumes version
+ * 1.20.
+ */
 export async function template(helm: Helm, values: readonly string[] = []): Promise<ProgramResult> {
   const sets = values.flatMap((value) => ["--set", value]);
   return await helm(["template", RELEASE, CHART, "--namespace", NAMESPACE, "--kube-version", "1.30.0", ...sets]);

@@ -17,13 +17,14 @@ const JSON_PATCH = { headers: { "content-type": "application/json-patch+json" } 
 const CREATE_NAMESPACE = ["--namespace", NAMESPACE, "--create-namespace"];
 const EFFECT_LIMIT_MS = 15_000;
 
-/** A cluster, and helm with the kubeconfig of the cluster. */
+/** A cluster, and a function that runs helm with the kubeconfig of this cluster. */
 interface Target {
   readonly cluster: Cluster;
   readonly run: (...args: readonly string[]) => Promise<ProgramResult>;
 }
 
-// The API server has no controllers and no nodes: no Pod starts, and the test writes the status of the Deployment.
+// The cluster has no controllers and no nodes. So no Pod starts, and the test itself writes the status of the
+// Deployment.
 onCluster("a release of the chart on a real API server", async (t, cluster) => {
   const helm = await findHelm(t);
   if (helm === null) return;
@@ -129,7 +130,7 @@ async function createSelector(cluster: Cluster, name: string): ReturnType<Cluste
   return await cluster.request("POST", SELECTORS, selectorObject(name, { arn: "arn:aws:iam::111122223333:role/a" }));
 }
 
-/** Writes the status that the controller of Deployments would write. */
+/** Writes the status that the Deployment controller would write. */
 async function setAvailable(cluster: Cluster, count: number): Promise<void> {
   const status = { replicas: count, readyReplicas: count, availableReplicas: count };
   const { status: code } = await cluster.request("PATCH", `${DEPLOYMENT}/status`, { status }, MERGE);
@@ -142,7 +143,7 @@ async function webhooks(cluster: Cluster, kind: "mutating" | "validating"): Prom
   return Array.isArray(all) ? all : [];
 }
 
-/** Returns the failure policies in both configurations, sorted. */
+/** Returns the different failure policies in both webhook configurations, sorted. */
 async function policies(cluster: Cluster): Promise<string[]> {
   const all = [...await webhooks(cluster, "mutating"), ...await webhooks(cluster, "validating")].filter(isJsonObject);
   return [...new Set(all.map((webhook) => stringAt(webhook, "failurePolicy") ?? ""))].toSorted();

@@ -1,29 +1,38 @@
-/** The series that an alert fires for after 20 minutes, and the text that a person gets. */
+/** Series for which an alert fires after 20 minutes, and the labels and the summary of this alert. */
 export interface AlertCase {
-  /** The samples by series, in the notation of promtool: `1+2x20` is 1, 3, 5 and so on, one each minute. */
+  /**
+   * Maps each series to its samples, one for each minute, in the notation of promtool: `1+2x20` stands for 1, 3, 5 and
+   * so on.
+   */
   readonly series: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly summary: string;
 }
 
-/** A gauge or a counter whose labels the alert keeps. `name` excludes the prefix `ack_role_resolver_`. */
+/**
+ * Returns a case with one gauge or counter, whose labels are also the labels of the alert. `name` excludes the prefix
+ * `ack_role_resolver_`.
+ */
 function one(name: string, labels: Readonly<Record<string, string>>, samples: string, summary: string): AlertCase {
   const all = { instance: "a:9444", ...labels };
   const matchers = Object.entries(all).map(([label, value]) => `${label}="${value}"`).join(",");
   return { series: { [`ack_role_resolver_${name}{${matchers}}`]: samples }, labels: all, summary };
 }
 
-/** A histogram whose requests all take between `aboveSeconds` and `upToSeconds`. */
+/** Returns a case with one histogram. All its requests take between `aboveSeconds` and `upToSeconds`. */
 function slow(name: string, aboveSeconds: number, upToSeconds: number, summary: string): AlertCase {
   const bucket = (le: number | string): string => `ack_role_resolver_${name}_bucket{instance="a:9444",le="${le}"}`;
   const series = { [bucket(aboveSeconds)]: "0x20", [bucket(upToSeconds)]: "0+60x20", [bucket("+Inf")]: "0+60x20" };
   return { series, labels: {}, summary };
 }
 
-/** A counter that appears with the first event in the last minute, which increase() does not see. */
+/**
+ * The samples of a counter that is absent until its first event, in the last minute. increase() does not count this
+ * event.
+ */
 const FIRST_EVENT = "_x19 1";
 
-/** By the name of the alert without its prefix. */
+/** Maps the name of each alert, without its prefix, to its case. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   InventoryNotLoaded: one(
     "inventory_loaded", {}, "0x20", "a:9444 has not loaded the Kubernetes objects, so it is not ready.",
@@ -124,7 +133,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   ),
 };
 
-/** The series of a webhook and a sidecar without a problem. No alert fires for them. */
+/** The series of a healthy webhook and a healthy sidecar. No alert fires for them. */
 export const HEALTHY: Readonly<Record<string, string>> = Object.fromEntries([
   one("build_info", { component: "webhook", job: "w" }, "1x20", ""),
   one("build_info", { component: "sidecar", job: "s" }, "1x20", ""),

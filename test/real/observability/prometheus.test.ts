@@ -24,13 +24,13 @@ const found = await findPrometheus(readEnvironment());
 const BUCKET = JSON.stringify(reviewOf({
   apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "shop", namespace: "storefront" },
 }));
-/** The legends of graphs that are empty if no request fails. */
+/** The legends whose graphs are empty if no request fails. */
 const EMPTY_WITHOUT_FAULTS: ReadonlySet<string> = new Set(["{{code}}", "rejected: {{reason}}"]);
 
 interface Servers {
   readonly webhook: ServerProcess;
   readonly sidecar: ServerProcess;
-  /** A temporary folder. Both servers read its folder `manifests`. */
+  /** A temporary folder. Both servers read the manifests in its subfolder `manifests`. */
   readonly folder: string;
   /** Sends reviews to the webhook and requests to the sidecar, so that both have metrics with labels. */
   readonly use: () => Promise<void>;

@@ -11,11 +11,11 @@ import { until } from "../apiserver/until.ts";
 const READY_LIMIT_MS = 15_000;
 
 interface PrometheusOptions {
-  /** An existing folder for its files. */
+  /** An existing folder for the files of Prometheus. */
   readonly folder: string;
   readonly program: string;
   readonly rules: string;
-  /** The addresses to scrape by job name. */
+  /** Maps each job name to the address that Prometheus scrapes. */
   readonly targets: Readonly<Record<string, string>>;
 }
 
