@@ -15,7 +15,7 @@ interface SARIFResult {
   readonly level: string;
   readonly message: { readonly text: string };
   readonly locations: readonly SARIFLocation[];
-  readonly suppressions?: readonly object[];
+  readonly suppressions: readonly object[];
 }
 interface SARIFLocation {
   readonly physicalLocation?: {
@@ -31,7 +31,7 @@ interface SARIFLocation {
 export function annotations({ runs }: SARIFLog): readonly string[] {
   return runs.flatMap(({ invocations, results }) => [
     ...invocations.flatMap((one) => one.toolExecutionNotifications).map(({ message }) => command("error", {}, message)),
-    ...results.filter(({ suppressions }) => suppressions === undefined).map(annotation),
+    ...results.filter(({ suppressions }) => suppressions.length === 0).map(annotation),
   ]);
 }
 

@@ -131,8 +131,8 @@ function sarifResult(finding: LocatedFinding): object {
     level: SARIF_LEVELS[severity],
     message: { text: `${message}. Fix: ${fix}.` },
     locations: [sarifLocation(finding)],
-    // Omits an empty list, because SARIF requires a list in every result of the run if one result has a list.
-    ...(waived ? { suppressions: [SUPPRESSION] } : {}),
+    // SARIF requires a list in every result of the run if one result has a list.
+    suppressions: waived ? [SUPPRESSION] : [],
   };
 }
 

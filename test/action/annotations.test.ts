@@ -42,7 +42,7 @@ test("returns a command without a file for each input error", async (t) => {
 test("omits waived findings, and never starts a second command", (t) => {
   const result = { ruleId: "IRS-01", level: "warning", locations: [] };
   const results = [
-    { ...result, message: { text: "one\r\n::error::two, 100%: three" } },
+    { ...result, message: { text: "one\r\n::error::two, 100%: three" }, suppressions: [] },
     { ...result, message: { text: "waived" }, suppressions: [{}] },
   ];
   t.same(annotations({ runs: [{ invocations: [], results }] }), [

@@ -215,6 +215,7 @@ test("reports each finding as a result that has the file position and the object
           '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", ' +
           "not role/NAME. Fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
       },
+      suppressions: [],
       locations: [
         {
           physicalLocation: {
@@ -264,7 +265,7 @@ test("suppresses a result only if the finding is waived", async (t) => {
     level: "warning",
     suppressions: [{ kind: "inSource", justification: "waived by the annotation ack-role-resolver.io/allow" }],
   });
-  t.equal((await sarif(["-"], BAD)).run.results[0]?.suppressions, undefined);
+  t.same((await sarif(["-"], BAD)).run.results[0]?.suppressions, []);
 });
 
 test("reports an unreadable file as a notification and the run as unsuccessful", async (t) => {
