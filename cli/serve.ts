@@ -15,8 +15,9 @@ type SourceSettings =
 
 /**
  * Returns the inventory source of a server. The Kubernetes client is loaded only with --cluster. The source of the
- * webhook lists every kind that the checks need. The source of the sidecar lists no ACK resources, because the RBAC of
- * the sidecar does not allow this. With --mode carm, a server is ready only after the CARM ConfigMaps are loaded.
+ * webhook lists every kind that the checks need. The source of the sidecar does not read ACK resources, because the
+ * ClusterRole of the sidecar does not allow this. With --mode carm, a server is ready only after the CARM ConfigMaps
+ * are loaded.
  */
 export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
   const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups = [] } = settings;

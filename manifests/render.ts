@@ -113,8 +113,9 @@ function certificateFaults(part: ManifestPart, { url, caBundle, certificates }: 
   }
   if (part !== "all" || !isPassed || caBundle !== null) return [];
   return [
-    `--ca-file: required with ${where}, because the API server denies changes of selectors if it cannot verify the `
-      + "webhook's certificate; pass the CA certificate that signed it, such as the ca.crt that `certs make` wrote",
+    `--ca-file: required with ${where}. Without it, the API server cannot verify the webhook's certificate, and `
+      + "denies all changes of selectors. Pass the CA certificate that signed the webhook's certificate, such as the "
+      + "ca.crt that `certs make` wrote",
   ];
 }
 

@@ -62,7 +62,8 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Checks", "host that the endpoint-url annotation of a namespace may contain (default: any host)",
   ),
   complete: help(
-    "Checks", "the manifests contain every namespace and every CRD of the cluster: report names that do not exist",
+    "Checks",
+    "assume that the manifests contain every namespace and every CRD of the cluster, and report names that they lack",
   ),
   noWebhook: help(
     "Checks", "assume that the webhook is not installed, and deny selectors that the API server would reject",

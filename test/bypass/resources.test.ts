@@ -65,7 +65,7 @@ test("denies a label change that moves the resource to the controller's own role
   t.equal(await post(bucket({}), LOW), "ACK-06,ACK-08");
 });
 
-test("denies a role change by labels, even if the update also changes finalizers, annotations or status", async (t) => {
+test("denies labels that change the role, even if the update changes finalizers, annotations or status", async (t) => {
   t.equal(await post({ ...HIGH, metadata: { ...objectAt(HIGH, "metadata"), finalizers: ["x"] } }, LOW), "ACK-06");
   const annotations = { "ack-role-resolver.io/selector": "high" };
   t.equal(await post(bucket({ high: "yes" }, { annotations }), LOW), "ACK-06");

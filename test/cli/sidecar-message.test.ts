@@ -37,7 +37,7 @@ test("the error for a role that depends on labels names --label", async (t) => {
   );
 });
 
-test("the error for a role that depends on the version names --kind", async (t) => {
+test("if the role depends on the version, the error mentions --kind", async (t) => {
   const objects = [namespaceObject("team-a"), selectorObject("a", { arn: ARN, ...BUCKETS })];
   t.match(
     await errorOf(t, { objects }, { namespace: "team-a", kind: [BUCKET] }),
@@ -69,8 +69,8 @@ test("an error states which of its flags belong to the sidecar", async (t) => {
 test("the error for --selector with a sidecar in CARM mode names the flags to use instead", async (t) => {
   t.equal(
     await errorOf(t, { settings: { ...SETTINGS_BY_DEFAULT, mode: "carm" } }, { selector: "a" }),
-    "ERR_SELECTOR_NOT_GRANTED: With the sidecar's --mode carm, CARM maps grant roles, but IAMRoleSelectors grant no "
-      + "roles. Set --namespace and --kind instead of --selector, or run the controllers and the sidecar with "
-      + "--mode selectors.\n",
+    "ERR_SELECTOR_NOT_GRANTED: With the sidecar's --mode carm, only the CARM ConfigMaps grant roles, not "
+      + "IAMRoleSelectors. Set --namespace and --kind instead of --selector, or run the controllers and the sidecar "
+      + "with --mode selectors.\n",
   );
 });

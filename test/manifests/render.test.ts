@@ -59,8 +59,9 @@ test("renders no Deployment and no Service for a webhook outside the cluster", (
 
 test("rejects all manifests if no CA certificate is passed and nothing else writes the caBundle", (t) => {
   const required = (where: string): string => (
-    `--ca-file: required with ${where}, because the API server denies changes of selectors if it cannot verify the `
-      + "webhook's certificate; pass the CA certificate that signed it, such as the ca.crt that `certs make` wrote"
+    `--ca-file: required with ${where}. Without it, the API server cannot verify the webhook's certificate, and `
+      + "denies all changes of selectors. Pass the CA certificate that signed the webhook's certificate, such as the "
+      + "ca.crt that `certs make` wrote"
   );
   for (const [options, message] of [
     [{ ...OUTSIDE, caBundle: null }, required("--url")],

@@ -33,6 +33,6 @@ export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuer
 
 const NO_SELECTORS = deny(
   "ERR_SELECTOR_NOT_GRANTED",
-  "With --mode carm, CARM maps grant roles, but IAMRoleSelectors grant no roles. "
+  "With --mode carm, only the CARM ConfigMaps grant roles, not IAMRoleSelectors. "
     + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
 );

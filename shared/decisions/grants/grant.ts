@@ -163,8 +163,8 @@ export function listed(names: Iterable<string>, separator = ", "): Listed {
 }
 
 /**
- * Returns a text that is equal for equal grants. The text contains the session tags, because a tag can contain the
- * group.
+ * Returns a text that is equal for equal grants. The text contains the session tags, because grants of the same
+ * role can have different tags: a tag can contain the API group.
  */
 function identityOf(grant: Grant): string {
   return JSON.stringify([describeGrant(grant), grant.verdict === "role" ? grant.extras.tags : []]);

@@ -57,7 +57,8 @@ interface RequestedKind {
   readonly group: string;
   readonly kind: string;
   /**
-   * The storage version, which controllers compare. If the storage version is unknown, the requested version or null.
+   * The storage version, which controllers compare. If it is unknown, this is the requested version, or null if the
+   * request has no version.
    */
   readonly version: string | null;
 }

@@ -31,9 +31,9 @@ type KnownNamespaces = Pick<NamespaceStore, "has" | "labelsOf" | "withLabel">;
 
 /**
  * Finds the selectors that may overlap with a selector, without a comparison of each pair. Selectors whose criteria
- * differ only in their values form a family. A lookup visits each family once, and finds candidates by the values of
- * one criterion that the selector and the family have in common. Most clusters have few families: one for each
- * combination of label keys.
+ * differ only in their values form a family. A lookup visits each family once. It chooses one criterion that both
+ * the selector and the family use, and finds candidates by the selector's values for this criterion. Most clusters have
+ * few families: one for each combination of label keys.
  */
 export class OverlapIndex {
   readonly #namespaces: KnownNamespaces;

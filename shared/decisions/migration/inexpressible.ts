@@ -53,8 +53,8 @@ function laterGroups({ proof: { unknownGroups } }: MigrationResult): Inexpressib
   return [{
     subject: "ACK groups that are not installed and that this release does not know, in "
       + describeNamespaces(unknownGroups),
-    reason: "the map has a key for a single service, so the generated selectors list groups by name; "
-      + "resources of an unlisted group would use the controller's own role",
+    reason: "the map has a key that applies to only one service, so each generated selector names its API groups; "
+      + "resources of any other API group would use the controller's own role",
     fix: "before you install a controller of such a group, set --extra-groups, run the command again "
       + "and apply the output",
   }];

@@ -62,7 +62,7 @@ export const SELECTOR_SPEC_SCHEMA: StructuralSchema = {
           version: text("API version such as v1alpha1; empty for any."),
           kind: text("Kind such as Bucket; empty for any."),
           apiVersion: text(
-            "GROUP/VERSION. The admission webhook replaces this field by group and version.",
+            "GROUP/VERSION. The admission webhook replaces this field with the fields group and version.",
           ),
         },
       },

@@ -62,7 +62,8 @@ export class Outage {
       if (await this.#isReady()) break;
       hasFailed = true;
     }
-    // If the first probe succeeds, only some connections failed. The reflectors then retry with their own delays.
+    // If the first probe succeeds, the API server is reachable, and only some connections failed. The reflectors then
+    // retry with their own delays.
     if (hasFailed && !signal.aborted) this.#listeners.notify();
   }
 

@@ -60,7 +60,7 @@ test("caches the session although the client that requested it first disconnecte
   t.equal(loader.calls, 1);
 });
 
-test("a failed STS call that no client waits for causes no unhandled rejection", async (t) => {
+test("does not cause an unhandled rejection if an STS call fails while no client is waiting", async (t) => {
   const { cache, clock, loader } = subject();
   void cache.get({ key: "a", grantedBy, load: loader.load }).catch(() => {});
   loader.fail(UNAVAILABLE);

@@ -33,7 +33,7 @@ export const CM_10: QuickCheck<ConfigMapChange> = {
   severity: "warn",
   waivable: false,
   reason: "Controllers apply a change of the map when they next reconcile a resource, at most 10 hours later.",
-  fix: "do not delete the old role in IAM for the next 10 hours, or restart the controllers",
+  fix: "before you delete the old role in IAM, restart the controllers or wait 10 hours",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/b'} # was role/a",
   on: ["UPDATE"],
   ofChange: true,

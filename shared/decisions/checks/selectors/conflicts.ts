@@ -60,8 +60,8 @@ function conflictFault(
   return {
     path: ["spec"],
     message,
-    fix: `restrict ${name} or ${list} so that only one of them selects each resource. To replace ${list} (new name or `
-      + `role), annotate ${name} with ${REPLACES_ANNOTATION}: ${replaced}, apply ${name}, then delete ${list}`
+    fix: `restrict ${name} or ${list} so that only one of them selects each resource. If ${name} is to replace `
+      + `${list}: annotate ${name} with ${REPLACES_ANNOTATION}: ${replaced}, apply ${name}, then delete ${list}`
       + (runtime === "ack" ? "" : `. To keep the role of a resource, first name its selector in ${CHOICE}`),
   };
 }

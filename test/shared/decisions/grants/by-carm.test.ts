@@ -129,7 +129,7 @@ test("in mode carm, does not grant the role of a selector", async (t) => {
   const grant = grantSelector(inventoryOf(), "everything", { groups: [S3], kinds: [], scope: null, settings: CARM });
   t.equal(
     describe(grant),
-    "ERR_SELECTOR_NOT_GRANTED With --mode carm, CARM maps grant roles, but IAMRoleSelectors grant no roles. "
+    "ERR_SELECTOR_NOT_GRANTED With --mode carm, only the CARM ConfigMaps grant roles, not IAMRoleSelectors. "
       + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
   );
   t.match(ofRole(C, []), "ERR_SELECTOR_NOT_GRANTED");

@@ -89,9 +89,9 @@ test("reports service keys if ServiceLevelCARM is off, the service is unknown or
   t.same(reasonsOf(objects, { serviceLevelCARM: true }), [
     `${where}, key "nosuch.blue": no ACK group of that service is installed or known to this release`,
     unused,
-    'ACK groups that are not installed and that this release does not know, in namespace "a": the map has a key for '
-      + "a single service, so the generated selectors list groups by name; resources of an unlisted group would use "
-      + "the controller's own role",
+    'ACK groups that are not installed and that this release does not know, in namespace "a": the map has a key that '
+      + "applies to only one service, so each generated selector names its API groups; resources of any other API "
+      + "group would use the controller's own role",
   ]);
   t.same(
     reasonsOf([mapObject("account", { "s3.blue": A }), ownedNamespace("a", "s3.blue")]),

@@ -107,7 +107,7 @@ test("treats a selector that is being deleted as deleted", (t) => {
   t.end();
 });
 
-test("finds namespaces by their labels, and namespaces without a Namespace object by the name label", (t) => {
+test("finds a namespace by its labels; if the Namespace object is missing, only by the label with its name", (t) => {
   const inventory = inventoryOf(
     namespaceObject("team-a", { env: "prod", team: "a" }),
     namespaceObject("team-b", { env: "prod" }),

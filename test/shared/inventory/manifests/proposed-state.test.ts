@@ -54,7 +54,7 @@ test("replaces the labels of an applied object if the state is a folder, and mer
   t.end();
 });
 
-test("apply merges the data of a ConfigMap in a cluster, and replaces the data in a folder", (t) => {
+test("merges the data of a ConfigMap if the current state is a cluster, and replaces it if it is a folder", (t) => {
   const map = (data: JsonObject): JsonObject => (
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m", namespace: "n", annotations: {} }, data }
   );

@@ -11,7 +11,7 @@ const SILVER = selectorFor("silver", FIRST, ["team-a", "team-b"]);
 
 const STOPS = "would be selected by more than one IAMRoleSelector, "
   + "and controllers do not reconcile such a resource";
-const FIX = "Restrict new or gold so that only one of them selects each resource. To replace gold (new name or role), "
+const FIX = "Restrict new or gold so that only one of them selects each resource. If new is to replace gold: "
   + "annotate new with ack-role-resolver.io/replaces: gold, apply new, then delete gold.";
 
 test("IRS-17: denies a new selector that selects resources of another selector, and suggests a replacement", (t) => {
@@ -39,13 +39,13 @@ test("IRS-17: lists at most 3 selectors in its fix", (t) => {
   };
   t.equal(
     fixFor(3),
-    "new or s0, s1 and s2 so that only one of them selects each resource. To replace s0, s1 and s2 (new name or role), "
+    "new or s0, s1 and s2 so that only one of them selects each resource. If new is to replace s0, s1 and s2: "
       + "annotate new with ack-role-resolver.io/replaces: s0,s1,s2, apply new, then delete s0, s1 and s2.",
   );
   t.equal(
     fixFor(500),
     "new or s0, s1, s10 and 497 more so that only one of them selects each resource. "
-      + "To replace s0, s1, s10 and 497 more (new name or role), annotate new with ack-role-resolver.io/replaces: "
+      + "If new is to replace s0, s1, s10 and 497 more: annotate new with ack-role-resolver.io/replaces: "
       + "s0,s1,s10,... (list all 500 selectors), apply new, then delete s0, s1, s10 and 497 more.",
   );
   t.end();
