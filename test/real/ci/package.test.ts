@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { type Test, test } from "tap";
@@ -41,6 +42,18 @@ test("the npm package runs on each supported version of Node.js", async (t) => {
 
   await t.test("npm pack prints only the name of the tarball to standard output", async (tt) => {
     tt.equal(packed.stdout, `ack-role-resolver-${manifest.version}.tgz\n`);
+  });
+
+  await t.test("the installed package has no dependencies, and contains the licenses and the SBOM", async (tt) => {
+    const env = await installGlobally(packed.tarball, tt.testdir({}), path.dirname(process.execPath));
+    const modules = path.join(env.HOME, "lib/node_modules");
+    tt.same(await readdir(modules), ["ack-role-resolver"]);
+    const files = await readdir(path.join(modules, "ack-role-resolver"), { recursive: true });
+    tt.same(files.filter((file) => file.includes("node_modules")), []);
+    for (const file of ["LICENSE", "dist/THIRD-PARTY-LICENSES.txt", "dist/sbom.cdx.json"]) {
+      tt.ok(files.includes(file), file);
+    }
+    tt.same(files.filter((file) => file.startsWith("manifests/chart")), []);
   });
 
   for (const node of supported) {
