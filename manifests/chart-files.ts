@@ -32,9 +32,8 @@ function rbacTemplate(): string {
     readerRole(), readerBinding(NAMESPACE), resourcesRole([EXTRA_GROUPS]), resourcesBinding(NAMESPACE),
     mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), selectorOwnerRole(), tenantRole(),
   ];
-  const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
-  const optional = `{{- if .Values.accessReviews }}\n${accessReviews}{{- end }}\n`;
-  return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional}`);
+  const accessReviews = [accessReviewsRole(), accessReviewsBinding(NAMESPACE)];
+  return withExtraGroups(`${NOTICE}${renderYAML(roles)}${when(".Values.accessReviews", renderYAML(accessReviews))}`);
 }
 
 function configurationsTemplate(): string {

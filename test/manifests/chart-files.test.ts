@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { test } from "tap";
+import { parse } from "yaml";
 import { chartFiles } from "../../manifests/chart-files.ts";
 import { field } from "../../shared/decisions/kubernetes/json.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
@@ -34,6 +36,20 @@ test("each list of ACK groups ends with the extra groups of the values", (t) => 
   t.equal(lists, (RBAC + CONFIGURATIONS).split(`- ${ACK_GROUPS[0]}\n`).length - 1);
   t.ok(lists >= 3);
   t.end();
+});
+
+test("values.yaml has a value for each property of the schema, on every level", async (t) => {
+  const values: unknown = parse(await readFile(new URL("../../manifests/chart/values.yaml", import.meta.url), "utf8"));
+  const missing = function* (schema: unknown, value: unknown, path: string): Iterable<string> {
+    for (const [name, property] of Object.entries(field(schema, "properties") ?? {})) {
+      if (field(value, name) === undefined) yield `${path}${name}`;
+      else yield* missing(property, field(value, name), `${path}${name}.`);
+    }
+  };
+  const found = [...missing(JSON.parse(FILES["values.schema.json"] ?? ""), values, "")];
+  const optional = /^(global$|settings\.|certificates\.issuerRef\.)/;
+  t.same(found.filter((path) => !optional.test(path)), []);
+  t.ok(found.some((path) => path.startsWith("settings.")), "the settings have their own defaults");
 });
 
 test("the schema contains each flag of the webhook that a cluster needs", (t) => {

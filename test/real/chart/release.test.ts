@@ -7,7 +7,7 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../apiserver/run-program.ts";
 import { until } from "../apiserver/until.ts";
-import { CHART, findHelm, NAMESPACE, RELEASE } from "./helm.ts";
+import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
 
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
@@ -35,6 +35,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await cluster.installCRDs([ACK_SELECTOR_CRD]);
   await run("refuses a namespace of the controllers that does not exist", refusesMissingNamespace);
   await run("helm install blocks no change of selectors while no replica is available", installs);
+  await run("the Pods of the webhook and of helm test meet the restricted Pod security standard", meetsRestricted);
   await run("helm upgrade denies changes while the webhook is down if a replica is available", upgrades);
   await run("helm upgrade preserves the caBundle, and the failurePolicy during an outage", preserves);
   await run("helm rollback restores the failurePolicy of the revision", rollsBack);
@@ -57,6 +58,21 @@ async function installs(t: Test, { cluster, run }: Target): Promise<void> {
   t.match(stdout, "are admitted without checks (failurePolicy: Ignore)");
   t.same(await policies(cluster), ["Ignore"]);
   t.equal((await createSelector(cluster, "before")).status, 201);
+}
+
+async function meetsRestricted(t: Test, { cluster, run }: Target): Promise<void> {
+  const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+  const namespace = `/api/v1/namespaces/${NAMESPACE}`;
+  t.equal((await cluster.request("PATCH", namespace, { metadata: { labels } }, MERGE)).status, 200);
+  const deployment = (await cluster.request("GET", DEPLOYMENT)).body;
+  const spec = field(field(field(deployment, "spec"), "template"), "spec");
+  const hooks = objectsIn((await run("get", "hooks", RELEASE, "--namespace", NAMESPACE)).stdout);
+  const testPod = hooks.find((hook) => stringAt(hook, "kind") === "Pod");
+  const create = async (podSpec: unknown): Promise<number> => (
+    (await cluster.request("POST", `${namespace}/pods?dryRun=All`, { metadata: { name: "a" }, spec: podSpec })).status
+  );
+  t.same([await create(spec), await create(field(testPod, "spec"))], [201, 201]);
+  t.equal(await create({ ...(isJsonObject(spec) && spec), securityContext: {} }), 403, "the API server enforces it");
 }
 
 async function upgrades(t: Test, { cluster, run }: Target): Promise<void> {
