@@ -90,7 +90,7 @@ for (const body of ["<html>", "{}", { metadata: { resourceVersion: "1" }, items:
   });
 }
 
-const INSTALL = "install its CustomResourceDefinition; the chart of each ACK controller contains that of "
+const INSTALL = "install its CustomResourceDefinition; the chart of each ACK controller contains the definition of "
   + "IAMRoleSelector";
 const FORBIDDEN = 'things.example.com is forbidden: User "jane"';
 const ERRORS: readonly (readonly [status: number, body: unknown, fault: string])[] = [

@@ -120,7 +120,7 @@ test("CM-10 warns if a used key changes to another role in the same account", (t
   const [role, other] = [{ [ONE]: roleIn(ONE) }, { [ONE]: roleIn(ONE, "b") }];
   t.same(linesFor(role, other), [
     `warn CM-10 data[${ONE}]: controllers may use the old role until their next resync or restart. `
-    + "Do not delete the old role in IAM for the next 10 hours, or restart the controllers.",
+    + "Before you delete the old role in IAM, restart the controllers or wait 10 hours.",
   ]);
   t.same(linesFor(role, { ...role, [TWO]: roleIn(TWO) }), []);
   t.same(linesFor(role, { [ONE]: roleIn(TWO) }), [], "CM-08 reports another account");
