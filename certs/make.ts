@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { promisify } from "node:util";
 import forge from "node-forge";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { nameConstraints } from "./name-constraints.ts";
 
 /** A CA certificate for `caBundle`, a serving certificate and the key of the serving certificate, all as PEM. */
 export interface Certificates {
@@ -17,6 +18,27 @@ interface CertificateRequest {
   /** The validity of the CA and serving certificates from `now`, in days. Default: 365. */
   readonly days?: number;
   readonly now: Date;
+}
+
+/** A certificate and its private key, as PEM. */
+export interface CertificateAndKey {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Lifetime {
+  readonly now: Date;
+  readonly notAfter: Date;
+}
+
+export interface AuthorityRequest extends Lifetime {
+  /** The only DNS names and IP addresses for which the CA can sign certificates. */
+  readonly names: readonly string[];
+}
+
+export interface ServerRequest extends Lifetime {
+  /** The DNS names and IP addresses that clients connect to. */
+  readonly hosts: readonly string[];
 }
 
 export interface KeyPair {
@@ -44,31 +66,75 @@ const IP_CHOICE = 7;
 export async function makeCertificates(request: CertificateRequest): Promise<Certificates> {
   const { hosts, days = DEFAULT_DAYS, now } = request;
   checkRequest(hosts, days);
-  const notBefore = new Date(now.getTime() - CLOCK_SKEW_MS);
-  const validity = { notBefore, notAfter: new Date(now.getTime() + days * DAY_MS) };
+  const lifetime = { now, notAfter: new Date(now.getTime() + days * DAY_MS) };
   const [authority, server] = await Promise.all([generateKeys(), generateKeys()]);
-  const caName = [{ name: "commonName", value: "ack-role-resolver CA" }];
-  const ca = blankCertificate(authority, validity);
-  ca.setSubject(caName);
-  ca.setIssuer(caName);
-  ca.setExtensions([
+  const ca = authorityCertificate(authority, lifetime, []);
+  const cert = serverCertificate(server, { ...lifetime, hosts }, { certificate: ca, key: authority.privateKey });
+  return { ca: toPEM(ca), cert: toPEM(cert), key: server.pem };
+}
+
+/**
+ * Creates a CA whose name constraints allow only certificates for `names` (RFC 5280, 4.2.1.10), and no intermediate
+ * CA. Clients reject a certificate for any other name, even if an attacker has the key of the CA.
+ */
+export async function makeAuthority({ names, ...lifetime }: AuthorityRequest): Promise<CertificateAndKey> {
+  const keys = await generateKeys();
+  const constraints = { id: nameConstraints.id, critical: true, value: nameConstraints.encode(names) };
+  return { cert: toPEM(authorityCertificate(keys, lifetime, [constraints])), key: keys.pem };
+}
+
+/** Creates a serving certificate that `authority` signs. The certificate does not outlive `authority`. */
+export async function issueCertificate(
+  authority: CertificateAndKey, request: ServerRequest,
+): Promise<CertificateAndKey> {
+  const keys = await generateKeys();
+  const certificate = forge.pki.certificateFromPem(authority.cert);
+  const notAfter = new Date(Math.min(request.notAfter.getTime(), certificate.validity.notAfter.getTime()));
+  const issuer = { certificate, key: forge.pki.privateKeyFromPem(authority.key) };
+  return { cert: toPEM(serverCertificate(keys, { ...request, notAfter }, issuer)), key: keys.pem };
+}
+
+/** Returns a self-signed CA certificate with the additional extensions. */
+function authorityCertificate(keys: KeyPair, lifetime: Lifetime, extensions: readonly object[]): forge.pki.Certificate {
+  const certificate = blankCertificate(keys, lifetime);
+  const name = [{ name: "commonName", value: "ack-role-resolver CA" }];
+  certificate.setSubject(name);
+  certificate.setIssuer(name);
+  certificate.setExtensions([
     { name: "basicConstraints", cA: true, critical: true, pathLenConstraint: 0 },
     { name: "keyUsage", keyCertSign: true, cRLSign: true, critical: true },
     { name: "subjectKeyIdentifier" },
+    ...extensions,
   ]);
-  const cert = blankCertificate(server, validity);
+  certificate.sign(keys.privateKey, forge.md.sha256.create());
+  return certificate;
+}
+
+interface Issuer {
+  readonly certificate: forge.pki.Certificate;
+  readonly key: forge.pki.rsa.PrivateKey;
+}
+
+function serverCertificate(
+  keys: KeyPair, { hosts, ...lifetime }: ServerRequest, issuer: Issuer,
+): forge.pki.Certificate {
+  const certificate = blankCertificate(keys, lifetime);
   // The subject is constant, because a subject is limited to 64 characters. Clients ignore the subject (RFC 6125,
   // 6.4.4).
-  cert.setSubject([{ name: "commonName", value: "ack-role-resolver" }]);
-  cert.setIssuer(caName);
-  cert.setExtensions([
+  certificate.setSubject([{ name: "commonName", value: "ack-role-resolver" }]);
+  certificate.setIssuer(issuer.certificate.subject.attributes);
+  certificate.setExtensions([
     { name: "basicConstraints", cA: false, critical: true },
     { name: "keyUsage", digitalSignature: true, keyEncipherment: true, critical: true },
     { name: "extKeyUsage", serverAuth: true },
     { name: "subjectAltName", altNames: hosts.map(altName) },
-    { name: "authorityKeyIdentifier", keyIdentifier: ca.generateSubjectKeyIdentifier().getBytes() },
+    {
+      name: "authorityKeyIdentifier",
+      keyIdentifier: issuer.certificate.generateSubjectKeyIdentifier().getBytes(),
+    },
   ]);
-  return { ca: sign(ca, authority), cert: sign(cert, authority), key: server.pem };
+  certificate.sign(issuer.key, forge.md.sha256.create());
+  return certificate;
 }
 
 function checkRequest(hosts: readonly string[], days: number): void {
@@ -97,18 +163,13 @@ export async function generateKeys(): Promise<KeyPair> {
   };
 }
 
-interface Validity {
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-}
-
-function blankCertificate(keys: KeyPair, validity: Validity): forge.pki.Certificate {
+function blankCertificate(keys: KeyPair, { now, notAfter }: Lifetime): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys.publicKey;
   // The leading 01 makes the serial number positive and its length constant.
   certificate.serialNumber = `01${randomBytes(SERIAL_BYTES - 1).toString("hex")}`;
-  certificate.validity.notBefore = validity.notBefore;
-  certificate.validity.notAfter = validity.notAfter;
+  certificate.validity.notBefore = new Date(now.getTime() - CLOCK_SKEW_MS);
+  certificate.validity.notAfter = notAfter;
   return certificate;
 }
 
@@ -116,7 +177,6 @@ function altName(host: string): { readonly type: number; readonly value?: string
   return isIP(host) === 0 ? { type: DNS_CHOICE, value: host } : { type: IP_CHOICE, ip: host };
 }
 
-function sign(certificate: forge.pki.Certificate, authority: KeyPair): string {
-  certificate.sign(authority.privateKey, forge.md.sha256.create());
+function toPEM(certificate: forge.pki.Certificate): string {
   return forge.pki.certificateToPem(certificate).replaceAll("\r\n", "\n");
 }

@@ -1,0 +1,71 @@
+import { isIP } from "node:net";
+import forge from "node-forge";
+import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+
+const { asn1 } = forge;
+const ID = "2.5.29.30";
+// The GeneralName choices of RFC 5280, section 4.2.1.6.
+const DNS_CHOICE = 2;
+const IP_CHOICE = 7;
+const PERMITTED = 0;
+const EXCLUDED = 1;
+
+/** The extension NameConstraints of a CA certificate (RFC 5280, 4.2.1.10). */
+export const nameConstraints = {
+  id: ID,
+  /**
+   * Returns the DER value that permits only `names` and subdomains of the DNS names. If `names` contains no IP address,
+   * or no DNS name, the value excludes all of them: without such an entry, a kind of name would not be limited.
+   */
+  encode(names: readonly string[]): string {
+    const addresses = names.filter((name) => isIP(name) !== 0).toSorted();
+    const domains = names.filter((name) => isIP(name) === 0).toSorted();
+    const permitted = [
+      ...domains.map((domain) => subtree(DNS_CHOICE, domain)),
+      ...addresses.map((address) => subtree(IP_CHOICE, addressRange(address))),
+    ];
+    const excluded = [
+      ...(domains.length === 0 ? [subtree(DNS_CHOICE, "")] : []),
+      ...(addresses.length === 0 ? [subtree(IP_CHOICE, "\0".repeat(8)), subtree(IP_CHOICE, "\0".repeat(32))] : []),
+    ];
+    const lists = [choice(PERMITTED, permitted), ...(excluded.length > 0 ? [choice(EXCLUDED, excluded)] : [])];
+    return asn1.toDer(asn1.create(asn1.Class.UNIVERSAL, asn1.Type.SEQUENCE, true, lists)).getBytes();
+  },
+};
+
+/**
+ * Whether the name constraints of the PEM certificate are exactly those that `encode(names)` creates. Returns true for
+ * a certificate without name constraints, which permits every name.
+ */
+export function permitsNames(pem: string, names: readonly string[]): boolean {
+  const extensions: readonly unknown[] = forge.pki.certificateFromPem(pem).extensions;
+  const extension = extensions.find((one) => stringAt(one, "id") === ID);
+  return extension === undefined || stringAt(extension, "value") === nameConstraints.encode(names);
+}
+
+function subtree(type: number, value: string): forge.asn1.Asn1 {
+  const base = asn1.create(asn1.Class.CONTEXT_SPECIFIC, type, false, value);
+  return asn1.create(asn1.Class.UNIVERSAL, asn1.Type.SEQUENCE, true, [base]);
+}
+
+function choice(type: number, subtrees: forge.asn1.Asn1[]): forge.asn1.Asn1 {
+  return asn1.create(asn1.Class.CONTEXT_SPECIFIC, type, true, subtrees);
+}
+
+/** Returns the bytes of the address, followed by a mask that matches only this address. */
+function addressRange(address: string): string {
+  const bytes = isIP(address) === 4 ? address.split(".").map(Number) : ipv6Bytes(address);
+  return String.fromCharCode(...bytes, ...bytes.map(() => 0xff));
+}
+
+function ipv6Bytes(address: string): number[] {
+  // The hostname of a URL has no embedded IPv4 address.
+  const { hostname } = new URL(`http://[${address}]`);
+  const [start = [], end = []] = hostname.slice(1, -1).split("::")
+    .map((half) => half.split(":").filter((group) => group !== ""));
+  const zeros = Array.from({ length: 8 - start.length - end.length }, () => "0");
+  return [...start, ...zeros, ...end].flatMap((group) => {
+    const value = Number.parseInt(group, 16);
+    return [Math.floor(value / 256), value % 256];
+  });
+}
