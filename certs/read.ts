@@ -1,7 +1,8 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import type { KeyObject, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
+import { parseCertificate, parsePrivateKey } from "./pem.ts";
 import { CERTIFICATE_FILES } from "./store.ts";
 
 /**
@@ -25,18 +26,11 @@ export async function readServingPair(dir: string, now: Date): Promise<ServingPa
   const certFile = join(dir, CERTIFICATE_FILES.cert);
   const keyFile = join(dir, CERTIFICATE_FILES.key);
   const [cert, key] = await readBoth(certFile, keyFile);
+  const certificate = parseCertificate(cert);
+  const privateKey = parsePrivateKey(key);
   const faults: string[] = [];
-  const parse = <T>(read: () => T, file: string, expected: string): T | null => {
-    try {
-      return read();
-    } catch {
-      // Omits the message of OpenSSL, which does not name the file or the expected content, and could contain the key.
-      faults.push(`${file}: not a ${expected}; ${CREATE_FIX}`);
-      return null;
-    }
-  };
-  const certificate = parse(() => new X509Certificate(cert), certFile, "PEM certificate");
-  const privateKey = parse(() => createPrivateKey(key), keyFile, "PEM private key without a passphrase");
+  if (certificate === null) faults.push(`${certFile}: not a PEM certificate; ${CREATE_FIX}`);
+  if (privateKey === null) faults.push(`${keyFile}: not a PEM private key without a passphrase; ${CREATE_FIX}`);
   if (certificate !== null) faults.push(...dateFaults(certificate, certFile, now));
   if (certificate === null || privateKey === null || faults.length > 0) throw fault("ERR_CONFIG_TLS_INVALID", faults);
   checkMatch(certificate, privateKey, { certFile, keyFile });
