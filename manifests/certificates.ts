@@ -1,5 +1,7 @@
 import type { V1Volume, V1VolumeMount } from "@kubernetes/client-node";
-import { labelsOf, WEBHOOK } from "./rbac.ts";
+import {
+  caBundleBinding, caBundleRole, certificatesBinding, certificatesRole, certificatesSecret, labelsOf, WEBHOOK,
+} from "./rbac.ts";
 
 /** How the webhook gets its certificate, and how the API server gets the CA certificate. */
 export const CERTIFICATE_MODES = ["self-signed", "cert-manager", "files"] as const;
@@ -36,6 +38,14 @@ export function certificateVolumes(mode: CertificateMode): { volumes?: V1Volume[
     volumes: [{ name: VOLUME, secret }],
     volumeMounts: [{ name: VOLUME, mountPath: TLS_DIR, readOnly: true }],
   };
+}
+
+/** Returns the objects that the webhook needs to maintain its own certificates. */
+export function selfSignedObjects(namespace: string): readonly object[] {
+  return [
+    certificatesSecret(namespace), certificatesRole(namespace), certificatesBinding(namespace),
+    caBundleRole(), caBundleBinding(namespace),
+  ];
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
 } from "./rbac.ts";
+import { selfSignedObjects } from "./certificates.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { valuesSchema } from "./values-schema.ts";
@@ -32,8 +33,10 @@ function rbacTemplate(): string {
     readerRole(), readerBinding(NAMESPACE), resourcesRole([EXTRA_GROUPS]), resourcesBinding(NAMESPACE),
     mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), selectorOwnerRole(), tenantRole(),
   ];
-  const accessReviews = [accessReviewsRole(), accessReviewsBinding(NAMESPACE)];
-  return withExtraGroups(`${NOTICE}${renderYAML(roles)}${when(".Values.accessReviews", renderYAML(accessReviews))}`);
+  const selfSigned = when('eq .Values.certificates.mode "self-signed"', renderYAML(selfSignedObjects(NAMESPACE)));
+  const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
+  const optional = `${selfSigned}${when(".Values.accessReviews", accessReviews)}`;
+  return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional}`);
 }
 
 function configurationsTemplate(): string {

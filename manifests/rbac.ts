@@ -1,5 +1,5 @@
 import type {
-  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding,
+  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding, V1Secret,
   V1ServiceAccount,
 } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
@@ -14,7 +14,10 @@ export const WEBHOOK = {
   deployment: `${PRODUCT}-webhook`,
   service: { name: `${PRODUCT}-webhook`, port: 443 },
   serviceAccount: `${PRODUCT}-webhook`,
-  /** The name of the Secret that contains the webhook's certificate, and of the Certificate of cert-manager. */
+  /**
+   * The name of the Secret that contains the webhook's certificate, of the Lease of its writer, and of the Certificate
+   * of cert-manager.
+   */
   certificate: `${PRODUCT}-webhook-tls`,
   /**
    * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
@@ -36,6 +39,11 @@ export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
  */
 export const ACCESS_REVIEWS_ROLE = `${PRODUCT}-access-reviews`;
 
+/** The Role that allows the webhook to maintain its certificates in the Secret of `--tls-secret`. */
+export const CERTIFICATES_ROLE = `${PRODUCT}-certificates`;
+/** The ClusterRole that allows the webhook to set the caBundle of its configurations. */
+export const CA_BUNDLE_ROLE = `${PRODUCT}-ca-bundle`;
+
 /** Recommended labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
 export function labelsOf(component: "crds" | "webhook"): Record<string, string> {
   return {
@@ -48,7 +56,7 @@ export function labelsOf(component: "crds" | "webhook"): Record<string, string> 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
-/** The read-only verbs. No role grants access to Secrets. */
+/** The read-only verbs. Only CERTIFICATES_ROLE grants access to a Secret. */
 export const READ = ["get", "list", "watch"];
 
 /** The kinds that every inventory contains, including the inventory of a sidecar. */
@@ -114,13 +122,61 @@ export function resourcesBinding(namespace: string): V1ClusterRoleBinding {
 }
 
 export function mapsBinding(namespace: string, ackSystemNamespace: string): V1RoleBinding {
+  return roleBinding(MAPS_ROLE, ackSystemNamespace, namespace);
+}
+
+/** Returns the binding, in `namespace`, of a Role of the same name to the webhook in `webhookNamespace`. */
+function roleBinding(name: string, namespace: string, webhookNamespace: string): V1RoleBinding {
   return {
     apiVersion: RBAC_VERSION,
     kind: "RoleBinding",
-    metadata: { name: MAPS_ROLE, namespace: ackSystemNamespace, labels: labelsOf("webhook") },
-    roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name: MAPS_ROLE },
-    subjects: [webhookAccount(namespace)],
+    metadata: { name, namespace, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
+    subjects: [webhookAccount(webhookNamespace)],
   };
+}
+
+/**
+ * Returns the empty Secret in which the webhook stores its certificates. With it, the webhook needs no right to create
+ * Secrets, which RBAC cannot limit to one name. A client that applies the manifests again does not change the data.
+ */
+export function certificatesSecret(namespace: string): V1Secret {
+  const metadata = { name: WEBHOOK.certificate, namespace, labels: labelsOf("webhook") };
+  return { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata };
+}
+
+/** Returns the role that allows the webhook to maintain its certificates. RBAC cannot limit `create` to one name. */
+export function certificatesRole(namespace: string): V1Role {
+  const resourceNames = [WEBHOOK.certificate];
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "Role",
+    metadata: { name: CERTIFICATES_ROLE, namespace, labels: labelsOf("webhook") },
+    rules: [
+      { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
+      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
+      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+      { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
+    ],
+  };
+}
+
+export function certificatesBinding(namespace: string): V1RoleBinding {
+  return roleBinding(CERTIFICATES_ROLE, namespace, namespace);
+}
+
+/** Returns the role that allows the webhook to set the caBundle of its configurations. */
+export function caBundleRole(): V1ClusterRole {
+  return clusterRole(CA_BUNDLE_ROLE, [{
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    resourceNames: [WEBHOOK.configuration],
+    verbs: ["list", "watch", "patch"],
+  }]);
+}
+
+export function caBundleBinding(namespace: string): V1ClusterRoleBinding {
+  return clusterBinding(CA_BUNDLE_ROLE, CA_BUNDLE_ROLE, namespace);
 }
 
 /** Returns a ClusterRole with the labels of the installation. */

@@ -4,7 +4,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../shared/decisions/kubernetes/names.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
-import { type CertificateMode, certManagerObjects } from "./certificates.ts";
+import { type CertificateMode, certManagerObjects, selfSignedObjects } from "./certificates.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
 import { webhookDeployment } from "./deployment.ts";
 import {
@@ -67,12 +67,14 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   ];
 }
 
-function rbacObjects({ namespace, ackSystemNamespace, accessReviews, extraGroups }: ManifestOptions): object[] {
+function rbacObjects(options: ManifestOptions): object[] {
+  const { namespace, ackSystemNamespace, accessReviews, extraGroups, certificates } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
     mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
     selectorOwnerRole(), tenantRole(),
+    ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
   ];
 }

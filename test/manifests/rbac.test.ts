@@ -1,7 +1,8 @@
 import { test } from "tap";
 import {
-  accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
-  resourcesBinding, resourcesRole, serviceAccount,
+  accessReviewsBinding, accessReviewsRole, caBundleBinding, caBundleRole, certificatesBinding, certificatesRole,
+  certificatesSecret, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
+  resourcesRole, serviceAccount,
 } from "../../manifests/rbac.ts";
 import { selectorOwnerRole, tenantRole } from "../../manifests/user-roles.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
@@ -57,6 +58,35 @@ test("the roles of users allow reading selectors, and only the role of owners al
   const all = [...verbs, "create", "update", "patch", "delete"];
   t.same(selectorOwnerRole().rules, [{ apiGroups, resources, verbs: all }]);
   t.same(tenantRole().rules, [{ apiGroups, resources, verbs }]);
+  t.end();
+});
+
+test("the certificates role allows only maintaining one Secret and one Lease, and writing Events", (t) => {
+  const resourceNames = ["ack-role-resolver-webhook-tls"];
+  t.same(certificatesRole("platform").rules, [
+    { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+    { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
+  ]);
+  const secret = { type: "Opaque", metadata: { namespace: "platform", name: resourceNames[0] } };
+  t.match(certificatesSecret("platform"), secret);
+  t.notOk("data" in certificatesSecret("platform"), "a repeated apply does not remove the certificates");
+  const { metadata, roleRef, subjects } = certificatesBinding("platform");
+  t.match([metadata?.namespace, roleRef.kind], ["platform", "Role"]);
+  t.equal(roleRef.name, certificatesRole("platform").metadata?.name);
+  t.same(subjects, readerBinding("platform").subjects);
+  t.end();
+});
+
+test("the CA bundle role allows only changing the webhook configurations of this project", (t) => {
+  t.same(caBundleRole().rules, [{
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    resourceNames: ["ack-role-resolver"], verbs: ["list", "watch", "patch"],
+  }]);
+  t.equal(caBundleBinding("platform").roleRef.name, caBundleRole().metadata?.name);
+  t.same(caBundleBinding("platform").subjects, readerBinding("platform").subjects);
   t.end();
 });
 

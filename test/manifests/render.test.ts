@@ -42,6 +42,7 @@ test("renders all parts in the order in which they must be applied, with the web
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Role", "RoleBinding", "ClusterRole", "ClusterRole",
+    "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "CustomResourceDefinition",
     "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment",
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
@@ -77,6 +78,16 @@ test("rejects all manifests if no CA certificate is passed and nothing else writ
         + "--certificates files",
     });
   }
+  t.end();
+});
+
+test("renders the rights to maintain certificates only if the webhook creates them", (t) => {
+  const names = (certificates: "self-signed" | "files"): (string | null)[] => (
+    manifestObjects("rbac", { ...OPTIONS, certificates }).map((object) => stringAt(object, "metadata", "name"))
+  );
+  const own = ["ack-role-resolver-webhook-tls", "ack-role-resolver-certificates", "ack-role-resolver-ca-bundle"];
+  t.same(own.filter((name) => names("self-signed").includes(name)), own);
+  t.same(own.filter((name) => names("files").includes(name)), []);
   t.end();
 });
 
