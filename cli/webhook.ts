@@ -10,8 +10,10 @@ import { namespaceFetcher, selectorFetcher } from "../webhook/object-fetch.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
-/** Serves admission reviews until a signal ends the process. */
-export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
+/** Serves admission reviews until a signal ends the process. Only tests pass `forTests`. */
+export async function runWebhookCommand(
+  settings: SettingsFor<"webhook">, io: IO, forTests: Pick<WebhookRuntime, "certificateTiming"> = {},
+): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
   logRuntime(settings.runtime, log);
   const api = await openAPI(settings, log);
@@ -19,7 +21,7 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
   if (!(await startSource(source, io))) return EXIT.usage;
   logInventory(source, log);
   try {
-    const webhook = await runWebhook(settings, { source, log, ...api });
+    const webhook = await runWebhook(settings, { source, log, ...api, ...forTests });
     const close = async (): Promise<void> => void (await Promise.all([webhook.close(), source.stop()]));
     return await serveUntilStopped({ log, drain: webhook.drain, drainMs: DRAIN_MS, close });
   } catch (error) {
@@ -34,7 +36,7 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
  */
 async function openAPI(
   settings: SettingsFor<"webhook">, log: Logger,
-): Promise<Pick<WebhookRuntime, "reviewAccess" | "fetchSelector" | "fetchNamespace">> {
+): Promise<Pick<WebhookRuntime, "api" | "reviewAccess" | "fetchSelector" | "fetchNamespace">> {
   const isReviewed = needsAccessReviews(decisionSettings(settings));
   if (isReviewed && !settings.cluster) {
     throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09 and NS-02 require --cluster");
@@ -42,6 +44,6 @@ async function openAPI(
   if (!settings.cluster) return {};
   const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
   const ports = { api: await connectKubernetes(settings), clock: systemClock, log };
-  const fetchers = { fetchSelector: selectorFetcher(ports), fetchNamespace: namespaceFetcher(ports) };
+  const fetchers = { api: ports.api, fetchSelector: selectorFetcher(ports), fetchNamespace: namespaceFetcher(ports) };
   return { ...fetchers, ...(isReviewed && { reviewAccess: cachedAccessReviewer(ports) }) };
 }

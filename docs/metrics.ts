@@ -37,6 +37,12 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     reason: "`client`: wrong client certificate, `connections`, `bytes`, `upload`: see [limits](limits.md)",
   },
   webhook_certificate_reloads_total: { outcome: "`ok`, `fault`" },
+  webhook_certificate_writes_total: {
+    step: "`create`, `restore`, `issue`, `stage`, `switch`, `retire`: the Secret; `publish`, `restore-bundle`: a "
+      + "caBundle; `any`: not known",
+    outcome: "`ok`, `conflict` (retried), `fault`",
+  },
+  webhook_events_total: { outcome: "`ok`, `limited` (not sent: at most one per reason and hour), `failed`" },
   sidecar_requests_total: { path: `${SIDECAR_PATH}; ${UNPARSED_PATH}`, code: "the HTTP status" },
   sidecar_request_duration_seconds: { path: SIDECAR_PATH },
   sidecar_cache_lookups_total: { result: "`hit`, `miss`, `stale`" },

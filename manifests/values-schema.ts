@@ -7,8 +7,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "listen", "healthListen", "from", "cluster", "kubeconfig",
-  "context",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "listen", "healthListen", "from", "cluster",
+  "kubeconfig", "context",
 ]);
 
 const TEXT = { type: "string" };

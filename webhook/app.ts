@@ -37,10 +37,10 @@ export interface WebhookOptions {
   /** Default: `deny`. */
   readonly onInternalError?: OnInternalError;
   /**
-   * The initial serving certificate and key as PEM. `app.server.setSecureContext` replaces the certificate and key
-   * later.
+   * The initial serving certificate and key as PEM, or null if they are not available yet.
+   * `app.server.setSecureContext` replaces the certificate and key later.
    */
-  readonly tls: { readonly cert: string; readonly key: string };
+  readonly tls: { readonly cert: string; readonly key: string } | null;
   /** The only client that may send reviews. If null, any client may send reviews. */
   readonly client?: AllowedClient | null;
 }
@@ -70,7 +70,7 @@ export type WebhookApp = FastifyInstance<Server>;
 export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): WebhookApp {
   const app = fastify({
     https: {
-      ...options.tls,
+      ...(options.tls !== null && { cert: options.tls.cert, key: options.tls.key }),
       ...clientOptions(options.client ?? null),
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,

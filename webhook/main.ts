@@ -1,8 +1,7 @@
-import { readServingPair } from "../certs/read.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
 import {
@@ -15,9 +14,11 @@ import { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
-import { CertificateReload } from "./certificate-reload.ts";
+import { maintainCertificates, openCertificate } from "./certificate-origin.ts";
+import type { Timing } from "./certificates/plan.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
+import { ServedCertificate } from "./served-certificate.ts";
 
 /**
  * The maximum time for which the webhook accepts requests after a stop signal, in ms. While requests arrive, the nodes
@@ -44,6 +45,10 @@ export interface WebhookRuntime {
   readonly fetchSelector?: ObjectFetcher;
   /** Undefined if the inventory consists of manifests. */
   readonly fetchNamespace?: ObjectFetcher;
+  /** The client of the API server. Required with --tls-secret. */
+  readonly api?: KubernetesAPI;
+  /** Durations of the certificates of --tls-secret, for tests. */
+  readonly certificateTiming?: Partial<Timing>;
 }
 
 export interface RunningWebhook {
@@ -66,9 +71,8 @@ type Closers = readonly (() => Promise<void>)[];
  */
 export async function runWebhook(settings: WebhookSettings, runtime: WebhookRuntime): Promise<RunningWebhook> {
   const { source, log } = runtime;
-  const dir = requireTLSDir(settings.tlsDir);
   const address = parseListenAddress(settings.listen, "--listen");
-  const pair = await readServingPair(dir, now());
+  const origin = await openCertificate(settings, runtime);
   const client = await readAllowedClient(settings);
   const registry = createRegistry({ component: "webhook" });
   registerInventoryMetrics(registry, source, () => systemClock.now());
@@ -78,9 +82,10 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const drain = new Drain();
   const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() };
   const { onInternalError } = settings;
-  const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: pair, client }, ports);
-  const certificate = new CertificateReload({ server: app.server, dir, pair, client, now, log, metrics });
-  const closers = [async () => certificate.close(), () => app.close()];
+  const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: origin.pair, client }, ports);
+  const { server } = app;
+  const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
+  const closers = [maintainCertificates(origin, client, { served, now, log, metrics }), () => app.close()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
     const health = await startHealthServer({
@@ -91,7 +96,8 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
         draining: drain.active,
         inventory: source.status,
         maxStalenessMs: settings.maxStaleness,
-        certificateNotAfter: certificate.notAfter,
+        certificateNotAfter: served.notAfter,
+        missingHosts: served.missingHosts,
         nowMs: systemClock.now(),
       }),
     });
@@ -117,12 +123,6 @@ function toRunning(app: WebhookApp, health: HealthServer, { drain, log, closers 
 
 function now(): Date {
   return new Date(systemClock.now());
-}
-
-function requireTLSDir(tlsDir: string | null): string {
-  if (tlsDir !== null) return tlsDir;
-  const message = "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`";
-  throw new ResolverError("ERR_CONFIG_INVALID", message);
 }
 
 async function closeAll(closers: Closers): Promise<void> {

@@ -14,7 +14,13 @@ export interface WebhookMetrics {
   readonly handshakeErrors: Counter;
   readonly rejectedCalls: Counter<"reason">;
   readonly certificateExpiry: Gauge;
+  /** Absent until a CA is known: only `--tls-secret` has a CA. */
+  readonly caExpiry: Gauge;
+  readonly missingHosts: Gauge;
   readonly certificateReloads: Counter<"outcome">;
+  readonly certificateWrites: Counter<"step" | "outcome">;
+  readonly certificateLeader: Gauge;
+  readonly events: Counter<"outcome">;
 }
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
@@ -22,6 +28,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> => (
     new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers })
   );
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name: `${PREFIX}${name}`, help, registers });
   return {
     requests: counter("requests", "Admission reviews by path, operation and outcome.", [
       "path",
@@ -44,13 +51,31 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     notices: counter("notices", "Warnings that resolution annotations were not written or were overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
     rejectedCalls: counter("rejected_calls", "Requests that were rejected before their body was received.", ["reason"]),
-    certificateExpiry: new Gauge({
-      name: `${PREFIX}certificate_expiry_timestamp_seconds`,
-      help: "Expiry of the serving certificate, in seconds since 1970-01-01.",
-      registers,
-    }),
+    certificateExpiry: absent(gauge(
+      "certificate_expiry_timestamp_seconds", "Expiry of the serving certificate, in seconds since 1970-01-01.",
+    )),
+    caExpiry: absent(gauge(
+      "ca_expiry_timestamp_seconds",
+      "Expiry of the CA in the Secret of --tls-secret, in seconds since 1970-01-01.",
+    )),
+    missingHosts: gauge(
+      "certificate_missing_hosts", "Names of the webhook for which the serving certificate is not valid.",
+    ),
     certificateReloads: counter(
       "certificate_reloads", "New serving certificates and client CAs, loaded (ok) or rejected (fault).", ["outcome"],
     ),
+    certificateWrites: counter(
+      "certificate_writes", "Changes of the Secret of --tls-secret and of the caBundles, by step.", ["step", "outcome"],
+    ),
+    certificateLeader: gauge(
+      "certificate_leader", "1 if this replica renews the certificates of --tls-secret, else 0.",
+    ),
+    events: counter("events", "Kubernetes Events about certificates, by outcome.", ["outcome"]),
   };
+}
+
+/** Removes the initial value 0 of a gauge without labels, so that the gauge is absent until it is set. */
+function absent(gauge: Gauge): Gauge {
+  gauge.remove();
+  return gauge;
 }

@@ -103,6 +103,14 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   explain: help("Output", "print for each selector why it selects or does not select the resource"),
   delete: help("Input", "show what changes if the objects in the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
+  tlsSecret: help(
+    "Webhook", "Secret that stores the CA and the certificate of all replicas; the webhook creates and renews both, "
+      + "and sets the caBundle of the webhook configurations; requires --cluster",
+  ),
+  tlsHost: help(
+    "Webhook", "DNS name or IP address that the API server calls; the certificate of --tls-secret is valid for it, and "
+      + "that of --tls-dir is verified (default: the names of the webhook's Service)",
+  ),
   clientCaFile: help(
     "Webhook", "file that contains the CA certificates of the API server's client certificate; requires "
       + "--client-name (default: any client may send reviews)",

@@ -108,7 +108,11 @@ function randomText(bytes: number): string {
 
 function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
   const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
-  return { ...settings, ...NO_CLUSTER, ...ANY_CLIENT, extraGroups: [], tlsDir, listen, healthListen };
+  return { ...settings, ...NO_CLUSTER, ...ANY_CLIENT, extraGroups: [], ...ofFolder(tlsDir), listen, healthListen };
+}
+
+function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsSecret" | "tlsHost"> {
+  return { tlsDir, tlsSecret: null, tlsHost: [] };
 }
 
 const ANY_CLIENT = { clientCaFile: null, clientName: null };

@@ -19,6 +19,17 @@ export const OBJECT_NAME: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
   meaning: "an object name of up to 253 lowercase letters, digits, '-' and '.', such as team-a",
 };
+export const SECRET: Pattern = {
+  regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
+  meaning: "NAMESPACE/NAME of a Secret, such as ack-role-resolver/ack-role-resolver-webhook-tls",
+};
+export const HOST: Pattern = {
+  // An IPv6 address has 7 colons, or :: once.
+  regexp: "^((?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*"
+    + "|([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}"
+    + "|(?=.*::)(?!.*(::.*::|:::))[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7})$",
+  meaning: "a DNS name in lowercase, such as ack-role-resolver-webhook.ack-role-resolver.svc, or an IP address",
+};
 export const LOOPBACK_URL: Pattern = {
   regexp: "^https?://(127(\\.[0-9]{1,3}){3}|localhost|\\[::1\\])(:[0-9]{1,5})?/?$",
   meaning: "a loopback URL, such as http://127.0.0.1:9780, http://localhost:9780 or http://[::1]:9780",

@@ -1,6 +1,6 @@
 import {
-  ACCOUNT, ADDRESS, GROUP, HTTPS_URL, IMAGE, LABEL_SELECTOR, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, type Pattern, REGION,
-  ROLE, SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
+  ACCOUNT, ADDRESS, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, type Pattern,
+  REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 export const COMMANDS = [
@@ -150,6 +150,10 @@ export const SETTINGS = {
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"] },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"] },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"] },
+  tlsSecret: {
+    flag: "--tls-secret", type: "string", value: "NS/NAME", pattern: SECRET, default: null, commands: ["webhook"],
+  },
+  tlsHost: { flag: "--tls-host", type: "strings", value: "NAME", pattern: HOST, default: [], commands: ["webhook"] },
   clientCaFile: {
     flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"],
   },

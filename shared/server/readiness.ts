@@ -12,7 +12,10 @@ interface InventoryReadinessInput {
 
 export interface WebhookReadinessInput extends InventoryReadinessInput {
   readonly draining: boolean;
-  readonly certificateNotAfter: Date;
+  /** The expiry time of the serving certificate; null if no certificate is available yet. */
+  readonly certificateNotAfter: Date | null;
+  /** The names of the webhook for which the serving certificate is not valid. */
+  readonly missingHosts: readonly string[];
 }
 
 export interface SidecarReadinessInput extends InventoryReadinessInput {
@@ -29,16 +32,20 @@ export function requireLoaded({ loaded }: Pick<SourceStatus, "loaded">): void {
 
 /**
  * Returns ready if the inventory is loaded and not older than `--max-staleness`, the certificate is valid, and the
- * webhook is not draining.
+ * webhook is not draining. A certificate for other names is only a warning: the API server may call another name.
  */
 export function webhookReadiness(input: WebhookReadinessInput): Readiness {
   const reasons = inventoryReasons(input);
   if (input.draining) reasons.unshift("the webhook is shutting down");
-  const { certificateNotAfter } = input;
-  if (input.nowMs >= certificateNotAfter.getTime()) {
+  const { certificateNotAfter, missingHosts } = input;
+  if (certificateNotAfter === null) reasons.push("no serving certificate is available yet");
+  else if (input.nowMs >= certificateNotAfter.getTime()) {
     reasons.push(`the serving certificate expired at ${certificateNotAfter.toISOString()}`);
   }
-  return toReadiness(reasons, input);
+  const readiness = toReadiness(reasons, input);
+  if (missingHosts.length === 0) return readiness;
+  const warning = `the serving certificate is not valid for ${missingHosts.join(", ")}`;
+  return { ...readiness, warnings: [...readiness.warnings, warning] };
 }
 
 /**

@@ -179,9 +179,11 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["webhook", notOneSource, ONE_SOURCE],
     ["sidecar", notOneSource, ONE_SOURCE],
     [
-      "webhook", !set("tlsDir"),
-      "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`",
+      "webhook", set("tlsDir") === set("tlsSecret"),
+      "--tls-dir, --tls-secret: exactly one is required; "
+        + "create a folder with `ack-role-resolver certs make --dir DIR --host NAME`",
     ],
+    ["webhook", set("tlsSecret") && !set("cluster"), "--tls-secret: requires --cluster"],
     ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
     ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],

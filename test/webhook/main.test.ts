@@ -144,6 +144,22 @@ test("rejects and counts a key that does not match the certificate, and serves t
   t.not(await servedSerial(webhook), before);
 });
 
+test("reports a certificate of --tls-dir that is not valid for --tls-host, and serves it", async (t) => {
+  const lines: string[] = [];
+  const source = new FakeSource(COMPANY);
+  source.status = { loaded: true, lastSyncMs: systemClock.now(), fault: null };
+  const flags = { ...FLAGS, tlsDir: await dirWith(t), tlsHost: ["127.0.0.1", "hook.ns.svc"] };
+  const capturing = createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } });
+  const webhook = await runWebhook(readSettings("webhook", flags, {}), { source, log: capturing });
+  t.teardown(() => webhook.close());
+  const reports = lines.filter((line) => line.includes("missing_hosts"));
+  t.equal(reports.length, 1);
+  t.match(JSON.parse(reports[0] ?? ""), { level: "error", missing_hosts: ["hook.ns.svc"], dir: flags.tlsDir });
+  await untilMetric(webhook, "ack_role_resolver_webhook_certificate_missing_hosts 1");
+  t.same(await health(webhook, "/readyz"), [200, "ok\nthe serving certificate is not valid for hook.ns.svc\n"]);
+  t.equal((await send(webhook, { ca: first.ca })).status, 200, "the API server may call another name");
+});
+
 test("on stop, turns unready, completes requests in flight, and then closes the listeners", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = await running(t, await dirWith(t), source);
@@ -205,6 +221,10 @@ test("rejects invalid settings with an ERR_CONFIG_* error and leaves no listener
   const settings = readSettings("webhook", { cluster: true, tlsDir: dir }, {});
   await t.rejects(runWebhook({ ...settings, tlsDir: null }, { source: new FakeSource(), log }), {
     code: "ERR_CONFIG_INVALID",
-    message: "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`",
+    message: "--tls-dir, --tls-secret: exactly one is required",
+  });
+  const inCluster = readSettings("webhook", { cluster: true, tlsSecret: "ns/tls" }, {});
+  await t.rejects(runWebhook(inCluster, { source: new FakeSource(), log }), {
+    code: "ERR_CONFIG_INVALID", message: "--tls-secret: requires --cluster",
   });
 });

@@ -6,7 +6,9 @@ import {
 const INVENTORY = {
   inventory: { loaded: true, lastSyncMs: 0, fault: null }, maxStalenessMs: 300_000, nowMs: 300_000,
 };
-const WEBHOOK: WebhookReadinessInput = { ...INVENTORY, draining: false, certificateNotAfter: new Date(1_000_000) };
+const WEBHOOK: WebhookReadinessInput = {
+  ...INVENTORY, draining: false, certificateNotAfter: new Date(1_000_000), missingHosts: [],
+};
 const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fault: null } };
 const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
 
@@ -27,6 +29,16 @@ test("the webhook is ready if the inventory is not older than --max-staleness", 
     "a stale inventory is reported immediately",
   );
   t.equal(webhookReadiness({ ...WEBHOOK, nowMs: 300_001 }).ready, false);
+  t.end();
+});
+
+test("the webhook is unready without a certificate, and warns about a certificate for other names", (t) => {
+  t.same(webhookReadiness({ ...WEBHOOK, certificateNotAfter: null }), {
+    ready: false, reasons: ["no serving certificate is available yet"], warnings: [],
+  });
+  t.same(webhookReadiness({ ...WEBHOOK, missingHosts: ["a.svc", "b.svc"] }), {
+    ready: true, reasons: [], warnings: ["the serving certificate is not valid for a.svc, b.svc"],
+  });
   t.end();
 });
 

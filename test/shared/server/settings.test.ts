@@ -202,7 +202,8 @@ test("reports missing settings and settings that exclude each other", (t) => {
   ]);
   t.same(faultsOf("webhook", {}), [
     source,
-    "--tls-dir: required; create one with `ack-role-resolver certs make --dir DIR --host NAME`",
+    "--tls-dir, --tls-secret: exactly one is required; "
+      + "create a folder with `ack-role-resolver certs make --dir DIR --host NAME`",
   ]);
   t.same(faultsOf("sidecar", {}), [
     source,

@@ -1,0 +1,151 @@
+import fastJSONPatch, { type Operation } from "fast-json-patch";
+import { Readable } from "node:stream";
+import {
+  field, isJsonObject, type JsonObject, parseJSON, stringAt,
+} from "../../../shared/decisions/kubernetes/json.ts";
+import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/inventory/cluster/api.ts";
+
+interface Watcher {
+  readonly collection: string;
+  readonly name: string | null;
+  readonly stream: Readable;
+}
+
+/** An API server in memory, with resource versions, watches and JSON patches. The paths of objects are the keys. */
+export class FakeKubernetes implements KubernetesAPI {
+  readonly objects = new Map<string, JsonObject>();
+  /** Every stored version of every object, in order. */
+  readonly history: JsonObject[] = [];
+  /** `METHOD path` of each request, without the query. */
+  readonly requests: string[] = [];
+  /** The status with which the server rejects requests whose `METHOD path` starts with the key. */
+  readonly rejected = new Map<string, number>();
+  readonly #watchers = new Set<Watcher>();
+  #version = 0;
+
+  /** Stores an object as another client does. */
+  put(path: string, object: JsonObject): void {
+    this.#version += 1;
+    const metadata = { ...asObject(object["metadata"]), resourceVersion: String(this.#version) };
+    const isNew = !this.objects.has(path);
+    const stored = { ...object, metadata };
+    this.objects.set(path, stored);
+    this.history.push(stored);
+    this.#notify(path, isNew ? "ADDED" : "MODIFIED", stored);
+  }
+
+  /** Changes an object as another client does. */
+  change(path: string, change: (object: JsonObject) => JsonObject): void {
+    this.put(path, change(this.object(path)));
+  }
+
+  remove(path: string): void {
+    const object = this.object(path);
+    this.objects.delete(path);
+    this.#version += 1;
+    const metadata = { ...asObject(object["metadata"]), resourceVersion: String(this.#version) };
+    this.#notify(path, "DELETED", { ...object, metadata });
+  }
+
+  object(path: string): JsonObject {
+    return this.objects.get(path) ?? {};
+  }
+
+  async request(request: KubernetesRequest): Promise<KubernetesResponse> {
+    const { path, method = "GET", body = "null" } = request;
+    const { pathname } = new URL(path, "http://localhost");
+    const key = `${method} ${pathname}`;
+    this.requests.push(key);
+    for (const [prefix, status] of this.rejected) {
+      if (key.startsWith(prefix)) return respond(status, { reason: "Fake", message: body });
+    }
+    const sent = parseJSON(body);
+    if (method === "POST") return this.#create(pathname, asObject(sent));
+    if (method === "PUT") return this.#update(pathname, asObject(sent));
+    if (method === "PATCH") return this.#patch(pathname, Array.isArray(sent) ? sent : []);
+    return this.#read(request);
+  }
+
+  #read({ path, signal }: KubernetesRequest): KubernetesResponse {
+    const { pathname, searchParams } = new URL(path, "http://localhost");
+    const selected = searchParams.get("fieldSelector");
+    if (selected === null) return this.#get(pathname);
+    const name = selected.split("=")[1] ?? null;
+    return searchParams.has("watch") ? this.#watch(pathname, name, signal) : this.#list(pathname, name);
+  }
+
+  #get(path: string): KubernetesResponse {
+    const object = this.objects.get(path);
+    return object === undefined ? respond(404, { reason: "NotFound" }) : respond(200, object);
+  }
+
+  #list(collection: string, name: string | null): KubernetesResponse {
+    const items = [...this.objects].filter(([path]) => isSelected(path, collection, name)).map(([, object]) => object);
+    return respond(200, { metadata: { resourceVersion: String(this.#version) }, items });
+  }
+
+  #watch(collection: string, name: string | null, signal: AbortSignal): KubernetesResponse {
+    const stream = new Readable({ read: () => undefined });
+    const watcher = { collection, name, stream };
+    this.#watchers.add(watcher);
+    signal.addEventListener("abort", () => {
+      this.#watchers.delete(watcher);
+      stream.destroy();
+    });
+    return { status: 200, headers: {}, body: stream };
+  }
+
+  #create(collection: string, object: JsonObject): KubernetesResponse {
+    const path = `${collection}/${stringAt(object, "metadata", "name") ?? ""}`;
+    if (this.objects.has(path)) return respond(409, { reason: "AlreadyExists" });
+    this.put(path, object);
+    return respond(201, this.object(path));
+  }
+
+  #update(path: string, object: JsonObject): KubernetesResponse {
+    const stored = this.objects.get(path);
+    if (stored === undefined) return respond(404, { reason: "NotFound" });
+    const isCurrent = versionOf(stored) === versionOf(object);
+    if (!isCurrent) return respond(409, { reason: "Conflict" });
+    this.put(path, object);
+    return respond(200, this.object(path));
+  }
+
+  #patch(path: string, operations: Operation[]): KubernetesResponse {
+    const stored = this.objects.get(path);
+    if (stored === undefined) return respond(404, { reason: "NotFound" });
+    try {
+      this.put(path, fastJSONPatch.applyPatch(stored, operations, true, false).newDocument);
+    } catch {
+      return respond(422, { reason: "Invalid" });
+    }
+    return respond(200, this.object(path));
+  }
+
+  #notify(path: string, type: string, object: JsonObject): void {
+    for (const { collection, name, stream } of this.#watchers) {
+      if (isSelected(path, collection, name)) stream.push(`${JSON.stringify({ type, object })}\n`);
+    }
+  }
+}
+
+function isSelected(path: string, collection: string, name: string | null): boolean {
+  return name === null ? path.startsWith(`${collection}/`) : path === `${collection}/${name}`;
+}
+
+function versionOf(object: JsonObject): string | null {
+  return stringAt(object, "metadata", "resourceVersion");
+}
+
+function respond(status: number, body: object): KubernetesResponse {
+  return { status, headers: {}, body: Readable.from([Buffer.from(JSON.stringify(body))]) };
+}
+
+function asObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** Returns an entry of a Secret as text; "" if the entry is missing. */
+export function entryOf(secret: JsonObject, key: string): string {
+  return Buffer.from(stringAt(field(secret, "data"), key) ?? "", "base64").toString("utf8");
+}

@@ -1,0 +1,105 @@
+import { Registry } from "prom-client";
+import type { Test } from "tap";
+import type { ServingPair } from "../../../certs/read.ts";
+import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
+import { createLogger } from "../../../shared/server/logger.ts";
+import { CertificateManager } from "../../../webhook/certificates/manager.ts";
+import { createWebhookMetrics } from "../../../webhook/metrics.ts";
+import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
+import { entryOf, type FakeKubernetes } from "./fake-kubernetes.ts";
+import { TIMING } from "./stored.ts";
+
+export const NAMESPACE = "ack-role-resolver";
+export const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/tls`;
+export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/tls`;
+export const EVENTS = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
+const CONFIGURATION = "/apis/admissionregistration.k8s.io/v1";
+export const MUTATING = `${CONFIGURATION}/mutatingwebhookconfigurations/ack-role-resolver`;
+export const VALIDATING = `${CONFIGURATION}/validatingwebhookconfigurations/ack-role-resolver`;
+const OPTIONS = {
+  namespace: NAMESPACE, url: null, ackSystemNamespace: "ack-system", caBundle: null, extraGroups: [], injectCA: false,
+} as const;
+const HOST = `ack-role-resolver-webhook.${NAMESPACE}.svc`;
+
+export interface Replica {
+  readonly manager: CertificateManager;
+  /** The certificates that the replica served, in order. */
+  readonly served: ServingPair[];
+  /** The log lines. */
+  readonly lines: string[];
+  readonly registry: Registry;
+}
+
+/** Creates an empty Secret, as the printed manifests do. */
+export function installSecret(api: FakeKubernetes): void {
+  const metadata = { namespace: NAMESPACE, name: "tls" };
+  api.put(SECRET, { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata });
+}
+
+/** Creates the printed webhook configurations, without a caBundle. */
+export function installConfigurations(api: FakeKubernetes): void {
+  const printed = [[MUTATING, mutatingWebhooks(OPTIONS)], [VALIDATING, validatingWebhooks(OPTIONS)]] as const;
+  for (const [path, { kind, metadata, webhooks }] of printed) api.put(path, { kind, metadata, webhooks });
+}
+
+/** Starts a replica of the webhook, without its server. */
+export function startReplica(
+  t: Test, api: FakeKubernetes, clock: FakeClock, { identity = "first", hosts = [HOST] } = {},
+): Replica {
+  const [served, lines, registry]: [ServingPair[], string[], Registry] = [[], [], new Registry()];
+  const manager = new CertificateManager({
+    api, clock: { now: () => clock.now(), steady: () => clock.now(), schedule: (ms, run) => clock.schedule(ms, run) },
+    random: () => 0, metrics: createWebhookMetrics(registry), secret: { namespace: NAMESPACE, name: "tls" },
+    log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
+    hosts, configuration: "ack-role-resolver", identity, timing: TIMING,
+    serve: (pair) => void served.push(pair),
+  });
+  manager.start();
+  t.teardown(() => manager.close());
+  return { manager, served, lines, registry };
+}
+
+/** Waits for a condition. Lets real work continue, such as the generation of keys, which takes no time of the clock. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((done) => setImmediate(done));
+}
+
+/**
+ * Advances the clock in small steps until the condition is true. Returns the time that passed, in ms. The time has no
+ * upper limit, because the generation of a key takes no time of the clock.
+ */
+export async function advanceUntil(clock: FakeClock, condition: () => boolean): Promise<number> {
+  const startMs = clock.now();
+  while (!condition()) {
+    clock.advance(STEP_MS);
+    for (let turn = 0; turn < TURNS; turn += 1) await new Promise((done) => setImmediate(done));
+  }
+  return clock.now() - startMs;
+}
+
+const STEP_MS = 1_000;
+/** The number of turns of the event loop in which a request and its consequences finish, apart from key generation. */
+const TURNS = 50;
+
+/** Returns the reasons of the Events, in order. */
+export function eventReasons(api: FakeKubernetes): unknown[] {
+  return [...api.objects].filter(([path]) => path.startsWith(EVENTS)).map(([, event]) => event["reason"]);
+}
+
+/** Returns the caBundles of all webhooks, as PEM, without duplicates. */
+export function bundles(api: FakeKubernetes): string[] {
+  const webhooks = [MUTATING, VALIDATING].flatMap((path) => api.object(path)["webhooks"] ?? []);
+  const texts = webhooks.map((one) => JSON.parse(JSON.stringify(one)).clientConfig.caBundle ?? "");
+  return [...new Set(texts.map((text: string) => Buffer.from(text, "base64").toString("utf8")))];
+}
+
+export function entry(api: FakeKubernetes, key: string): string {
+  return entryOf(api.object(SECRET), key);
+}
+
+/** Requests a rotation, as a user does. */
+export function annotate(api: FakeKubernetes, rotate: "leaf" | "ca"): void {
+  api.change(SECRET, (secret) => ({
+    ...secret, metadata: { ...Object(secret["metadata"]), annotations: { "ack-role-resolver.io/rotate": rotate } },
+  }));
+}

@@ -1,0 +1,119 @@
+import type { Logger } from "../../shared/server/logger.ts";
+import type { Clock } from "../../shared/inventory/clock.ts";
+import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
+import type { WebhookMetrics } from "../metrics.ts";
+import type { EventRecorder, EventText } from "./events.ts";
+import type { Step } from "./plan.ts";
+import type { StoredAuthority, StoredLeaf } from "./secret.ts";
+
+interface ReportOptions {
+  readonly log: Logger;
+  readonly metrics: WebhookMetrics;
+  readonly clock: Pick<Clock, "now">;
+  readonly secret: ObjectName;
+}
+
+const EVENTS: Readonly<Record<Step["type"], Omit<EventText, "note">>> = {
+  restore: { type: "Warning", reason: "CertificatesRestored" },
+  create: { type: "Normal", reason: "CertificatesCreated" },
+  issue: { type: "Normal", reason: "CertificateIssued" },
+  stage: { type: "Normal", reason: "CARotationStarted" },
+  switch: { type: "Normal", reason: "CARotated" },
+  retire: { type: "Normal", reason: "PreviousCARemoved" },
+};
+
+/** A certificate is renewed at two thirds of its lifetime. Less than a sixth of the lifetime left is a fault. */
+const EXPIRING_SHARE = 1 / 6;
+const MS_PER_SECOND = 1000;
+
+/** Reports what happens to the certificates: in the log, as metrics and as Events. No report contains a key. */
+export class CertificateReports {
+  readonly #options: ReportOptions;
+  readonly #events: EventRecorder;
+  readonly #name: string;
+  /** The last reported fault of each activity. */
+  readonly #faults = new Map<string, string>();
+
+  constructor(options: ReportOptions, events: EventRecorder) {
+    this.#options = options;
+    this.#events = events;
+    this.#name = `${options.secret.namespace}/${options.secret.name}`;
+  }
+
+  /** Logs a fault once, until the activity succeeds again (null). */
+  fault(activity: string, fault: string | null): void {
+    if (fault === null) {
+      this.#faults.delete(activity);
+      return;
+    }
+    if (this.#faults.get(activity) === fault) return;
+    this.#faults.set(activity, fault);
+    this.#options.log.error({ secret: this.#name, activity, fault }, "certificates cannot be maintained");
+    if (activity === "write") this.#options.metrics.certificateWrites.inc({ step: "any", outcome: "fault" });
+  }
+
+  leading(): void {
+    this.#options.log.info({ secret: this.#name }, "this replica renews the certificates");
+  }
+
+  /** Reports that the Secret is invalid, or null if the Secret is valid again. */
+  secretFault(fault: string | null, isServing: boolean): void {
+    const { log, metrics } = this.#options;
+    const fields = { secret: this.#name, fault };
+    if (fault === null) {
+      log.info({ secret: this.#name }, "the certificates in the Secret are valid");
+    } else if (!isServing) {
+      log.warn(fields, "no serving certificate is available yet");
+    } else {
+      metrics.certificateReloads.inc({ outcome: "fault" });
+      log.error(fields, "new serving certificate rejected; the previous certificate is still in use");
+      this.#record({ type: "Warning", reason: "CertificateRejected", note: `A replica does not serve it: ${fault}` });
+    }
+  }
+
+  performed(step: Step, { isConflict }: { readonly isConflict: boolean }): void {
+    const { log, metrics } = this.#options;
+    metrics.certificateWrites.inc({ step: step.type, outcome: isConflict ? "conflict" : "ok" });
+    if (isConflict) return;
+    log.info({ secret: this.#name, step: step.type, reason: step.reason }, "certificates changed");
+    this.#record({ ...EVENTS[step.type], note: `Step ${step.type}: ${step.reason}` });
+  }
+
+  published(plural: string, result: { readonly isConflict: boolean; readonly isRestored: boolean }): void {
+    const { log, metrics } = this.#options;
+    const step = result.isRestored ? "restore-bundle" : "publish";
+    metrics.certificateWrites.inc({ step, outcome: result.isConflict ? "conflict" : "ok" });
+    if (result.isConflict) return;
+    if (!result.isRestored) {
+      log.info({ configurations: plural }, "caBundle set");
+      return;
+    }
+    log.warn({ configurations: plural }, "caBundle restored: another program had changed it");
+    const note = `Another program changed the caBundle in ${plural}; exclude the field from the program`;
+    this.#record({ type: "Warning", reason: "CABundleRestored", note });
+  }
+
+  /** Sets the metric of the CA, and writes an Event if a certificate should have been renewed long ago. */
+  expiries(served: StoredLeaf | null, ca: StoredAuthority | null): void {
+    if (ca !== null) this.#options.metrics.caExpiry.set(ca.notAfterMs / MS_PER_SECOND);
+    this.#expiry("The serving certificate", served);
+    this.#expiry("The CA", ca);
+  }
+
+  #expiry(what: string, certificate: Pick<StoredLeaf, "notBeforeMs" | "notAfterMs"> | null): void {
+    if (certificate === null) return;
+    const { notBeforeMs, notAfterMs } = certificate;
+    if (notAfterMs - this.#options.clock.now() >= (notAfterMs - notBeforeMs) * EXPIRING_SHARE) return;
+    const note = `${what} expires at ${new Date(notAfterMs).toISOString()} and was not renewed`;
+    this.#record({ type: "Warning", reason: "CertificateExpiring", note });
+  }
+
+  eventSent(outcome: "ok" | "limited" | "failed", fault: string | null): void {
+    this.#options.metrics.events.inc({ outcome });
+    if (fault !== null) this.#options.log.warn({ secret: this.#name, fault }, "Event could not be written");
+  }
+
+  #record(event: EventText): void {
+    void this.#events.record(event);
+  }
+}

@@ -1,0 +1,48 @@
+import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import type { Clock } from "../../shared/inventory/clock.ts";
+import { bodyText, type KubernetesAPI, type KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
+
+/** The timeout of one request, in ms. Three requests in sequence must fit in the time limit of a stop, 10 s. */
+const CALL_MS = 3_000;
+
+export interface SendPorts {
+  readonly api: KubernetesAPI;
+  readonly clock: Pick<Clock, "schedule">;
+}
+
+/** The response of the API server to a request for one object. */
+export interface ObjectResponse {
+  readonly status: number;
+  /** The object, or the Status object of an error. Null if the body is not a JSON object. */
+  readonly object: JsonObject | null;
+}
+
+/** Sends a request for one object. Rejects if the API server does not respond within 3 s. */
+export async function sendRequest(
+  { api, clock }: SendPorts, request: Omit<KubernetesRequest, "signal">,
+): Promise<ObjectResponse> {
+  const timeout = new AbortController();
+  const cancel = clock.schedule(CALL_MS, () => timeout.abort());
+  try {
+    const response = await api.request({ ...request, signal: timeout.signal });
+    const object = parseJSON(await bodyText(response));
+    return { status: response.status, object: isJsonObject(object) ? object : null };
+  } catch (cause) {
+    const { method = "GET", path } = request;
+    if (timeout.signal.aborted) throw new Error(`${method} ${path}: no response within ${CALL_MS / 1000} s`, { cause });
+    throw cause;
+  } finally {
+    cancel();
+  }
+}
+
+/**
+ * Returns what is wrong with a request that the API server rejected. Contains the reason of the Status object, but not
+ * its message, which can quote the request.
+ */
+export function rejectionText(request: Omit<KubernetesRequest, "signal">, { status, object }: ObjectResponse): string {
+  const { method = "GET", path } = request;
+  const reason = stringAt(object, "reason") ?? "no reason";
+  const fix = status === 403 || status === 404 ? "; apply the objects of `ack-role-resolver manifests rbac`" : "";
+  return `${method} ${path.split("?", 1)[0] ?? ""}: the API server returned ${status} (${reason})${fix}`;
+}

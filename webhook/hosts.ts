@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+import { WEBHOOK } from "../manifests/rbac.ts";
+
+/** The file in which Kubernetes tells a Pod its namespace. */
+const NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/** Returns the name that the API server calls: the first DNS name of the webhook's Service. */
+export function serviceHost(namespace: string): string {
+  return `${WEBHOOK.service.name}.${namespace}.svc`;
+}
+
+/** Returns the DNS names of the webhook's Service in the namespace. */
+export function serviceHosts(namespace: string): readonly string[] {
+  return [serviceHost(namespace), `${serviceHost(namespace)}.cluster.local`];
+}
+
+/**
+ * Returns the names for which a certificate of --tls-dir must be valid: --tls-host, else the name that the API server
+ * calls if the webhook runs in a Pod, else none.
+ */
+export async function verifiedHosts(
+  tlsHost: readonly string[], namespaceFile = NAMESPACE_FILE,
+): Promise<readonly string[]> {
+  if (tlsHost.length > 0) return tlsHost;
+  const namespace = await readFile(namespaceFile, "utf8").catch(() => "");
+  return namespace === "" ? [] : [serviceHost(namespace.trim())];
+}
