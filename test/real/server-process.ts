@@ -35,8 +35,15 @@ export interface ServerProcess {
 export async function startServer(
   command: "webhook" | "sidecar", args: readonly string[], environment: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
-  const argv = [MAIN, command, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", ...args];
-  const child = spawn(process.execPath, argv, { env: environment, stdio: ["ignore", "ignore", "pipe"] });
+  const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+  return await startProgram(command, [MAIN, command, ...listen, ...args], environment);
+}
+
+/** Runs a program that is, or contains, a server. Waits until the server is ready. */
+export async function startProgram(
+  name: string, argv: readonly string[], environment: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [...argv], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
   const log: LogLine[] = [];
   const listening = await firstListening(child, log);
@@ -49,7 +56,7 @@ export async function startServer(
   const isReady = async (): Promise<boolean> => (await get(`http://${healthAddress}/readyz`)).status === 200;
   if (await until(isReady, READY_LIMIT_MS)) return { address: String(listening["address"]), healthAddress, log, stop };
   await stop("SIGKILL");
-  throw new Error(`${command} did not become ready:\n${textOf(log)}`);
+  throw new Error(`${name} did not become ready:\n${textOf(log)}`);
 }
 
 async function firstListening(child: ChildProcess, log: LogLine[]): Promise<LogLine> {

@@ -46,14 +46,15 @@ export async function installWebhook(
   return webhook;
 }
 
-async function apply(cluster: Cluster, objects: readonly object[]): Promise<void> {
+/** Applies the objects as admin. */
+export async function apply(cluster: Cluster, objects: readonly object[]): Promise<void> {
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
   const { code, stderr } = await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input });
   if (code !== 0) throw new Error(`the API server rejected the manifests: ${stderr}`);
 }
 
 /** The API server applies new webhook configurations a moment after it stores them. */
-async function untilCalled(cluster: Cluster): Promise<void> {
+export async function untilCalled(cluster: Cluster): Promise<void> {
   const selector = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
   const malformed = { ...selector, metadata: { name: "probe" }, spec: { arn: "x" } };
   const called = async (): Promise<boolean> => (
