@@ -89,6 +89,21 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     "webhook_certificate_reloads_total", { outcome: "fault" }, FIRST_EVENT,
     "a:9444 rejected a new certificate and continues to use the previous certificate.",
   ),
+  WebhookCertificateNames: one(
+    "webhook_certificate_missing_hosts", {}, "1x20", "The serving certificate of a:9444 lacks names of the webhook: 1.",
+  ),
+  WebhookCAExpires: one(
+    "webhook_ca_expiry_timestamp_seconds", {}, "87600x20",
+    "The CA of the webhook expires in 1d 0h 0m 0s, and was not rotated.",
+  ),
+  WebhookCertificateWritesFail: one(
+    "webhook_certificate_writes_total", { outcome: "fault", step: "any" }, FIRST_EVENT,
+    "a:9444 cannot write the Secret of the certificates, or the caBundle.",
+  ),
+  WebhookCABundleReverted: one(
+    "webhook_certificate_writes_total", { outcome: "ok", step: "restore-bundle" }, "0+1x20",
+    "Another program changes the caBundle of the webhook again and again.",
+  ),
   SidecarErrors: {
     series: one("sidecar_requests_total", { code: "503", path: "/sts" }, "0+1x20", "").series,
     labels: { instance: "a:9444", path: "/sts" }, summary: "a:9444 fails to serve credentials on /sts.",
