@@ -4,7 +4,8 @@ import path from "node:path";
 import type { RealEnvironment } from "../environment.ts";
 import { type ProgramResult, runProgram } from "./run-program.ts";
 
-const MODULE_FOLDER = path.join(import.meta.dirname, "go");
+/** The Go module of Kubernetes programs. */
+export const MODULE_FOLDER = path.join(import.meta.dirname, "go");
 const BINARIES = ["kube-apiserver", "etcd", "kubectl"] as const;
 
 /** The absolute paths of the control plane programs. */
@@ -120,6 +121,11 @@ export async function moduleVersion(): Promise<string> {
 }
 
 async function goBuild(folder: string, version: string): Promise<void> {
+  await buildPrograms(BINARIES, folder, version);
+}
+
+/** Builds programs of the Go module, whose folders have these names, into a folder. */
+export async function buildPrograms(names: readonly string[], folder: string, version: string): Promise<void> {
   const [, major, minor] = /^v(\d+)\.(\d+)\./u.exec(version) ?? [];
   // The linker sets the version of Kubernetes. Without these flags, the API server would report the version
   // v0.0.0-master.
@@ -127,7 +133,7 @@ async function goBuild(folder: string, version: string): Promise<void> {
   const stamps = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
   // With -buildvcs=false, the binaries do not depend on the commit, and the build does not need git.
   const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", ["-s", "-w", ...stamps].join(" ")];
-  const go = await runGo(["build", ...flags, "-o", `${folder}${path.sep}`, "./..."]);
+  const go = await runGo(["build", ...flags, "-o", `${folder}${path.sep}`, ...names.map((name) => `./${name}`)]);
   if (go.code !== 0) {
     throw new Error(`go build in ${MODULE_FOLDER} exited with ${go.code}:\n${go.stderr}`);
   }

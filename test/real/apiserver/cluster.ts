@@ -5,7 +5,8 @@ import { freePorts } from "../../free-ports.ts";
 import { apiRequest, type ApiResponse } from "./api-request.ts";
 import type { Assets } from "./assets.ts";
 import {
-  apiserverArguments, controlPlaneFiles, type ControlPlaneFiles, etcdArguments, type Ports, writeServerFiles,
+  apiserverArguments, controlPlaneFiles, type ControlPlaneFiles, type ControlPlaneHost, etcdArguments,
+  hostedApiserverArguments, writeServerFiles,
 } from "./control-plane.ts";
 import { type Identity, kubeconfig, randomTokens, type Tokens } from "./identities.ts";
 import { type ManagedProcess, startProcess } from "./managed-process.ts";
@@ -20,6 +21,8 @@ const KUBECTL_LIMIT_MS = 20_000;
 export interface ClusterOptions {
   /** Additional flags for kube-apiserver. If a flag is repeated, kube-apiserver uses the last value. */
   readonly apiserverFlags?: readonly string[];
+  /** Default: this machine, with free loopback ports. */
+  readonly host?: ControlPlaneHost;
 }
 
 export interface KubectlOptions {
@@ -45,11 +48,15 @@ export interface InstalledCRD {
   };
 }
 
-/** Starts etcd and kube-apiserver on free loopback ports in a temporary folder. Resolves when `/readyz` returns 200. */
+/**
+ * Starts etcd and kube-apiserver in a temporary folder, by default on free loopback ports. Resolves when `/readyz`
+ * returns 200.
+ */
 export async function startCluster(assets: Assets, options: ClusterOptions = {}): Promise<Cluster> {
-  const files = controlPlaneFiles(await mkdtemp(path.join(tmpdir(), "ack-role-resolver-cluster-")));
-  const [api = 0, etcd = 0, etcdPeer = 0] = await freePorts(3);
-  const cluster = new Cluster(assets, files, { api, etcd, etcdPeer }, options.apiserverFlags ?? []);
+  const host = options.host ?? (await loopbackHost());
+  const files = controlPlaneFiles(await mkdtemp(path.join(host.folder, "ack-role-resolver-cluster-")));
+  const apiserver = options.host === undefined ? apiserverArguments(host.ports) : hostedApiserverArguments(host);
+  const cluster = new Cluster(assets, files, host, [...apiserver, ...(options.apiserverFlags ?? [])]);
   try {
     await cluster.start();
     return cluster;
@@ -72,20 +79,25 @@ export class Cluster {
   readonly auditLog: string;
   readonly #assets: Assets;
   readonly #folder: string;
-  readonly #ports: Ports;
-  readonly #apiserverFlags: readonly string[];
+  readonly #host: ControlPlaneHost;
+  readonly #apiserverArguments: readonly string[];
   #etcd: ManagedProcess | undefined;
   #apiserver: ManagedProcess | undefined;
 
-  constructor(assets: Assets, files: ControlPlaneFiles, ports: Ports, apiserverFlags: readonly string[]) {
-    this.url = `https://127.0.0.1:${ports.api}`;
+  constructor(assets: Assets, files: ControlPlaneFiles, host: ControlPlaneHost, apiserver: readonly string[]) {
+    this.url = `https://${host.address}:${host.ports.api}`;
     this.kubeconfig = files.kubeconfig;
     this.caFile = files.caFile;
     this.auditLog = files.auditLog;
     this.#assets = assets;
     this.#folder = files.folder;
-    this.#ports = ports;
-    this.#apiserverFlags = apiserverFlags;
+    this.#host = host;
+    this.#apiserverArguments = apiserver;
+  }
+
+  /** Returns the path of a file in the folder of the control plane. */
+  file(name: string): string {
+    return path.join(this.#folder, name);
   }
 
   /** The IDs of the running processes. */
@@ -95,9 +107,9 @@ export class Cluster {
   }
 
   async start(): Promise<void> {
-    await writeServerFiles(this.#folder, this.tokens);
+    await writeServerFiles(this.#folder, this.tokens, this.#host);
     await writeFile(this.kubeconfig, kubeconfig(this.url, this.caFile, this.tokens), { mode: 0o600 });
-    this.#etcd = await this.#run("etcd", etcdArguments(this.#ports));
+    this.#etcd = await this.#run("etcd", etcdArguments(this.#host.ports));
     await this.startApiserver();
   }
 
@@ -105,7 +117,7 @@ export class Cluster {
    * Starts kube-apiserver, each time with the same port, certificate and etcd. Resolves when kube-apiserver is ready.
    */
   async startApiserver(): Promise<void> {
-    const apiserver = await this.#run("kube-apiserver", [...apiserverArguments(this.#ports), ...this.#apiserverFlags]);
+    const apiserver = await this.#run("kube-apiserver", this.#apiserverArguments);
     this.#apiserver = apiserver;
     await this.#untilReady(apiserver);
   }
@@ -181,7 +193,8 @@ export class Cluster {
   }
 
   async #run(name: "etcd" | "kube-apiserver", args: readonly string[]): Promise<ManagedProcess> {
-    return startProcess(this.#assets[name], args, this.#folder, path.join(this.#folder, `${name}.log`));
+    const [command, all] = this.#host.command(this.#assets[name], args, this.#folder);
+    return startProcess(command, all, this.#folder, path.join(this.#folder, `${name}.log`));
   }
 
   async #untilReady(apiserver: ManagedProcess): Promise<void> {
@@ -201,4 +214,13 @@ export class Cluster {
       return false;
     }
   }
+}
+
+/** Returns this machine, without controllers. */
+async function loopbackHost(): Promise<ControlPlaneHost> {
+  const [api = 0, etcd = 0, etcdPeer = 0] = await freePorts(3);
+  return {
+    folder: tmpdir(), address: "127.0.0.1", ports: { api, etcd, etcdPeer }, auditLevel: "RequestResponse",
+    command: (program, args) => [program, args],
+  };
 }

@@ -1,0 +1,13 @@
+// Command kube-scheduler assigns the Pods to the node in the tests in test/cluster.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+)
+
+func main() {
+	os.Exit(cli.Run(app.NewSchedulerCommand()))
+}
