@@ -1,12 +1,14 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { field, isJsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { Cluster } from "../real/apiserver/cluster.ts";
 import type { ProgramResult } from "../real/apiserver/run-program.ts";
 import { until } from "../real/apiserver/until.ts";
 import type { PodMemory } from "./node/cgroup.ts";
 import { buildImage, type ImageSource } from "./node/images.ts";
 import type { RunningNode } from "./node/node.ts";
+
+const POD_LIMIT_MS = 90_000;
 
 /** An event of the API server's audit log. */
 export interface AuditEvent {
@@ -77,13 +79,18 @@ export class PodCluster {
     return lines.map((line): AuditEvent => JSON.parse(line));
   }
 
-  /** Returns the Pods that match a label selector such as `app=webhook`, without those that are being deleted. */
+  /** Returns the Pods that match a label selector such as `app=webhook`. */
   async pods(namespace: string, labels: string): Promise<readonly Pod[]> {
-    const list: unknown = JSON.parse(await this.kubectl(["get", "pods", "-n", namespace, "-l", labels, "-o", "json"]));
-    const items = field(list, "items");
-    return (Array.isArray(items) ? items : []).filter(isJsonObject)
-      .filter((pod) => stringAt(pod, "metadata", "deletionTimestamp") === null)
-      .map((pod) => ({ name: stringAt(pod, "metadata", "name") ?? "", uid: stringAt(pod, "metadata", "uid") ?? "" }));
+    const pods: unknown = JSON.parse(await this.kubectl(["get", "pods", "-n", namespace, "-l", labels, "-o", "json"]));
+    return list(field(pods, "items")).map(podOf);
+  }
+
+  /** Waits until the Pods of a label selector satisfy a condition. Otherwise rejects with the Pods. */
+  async untilPods(
+    namespace: string, labels: string, condition: (pods: readonly Pod[]) => boolean, limitMs = POD_LIMIT_MS,
+  ): Promise<void> {
+    const isMet = async (): Promise<boolean> => condition(await this.pods(namespace, labels));
+    if (!(await until(isMet, limitMs))) throw new Error(await this.#report(namespace));
   }
 
   /** Returns the memory of all containers of a Pod. */
@@ -92,26 +99,55 @@ export class PodCluster {
   }
 
   /** Waits until all replicas of a Deployment have the current version. Otherwise rejects with a report of its Pods. */
-  async untilRolledOut(namespace: string, deployment: string, limitMs = 60_000): Promise<void> {
+  async untilRolledOut(namespace: string, deployment: string, limitMs = POD_LIMIT_MS): Promise<void> {
     const status = ["rollout", "status", `deployment/${deployment}`, "-n", namespace, "--watch=false"];
     const isDone = async (): Promise<boolean> => (
       (await this.api.kubectl(status)).stdout.includes("successfully rolled out")
     );
-    if (!(await until(isDone, limitMs))) throw new Error(await this.#report(namespace, deployment));
+    if (!(await until(isDone, limitMs))) throw new Error(await this.#report(namespace));
   }
 
-  async #report(namespace: string, deployment: string): Promise<string> {
+  async #report(namespace: string): Promise<string> {
     const events = await this.kubectl(["get", "events", "-n", namespace, "--sort-by=.lastTimestamp"]);
-    const pods = await this.kubectl(["get", "pods", "-n", namespace, "-o", "wide"]);
-    const logs = await this.api.kubectl(
-      ["logs", "-n", namespace, `deployment/${deployment}`, "--all-containers", "--tail=20"],
-    );
-    return `Deployment ${deployment} is not rolled out:\n${pods}\n${events}\n${logs.stdout}${logs.stderr}`;
+    const pods = await this.kubectl(["get", "pods", "-n", namespace, "-o", "name"]);
+    const logs = await Promise.all(pods.trim().split("\n").map((pod) => (
+      this.api.kubectl(["logs", "-n", namespace, pod, "--all-containers", "--prefix", "--tail=20"])
+    )));
+    const texts = logs.map(({ stdout, stderr }) => `${stdout}${stderr}`);
+    return `the Pods of namespace ${namespace} are not in the expected state:\n${events}\n${texts.join("\n")}`;
   }
 }
 
-/** The identity of a Pod. */
+/** Returns the memory of a Pod in MiB, as text. */
+export function formatMemory({ workingSet, anonymous, resident }: PodMemory): string {
+  const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
+  return `working set ${mebibytes(workingSet)} MiB, of which anonymous ${mebibytes(anonymous)} MiB; `
+    + `resident ${mebibytes(resident)} MiB`;
+}
+
+/** The state of a Pod. */
 export interface Pod {
   readonly name: string;
   readonly uid: string;
+  readonly isReady: boolean;
+  /** Whether the Pod is being deleted. Its containers can still be running. */
+  readonly isTerminating: boolean;
+  /** The number of restarts of all containers. */
+  readonly restarts: number;
+}
+
+function podOf(pod: JsonObject): Pod {
+  const status = field(pod, "status");
+  const conditions = list(field(status, "conditions"));
+  const containers = [...list(field(status, "initContainerStatuses")), ...list(field(status, "containerStatuses"))];
+  return {
+    name: stringAt(pod, "metadata", "name") ?? "", uid: stringAt(pod, "metadata", "uid") ?? "",
+    isReady: conditions.some((one) => one["type"] === "Ready" && one["status"] === "True"),
+    isTerminating: stringAt(pod, "metadata", "deletionTimestamp") !== null,
+    restarts: containers.reduce((sum, one) => sum + Number(one["restartCount"]), 0),
+  };
+}
+
+function list(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

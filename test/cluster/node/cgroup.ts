@@ -4,10 +4,18 @@ import { until } from "../../real/apiserver/until.ts";
 
 const REMOVE_LIMIT_MS = 10_000;
 
-/** The cgroup of all Pods of a node. Kubelets cannot share a cgroup: a kubelet removes the cgroups of unknown Pods. */
-export interface PodsCgroup {
-  /** The path relative to the root of each cgroup hierarchy, such as `/ack-role-resolver-x1y2z3`. */
-  readonly root: string;
+/** The CPU time of a node relative to any other process of the machine, so that a busy machine delays no test. */
+const CPU_WEIGHT = 8;
+
+/** The cgroup of a node, which contains a cgroup of its components and a cgroup of its Pods. */
+export interface NodeCgroup {
+  /**
+   * The cgroup of the Pods, relative to the root of each cgroup hierarchy. Kubelets cannot share it: a kubelet removes
+   * the cgroups of unknown Pods.
+   */
+  readonly pods: string;
+  /** The file to which each component writes its PID, so that it shares the CPU time of the node. */
+  readonly componentsFile: string;
   /** Returns the memory of the containers of a Pod. */
   podMemory(uid: string): Promise<PodMemory>;
   remove(): Promise<void>;
@@ -17,29 +25,39 @@ export interface PodsCgroup {
 export interface PodMemory {
   /** The memory that the kubelet compares with limits: the usage without the inactive page cache. */
   readonly workingSet: number;
-  /** The anonymous memory of the processes. */
+  /** The anonymous memory of the processes, such as heaps. */
   readonly anonymous: number;
+  /** The resident memory of the processes, which includes files that they share with other Pods, such as node. */
+  readonly resident: number;
 }
 
-/** Creates the cgroup in each mounted hierarchy of cgroup version 1 or 2. */
-export async function createCgroup(name: string): Promise<PodsCgroup> {
+/** Creates the cgroups in each mounted hierarchy of cgroup version 1 or 2. */
+export async function createCgroup(name: string): Promise<NodeCgroup> {
   const mounts = await cgroupMounts();
+  const [memory, cpu] = [hierarchyOf(mounts, "memory"), hierarchyOf(mounts, "cpu")];
   const remove = async (): Promise<void> => removeCgroup(name);
   try {
-    for (const { folder } of mounts) await createOne(path.join(folder, name));
+    for (const { folder } of mounts) {
+      for (const one of [name, `${name}/pods`, `${name}/components`]) await createOne(path.join(folder, one));
+    }
+    const [file, standard] = cpu.version === 1 ? ["cpu.shares", 1024] : ["cpu.weight", 100];
+    await writeFile(path.join(cpu.folder, name, file), String(CPU_WEIGHT * standard));
   } catch (error) {
     await remove();
     throw error;
   }
-  const memory = mounts.find(({ controllers }) => controllers.includes("memory"));
-  const root = memory ?? mounts.find(({ version }) => version === 2);
   return {
-    root: `/${name}`, remove,
-    podMemory: async (uid) => {
-      if (root === undefined) throw new Error("no cgroup hierarchy has a memory controller");
-      return memoryOf(await podFolder(path.join(root.folder, name), uid), root.version);
-    },
+    pods: `/${name}/pods`, componentsFile: path.join(cpu.folder, name, "components/cgroup.procs"), remove,
+    podMemory: async (uid) => memoryOf(await podFolder(path.join(memory.folder, name), uid), memory.version),
   };
+}
+
+/** Returns the hierarchy of a controller. All controllers without a hierarchy of version 1 are in version 2. */
+function hierarchyOf(mounts: readonly CgroupMount[], controller: string): CgroupMount {
+  const found = mounts.find(({ controllers }) => controllers.includes(controller))
+    ?? mounts.find(({ version }) => version === 2);
+  if (found === undefined) throw new Error(`no cgroup hierarchy with the controller ${controller} is mounted`);
+  return found;
 }
 
 /** Removes the cgroup of a node. Waits until its processes have ended. */
@@ -99,5 +117,16 @@ async function memoryOf(folder: string, version: 1 | 2): Promise<PodMemory> {
   const stat = new Map(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
   const inactive = stat.get(`${prefix}inactive_file`) ?? 0;
   const anonymous = stat.get(version === 1 ? "total_rss" : "anon") ?? 0;
-  return { workingSet: usage - inactive, anonymous };
+  return { workingSet: usage - inactive, anonymous, resident: await residentIn(folder) };
+}
+
+/** Returns the sum of the resident sets of all processes in a cgroup and its children. */
+async function residentIn(folder: string): Promise<number> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => path.basename(name) === "cgroup.procs");
+  const pids = (await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")))).join("\n");
+  const statuses = await Promise.all(pids.split(/\s+/u).filter((pid) => pid !== "").map(async (pid) => (
+    readFile(`/proc/${pid}/status`, "utf8").catch(() => "")
+  )));
+  const kibibytes = statuses.map((status) => Number(/^VmRSS:\s+(\d+) kB$/mu.exec(status)?.[1] ?? 0));
+  return kibibytes.reduce((sum, one) => sum + one * 1024, 0);
 }

@@ -8,7 +8,7 @@ import type { ControlPlaneHost } from "../../real/apiserver/control-plane.ts";
 import type { ManagedProcess } from "../../real/apiserver/managed-process.ts";
 import { until } from "../../real/apiserver/until.ts";
 import type { NodePrograms } from "../programs.ts";
-import { createCgroup, type PodsCgroup } from "./cgroup.ts";
+import { createCgroup, type NodeCgroup } from "./cgroup.ts";
 import { NODE, startComponents } from "./components.ts";
 import { type Containerd, PAUSE_IMAGE, startContainerd } from "./containerd.ts";
 import { buildImage } from "./images.ts";
@@ -31,7 +31,7 @@ export interface NodeOptions {
 export interface RunningNode {
   readonly cluster: Cluster;
   readonly containerd: Containerd;
-  readonly cgroup: PodsCgroup;
+  readonly cgroup: NodeCgroup;
   readonly link: Link;
   /** The folder of all files of the node. */
   readonly folder: string;
@@ -63,7 +63,7 @@ async function startParts(
   undo.push(() => rm(folder, { recursive: true, force: true }));
   const cgroup = await createCgroup(name);
   undo.push(() => cgroup.remove());
-  const sandbox = await startSandbox(folder);
+  const sandbox = await startSandbox(folder, cgroup.componentsFile);
   undo.push(() => sandbox.stop());
   const link = await connectNode(sandbox, name);
   undo.push(() => link.remove());
@@ -73,7 +73,7 @@ async function startParts(
   undo.push(() => cluster.stop());
   const processes = await startComponents({
     sandbox, folder, cluster, programs, nodeAddress: link.nodeAddress, socket: containerd.socket,
-    cgroupRoot: cgroup.root,
+    cgroupRoot: cgroup.pods,
   });
   await untilReady(cluster, processes);
   return { cluster, containerd, cgroup, link, folder };

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { type ManagedProcess, startProcess } from "../../real/apiserver/managed-process.ts";
+import { startProcess } from "../../real/apiserver/managed-process.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { runTool } from "../../real/sdks/toolchains/built-client.ts";
 
@@ -36,25 +36,27 @@ const KERNEL_PARAMETERS = {
   "kernel/keys/root_maxkeys": 1_000_000, "kernel/keys/root_maxbytes": 25_000_000,
 } as const;
 
-/** Creates the namespaces. `folder` is an empty folder for the files of the node. */
-export async function startSandbox(folder: string): Promise<Sandbox> {
+/**
+ * Creates the namespaces. `folder` is an empty folder for the files of the node. Each program writes its PID to
+ * `cgroupFile` before it starts.
+ */
+export async function startSandbox(folder: string, cgroupFile: string): Promise<Sandbox> {
   await writeFolders(folder);
-  const args = ["--net", "--mount", "--pid", "--ipc", "--propagation=private", "--fork", "--kill-child"];
+  const namespaces = ["--net", "--mount", "--pid", "--ipc", "--propagation=private", "--fork", "--kill-child"];
   const script = path.join(folder, "sandbox.sh");
-  const command = [...args, "--mount-proc", "/usr/bin/env", PROGRAM_PATH, "/bin/sh", script, folder];
-  const unshare = await startProcess("/usr/bin/unshare", command, folder, path.join(folder, "sandbox.log"));
+  const first = ["--mount-proc", "/usr/bin/env", PROGRAM_PATH, "/bin/sh", script, folder];
+  const log = path.join(folder, "namespaces.log");
+  const unshare = await startProcess("/usr/bin/unshare", [...namespaces, ...first], folder, log);
   const isReady = async (): Promise<boolean> => unshare.hasEnded() || (await exists(path.join(folder, "ready")));
   if (!(await until(isReady, READY_LIMIT_MS)) || unshare.hasEnded()) {
     await unshare.stop("SIGKILL");
     throw new Error(`the namespaces of the node cannot be created:\n${await unshare.logTail()}`);
   }
-  return sandbox(folder, unshare, await childOf(unshare.pid));
-}
-
-function sandbox(folder: string, unshare: ManagedProcess, pid: number): Sandbox {
+  const pid = await childOf(unshare.pid);
   const command = (program: string, args: readonly string[], cwd: string): Command => {
     const enter = [`--target=${pid}`, "--net", "--mount", "--pid", "--ipc", `--wdns=${cwd}`];
-    return ["/usr/bin/nsenter", [...enter, "/usr/bin/env", PROGRAM_PATH, program, ...args]];
+    const inCgroup = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', cgroupFile];
+    return ["/usr/bin/nsenter", [...enter, "/usr/bin/env", PROGRAM_PATH, ...inCgroup, program, ...args]];
   };
   return {
     pid, command,

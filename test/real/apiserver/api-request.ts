@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
+import { type Agent, request } from "node:https";
 
 export interface ApiRequest {
   readonly url: URL;
@@ -9,6 +9,8 @@ export interface ApiRequest {
   readonly body: unknown;
   /** PEM certificates of the trusted CAs. */
   readonly ca: string;
+  /** The agent that reuses connections. Default: no agent. */
+  readonly agent?: Agent | undefined;
 }
 
 export interface ApiResponse {
@@ -20,13 +22,16 @@ export interface ApiResponse {
 
 const LIMIT_MS = 20_000;
 
-/** Sends one request on a new connection, because a restart of the server can break an existing connection. */
-export async function apiRequest({ url, method, headers, body, ca }: ApiRequest): Promise<ApiResponse> {
+/**
+ * Sends one request, by default on a new connection, because a restart of the server can break an existing connection.
+ */
+export async function apiRequest({ url, method, headers, body, ca, agent }: ApiRequest): Promise<ApiResponse> {
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const type = sent === undefined ? {} : { "content-type": "application/json" };
   const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
     const signal = AbortSignal.timeout(LIMIT_MS);
-    const outgoing = request(url, { method, headers: { ...type, ...headers }, ca, agent: false, signal });
+    const options = { method, headers: { ...type, ...headers }, ca, agent: agent ?? false, signal };
+    const outgoing = request(url, options);
     outgoing.once("error", reject).once("response", resolve).end(sent);
   });
   const text = (await incoming.setEncoding("utf8").toArray()).join("");

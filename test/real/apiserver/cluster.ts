@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import type { Agent } from "node:https";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { freePorts } from "../../free-ports.ts";
@@ -37,6 +38,8 @@ export interface RequestOptions {
   readonly user?: Identity;
   /** The headers of the request. A patch needs a `content-type`. The default `content-type` is application/json. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The agent that reuses connections, for many requests. Default: a new connection for each request. */
+  readonly agent?: Agent;
 }
 
 /** The fields of a CustomResourceDefinition that the installation reads. */
@@ -163,7 +166,7 @@ export class Cluster {
   ): Promise<ApiResponse> {
     const headers = { authorization: `Bearer ${this.tokens[options.user ?? "admin"]}`, ...options.headers };
     const ca = await readFile(this.caFile, "utf8");
-    const sent = { url: new URL(requestPath, this.url), method, headers, body, ca };
+    const sent = { url: new URL(requestPath, this.url), method, headers, body, ca, agent: options.agent };
     let response = await apiRequest(sent);
     await until(async () => {
       response = response.status === 429 ? await apiRequest(sent) : response;

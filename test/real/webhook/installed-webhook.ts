@@ -53,7 +53,10 @@ export async function apply(cluster: Cluster, objects: readonly object[]): Promi
   if (code !== 0) throw new Error(`the API server rejected the manifests: ${stderr}`);
 }
 
-/** The API server applies new webhook configurations a moment after it stores them. */
+/**
+ * Waits until the webhook denies a malformed selector. The API server applies new webhook configurations a moment after
+ * it stores them.
+ */
 export async function untilCalled(cluster: Cluster): Promise<void> {
   const selector = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
   const malformed = { ...selector, metadata: { name: "probe" }, spec: { arn: "x" } };
