@@ -95,7 +95,12 @@ export class PodCluster {
 
   /** Returns the memory of all containers of a Pod. */
   async podMemory({ uid }: Pod): Promise<PodMemory> {
-    return this.#node.cgroup.podMemory(uid);
+    return this.#node.cgroup.memory(`pod${uid}`);
+  }
+
+  /** Returns the memory of one container of a Pod. */
+  async containerMemory({ containers }: Pod, container: string): Promise<PodMemory> {
+    return this.#node.cgroup.memory(containers[container] ?? "");
   }
 
   /** Waits until all replicas of a Deployment have the current version. Otherwise rejects with a report of its Pods. */
@@ -134,6 +139,8 @@ export interface Pod {
   readonly isTerminating: boolean;
   /** The number of restarts of all containers. */
   readonly restarts: number;
+  /** The IDs of the containers by name. */
+  readonly containers: Readonly<Record<string, string>>;
 }
 
 function podOf(pod: JsonObject): Pod {
@@ -145,6 +152,9 @@ function podOf(pod: JsonObject): Pod {
     isReady: conditions.some((one) => one["type"] === "Ready" && one["status"] === "True"),
     isTerminating: stringAt(pod, "metadata", "deletionTimestamp") !== null,
     restarts: containers.reduce((sum, one) => sum + Number(one["restartCount"]), 0),
+    containers: Object.fromEntries(containers.map((one) => (
+      [stringAt(one, "name") ?? "", stringAt(one, "containerID")?.replace("containerd://", "") ?? ""] as const
+    ))),
   };
 }
 

@@ -6,7 +6,7 @@ import { findClient, type Recipe, runTool, setUpClient } from "../real/sdks/tool
 import { buildImage, sharedLibraries } from "./node/images.ts";
 
 const COMPONENTS = ["kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"] as const;
-const POD_PROGRAMS = ["pause"] as const;
+const POD_PROGRAMS = ["controller", "pause"] as const;
 
 type Program = (typeof COMPONENTS)[number] | (typeof POD_PROGRAMS)[number];
 
@@ -52,6 +52,7 @@ function programsIn([components = "", inPods = "", image = ""]: readonly string[
     "kube-scheduler": path.join(components, "kube-scheduler"),
     "kube-proxy": path.join(components, "kube-proxy"),
     kubelet: path.join(components, "kubelet"),
+    controller: path.join(inPods, "controller"),
     pause: path.join(inPods, "pause"),
     nodeImage: path.join(image, "image.tar"),
   };
@@ -73,9 +74,9 @@ async function componentsRecipe(): Promise<Recipe> {
 const POD_PROGRAMS_RECIPE: Recipe = {
   name: "pod-programs",
   sources: path.join(import.meta.dirname, "go"),
-  files: ["go.mod", "go.sum", "pause/main.go"],
+  files: ["go.mod", "go.sum", "controller/aws.go", "controller/bucket.go", "controller/main.go", "pause/main.go"],
   script: "setup:cluster",
-  needs: "Go >= 1.25, once, about a minute",
+  needs: "Go >= 1.25, once, about 2 minutes",
   async build(folder, sources) {
     // With CGO_ENABLED=0, the programs need no shared libraries. With -buildvcs=false, the build does not need git.
     const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", `${folder}${path.sep}`];

@@ -16,12 +16,12 @@ export interface NodeCgroup {
   readonly pods: string;
   /** The file to which each component writes its PID, so that it shares the CPU time of the node. */
   readonly componentsFile: string;
-  /** Returns the memory of the containers of a Pod. */
-  podMemory(uid: string): Promise<PodMemory>;
+  /** Returns the memory of a cgroup of the Pods: `podUID`, or the ID of a container. */
+  memory(name: string): Promise<PodMemory>;
   remove(): Promise<void>;
 }
 
-/** The memory of a Pod, in bytes. */
+/** The memory of a Pod or a container, in bytes. */
 export interface PodMemory {
   /** The memory that the kubelet compares with limits: the usage without the inactive page cache. */
   readonly workingSet: number;
@@ -48,7 +48,7 @@ export async function createCgroup(name: string): Promise<NodeCgroup> {
   }
   return {
     pods: `/${name}/pods`, componentsFile: path.join(cpu.folder, name, "components/cgroup.procs"), remove,
-    podMemory: async (uid) => memoryOf(await podFolder(path.join(memory.folder, name), uid), memory.version),
+    memory: async (child) => memoryOf(await findFolder(path.join(memory.folder, name), child), memory.version),
   };
 }
 
@@ -103,10 +103,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-async function podFolder(root: string, uid: string): Promise<string> {
+async function findFolder(root: string, name: string): Promise<string> {
   const folders = await readdir(root, { recursive: true });
-  const found = folders.find((folder) => path.basename(folder) === `pod${uid}`);
-  if (found === undefined) throw new Error(`Pod ${uid} has no cgroup`);
+  const found = folders.find((folder) => path.basename(folder) === name);
+  if (found === undefined) throw new Error(`cgroup ${root} has no child ${name}`);
   return path.join(root, found);
 }
 

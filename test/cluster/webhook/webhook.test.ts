@@ -1,13 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import type { Test } from "tap";
 import { field, stringAt, stringMap } from "../../../shared/decisions/kubernetes/json.ts";
 import { SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
 import { formatMemory, type PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
-import { buildProjectImage } from "../project-image.ts";
-import type { NodePrograms } from "../programs.ts";
+import { projectArchive } from "../project-image.ts";
 import { changesWhileDown } from "./deadlock.ts";
 import { DEPLOYMENT, NAMESPACE, POD_LABELS, REPLICAS } from "./deployment.ts";
 import { installWebhook } from "./installed.ts";
@@ -37,15 +33,6 @@ withNode("two webhook replicas behind a Service", async (t, found) => {
     await isRestored(tt, cluster);
   });
 });
-
-/** Builds the image of the project while the cluster starts. */
-async function projectArchive(t: Test, programs: NodePrograms): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-image-"));
-  t.teardown(() => rm(folder, { recursive: true }));
-  const archive = path.join(folder, "project.tar");
-  await buildProjectImage(programs, archive);
-  return archive;
-}
 
 async function reviews(t: Test, cluster: PodCluster): Promise<void> {
   t.equal((await cluster.pods(NAMESPACE, POD_LABELS)).length, REPLICAS);

@@ -1,0 +1,140 @@
+import type { Test } from "tap";
+import { isJsonObject, type JsonObject, field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { runCommand } from "../../cli/run-command.ts";
+import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { until } from "../../real/apiserver/until.ts";
+import { readEnvironment } from "../../real/environment.ts";
+import { readReport, totals } from "../../real/sdks/controller-report.ts";
+import { MOTO } from "../../real/sdks/moto.ts";
+import { findGo } from "../../real/sdks/toolchains/go.ts";
+import { findWheels, type InstalledWheels } from "../../real/sdks/toolchains/wheels.ts";
+import { formatMemory, type PodCluster } from "../cluster.ts";
+import { sharedLibraries } from "../node/images.ts";
+import { startCluster, withNode } from "../on-node.ts";
+import { projectArchive } from "../project-image.ts";
+import { type AWS, startAWS } from "./aws.ts";
+import { CONTROLLER, CONTROLLER_IMAGE, controllerObjects, NAMESPACE, POD_LABELS } from "./controller-pod.ts";
+
+const EFFECT_LIMIT_MS = 30_000;
+const TEAM_A = { account: "111111111111", role: "arn:aws:iam::111111111111:role/team-a" } as const;
+const TEAM_B = { account: "222222222222", role: "arn:aws:iam::222222222222:role/team-b" } as const;
+const OWN_ACCOUNT = "999999999999";
+const CLIENT = "/client";
+/** The number of AssumeRole calls of the load, and how many run at once. */
+const LOAD = ["2000", "4"] as const;
+
+withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
+  const [wheels, client] = [await findWheels(readEnvironment(), MOTO), await findGo(readEnvironment())];
+  if (!wheels.found || !client.found) {
+    const reasons = [wheels, client].flatMap((one) => (one.found ? [] : [one.reason]));
+    t.plan(0, reasons.join("; "));
+    return;
+  }
+  const archive = projectArchive(t, found.programs);
+  const cluster = await startCluster(t, found);
+  const libraries = await sharedLibraries(client.program);
+  const files = { "/controller": found.programs.controller, [CLIENT]: client.program, ...libraries };
+  await cluster.loadImage({ name: CONTROLLER_IMAGE, files, entrypoint: ["/controller"] });
+  await cluster.loadArchive(await archive);
+  const aws = await install(t, cluster, wheels.wheels);
+  await t.test("manages a bucket in the account of its selector", async (tt) => isManaged(tt, cluster, aws));
+  await t.test("is not granted a role of which no selector exists", async (tt) => isNotGranted(tt, cluster, aws));
+  await t.test("restarts only the sidecar if the sidecar is killed", async (tt) => survivesKill(tt, cluster));
+  await t.test("uses less memory than its limit under load", async (tt) => isLoaded(tt, cluster));
+});
+
+async function install(t: Test, cluster: PodCluster, wheels: InstalledWheels): Promise<AWS> {
+  const aws = await startAWS(t, wheels, cluster.hostAddress);
+  await cluster.api.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS]);
+  for (const name of [NAMESPACE, "team-a", "team-b"]) await cluster.kubectl(["create", "namespace", name]);
+  await cluster.kubectl(["apply", "-f", "-"], (await runCommand(["manifests", "rbac"])).stdout);
+  await cluster.apply([selector("team-a", TEAM_A.role)]);
+  await cluster.apply(await controllerObjects(aws));
+  await cluster.untilRolledOut(NAMESPACE, CONTROLLER);
+  return aws;
+}
+
+function selector(namespace: string, arn: string): object {
+  return {
+    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: namespace },
+    spec: { arn, namespaceSelector: { names: [namespace] } },
+  };
+}
+
+function bucket(namespace: string, name: string, annotations: Readonly<Record<string, string>> = {}): object {
+  return {
+    apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name, namespace, annotations },
+    spec: { name },
+  };
+}
+
+async function isManaged(t: Test, cluster: PodCluster, aws: AWS): Promise<void> {
+  await cluster.apply([bucket("team-a", "bucket-a")]);
+  const status = await untilCondition(cluster, "team-a", "bucket-a", "ACK.ResourceSynced");
+  t.equal(stringAt(status, "ackResourceMetadata", "ownerAccountID"), TEAM_A.account);
+  t.same(await aws.buckets(TEAM_A.account), ["bucket-a"]);
+  t.same(await aws.buckets(OWN_ACCOUNT), []);
+  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
+  const log = await cluster.logs(NAMESPACE, pod?.name ?? "", "controller");
+  t.match(log, `"account":"${OWN_ACCOUNT}"`, "the identity of the controller is the web identity of the sidecar");
+}
+
+/** The annotation makes the controller assume the role without a selector. */
+async function isNotGranted(t: Test, cluster: PodCluster, aws: AWS): Promise<void> {
+  const annotations = { "test.ack-role-resolver.io/role-arn": TEAM_B.role };
+  await cluster.apply([bucket("team-b", "bucket-b", annotations)]);
+  const status = await untilCondition(cluster, "team-b", "bucket-b", "ACK.Recoverable");
+  t.match(JSON.stringify(status), /AccessDenied/);
+  t.same(await aws.buckets(TEAM_B.account), []);
+  await cluster.apply([selector("team-b", TEAM_B.role)]);
+  await untilCondition(cluster, "team-b", "bucket-b", "ACK.ResourceSynced");
+  t.same(await aws.buckets(TEAM_B.account), ["bucket-b"], "the role is granted when its selector exists");
+}
+
+async function survivesKill(t: Test, cluster: PodCluster): Promise<void> {
+  const [before] = await cluster.pods(NAMESPACE, POD_LABELS);
+  t.equal(before?.restarts, 0);
+  const kill = ["/usr/local/bin/node", "-e", "process.kill(1, 'SIGTERM')"];
+  await cluster.exec(NAMESPACE, before?.name ?? "", "ack-role-resolver", kill);
+  await cluster.untilPods(NAMESPACE, POD_LABELS, ([pod]) => pod?.restarts === 1 && pod.isReady);
+  const [after] = await cluster.pods(NAMESPACE, POD_LABELS);
+  t.equal(after?.uid, before?.uid, "the Pod and its controller keep running");
+  await cluster.apply([bucket("team-a", "after-restart")]);
+  await untilCondition(cluster, "team-a", "after-restart", "ACK.ResourceSynced");
+  t.pass("the controller gets credentials from the new sidecar");
+}
+
+async function isLoaded(t: Test, cluster: PodCluster): Promise<void> {
+  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
+  if (pod === undefined) throw new Error("the Pod does not exist");
+  const memory = async (): Promise<string> => {
+    const one = await cluster.containerMemory(pod, "ack-role-resolver");
+    t.ok(one.workingSet < 192 * 2 ** 20, "the working set is less than the limit in docs/sidecar.md");
+    return formatMemory(one);
+  };
+  t.comment(`idle: ${await memory()}`);
+  const stream = [CLIENT, "stream", ...LOAD, TEAM_A.role, TEAM_B.role];
+  const startMs = performance.now();
+  const report = readReport(await cluster.exec(NAMESPACE, pod.name, "controller", stream));
+  const durationMs = Math.round(performance.now() - startMs);
+  t.same(totals(report), { served: Number(LOAD[0]), errors: {} });
+  t.comment(`after ${LOAD[0]} AssumeRole calls in ${durationMs} ms: ${await memory()}`);
+}
+
+/** Waits until a bucket has a condition with status True. Returns its status. */
+async function untilCondition(
+  cluster: PodCluster, namespace: string, name: string, type: string,
+): Promise<JsonObject> {
+  const path = `/apis/s3.services.k8s.aws/v1alpha1/namespaces/${namespace}/buckets/${name}`;
+  let status: unknown;
+  const isMet = async (): Promise<boolean> => {
+    status = field((await cluster.api.request("GET", path)).body, "status");
+    const conditions = field(status, "conditions");
+    return Array.isArray(conditions) && conditions.some((one) => field(one, "type") === type);
+  };
+  if ((await until(isMet, EFFECT_LIMIT_MS)) && isJsonObject(status)) return status;
+  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
+  const log = await cluster.logs(NAMESPACE, pod?.name ?? "", "controller");
+  throw new Error(`${namespace}/${name} has no condition ${type}: ${JSON.stringify(status)}\n${log}`);
+}
