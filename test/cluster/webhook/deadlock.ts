@@ -2,7 +2,7 @@ import type { Test } from "tap";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { Pod, PodCluster } from "../cluster.ts";
 import { NODE } from "../node/components.ts";
-import { DEPLOYMENT, NAMESPACE, POD_LABELS } from "./deployment.ts";
+import { DEPLOYMENT, NAMESPACE, POD_LABELS } from "./installed.ts";
 import { selector } from "./load.ts";
 
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };

@@ -1,17 +1,24 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
+import { POD_SELECTOR } from "../../../manifests/deployment.ts";
 import { WEBHOOK } from "../../../manifests/rbac.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { untilCalled } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
-import { DEPLOYMENT, NAMESPACE, workload } from "./deployment.ts";
+import { PROJECT_IMAGE } from "../project-image.ts";
+
+export const NAMESPACE = "ack-role-resolver";
+export const DEPLOYMENT = WEBHOOK.deployment;
+export const REPLICAS = 2;
+/** The label selector of the webhook's Pods. */
+export const POD_LABELS = Object.entries(POD_SELECTOR).map(([key, value]) => `${key}=${value}`).join(",");
 
 /**
- * Installs the webhook with the commands that users run: `certs make`, `manifests rbac` and `manifests webhooks`.
- * Resolves when all replicas are ready and the API server calls them.
+ * Installs the webhook with the commands that users run: `certs make`, a Secret, and `manifests all`. Resolves when all
+ * replicas are ready and the API server calls them.
  */
 export async function installWebhook(t: Test, cluster: PodCluster): Promise<void> {
   const folder = t.testdir();
@@ -19,17 +26,22 @@ export async function installWebhook(t: Test, cluster: PodCluster): Promise<void
   await command(["certs", "make", "--dir", folder, "--host", service]);
   await cluster.api.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS]);
   await cluster.kubectl(["create", "namespace", "ack-system"]);
-  await cluster.kubectl(["apply", "-f", "-"], await command(["manifests", "rbac"]));
-  const file = async (name: string): Promise<string> => readFile(path.join(folder, name), "base64");
-  const certificates = {
-    "tls.crt": await file("tls.crt"), "tls.key": await file("tls.key"), "ca.crt": await file("ca.crt"),
-  };
-  await cluster.apply(workload(certificates));
+  await cluster.kubectl(["create", "namespace", NAMESPACE]);
+  await cluster.apply([await tlsSecret(folder)]);
+  const files = ["--certificates", "files", "--ca-file", path.join(folder, "ca.crt")];
+  const manifests = await command(["manifests", "all", "--image", PROJECT_IMAGE, ...files]);
+  await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifests);
   await cluster.untilRolledOut(NAMESPACE, DEPLOYMENT);
-  // Applies the configurations last: the API server calls the webhook as soon as they exist.
-  const all = await command(["manifests", "all", "--ca-file", path.join(folder, "ca.crt")]);
-  await cluster.kubectl(["apply", "-f", "-"], all);
   await untilCalled(cluster.api);
+}
+
+async function tlsSecret(folder: string): Promise<object> {
+  const file = async (name: string): Promise<string> => readFile(path.join(folder, name), "base64");
+  return {
+    apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls",
+    metadata: { name: WEBHOOK.certificate, namespace: NAMESPACE },
+    data: { "tls.crt": await file("tls.crt"), "tls.key": await file("tls.key") },
+  };
 }
 
 async function command(args: readonly string[]): Promise<string> {

@@ -5,8 +5,7 @@ import { formatMemory, type PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { changesWhileDown } from "./deadlock.ts";
-import { DEPLOYMENT, NAMESPACE, POD_LABELS, REPLICAS } from "./deployment.ts";
-import { installWebhook } from "./installed.ts";
+import { DEPLOYMENT, installWebhook, NAMESPACE, POD_LABELS, REPLICAS } from "./installed.ts";
 import { createSelectors, selector } from "./load.ts";
 
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
