@@ -35,7 +35,9 @@ export interface PodMemory {
 export async function createCgroup(name: string): Promise<NodeCgroup> {
   const mounts = await cgroupMounts();
   const [memory, cpu] = [hierarchyOf(mounts, "memory"), hierarchyOf(mounts, "cpu")];
-  const remove = async (): Promise<void> => removeCgroup(name);
+  const remove = async (): Promise<void> => {
+    for (const folder of await cgroupFolders(name)) await removeTree(folder);
+  };
   try {
     for (const { folder } of mounts) {
       for (const one of [name, `${name}/pods`, `${name}/components`]) await createOne(path.join(folder, one));
@@ -60,9 +62,9 @@ function hierarchyOf(mounts: readonly CgroupMount[], controller: string): Cgroup
   return found;
 }
 
-/** Removes the cgroup of a node. Waits until its processes have ended. */
-export async function removeCgroup(name: string): Promise<void> {
-  for (const { folder } of await cgroupMounts()) await removeTree(path.join(folder, name));
+/** Returns the folders of the cgroup in all hierarchies. */
+export async function cgroupFolders(name: string): Promise<readonly string[]> {
+  return (await cgroupMounts()).map(({ folder }) => path.join(folder, name));
 }
 
 interface CgroupMount {

@@ -8,7 +8,8 @@ import type { ControlPlaneHost } from "../../real/apiserver/control-plane.ts";
 import type { ManagedProcess } from "../../real/apiserver/managed-process.ts";
 import { until } from "../../real/apiserver/until.ts";
 import type { NodePrograms } from "../programs.ts";
-import { createCgroup, type NodeCgroup } from "./cgroup.ts";
+import { cgroupFolders, createCgroup, type NodeCgroup } from "./cgroup.ts";
+import { startCleaner } from "./cleaner.ts";
 import { NODE, startComponents } from "./components.ts";
 import { type Containerd, PAUSE_IMAGE, startContainerd } from "./containerd.ts";
 import { buildImage } from "./images.ts";
@@ -43,7 +44,11 @@ export interface RunningNode {
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
-    for (let next = undo.pop(); next !== undefined; next = undo.pop()) await next();
+    const errors: unknown[] = [];
+    for (let next = undo.pop(); next !== undefined; next = undo.pop()) {
+      await next().catch((error: unknown) => errors.push(error));
+    }
+    if (errors.length > 0) throw new AggregateError(errors, "parts of the node cannot be removed");
   };
   try {
     return { ...(await startParts(options, undo)), stop };
@@ -61,6 +66,8 @@ async function startParts(
   const folder = path.join(tmpdir(), name);
   await mkdir(folder, { mode: 0o700 });
   undo.push(() => rm(folder, { recursive: true, force: true }));
+  const cleaner = startCleaner(folder, await cgroupFolders(name));
+  undo.push(() => cleaner.end());
   const cgroup = await createCgroup(name);
   undo.push(() => cgroup.remove());
   const sandbox = await startSandbox(folder, cgroup.componentsFile);
