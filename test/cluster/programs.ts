@@ -3,7 +3,8 @@ import process from "node:process";
 import { buildPrograms, MODULE_FOLDER, moduleVersion } from "../real/apiserver/assets.ts";
 import type { RealEnvironment } from "../real/environment.ts";
 import { findClient, type Recipe, runTool, setUpClient } from "../real/sdks/toolchains/built-client.ts";
-import { buildImage, sharedLibraries } from "./node/images.ts";
+import { nodeFilesystem } from "../real/image/buildah.ts";
+import { buildImage, withFolder } from "./node/images.ts";
 
 const COMPONENTS = ["kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"] as const;
 const POD_PROGRAMS = ["controller", "pause"] as const;
@@ -93,8 +94,10 @@ const NODE_IMAGE_RECIPE: Recipe = {
   script: "setup:cluster",
   needs: "buildah, once, about 10 seconds",
   async build(folder) {
-    const program = "/usr/local/bin/node";
-    const files = { [program]: process.execPath, ...(await sharedLibraries(process.execPath)) };
-    await buildImage({ name: NODE_IMAGE, files, entrypoint: [program] }, path.join(folder, "image.tar"));
+    await withFolder(async (files) => {
+      await nodeFilesystem(files);
+      const image = { name: NODE_IMAGE, files: { "/": files }, entrypoint: ["node"] };
+      await buildImage(image, path.join(folder, "image.tar"));
+    });
   },
 };

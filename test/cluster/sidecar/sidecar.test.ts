@@ -5,12 +5,12 @@ import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { readEnvironment } from "../../real/environment.ts";
+import { sharedLibraries } from "../../real/image/buildah.ts";
 import { readReport, totals } from "../../real/sdks/controller-report.ts";
 import { MOTO } from "../../real/sdks/moto.ts";
 import { findGo } from "../../real/sdks/toolchains/go.ts";
 import { findWheels, type InstalledWheels } from "../../real/sdks/toolchains/wheels.ts";
 import { formatMemory, type PodCluster } from "../cluster.ts";
-import { sharedLibraries } from "../node/images.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { type AWS, startAWS } from "./aws.ts";
@@ -33,8 +33,9 @@ withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
   }
   const archive = projectArchive(t, found.programs);
   const cluster = await startCluster(t, found);
-  const libraries = await sharedLibraries(client.program);
-  const files = { "/controller": found.programs.controller, [CLIENT]: client.program, ...libraries };
+  const libraries = (await sharedLibraries(client.program)).map((file) => [file, file] as const);
+  const programs = { "/controller": found.programs.controller, [CLIENT]: client.program };
+  const files = { ...programs, ...Object.fromEntries(libraries) };
   await cluster.loadImage({ name: CONTROLLER_IMAGE, files, entrypoint: ["/controller"] });
   await cluster.loadArchive(await archive);
   const aws = await install(t, cluster, wheels.wheels);

@@ -39,10 +39,15 @@ export async function findBuildah(t: Test): Promise<Buildah | null> {
 
 /** Writes a root filesystem with Node.js and the libraries that it loads to `folder`. It replaces the base image. */
 export async function nodeFilesystem(folder: string): Promise<void> {
-  const { stdout } = await runProgram("ldd", [process.execPath], { cwd: folder });
-  const libraries = [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file = ""]) => file);
+  const libraries = await sharedLibraries(process.execPath);
   await Promise.all(libraries.map((file) => copyInto(folder, file, file)));
   await copyInto(folder, process.execPath, "/usr/local/bin/node");
+}
+
+/** Returns the absolute paths of the shared libraries that a program loads. A static program loads none. */
+export async function sharedLibraries(program: string): Promise<readonly string[]> {
+  const { stdout } = await runProgram("ldd", [program], { cwd: "/" });
+  return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file = ""]) => file);
 }
 
 async function copyInto(folder: string, file: string, target: string): Promise<void> {
