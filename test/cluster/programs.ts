@@ -3,7 +3,7 @@ import process from "node:process";
 import { buildPrograms, MODULE_FOLDER, moduleVersion } from "../real/apiserver/assets.ts";
 import type { RealEnvironment } from "../real/environment.ts";
 import { findClient, type Recipe, runTool, setUpClient } from "../real/sdks/toolchains/built-client.ts";
-import { nodeFilesystem } from "../real/image/buildah.ts";
+import { nodeFilesystem } from "./image/buildah.ts";
 import { buildImage, withFolder } from "./node/images.ts";
 
 const COMPONENTS = ["kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"] as const;

@@ -5,7 +5,7 @@ import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { readEnvironment } from "../../real/environment.ts";
-import { sharedLibraries } from "../../real/image/buildah.ts";
+import { sharedLibraries } from "../image/buildah.ts";
 import { readReport, totals } from "../../real/sdks/controller-report.ts";
 import { MOTO } from "../../real/sdks/moto.ts";
 import { findGo } from "../../real/sdks/toolchains/go.ts";

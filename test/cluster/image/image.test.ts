@@ -2,9 +2,9 @@ import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { type Test, test } from "tap";
 import manifest from "../../../package.json" with { type: "json" };
-import { runProgram } from "../apiserver/run-program.ts";
-import { copyOfCheckout } from "../ci/packed.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import { runProgram } from "../../real/apiserver/run-program.ts";
+import { copyOfCheckout } from "../../real/ci/packed.ts";
+import { setTimeLimit } from "../../real/time-limit.ts";
 import { type Buildah, configOf, findBuildah, nodeFilesystem } from "./buildah.ts";
 
 const LIMIT_MS = 10 * 60_000;

@@ -2,8 +2,8 @@ import { copyFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
 import { field } from "../../../shared/decisions/kubernetes/json.ts";
-import { runProgram } from "../apiserver/run-program.ts";
-import { readEnvironment, readPath } from "../environment.ts";
+import { runProgram } from "../../real/apiserver/run-program.ts";
+import { readEnvironment, readPath } from "../../real/environment.ts";
 
 /** Runs buildah, and returns its standard output. Rejects with its standard error if buildah fails. */
 export type Buildah = (args: readonly string[]) => Promise<string>;
