@@ -1,6 +1,7 @@
 import type { V1Volume, V1VolumeMount } from "@kubernetes/client-node";
 import {
-  caBundleBinding, caBundleRole, certificatesBinding, certificatesRole, certificatesSecret, labelsOf, WEBHOOK,
+  caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret, labelsOf,
+  WEBHOOK,
 } from "./rbac.ts";
 
 /** How the webhook gets its certificate, and how the API server gets the CA certificate. */
@@ -43,8 +44,8 @@ export function certificateVolumes(mode: CertificateMode): { volumes?: V1Volume[
 /** Returns the objects that the webhook needs to maintain its own certificates. */
 export function selfSignedObjects(namespace: string): readonly object[] {
   return [
-    certificatesSecret(namespace), certificatesRole(namespace), certificatesBinding(namespace),
-    caBundleRole(), caBundleBinding(namespace),
+    certificatesSecret(namespace), certificatesLease(namespace),
+    certificatesRole(namespace), certificatesBinding(namespace), caBundleRole(), caBundleBinding(namespace),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type {
-  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding, V1Secret,
-  V1ServiceAccount,
+  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1Lease, V1Namespace, V1PolicyRule, V1Role, V1RoleBinding,
+  V1Secret, V1ServiceAccount,
 } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
 import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
@@ -145,7 +145,13 @@ export function certificatesSecret(namespace: string): V1Secret {
   return { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata };
 }
 
-/** Returns the role that allows the webhook to maintain its certificates. RBAC cannot limit `create` to one name. */
+/** Returns the Lease that elects the writer of the Secret. With it, the webhook needs no right to create Leases. */
+export function certificatesLease(namespace: string): V1Lease {
+  const metadata = { name: WEBHOOK.certificate, namespace, labels: labelsOf("webhook") };
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
+}
+
+/** Returns the role that allows the webhook to maintain its certificates. */
 export function certificatesRole(namespace: string): V1Role {
   const resourceNames = [WEBHOOK.certificate];
   return {
@@ -155,7 +161,6 @@ export function certificatesRole(namespace: string): V1Role {
     rules: [
       { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
-      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
       { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
     ],
   };

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import {
-  accessReviewsBinding, accessReviewsRole, caBundleBinding, caBundleRole, certificatesBinding, certificatesRole,
-  certificatesSecret, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
-  resourcesRole, serviceAccount,
+  accessReviewsBinding, accessReviewsRole, caBundleBinding, caBundleRole, certificatesBinding, certificatesLease,
+  certificatesRole, certificatesSecret, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
+  resourcesBinding, resourcesRole, serviceAccount,
 } from "../../manifests/rbac.ts";
 import { selectorOwnerRole, tenantRole } from "../../manifests/user-roles.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
@@ -66,12 +66,12 @@ test("the certificates role allows only maintaining one Secret and one Lease, an
   t.same(certificatesRole("platform").rules, [
     { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
-    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
     { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
   ]);
   const secret = { type: "Opaque", metadata: { namespace: "platform", name: resourceNames[0] } };
   t.match(certificatesSecret("platform"), secret);
   t.notOk("data" in certificatesSecret("platform"), "a repeated apply does not remove the certificates");
+  t.match(certificatesLease("platform"), { kind: "Lease", metadata: secret.metadata });
   const { metadata, roleRef, subjects } = certificatesBinding("platform");
   t.match([metadata?.namespace, roleRef.kind], ["platform", "Role"]);
   t.equal(roleRef.name, certificatesRole("platform").metadata?.name);

@@ -42,7 +42,7 @@ test("renders all parts in the order in which they must be applied, with the web
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Role", "RoleBinding", "ClusterRole", "ClusterRole",
-    "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
+    "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "CustomResourceDefinition",
     "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment",
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",

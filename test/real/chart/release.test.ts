@@ -12,6 +12,7 @@ import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/ack-role-resolver-webhook`;
+const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/ack-role-resolver-webhook-tls`;
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const JSON_PATCH = { headers: { "content-type": "application/json-patch+json" } };
 const CREATE_NAMESPACE = ["--namespace", NAMESPACE, "--create-namespace"];
@@ -37,7 +38,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("helm install blocks no change of selectors while no replica is available", installs);
   await run("the Pods of the webhook and of helm test meet the restricted Pod security standard", meetsRestricted);
   await run("helm upgrade denies changes while the webhook is down if a replica is available", upgrades);
-  await run("helm upgrade preserves the caBundle, and the failurePolicy during an outage", preserves);
+  await run("helm upgrade preserves the certificates, the caBundle, and the failurePolicy during an outage", preserves);
   await run("helm rollback restores the failurePolicy of the revision", rollsBack);
   await run("refuses a second release in the cluster, and names the first one", refusesSecond);
   await run("helm uninstall deletes the webhook configurations first, and every object", uninstalls);
@@ -91,7 +92,10 @@ async function preserves(t: Test, { cluster, run }: Target): Promise<void> {
   const caBundle = (await readFile(cluster.caFile)).toString("base64");
   const change = [{ op: "add", path: "/webhooks/0/clientConfig/caBundle", value: caBundle }];
   t.equal((await cluster.request("PATCH", configuration, change, JSON_PATCH)).status, 200);
+  const data = { "ca.crt": caBundle };
+  t.equal((await cluster.request("PATCH", SECRET, { data }, MERGE)).status, 200);
   t.match(await run("upgrade", RELEASE, ...CHART_IN_NAMESPACE, "--set", "replicas=3"), { code: 0, stderr: "" });
+  t.same(field((await cluster.request("GET", SECRET)).body, "data"), data);
   t.same(await policies(cluster), ["Fail", "Ignore"]);
   const [first] = await webhooks(cluster, "validating");
   t.equal(stringAt(field(first, "clientConfig"), "caBundle"), caBundle);
@@ -102,6 +106,7 @@ async function rollsBack(t: Test, { cluster, run }: Target): Promise<void> {
   for (const [revision, policy] of [["2", ["Fail", "Ignore"]], ["1", ["Ignore"]], ["2", ["Fail", "Ignore"]]] as const) {
     t.match(await run("rollback", RELEASE, revision, "--namespace", NAMESPACE), { code: 0, stderr: "" });
     t.same(await policies(cluster), policy, `revision ${revision}`);
+    t.ok(field(field((await cluster.request("GET", SECRET)).body, "data"), "ca.crt"), "the certificates are preserved");
   }
 }
 
