@@ -12,7 +12,7 @@ import { EventRecorder } from "./events.ts";
 import { LeaderElection } from "./lease.ts";
 import { nextStep, type Step, type Timing } from "./plan.ts";
 import { CertificateReports } from "./reports.ts";
-import { type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
+import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
 import { SecretState } from "./secret-state.ts";
 import { WatchedObjects } from "./watched-objects.ts";
 import { writeSecret } from "./writer.ts";
@@ -136,21 +136,34 @@ export class CertificateManager {
     const { stored, remembered, served, canRestore } = this.#state;
     if (stored === null) return false;
     this.#reports.expiries(served, stored.ca);
-    const configurations = this.#watched.configurations;
     const unchangedMs = this.#unchangedMs();
-    if (!this.#election.isLeader || configurations === null) return false;
+    if (!this.#election.isLeader || this.#watched.isListing) return false;
+    this.#reports.fault("annotation", annotationFault(stored));
     if (stored.isForeign) {
       this.#reports.fault("write", "cert-manager writes the Secret; mount the Secret and use --tls-dir instead");
       return false;
     }
     // While the Secret is invalid, its CAs may be incomplete.
-    const complete = stored.faults.length === 0 ? stored : remembered;
-    const inForceMs = complete === null ? null : await this.#publisher.publish(caBundle(complete));
+    const inForceMs = await this.#publish(stored.faults.length === 0 ? stored : remembered);
     const { timing } = this.#options;
     const step = nextStep({ nowMs: clock.now(), timing, stored, canRestore, inForceMs, unchangedMs });
     if (step !== null) return await this.#perform(step);
     this.#reports.fault("write", null);
     return false;
+  }
+
+  /** Returns how long the caBundles have been correct, in ms; null if a caBundle cannot be read or written. */
+  async #publish(stored: StoredCertificates | null): Promise<number | null> {
+    if (stored === null || this.#watched.configurations === null) return null;
+    try {
+      const inForceMs = await this.#publisher.publish(caBundle(stored));
+      this.#reports.fault("caBundle", null);
+      return inForceMs;
+    } catch (error) {
+      // The certificate must be renewed even if the caBundle cannot be written.
+      this.#reports.fault("caBundle", error instanceof Error ? error.message : String(error));
+      return null;
+    }
   }
 
   #unchangedMs(): number {

@@ -49,7 +49,8 @@ export class CertificateReports {
     if (this.#faults.get(activity) === fault) return;
     this.#faults.set(activity, fault);
     this.#options.log.error({ secret: this.#name, activity, fault }, "certificates cannot be maintained");
-    if (activity === "write") this.#options.metrics.certificateWrites.inc({ step: "any", outcome: "fault" });
+    const isWrite = activity === "write" || activity === "caBundle";
+    if (isWrite) this.#options.metrics.certificateWrites.inc({ step: "any", outcome: "fault" });
   }
 
   leading(): void {

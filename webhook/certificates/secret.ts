@@ -3,6 +3,7 @@ import type { CertificateAndKey } from "../../certs/make.ts";
 import { permitsNames } from "../../certs/name-constraints.ts";
 import { missingHosts, parseCertificate, parsePrivateKey, splitCertificates } from "../../certs/pem.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { quote } from "../../shared/decisions/kubernetes/text.ts";
 
 /**
  * The keys of the Secret's data. `tls.crt`, `tls.key` and `ca.crt` have the names that a Secret of type
@@ -141,6 +142,12 @@ function datesOf({ validFromDate, validToDate }: X509Certificate): { notBeforeMs
 const FULFILLED_BY: ReadonlyMap<unknown, readonly string[]> = new Map([
   ["leaf", ["issue", "create", "switch"]], ["ca", ["stage", "create"]],
 ]);
+
+/** Returns what is wrong with the rotate annotation, or null. */
+export function annotationFault({ rotate }: StoredCertificates): string | null {
+  if (rotate === null || FULFILLED_BY.has(rotate)) return null;
+  return `annotation ${ROTATE_ANNOTATION}: ${quote(rotate)}: expected leaf or ca; correct or remove the annotation`;
+}
 
 /**
  * Returns the Secret with the certificates, for an update. Removes the rotate annotation if the step fulfills its

@@ -28,6 +28,8 @@ export class WatchedObjects {
   readonly #reflectors: readonly Reflector[];
   readonly #outage: Outage;
   readonly #objects = new Map<string, JsonObject | null>();
+  /** The plural names of the kinds whose list or watch has failed. */
+  readonly #failed = new Set<string>();
 
   constructor(options: WatchedObjectsOptions) {
     this.#outage = new Outage(options);
@@ -44,6 +46,14 @@ export class WatchedObjects {
 
   get secret(): Watched {
     return this.#objects.get("Secret");
+  }
+
+  /**
+   * Whether an object was not read yet, although its list has not failed. The CAs in the configurations are needed to
+   * replace a lost Secret, but a failed list must not delay the renewal of a certificate.
+   */
+  get isListing(): boolean {
+    return CONFIGURATIONS.some((kind) => !this.#objects.has(kind) && !this.#failed.has(pluralOf(kind)));
   }
 
   /** The existing configurations, each with its plural name; null if one of them was never read. */
@@ -70,7 +80,10 @@ export class WatchedObjects {
           onChange();
         },
         onSync: () => undefined,
-        onFault: (fault) => onFault(kind.plural, fault),
+        onFault: (fault) => {
+          if (fault !== null) this.#failed.add(kind.plural);
+          onFault(kind.plural, fault);
+        },
       },
     });
   }

@@ -3,21 +3,12 @@ import { test } from "tap";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
-  advanceUntil, annotate, bundles, entry, eventReasons, EVENTS, installConfigurations, installSecret, LEASE, MUTATING,
+  advanceUntil, annotate, bundles, entry, eventReasons, installConfigurations, installSecret, isPublished, LEASE,
   SECRET, startReplica, until,
 } from "./replica-fixture.ts";
 import { DAY_MS } from "./stored.ts";
 
 const MINUTE_MS = 60_000;
-
-/** Whether the API server trusts exactly the CA in the Secret. */
-function isPublished(api: FakeKubernetes): boolean {
-  return entry(api, "ca.crt") !== "" && bundles(api).join("") === entry(api, "ca.crt");
-}
-
-function sortedData(api: FakeKubernetes): string {
-  return JSON.stringify(Object.entries(Object(api.object(SECRET)["data"])).toSorted(([a], [b]) => a.localeCompare(b)));
-}
 
 function lastServed(replica: { readonly served: readonly { readonly cert: string }[] }): string | undefined {
   return replica.served.at(-1)?.cert;
@@ -114,109 +105,6 @@ test("two leaders at the same time never lose a CA that signed a served certific
   }
 });
 
-test("restores a caBundle that another program changes", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => replica.served.length > 0);
-  t.notOk(api.requests.some((one) => one.startsWith("PATCH")), "a missing configuration is not an error");
-  installConfigurations(api);
-  await until(() => isPublished(api));
-  t.same(eventReasons(api), ["CertificatesCreated"], "the first caBundle restores nothing");
-  const version = api.object(MUTATING);
-  installConfigurations(api);
-  await until(() => isPublished(api));
-  t.not(api.object(MUTATING), version);
-  await until(() => eventReasons(api).includes("CABundleRestored"));
-  t.match(await replica.registry.metrics(), /certificate_writes_total{step="restore-bundle",outcome="ok"} [12]\n/);
-});
-
-test("keeps the certificate while the Secret is invalid, and repairs the Secret", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
-  installConfigurations(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => isPublished(api));
-  const { data } = api.object(SECRET);
-  const isRepaired = (): boolean => sortedData(api) === before;
-  const before = sortedData(api);
-  const planted = "planted-key-in-a-garbled-entry";
-  const value = Buffer.from(planted).toString("base64");
-  const garbled = { "tls.crt": value, "ca.key": value };
-  for (const invalid of [garbled, {}, { ...Object(data), "previous-ca.crt": "x" }]) {
-    api.change(SECRET, (secret) => ({ ...secret, data: invalid }));
-    await until(isRepaired);
-  }
-  api.remove(SECRET);
-  await until(isRepaired);
-  t.equal(replica.served.length, 1);
-  t.same(bundles(api), [entry(api, "ca.crt")]);
-  const rejections = replica.lines.filter((line) => line.includes("new serving certificate rejected"));
-  t.equal(rejections.length, 4, "each fault is logged once");
-  const events = [...api.objects].filter(([path]) => path.startsWith(EVENTS));
-  const outputs = [...replica.lines, JSON.stringify(events), await replica.registry.metrics()].join("\n");
-  const secrets = [planted, ...["tls.key", "ca.key"].flatMap((key) => entry(api, key).split("\n").slice(1, -2))];
-  t.notOk(secrets.some((secret) => outputs.includes(secret)), "no key is in the log, a metric or an Event");
-  t.notOk(secrets.some((secret) => outputs.includes(Buffer.from(secret).toString("base64"))));
-});
-
-test("reports a rejected write once and retries it, and counts an Event that cannot be written", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
-  installConfigurations(api);
-  api.rejected.set(`PUT ${SECRET}`, 403);
-  api.rejected.set(`POST ${EVENTS}`, 403);
-  const replica = startReplica(t, api, clock);
-  const writes = (): number => api.requests.filter((one) => one === `PUT ${SECRET}`).length;
-  const faultLines = (): string[] => (
-    replica.lines.filter((line) => line.includes("certificates cannot be maintained"))
-  );
-  await until(() => faultLines().length === 1);
-  for (const count of [2, 3]) {
-    clock.advance(10_000);
-    await until(() => writes() === count);
-  }
-  const faults = faultLines();
-  t.equal(faults.length, 1);
-  t.match(JSON.parse(faults[0] ?? ""), {
-    level: "error", activity: "write", secret: "ack-role-resolver/tls",
-    fault: `PUT ${SECRET}: the API server returned 403 (Fake); `
-      + "apply the objects of `ack-role-resolver manifests rbac`",
-  }, "the message of the API server, which quotes the request, is not logged");
-  t.match(await replica.registry.metrics(), /certificate_writes_total{step="any",outcome="fault"} 1\n/);
-  api.rejected.delete(`PUT ${SECRET}`);
-  clock.advance(10_000);
-  await until(() => replica.served.length === 1);
-  await until(() => replica.lines.some((line) => line.includes("Event could not be written")));
-  t.match(await replica.registry.metrics(), /webhook_events_total{outcome="failed"} 1\n/);
-});
-
-test("does not change a Secret that cert-manager writes", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  const annotations = { "cert-manager.io/certificate-name": "webhook" };
-  api.put(SECRET, { kind: "Secret", metadata: { namespace: "ack-role-resolver", name: "tls", annotations } });
-  installConfigurations(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => replica.lines.some((line) => line.includes("mount the Secret and use --tls-dir instead")));
-  t.notOk(api.requests.some((one) => one.startsWith("PUT /api/v1") || one.startsWith("PATCH")));
-});
-
-test("writes an Event if the certificate was not renewed in time", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => replica.served.length === 1);
-  api.rejected.set(`PUT ${SECRET}`, 500);
-  clock.advance(26 * DAY_MS);
-  await until(() => eventReasons(api).includes("CertificateExpiring"));
-  const note = /The serving certificate expires at 2026-01-31T.* was not renewed/;
-  t.match(JSON.stringify([...api.objects.values()]), note);
-  clock.advance(30 * MINUTE_MS);
-  for (let text = ""; !text.includes('events_total{outcome="limited"}');) text = await replica.registry.metrics();
-  const expiring = eventReasons(api).filter((reason) => reason === "CertificateExpiring");
-  t.equal(expiring.length, 1, "at most one Event per hour");
-});
-
 test("when the names change, rotates the CA, because the name constraints do not permit the new name", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   installSecret(api);
@@ -229,25 +117,4 @@ test("when the names change, rotates the CA, because the name constraints do not
   const after = startReplica(t, api, clock, { identity: "second", hosts });
   await advanceUntil(clock, () => after.served.length === 2);
   t.ok(new X509Certificate(lastServed(after) ?? "").checkHost("new.example.com"));
-});
-
-test("does not overwrite a Secret that another leader changes while a caBundle is written", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
-  installConfigurations(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => isPublished(api));
-  const request = api.request.bind(api);
-  api.request = async (sent) => {
-    api.request = request;
-    const labels = { by: "other" };
-    api.change(SECRET, (secret) => ({ ...secret, metadata: { ...Object(secret["metadata"]), labels } }));
-    return await request(sent);
-  };
-  annotate(api, "leaf");
-  installConfigurations(api);
-  await until(() => api.request === request);
-  await advanceUntil(clock, () => replica.served.length === 2);
-  t.match(await replica.registry.metrics(), /certificate_writes_total{step="issue",outcome="conflict"} 1\n/);
-  t.match(api.object(SECRET), { metadata: { labels: { by: "other" } } });
 });

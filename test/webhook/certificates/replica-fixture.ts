@@ -98,8 +98,13 @@ export function entry(api: FakeKubernetes, key: string): string {
 }
 
 /** Requests a rotation, as a user does. */
-export function annotate(api: FakeKubernetes, rotate: "leaf" | "ca"): void {
+export function annotate(api: FakeKubernetes, rotate: string): void {
   api.change(SECRET, (secret) => ({
     ...secret, metadata: { ...Object(secret["metadata"]), annotations: { "ack-role-resolver.io/rotate": rotate } },
   }));
+}
+
+/** Whether the API server trusts exactly the CA in the Secret. */
+export function isPublished(api: FakeKubernetes): boolean {
+  return entry(api, "ca.crt") !== "" && bundles(api).join("") === entry(api, "ca.crt");
 }
