@@ -12,6 +12,7 @@ import { LIMITS } from "../../shared/decisions/limits.ts";
 import { formatInputFault, readManifests } from "../../shared/inventory/manifests/reader.ts";
 import { ManifestSource } from "../../shared/inventory/manifests/source.ts";
 import { snapshotOf } from "../../shared/inventory/manifests/snapshot.ts";
+import { differenceOf } from "../shared/inventory/manifests/reference-parser.ts";
 import { hostile, repeat, size, toJSON, unit } from "./hostile.ts";
 import { type Target, target } from "./target.ts";
 
@@ -44,7 +45,10 @@ function manifestTextOf(input: ManifestText): string {
   return `${head},"${input.field}":${toJSON(input.value)}}`.slice(0, MAX_TEXT);
 }
 
-/** The reader must return objects and faults, and must not throw. */
+/** A longer text is not compared, because the yaml package would read it twice. */
+const MAX_COMPARED = 10_000;
+
+/** The reader must return objects and faults, and must not throw. Both YAML parsers must return the same objects. */
 export const MANIFESTS: Target = target("manifests", {
   input: manifestText,
   expand: manifestTextOf,
@@ -54,6 +58,8 @@ export const MANIFESTS: Target = target("manifests", {
     const { manifests, faults } = readManifests(text, "a.yaml");
     if (faults.length > LIMITS.faultsPerFile.value + 1) throw new Error(`${faults.length} faults`);
     faults.forEach(formatInputFault);
+    const difference = text.length > MAX_COMPARED ? null : differenceOf(text);
+    if (difference !== null) throw new Error(difference);
     for (const { lineOf } of manifests) lineOf(["metadata", "name"]);
     const inventory = new Inventory({ runtime: "ack", origin: "file" });
     inventory.apply([...drain(snapshotOf(manifests)).objects.values()].map(({ object }) => ({ type: "put", object })));

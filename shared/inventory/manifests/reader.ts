@@ -7,6 +7,7 @@ import { asObject, isRead, listItems, resemblesACKObject } from "./object-shape.
 import type { NotManifest } from "./skip.ts";
 import { withoutActions } from "./templates.ts";
 import { LimitExceeded, yamlDocuments } from "./yaml-documents.ts";
+import { documentsFromEvents } from "./yaml-events.ts";
 import { AliasBudget, BAD_FIELD_NAME, type Positions, YamlValues } from "./yaml-values.ts";
 
 /** One Kubernetes object and its position in the input. */
@@ -48,8 +49,23 @@ export interface ParsedManifests extends ManifestResult {
  * like kubectl.
  */
 export function readManifests(text: string, file: string): ParsedManifests {
+  const manifests = manifestsFromEvents(text, file);
+  if (manifests !== null) return { manifests, faults: [], notManifest: null };
   const reader = parse(text, file);
   return { ...reader.result(), notManifest: causeOf(reader, text) };
+}
+
+/** Returns the objects of a text in common syntax. Returns null for other texts, and for other data than objects. */
+function manifestsFromEvents(text: string, file: string): Manifest[] | null {
+  const manifests: Manifest[] = [];
+  for (const [index, { value, line, lines }] of (documentsFromEvents(text) ?? []).entries()) {
+    if (value === null) continue;
+    const result = asObject(value);
+    if ("fault" in result || listItems(result.object) !== null) return null;
+    const { object } = result;
+    manifests.push({ object, file, document: index + 1, lineOf: (path) => lines.lineOf(object, path, line) });
+  }
+  return manifests.length === 0 ? null : manifests;
 }
 
 /**

@@ -10,7 +10,7 @@ export type Scalar = string | bigint | number | boolean | null;
  * number. `e3`, `12:30` and dates are strings.
  */
 export function plainScalar(text: string): Scalar {
-  const word = WORDS.get(text);
+  const word = text.length > LONGEST_WORD ? undefined : WORDS.get(text);
   if (word !== undefined) return word;
   if (text.startsWith(".")) return finiteOr(text, text, DOT_FLOAT);
   if (!/^[-+\d]/.test(text)) return text;
@@ -27,6 +27,7 @@ const WORDS: ReadonlyMap<string, Scalar> = new Map<string, Scalar>([
   ...["-.inf", "-.Inf", "-.INF"].map((word) => [word, -Infinity] as const),
 ]);
 
+const LONGEST_WORD = 5;
 const DOT_FLOAT = /^\.\d+(?:[eE][-+]?\d+)?$/;
 const FLOAT = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
 const INTEGER = /^([-+]?)(?:0[xX]([\da-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9]\d*))$/;
