@@ -4,6 +4,7 @@ import { chmod, type FileHandle, open, rename, rm, writeFile } from "node:fs/pro
 import { dirname, join } from "node:path";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
 import { MIN_TOKEN_LENGTH } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
@@ -141,7 +142,7 @@ export async function readToken(path: string): Promise<string | null> {
     throw invalidFile(path, `the token is not one line of printable ASCII without spaces. ${fix}`);
   }
   if (token.length < MIN_TOKEN_LENGTH) {
-    const problem = `the token has ${token.length} characters (minimum: ${MIN_TOKEN_LENGTH})`;
+    const problem = `the token has ${countOf(token.length, "character")} (minimum: ${MIN_TOKEN_LENGTH})`;
     throw invalidFile(path, `${problem}. ${fix}`);
   }
   return token;

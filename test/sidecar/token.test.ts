@@ -168,7 +168,7 @@ test("logs why the new content of the token file is invalid, but does not log th
 test("rejects a token of fewer than 16 characters, and a file that group or others can write", async (t) => {
   const fix = "Empty the file, so that the sidecar creates a new token.";
   const cases: readonly (readonly [token: string, mode: number, fault: string])[] = [
-    ["a", 0o600, `the token has 1 characters (minimum: 16). ${fix}`],
+    ["a", 0o600, `the token has 1 character (minimum: 16). ${fix}`],
     ["0123456789abcde\n", 0o600, `the token has 15 characters (minimum: 16). ${fix}`],
     ["x".repeat(4097), 0o600, `the file is longer than 4096 characters. ${fix}`],
     ...[0o620, 0o602, 0o666].map((mode) => [
