@@ -151,8 +151,8 @@ class Auditor {
   }
 
   #auditDefinition(definition: JsonObject, index: number): void {
-    const { inventory, extraGroups = [] } = this.#input;
-    const subject = { ...definedKind(definition), inventory, extraGroups };
+    const { objects, inventory, extraGroups = [] } = this.#input;
+    const subject = { ...definedKind(definition), objects, inventory, extraGroups };
     for (const check of this.#enabled) this.#report(check, index, check.findInDefinition?.(subject));
   }
 

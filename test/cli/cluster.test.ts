@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import { EXTENDED_NOTICE } from "../../shared/decisions/runtime-notice.ts";
-import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
+import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
 } from "../shared/inventory/cluster/fake-cluster.ts";
@@ -77,7 +77,7 @@ test("resolve, audit, impact and lint read the objects of a cluster and sort the
 test("audit reports a CRD that lacks fields, an unknown ACK group, and a kind that cannot be listed", async (t) => {
   const things = "/apis/new.services.k8s.aws/v1alpha1/things";
   const run = await onFakeCluster(t, (cluster) => {
-    const selectors = { ...ACK_SELECTOR_CRD, metadata: { ...ACK_SELECTOR_CRD.metadata, resourceVersion: "1" } };
+    const selectors = { ...olderACKSelectorCRD(), metadata: { ...ACK_SELECTOR_CRD.metadata, resourceVersion: "1" } };
     const bucket = definition("s3.services.k8s.aws", "Bucket");
     cluster.objects.set(DEFINITIONS, [selectors, bucket, definition("new.services.k8s.aws", "Thing")]);
     cluster.errors.set(things, { status: 403 });
@@ -85,7 +85,7 @@ test("audit reports a CRD that lacks fields, an unknown ACK group, and a kind th
   const { stdout, status } = await run("audit");
   t.equal(status, 0, "the findings are warnings");
   t.match(stdout, /warn AUD-08 CustomResourceDefinition iamroleselectors\.services\.k8s\.aws spec\.versions\n/);
-  t.match(stdout, "the CRD does not define spec.namespaceSelector.labelSelector.matchExpressions, spec.resource");
+  t.match(stdout, "the CRD does not define spec.resourceLabelSelector, which the CRD of ACK's charts defines");
   t.match(stdout, /warn AUD-09 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.group\n/);
   t.match(stdout, /warn AUD-10 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.names\.plural\n/);
   t.notMatch(stdout, "buckets.s3.services.k8s.aws");

@@ -1,13 +1,22 @@
 import type { Inventory } from "../inventory/inventory.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND, unknownGroups } from "../kubernetes/kinds.ts";
+import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import { isSelector, SELECTOR_GROUP, SELECTOR_KIND, unknownGroups } from "../kubernetes/kinds.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
+import { type KnownFields, unknownFields } from "../kubernetes/shape.ts";
+import { listOf } from "../kubernetes/text.ts";
+import { ACK_FIELDS } from "../selectors/ack-schema.ts";
 import { prunedFields } from "../selectors/pruned-fields.ts";
 import type { CheckEntry, Fault } from "./check.ts";
+import { lostFields } from "./selectors/stored.ts";
 
 /** A CustomResourceDefinition of an ACK kind or of IAMRoleSelector. */
 export interface AuditedDefinition {
   readonly group: string;
   readonly kind: string;
   readonly inventory: Inventory;
+  /** All stored objects. */
+  readonly objects: readonly JsonObject[];
   /** The groups of `--extra-groups`. */
   readonly extraGroups: readonly string[];
 }
@@ -26,16 +35,47 @@ export const AUD_08: DefinitionCheck = {
   id: "AUD-08",
   severity: "warn",
   reason: "Before the API server calls the webhook, it prunes the fields that the CRD of IAMRoleSelector does not "
-    + "define. A selector that uses such a field then selects more resources than intended, and no check reports this.",
+    + "define. A selector that uses such a field then selects more resources than intended, and no check reports this. "
+    + "A field that the CRD of ACK's charts does not define is reported if a selector uses it, or if the manifest that "
+    + "kubectl applied last uses it.",
   fix: "do not use these fields, or install the CRD that `ack-role-resolver manifests crds --own-crd` prints",
-  example: "# The CRD of ACK's charts, which does not define matchExpressions.",
-  *findInDefinition({ group, kind, inventory: { kinds: { selectorFields } } }) {
+  example: "# The CRD of ACK's charts, which does not define matchExpressions, and a selector with matchExpressions.",
+  *findInDefinition({ group, kind, inventory: { kinds: { selectorFields } }, objects }) {
     if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND || selectorFields === null) return;
-    const pruned = prunedFields(selectorFields);
-    if (pruned.length === 0) return;
-    yield { path: ["spec", "versions"], message: `the CRD does not define ${pruned.join(", ")}` };
+    const path = ["spec", "versions"];
+    const users = usersOfFields(objects.filter(isSelector), selectorFields);
+    for (const name of prunedFields(selectorFields)) {
+      const problem = `the CRD does not define ${name}`;
+      const names = users.get(name) ?? [];
+      const usage = `IAMRoleSelectors that use the field: ${listOf(names)}`;
+      if (names.length > 0) yield { path, message: `${problem}; ${usage}` };
+      else if (!PRUNED_BY_ACK.has(name)) yield { path, message: `${problem}, which the CRD of ACK's charts defines` };
+    }
   },
 };
+
+/** The fields that the CRD of ACK's charts does not define. Most clusters have this CRD. */
+const PRUNED_BY_ACK: ReadonlySet<string> = new Set(prunedFields(ACK_FIELDS));
+
+/** Returns the names of the selectors that use each field that the CRD does not define, by the name of the field. */
+function usersOfFields(selectors: readonly JsonObject[], served: KnownFields): ReadonlyMap<string, readonly string[]> {
+  const users = new Map<string, string[]>();
+  for (const object of selectors) {
+    const set = Array.from(unknownFields(served, object), ({ path }) => path);
+    const fields = new Set([...set, ...lostFields(object, served)].map(fieldName));
+    for (const name of fields) {
+      const names = users.get(name) ?? [];
+      names.push(objectReference(object).name);
+      users.set(name, names);
+    }
+  }
+  return users;
+}
+
+/** Returns the name of a field in any item of a list, such as `spec.resourceTypeSelector[].apiVersion`. */
+function fieldName(path: FieldPath): string {
+  return formatFieldPath(path).replace(/\[\d+\]/g, "[]");
+}
 
 export const AUD_09: DefinitionCheck = {
   ...COMMON,

@@ -1,8 +1,8 @@
 import { LAST_APPLIED, REPLACES_ANNOTATION } from "../../annotation-keys.ts";
-import { formatFieldPath } from "../../kubernetes/field-path.ts";
+import { type FieldPath, formatFieldPath } from "../../kubernetes/field-path.ts";
 import { isJsonObject, type JsonObject, parseJSON } from "../../kubernetes/json.ts";
 import { annotationAt } from "../../kubernetes/object-meta.ts";
-import { droppedFields } from "../../kubernetes/shape.ts";
+import { droppedFields, type KnownFields } from "../../kubernetes/shape.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { ACK_FIELDS } from "../../selectors/ack-schema.ts";
 import { readSelectorSpec, type SelectorSpec } from "../../selectors/iamroleselector.ts";
@@ -42,16 +42,20 @@ export const IRS_16: QuickCheck<SelectorChange> = {
   example: "# kubectl apply, with a CRD that does not define matchExpressions\n"
     + "spec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, "
     + "matchExpressions: [{key: team, operator: Exists}]}}}",
-  *find({ object, spec, inventory }): Iterable<Fault> {
-    const applied = lastApplied(object);
-    if (applied === null) return;
-    const rewritten = rewrittenFields(readSelectorSpec(applied), spec);
-    for (const path of droppedFields(inventory.kinds.selectorFields ?? ACK_FIELDS, applied, object)) {
-      if (rewritten.has(formatFieldPath(path))) continue;
+  *find({ object, inventory }): Iterable<Fault> {
+    for (const path of lostFields(object, inventory.kinds.selectorFields ?? ACK_FIELDS)) {
       yield { path, message: "the API server pruned this field of the applied manifest: the CRD does not define it" };
     }
   },
 };
+
+/** Yields the fields that the API server pruned from the manifest of a selector. `served` are the fields of the CRD. */
+export function* lostFields(object: JsonObject, served: KnownFields): Iterable<FieldPath> {
+  const applied = lastApplied(object);
+  if (applied === null) return;
+  const rewritten = rewrittenFields(readSelectorSpec(applied), readSelectorSpec(object));
+  for (const path of droppedFields(served, applied, object)) if (!rewritten.has(formatFieldPath(path))) yield path;
+}
 
 /**
  * Returns the manifest that kubectl applied last, or null. The annotation can contain any text, because a user can
