@@ -24,7 +24,7 @@ interface Report {
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io, { inAllNamespaces: true });
+  const state = await readState(settings, io, { stdinCommand: "audit -", inAllNamespaces: true });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const audit = auditWithProgress(state, settings, io);
   const findings = audit.findings.map((finding) => reportedFinding(finding, state));

@@ -13,6 +13,7 @@ import { STDIN } from "../shared/inventory/manifests/listing.ts";
 import { identityKey, identityOf } from "../shared/inventory/manifests/identity.ts";
 import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/inventory/manifests/proposed-state.ts";
 import type { Manifest } from "../shared/inventory/manifests/reader.ts";
+import { sumOfCounts } from "../shared/inventory/manifests/skip.ts";
 import { readInput } from "./input/input.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
@@ -26,9 +27,10 @@ type Settings = SettingsFor<"impact">;
 /** Prints the impact of applying or deleting the manifests. If any input is unreadable, prints only the faults. */
 export async function runImpact(paths: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
   checkPaths(paths, settings);
-  const { manifests, faults, skippedFiles } = await readInput(paths, settings, io);
-  if (isUnreadable(faults, io)) return EXIT.usage;
-  const state = await readState(settings, io);
+  const change = await readInput(paths, settings, io, "impact - --from STATE");
+  const { manifests } = change;
+  if (isUnreadable(change.faults, io)) return EXIT.usage;
+  const state = await readState(settings, io, { stdinCommand: "impact --from - CHANGE" });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const proposed = propose(state, manifests.map(({ object }) => object), settings.delete);
   const after = inventoryOf(proposed.objects, { runtime: settings.runtime, origin: state.origin });
@@ -38,6 +40,7 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   const denials = findings.filter(({ severity }) => severity === "deny");
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") {
+    const skippedFiles = sumOfCounts(change.skippedFiles, state.skippedFiles);
     io.stdout.write(`${JSON.stringify({ ...comparisonJSON(comparison), findings, skippedFiles }, null, 2)}\n`);
   } else {
     const lines = comparisonLines(comparison, tableFormat(settings.output, io), paint);

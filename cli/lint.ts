@@ -31,7 +31,7 @@ interface LintResult {
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io, { inAllNamespaces: true });
+  const state = await readState(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
   const result = lint(state, settings, io);
   if (settings.output === "text") printText(result, io);
   else {

@@ -27,7 +27,7 @@ interface Denial {
 /** Prints the generated selectors to stdout; prints the proof, the inexpressible cases and the steps to stderr. */
 export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: IO): Promise<ExitStatus> {
   checkExtraGroups(settings.extraGroups);
-  const state = await readState({ ...settings, mode: "carm" }, io);
+  const state = await readState({ ...settings, mode: "carm" }, io, { stdinCommand: "migrate carm -" });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
   const input = decisionSettings({ ...settings, mode: "carm", controllerAccount });

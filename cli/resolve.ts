@@ -35,7 +35,7 @@ type ResourceName = {
 
 /** Prints the role of each resource. If any input is unreadable, prints only the faults of the input. */
 export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io);
+  const state = await readState(settings, io, { stdinCommand: "resolve -" });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const { inventory } = state;
   const resolved = mapWithProgress(queriesOf(state, settings), io, "resources resolved", (query) => {

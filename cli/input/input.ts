@@ -15,13 +15,18 @@ export interface Input extends ManifestResult {
   readonly skippedFiles: SkipCounts;
 }
 
-/** Reads manifests from files, folders and standard input. Reports skipped files to stderr. */
-export async function readInput(paths: readonly string[], settings: InputSettings, io: IO): Promise<Input> {
+/**
+ * Reads manifests from files, folders and standard input. Reports skipped files to stderr. `stdinCommand` is the
+ * command, such as `lint -`, that reads the same manifests from standard input.
+ */
+export async function readInput(
+  paths: readonly string[], settings: InputSettings, io: IO, stdinCommand: string,
+): Promise<Input> {
   const { ignore, skipUnreadable } = settings;
   const reading = readManifestPaths(paths, { ignore, skipUnreadable, stdin: () => text(io.stdin) });
   // A progress line would overwrite what a user types as standard input.
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
-  writeLines(io.stderr, skippedLines(input, settings.verbose));
+  writeLines(io.stderr, skippedLines(input, settings.verbose, stdinCommand));
   const { manifests, faults } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
@@ -30,12 +35,14 @@ export async function readInput(paths: readonly string[], settings: InputSetting
 
 const EMPTY = "no Kubernetes object found; pass other files or folders, or pass --allow-empty if this is expected";
 
-function skippedLines({ skipped, skippedFaults }: ManifestInput, verbose: boolean): string[] {
+const HELM_TEMPLATE = "helm template . | ack-role-resolver";
+
+function skippedLines({ skipped, skippedFaults }: ManifestInput, verbose: boolean, stdinCommand: string): string[] {
   if (skipped.length === 0) return [];
   const counts = countSkipped(skipped);
   const hints = [
     ...(verbose ? [] : ["-v lists them"]),
-    ...(counts["helm-template"] === undefined ? [] : ["to check a chart: helm template . | ack-role-resolver lint -"]),
+    ...(counts["helm-template"] === undefined ? [] : [`to read a chart: ${HELM_TEMPLATE} ${stdinCommand}`]),
   ];
   const unreadable = countOf(counts.unreadable ?? 0, "file");
   return [

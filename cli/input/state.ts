@@ -39,6 +39,8 @@ export function byCode(skipped: readonly SkippedCheck[]): SkippedCheck[] {
 }
 
 interface ReadOptions {
+  /** The command, such as `lint -`, that reads the manifests of --from from standard input. */
+  readonly stdinCommand: string;
   /** Whether to read the CARM maps in all namespaces of a cluster, because CM-07 checks these maps. Default: false. */
   readonly inAllNamespaces?: boolean;
 }
@@ -47,9 +49,9 @@ interface ReadOptions {
  * Reads the state from --from or --cluster.
  * @throws ResolverError if the cluster is unreachable, or denies access to a required kind.
  */
-export async function readState(settings: StateSettings, io: IO, options: ReadOptions = {}): Promise<State> {
+export async function readState(settings: StateSettings, io: IO, options: ReadOptions): Promise<State> {
   writeRuntimeNotice(settings.runtime, io);
-  return settings.cluster ? await readCluster(settings, io, options) : await readManifestState(settings, io);
+  return settings.cluster ? await readCluster(settings, io, options) : await readManifestState(settings, io, options);
 }
 
 /** Reports CM-07 as skipped if the CARM maps of other namespaces could not be read. */
@@ -59,9 +61,9 @@ export function unreadMaps({ inventory, origin }: State, { checkSeverities }: De
   return [{ code: "CM-07", needs: "the right to list the CARM maps by name in all namespaces" }];
 }
 
-async function readManifestState(settings: StateSettings, io: IO): Promise<State> {
+async function readManifestState(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<State> {
   const { from, runtime } = settings;
-  const { manifests, faults, skippedFiles } = await readInput(from, settings, io);
+  const { manifests, faults, skippedFiles } = await readInput(from, settings, io, stdinCommand);
   const inventory = inventoryOf(manifests.map(({ object }) => object), { runtime, origin: "file" });
   return { objects: manifests, faults, skippedFiles, origin: "file", inventory };
 }

@@ -33,7 +33,16 @@ export function skipName(reason: SkipReason): string {
 }
 
 export function countSkipped(skipped: readonly SkippedFile[]): SkipCounts {
-  const counts = REASONS.map((reason) => [reason, skipped.filter((file) => file.reason === reason).length] as const);
+  return countsBy((reason) => skipped.filter((file) => file.reason === reason).length);
+}
+
+/** Returns the sums of both counts. */
+export function sumOfCounts(one: SkipCounts, other: SkipCounts): SkipCounts {
+  return countsBy((reason) => (one[reason] ?? 0) + (other[reason] ?? 0));
+}
+
+function countsBy(countOf: (reason: SkipReason) => number): SkipCounts {
+  const counts = REASONS.map((reason) => [reason, countOf(reason)] as const);
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 

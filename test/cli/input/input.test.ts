@@ -19,18 +19,23 @@ const CHECKS = ["lint", "resolve", "audit", "migrate carm"] as const;
 test("each command skips files that are not Kubernetes objects, and reports their counts in one line", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR + `---\n${BUCKET}`, chart: CHART, "package.json": "{}" });
   const line = "skipped 1 Helm template, 1 Helm chart or values file, 1 JSON file without apiVersion and kind "
-    + "(-v lists them; to check a chart: helm template . | ack-role-resolver lint -)\n";
+    + "(-v lists them; to read a chart: helm template . | ack-role-resolver ";
   const impact = ["impact", `${dir}/a.yaml`, "--from", dir];
   const commands = [...CHECKS.map((command) => [...command.split(" "), dir]), impact];
   for (const argv of commands) {
     const { status, stderr } = await runCommand(argv);
     t.not(status, 2, argv.join(" "));
-    t.ok(stderr.includes(line), stderr);
+    const command = argv === impact ? "impact --from - CHANGE" : `${argv.slice(0, -1).join(" ")} -`;
+    t.ok(stderr.includes(`${line}${command})\n`), stderr);
   }
 });
 
 test("JSON output contains the counts, and -v lists the files", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, chart: CHART, "b\u0007.json": "{}" });
+  const impact = ["impact", "-o", "json", `${dir}/chart`, "--allow-empty", "--from", dir];
+  t.match(JSON.parse((await runCommand(impact)).stdout), {
+    skippedFiles: { "helm-template": 2, "helm-chart": 2, json: 1 },
+  }, "impact counts the files of the change and of the state");
   const { stdout, stderr } = await runCommand(["lint", dir, "-o", "json", "--verbose"]);
   t.match(JSON.parse(stdout), { skippedFiles: { "helm-template": 1, "helm-chart": 1, json: 1 } });
   t.same(stderr.replaceAll(dir, "").split("\n"), [
@@ -38,7 +43,7 @@ test("JSON output contains the counts, and -v lists the files", async (t) => {
     "skipped /chart/Chart.yaml: Helm chart or values file",
     "skipped /chart/templates/a.yaml: Helm template",
     "skipped 1 Helm template, 1 Helm chart or values file, 1 JSON file without apiVersion and kind "
-    + "(to check a chart: helm template . | ack-role-resolver lint -)",
+    + "(to read a chart: helm template . | ack-role-resolver lint -)",
     "",
   ]);
 });
