@@ -236,3 +236,21 @@ test("accepts a selector that has a generateName, and rejects a selector that ha
     findings: [{ code: "IRS-00", path: "metadata.name", message: "the name is missing" }],
   });
 });
+
+test("finds the conflict of selectors that kro creates for each instance, and prints the fix", async (t) => {
+  const folder = new URL("../fixtures/kro", import.meta.url).pathname;
+  const { status, stdout } = await runCommand(["lint", folder]);
+  t.equal(status, 1);
+  const lines = stdout.replaceAll(folder, "").split("\n");
+  const at = lines.indexOf("/instances.yaml:63: deny IRS-17 IAMRoleSelector invoices-s3 spec");
+  t.same(lines.slice(at + 1, at + 3), [
+    "    2 resources would be selected by more than one IAMRoleSelector, and controllers do not reconcile such a "
+      + "resource: Bucket shop/invoices (also selected by orders-s3) and Bucket shop/orders (also selected by "
+      + "orders-s3)",
+    "    fix: restrict invoices-s3 and orders-s3 to the resources of their kro instances. To do so, add "
+      + 'resourceLabelSelector: {matchLabels: {kro.run/instance-name: "${schema.metadata.name}"}} to the spec of the '
+      + "IAMRoleSelector in the ResourceGraphDefinition. Or remove the IAMRoleSelector from the definition, and create "
+      + "one IAMRoleSelector for the namespace",
+  ]);
+  t.ok(lines.includes("/instances.yaml:22: deny IRS-17 IAMRoleSelector orders-s3 spec"));
+});

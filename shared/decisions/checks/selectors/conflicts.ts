@@ -2,6 +2,7 @@ import { REPLACES_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../../annotation-k
 import type { Origin } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
+import { stringAt } from "../../kubernetes/json.ts";
 import { compareText, countOf, listOf, MAX_NAMES } from "../../kubernetes/text.ts";
 import { LIMITS } from "../../limits.ts";
 import { type Paced, paced } from "../../paced.ts";
@@ -45,7 +46,7 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
 const CHOICE = `its annotation ${USE_SELECTOR_ANNOTATION}`;
 
 function conflictFault(
-  hits: Hits, selector: EffectiveSelector, { pending, settings: { runtime } }: SelectorChange,
+  hits: Hits, selector: EffectiveSelector, { object, pending, settings: { runtime } }: SelectorChange,
 ): Fault {
   const names = otherSelectorsOf(hits, selector).map((other) => other.name);
   const list = listOf(names);
@@ -54,6 +55,8 @@ function conflictFault(
     + "and controllers do not reconcile such a resource";
   const message = listConflicts(hits, effect, selector);
   if (names.some((one) => pending.writes.has(one))) return { path: ["spec"], message, fix: retryFix(names, pending) };
+  const isOfInstance = stringAt(object, "metadata", "labels", KRO_INSTANCE_LABEL) !== null;
+  if (isOfInstance) return { path: ["spec"], message, fix: instanceFix(name, list) };
   const replaced = names.length > MAX_NAMES
     ? `${names.slice(0, MAX_NAMES).join(",")},... (list all ${names.length} selectors)`
     : names.join(",");
@@ -64,6 +67,21 @@ function conflictFault(
       + `${list}: annotate ${name} with ${REPLACES_ANNOTATION}: ${replaced}, apply ${name}, then delete ${list}`
       + (runtime === "ack" ? "" : `. To keep the role of a resource, first name its selector in ${CHOICE}`),
   };
+}
+
+/** The label that kro sets on each object that it creates for an instance (kro pkg/metadata/labels.go). */
+const KRO_INSTANCE_LABEL = "kro.run/instance-name";
+
+/**
+ * Returns the fix for a selector that kro creates for each instance. Such a selector must select only the resources of
+ * its instance: https://github.com/aws-samples/appmod-blueprints/issues/813
+ */
+function instanceFix(name: string, others: string): string {
+  const ownLabels = `{${KRO_INSTANCE_LABEL}: "\${schema.metadata.name}"}`;
+  return `restrict ${name} and ${others} to the resources of their kro instances. To do so, add `
+    + `resourceLabelSelector: {matchLabels: ${ownLabels}} to the spec of the IAMRoleSelector in the `
+    + "ResourceGraphDefinition. Or remove the IAMRoleSelector from the definition, and create one IAMRoleSelector for "
+    + "the namespace";
 }
 
 /** Returns the fix of a conflict with selectors that are created or changed at the same time: the user must retry. */

@@ -31,6 +31,14 @@ test("IRS-17: denies a new selector that selects resources of another selector, 
   t.end();
 });
 
+test("IRS-17: for a selector of a kro instance, suggests a label selector for the instance", (t) => {
+  const selector = selectorFor("new", FIRST, ["team-a"]);
+  const ofInstance = { ...selector, metadata: { name: "new", labels: { "kro.run/instance-name": "b2" } } };
+  const [line] = findingLines("IRS-17", ofInstance, { known: [GOLD, newBucket("b1")] });
+  t.match(line, /\. Restrict new and gold to the resources of their kro instances\. To do so, add /);
+  t.end();
+});
+
 test("IRS-17: lists at most 3 selectors in its fix", (t) => {
   const fixFor = (count: number): string => {
     const others = Array.from({ length: count }, (_, i) => selectorFor(`s${i}`, FIRST, ["team-a"]));
