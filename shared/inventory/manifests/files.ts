@@ -128,12 +128,15 @@ function asFound(
 const UNRENDERED = "a template, not a manifest; render it first, as in: "
   + "helm template . | ack-role-resolver lint -";
 
+/** Decodes each file completely, so that it has no state. Creating a decoder takes as long as reading a small file. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 async function readText(path: string): Promise<string> {
   const { value: limit } = LIMITS.manifestBytes;
   const bytes = await readBytes(path, limit);
   if (bytes.length > limit) throw new Error(`larger than ${limit} bytes; use several files`);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch (error) {
     throw new Error("not valid UTF-8; save the file as UTF-8", { cause: error });
   }
