@@ -20,9 +20,12 @@ export interface EventDocument {
 const MAX_LENGTH = 1_000_000;
 /**
  * Matches syntax that the parsers read differently: tabs and other unusual characters, markers of documents that are
- * indented, directives, escaped line breaks, and indentation indicators of block scalars.
+ * indented, directives, escapes of line breaks and of large characters, and indentation indicators of block scalars.
  */
-const UNUSUAL = /[^\n\x20-\x7e\u00a1-\u1fff\u2030-\ud7ff]|^\.\.\.|^ +---|^ *%|\\$|[|>][-+]?\d/m;
+const UNUSUAL = /[^\n\x20-\x7e\u00a1-\u1fff\u2030-\ud7ff]|^\.\.\.|^ +---|^ *%|\\(?:U|$)|[|>][-+]?\d/m;
+/** YAML limits a field name and the spaces before its colon to 1,024 characters. js-yaml has no limit. */
+const MAX_KEY_LENGTH = 500;
+const MANY_SPACES = " ".repeat(500);
 /** Matches text after a flow collection, if the text contains one. js-yaml accepts such a text, but it is invalid. */
 const AFTER_FLOW = /[\]}](?: *[^ \n,\]}#]|#)/;
 const STRINGS = new StringPool();
@@ -34,7 +37,7 @@ const OTHER_SYNTAX = new Error("the text uses other syntax");
  * are not strings, and empty list items. See docs/decisions/0010-two-yaml-parsers.md
  */
 export function documentsFromEvents(text: string): readonly EventDocument[] | null {
-  if (text.length > MAX_LENGTH || UNUSUAL.test(text)) return null;
+  if (text.length > MAX_LENGTH || UNUSUAL.test(text) || text.includes(MANY_SPACES)) return null;
   try {
     return new EventReader(text, parseEvents(text, { maxDepth: MAX_DEPTH / 2 })).documents();
   } catch (error) {
@@ -117,6 +120,7 @@ class EventReader {
 
   #key(event: Event): string {
     if (event.type !== EVENT_ID.SCALAR || event.valueStart === -1) throw OTHER_SYNTAX;
+    if (event.valueEnd - event.valueStart > MAX_KEY_LENGTH) throw OTHER_SYNTAX;
     const key = this.#scalar(event);
     // JavaScript sorts the fields of an object that are numbers.
     if (typeof key !== "string" || key === "<<" || key === "__proto__" || /^\d/.test(key)) throw OTHER_SYNTAX;

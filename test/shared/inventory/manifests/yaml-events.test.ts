@@ -58,7 +58,8 @@ test("leaves rare and invalid syntax to the yaml package", (t) => {
     ": a", "a: 1\na: 2", "- \n- a", "-", "- |\n  a\n", "- >\n  a\n", "a: |+\n  b\n\n", "a: |2\n  b\n", "a: >1-\n  b\n",
     "a: .inf", "a: .nan", "%YAML 1.2\n---\na: 1", " %a", "a: 1\n...\n", "...\na: 1", "  ---\na: 1", "a:\tb",
     "a: b\r\n", "a: \u2028", "\uFEFFa: 1", "a: \u0085", 'a: "b\\\n  c"', "a: [b,\n  c]", "a: [b # c\n  ]", "- [] a: 1",
-    "a: {b: 1}#c", "a: [", "a: 'b", "a: b: c", "a: @b", "a:\n  b: 1\n c: 1", `a: ${"x".repeat(1_000_000)}`,
+    "a: {b: 1}#c", 'a: "\\U00110000"', `${"a".repeat(1_025)}: b`, `a${" ".repeat(1_025)}: b`, "a: [", "a: 'b",
+    "a: b: c", "a: @b", "a:\n  b: 1\n c: 1", `a: ${"x".repeat(1_000_000)}`,
     `${"\n".repeat(65_535)}a: 1`, `${"a: {".repeat(51)}${"}".repeat(51)}`, "---\n".repeat(20_001),
   ];
   t.same(texts.filter((text) => documentsFromEvents(text) !== null), []);
