@@ -22,7 +22,7 @@ const MAX_LENGTH = 1_000_000;
  * Matches syntax that the parsers read differently: tabs and other unusual characters, markers of documents that are
  * indented, directives, escapes of line breaks and of large characters, and indentation indicators of block scalars.
  */
-const UNUSUAL = /[^\n\x20-\x7e\u00a1-\u1fff\u2030-\ud7ff]|^\.\.\.|^ +---|^ *%|\\(?:U|$)|[|>][-+]?\d/m;
+const UNUSUAL = /[^\n\x20-\x7e\u00a1-\u1fff\u2010-\u2027\u2030-\ud7ff]|^\.\.\.|^ +---|^ *%|\\(?:U|$)|[|>][-+]?\d/m;
 /** YAML limits a field name and the spaces before its colon to 1,024 characters. js-yaml has no limit. */
 const MAX_KEY_LENGTH = 500;
 const MANY_SPACES = " ".repeat(500);
