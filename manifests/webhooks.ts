@@ -3,11 +3,14 @@ import type {
   V1MutatingWebhookConfiguration, V1ObjectMeta, V1RuleWithOperations, V1ValidatingWebhook,
   V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
-import { ACCOUNT_MAP, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/decisions/annotation-keys.ts";
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { caInjection } from "./certificates.ts";
+import {
+  CHANGES_MORE_THAN_BOOKKEEPING, CHANGES_NAMESPACE, DELETES_OR_WAIVES, IS_CARM_MAP, IS_DEFINITION_OF_RESOURCES,
+  IS_DEFINITION_OF_SELECTORS, MUTATES, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
+} from "./conditions.ts";
 import { labelsOf, WEBHOOK } from "./rbac.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
@@ -53,79 +56,12 @@ function selectors(operations: string[]): V1RuleWithOperations {
   };
 }
 
-const DEFINITIONS: V1RuleWithOperations = {
+export const DEFINITIONS: V1RuleWithOperations = {
   apiGroups: ["apiextensions.k8s.io"],
   apiVersions: ["v1"],
   resources: ["customresourcedefinitions"],
   operations: EVERY_WRITE,
   scope: "Cluster",
-};
-
-/**
- * Skips a DELETE of an object that is already being deleted, because such a request changes nothing. The webhook
- * receives each UPDATE of such an object, because controllers use the object until its last finalizer is removed. The
- * expression cannot fail: a stored object has metadata. A failed expression would skip a webhook whose failurePolicy is
- * `Ignore`.
- */
-const NOT_DELETED_AGAIN = {
-  name: "not-deleted-again",
-  expression: 'request.operation != "DELETE" || oldObject == null || !has(oldObject.metadata.deletionTimestamp)',
-};
-
-const CHANGES_CONTENT = ["spec", "metadata.labels", "metadata.annotations"].map((field) => (
-  `has(object.${field}) != has(oldObject.${field}) || has(object.${field}) && object.${field} != oldObject.${field}`
-)).join(" || ");
-
-/**
- * Skips DELETE requests like NOT_DELETED_AGAIN, and skips an UPDATE of an object that is being deleted if the spec,
- * labels and annotations stay the same. The last finalizer can then be removed while the webhook is down. The API
- * server limits the cost of the comparison. If the expression fails, the failurePolicy `Fail` rejects the request.
- */
-const NOT_BEING_DELETED = {
-  name: "not-being-deleted",
-  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp) || "
-    + `request.operation == "UPDATE" && (${CHANGES_CONTENT})`,
-};
-
-/**
- * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the objects, because `request.name` is empty if a
- * client deletes a collection. The expression cannot fail.
- */
-const IS_DEFINITION_OF_SELECTORS = {
-  name: "is-definition-of-selectors",
-  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
-    + `one.metadata.name == "iamroleselectors.${SELECTOR_GROUP}")`,
-};
-
-/** Matches only CustomResourceDefinitions of ACK resources. The expression cannot fail. */
-const IS_DEFINITION_OF_RESOURCES = {
-  name: "is-definition-of-resources",
-  expression: "[object, oldObject].exists(one, one != null && has(one.spec.group) && "
-    + `one.spec.group.endsWith(".${SELECTOR_GROUP}"))`,
-};
-
-const WAIVER = `metadata.annotations["${WAIVER_ANNOTATION}"]`;
-const HAS_WAIVER = `metadata.annotations) && "${WAIVER_ANNOTATION}" in `;
-
-/**
- * Matches each deletion, and each write that adds or changes a waiver annotation. The webhook does not receive other
- * writes of CustomResourceDefinitions, which can be larger than 1 MB. The expression cannot fail.
- */
-const DELETES_OR_WAIVES = {
-  name: "deletes-or-waives",
-  expression: `object == null || has(object.${HAS_WAIVER}object.metadata.annotations && !(oldObject != null && `
-    + `has(oldObject.${HAS_WAIVER}oldObject.metadata.annotations && object.${WAIVER} == oldObject.${WAIVER})`,
-};
-
-/**
- * Matches only the CARM maps. The expression must not fail: a failed expression with the failurePolicy `Fail` would
- * reject every ConfigMap. Reads the objects, because `request.name` is missing if the name is generated or a client
- * deletes a collection.
- */
-const IS_CARM_MAP = {
-  name: "is-carm-map",
-  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
-    + `one.metadata.name in ["${ACCOUNT_MAP}", "${TEAM_MAP}"])`,
 };
 
 /** Returns the settings of a webhook that do not depend on its rules. */
@@ -167,6 +103,7 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
   const resources: V1MutatingWebhook = {
     ...webhook("/mutate/resources", "Ignore", options),
     rules: [ackResources(options.extraGroups, CREATE_AND_UPDATE)],
+    matchConditions: [MUTATES],
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
     reinvocationPolicy: "IfNeeded",
   };
@@ -179,6 +116,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   const ofSelectors: V1ValidatingWebhook = {
     ...webhook("/validate/iamroleselectors", "Fail", options),
     rules: [selectors(EVERY_WRITE)],
+    matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
   };
   // CustomResourceDefinitions have a separate webhook, because a match condition applies to all rules of a webhook.
   const definition: V1ValidatingWebhook = {
@@ -190,6 +128,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   const resources: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
     rules: [ackResources(options.extraGroups, EVERY_WRITE)],
+    matchConditions: [NOT_DELETED_AGAIN, CHANGES_MORE_THAN_BOOKKEEPING],
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
   };
   const definitions: V1ValidatingWebhook = {
@@ -204,7 +143,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
 }
 
 /** Namespaces, and the subresources of Namespace through which a client can change labels and annotations. */
-const NAMESPACES = ["namespaces", "namespaces/status", "namespaces/finalize"];
+export const NAMESPACES = ["namespaces", "namespaces/status", "namespaces/finalize"];
 
 /**
  * Returns the webhook for namespaces. Exempts the system namespaces and the namespace of the webhook, so that a faulty
@@ -216,6 +155,7 @@ function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
     rules: [
       { apiGroups: [""], apiVersions: ["v1"], resources: NAMESPACES, operations: EVERY_WRITE, scope: "Cluster" },
     ],
+    matchConditions: [NOT_DELETED_AGAIN, CHANGES_NAMESPACE],
     namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, options.namespace])]),
   };
 }
@@ -229,11 +169,12 @@ function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
     namespaceSelector: {
       matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.ackSystemNamespace] }],
     },
-    matchConditions: [IS_CARM_MAP],
+    matchConditions: [IS_CARM_MAP, CHANGES_MORE_THAN_BOOKKEEPING],
   };
 }
 
-function exceptNamespaces(values: string[]): V1LabelSelector {
+/** Returns the selector of all namespaces except those with the given names. */
+export function exceptNamespaces(values: string[]): V1LabelSelector {
   return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values }] };
 }
 
@@ -241,6 +182,6 @@ function exceptNamespaces(values: string[]): V1LabelSelector {
  * Returns the rule that matches ACK resources. Lists complete group names, because a rule cannot match the suffix of a
  * group. The resource `*` does not include subresources such as status.
  */
-function ackResources(extraGroups: readonly string[], operations: string[]): V1RuleWithOperations {
+export function ackResources(extraGroups: readonly string[], operations: string[]): V1RuleWithOperations {
   return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations, scope: "Namespaced" };
 }
