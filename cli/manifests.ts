@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { DEFAULT_IMAGE } from "../manifests/deployment.ts";
 import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/render.ts";
+import { checkSeveritiesOf } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
@@ -15,7 +16,8 @@ export async function runManifests(part: string, settings: SettingsFor<"manifest
   const caBundle = caFile === null ? null : await readCA(caFile);
   writeRuntimeNotice(settings.runtime, io);
   const certificates = settings.certificates ?? (url === null && caFile === null ? "self-signed" : "files");
-  const options = { ...settings, caBundle, ownCRD, certificates, image: settings.image ?? DEFAULT_IMAGE };
+  const policies = { ...settings, checkSeverities: checkSeveritiesOf(settings.check) };
+  const options = { ...settings, policies, caBundle, ownCRD, certificates, image: settings.image ?? DEFAULT_IMAGE };
   io.stdout.write(renderManifests(part, options));
   return EXIT.fine;
 }

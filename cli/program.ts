@@ -124,7 +124,8 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
     const { runCertsMake } = await import("./certs.ts");
     done(await runCertsMake(readSettings("certs make", flags, io.environment), io));
   });
-  const parts = new Argument("[part]", "manifests to print").choices(["crds", "rbac", "deployment", "webhooks", "all"]);
+  const parts = new Argument("[part]", "manifests to print")
+    .choices(["crds", "rbac", "policies", "deployment", "webhooks", "all"]);
   addCommand(program, "manifests", "print the install manifests")
     .addArgument(parts.default("all"))
     .action(async (part: string, flags: Flags) => {

@@ -7,6 +7,8 @@ import { quote } from "../shared/decisions/kubernetes/text.ts";
 import { type CertificateMode, certManagerObjects, selfSignedObjects } from "./certificates.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
 import { webhookDeployment } from "./deployment.ts";
+import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
+import type { PolicySettings } from "./policies/policy.ts";
 import {
   accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, serviceAccount,
@@ -15,7 +17,7 @@ import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
-export const MANIFEST_PARTS = ["crds", "rbac", "deployment", "webhooks", "all"] as const;
+export const MANIFEST_PARTS = ["crds", "rbac", "policies", "deployment", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
 export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
@@ -32,6 +34,8 @@ export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
   readonly certificates: CertificateMode;
   /** The image of the webhook's Deployment. */
   readonly image: string;
+  /** The settings that the policies share with the webhook. Default: the defaults of the flags. */
+  readonly policies?: PolicySettings;
 }
 
 export function isManifestPart(text: string): text is ManifestPart {
@@ -58,6 +62,7 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   const parts = {
     rbac: () => rbacObjects(options),
     crds: () => [iamRoleSelectorCRD(runtime)],
+    policies: () => admissionPolicies(options, options.policies ?? DEFAULT_POLICY_SETTINGS),
     deployment: () => deploymentObjects(options),
     webhooks: () => [mutatingWebhooks(configured), validatingWebhooks(configured)],
   };

@@ -69,15 +69,19 @@ type DecisionInput = Omit<
   Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;
 
+/** Returns the severity of each check that `--check` lists. */
+export function checkSeveritiesOf(check: readonly string[]): DecisionSettings["checkSeverities"] {
+  return new Map(check.map((one): [string, Severity | "off"] => {
+    const [id = "", severity] = one.split("=");
+    return [id, severity === "deny" || severity === "warn" ? severity : "off"];
+  }));
+}
+
 /**
  * Returns the settings of a command that affect decisions. Offline commands have no requester and therefore no waiver
  * users.
  */
 export function decisionSettings(settings: DecisionInput): DecisionSettings {
-  const checkSeverities = new Map(settings.check.map((one): [string, Severity | "off"] => {
-    const [id = "", severity] = one.split("=");
-    return [id, severity === "deny" || severity === "warn" ? severity : "off"];
-  }));
   return {
     mode: settings.mode,
     runtime: settings.runtime,
@@ -85,7 +89,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     controllerAccount: settings.controllerAccount,
     controllerRole: settings.controllerRole,
     ackSystemNamespace: settings.ackSystemNamespace,
-    checkSeverities,
+    checkSeverities: checkSeveritiesOf(settings.check),
     waiverUsers: settings.waiverUsers ?? [],
     waiverGroups: settings.waiverGroups ?? [],
     allowedAccounts: settings.allowedAccounts,

@@ -8,7 +8,9 @@ import { matchesPattern } from "./user-pattern.ts";
  * Fields of `metadata` that the API server and controllers maintain. A change of these fields does not change the
  * desired state of the object.
  */
-export const BOOKKEEPING: ReadonlySet<string> = new Set(["finalizers", "managedFields", "resourceVersion", "generation"]);
+export const BOOKKEEPING: ReadonlySet<string> = new Set([
+  "finalizers", "managedFields", "resourceVersion", "generation",
+]);
 
 /** The change that an admission request makes. */
 export interface AdmissionChange {

@@ -84,24 +84,24 @@ export const SETTINGS = {
   },
   controllerRole: {
     flag: "--controller-role", type: "string", value: "ARN", pattern: ROLE, default: null,
-    commands: DECIDERS,
+    commands: [...DECIDERS, "manifests"],
   },
   allowedAccounts: {
     flag: "--allowed-accounts", type: "strings", value: "ID", pattern: ACCOUNT, default: [],
-    commands: DECIDERS,
+    commands: [...DECIDERS, "manifests"],
   },
   controllerServiceAccounts: {
     flag: "--controller-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT, default: [],
-    commands: DECIDERS,
+    commands: [...DECIDERS, "manifests"],
   },
   controllerUsers: {
     flag: "--controller-users", type: "strings", allowsComma: true, value: "USER", pattern: USER_PATTERN, default: [],
-    commands: DECIDERS,
+    commands: [...DECIDERS, "manifests"],
   },
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS },
   allowedEndpointHosts: {
     flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [],
-    commands: DECIDERS,
+    commands: [...DECIDERS, "manifests"],
   },
   watchNamespace: {
     flag: "--watch-namespace", type: "strings", value: "NS", pattern: NAMESPACE, default: [],
@@ -111,14 +111,16 @@ export const SETTINGS = {
     flag: "--watch-selectors", type: "string", value: "SELECTOR", pattern: LABEL_SELECTOR, default: null,
     commands: DECIDERS,
   },
-  check: { flag: "--check", type: "strings", value: "ID=deny|warn|off", default: [], commands: DECIDERS },
+  check: {
+    flag: "--check", type: "strings", value: "ID=deny|warn|off", default: [], commands: [...DECIDERS, "manifests"],
+  },
   waiverUsers: {
     flag: "--waiver-users", type: "strings", allowsComma: true, value: "USER", default: [],
-    commands: ["webhook", "local"],
+    commands: ["webhook", "local", "manifests"],
   },
   waiverGroups: {
     flag: "--waiver-groups", type: "strings", allowsComma: true, value: "GROUP", default: ["system:masters"],
-    commands: ["webhook", "local"],
+    commands: ["webhook", "local", "manifests"],
   },
   onInternalError: {
     flag: "--on-internal-error", type: "string", choices: ["deny", "admit"], default: "deny",

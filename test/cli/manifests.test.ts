@@ -25,9 +25,27 @@ test("prints the objects of the given part, or of all parts by default", async (
     await kinds("all", "--own-crd"),
     [...await kinds("rbac"), crd, ...await kinds("deployment"), ...await kinds("webhooks")],
   );
+  t.ok((await kinds("policies")).includes("ValidatingAdmissionPolicy"));
   const { status, stderr } = await runCommand(["manifests", "crds"]);
   t.equal(status, 2);
   t.match(stderr, "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts");
+});
+
+test("the policies have the same settings as the webhook", async (t) => {
+  const print = async (...argv: string[]): Promise<string> => (
+    (await runCommand(["manifests", "policies", ...argv])).stdout
+  );
+  const byDefault = await print();
+  t.match(byDefault, "name: IRS_03");
+  t.match(byDefault, "system:masters");
+  const flags = ["--check", "IRS-03=off", "--waiver-users", "jane", "--waiver-groups", "platform"];
+  const changed = await print(...flags, "--allowed-accounts", "111122223333", "--controller-users", "ack*");
+  t.notMatch(changed, "name: IRS_03");
+  t.match(changed, 'in ["jane"]');
+  t.match(changed, '["platform"]');
+  t.match(changed, '["111122223333"]');
+  t.match(changed, "^ack.*$");
+  t.match(await runCommand(["manifests", "--check", "IRS-99=off"]), { status: 2 });
 });
 
 test("--url and --ca-file set the address and the CA bundle of the webhooks", async (t) => {

@@ -127,7 +127,9 @@ function identity({ message, path }: Fault): string {
 }
 
 /** Returns the configured severity of a check, or its default in the current mode. */
-function severityOf(check: CheckEntry, { checkSeverities, mode }: DecisionSettings): Severity | "off" {
+export function severityOf(
+  check: CheckEntry, { checkSeverities, mode }: Pick<DecisionSettings, "checkSeverities" | "mode">,
+): Severity | "off" {
   if (check.fixed === true) return check.severity;
   const own = check.deniesInCARM === true && mode !== "carm" ? "warn" : check.severity;
   return checkSeverities.get(check.id) ?? own;

@@ -9,7 +9,8 @@ export interface ARN {
   readonly resource: string;
 }
 
-const PARTS_BEFORE_RESOURCE = 5;
+/** The number of colons before the resource of an ARN. */
+export const PARTS_BEFORE_RESOURCE = 5;
 
 /**
  * Parses an ARN as the shipped controllers do: a text is an ARN if it starts with `arn:` and has six parts, even
@@ -37,12 +38,12 @@ export function accountOfARN(text: string): string | null {
 }
 
 // Limits of IAM: https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html (path, roleName, arn).
-const PARTITION = /^aws(-[a-z0-9]+)*$/;
-const ACCOUNT_ID = /^[0-9]{12}$/;
-const ROLE_NAME = /^[A-Za-z0-9_+=,.@-]{1,64}$/;
-const ROLE_PATH = /^\/([!-~]+\/)?$/;
-const MAX_PATH_LENGTH = 512;
-const ARN_LENGTH = { min: 20, max: 2048 } as const;
+export const PARTITION = /^aws(-[a-z0-9]+)*$/;
+export const ACCOUNT_ID = /^[0-9]{12}$/;
+export const ROLE_NAME = /^[A-Za-z0-9_+=,.@-]{1,64}$/;
+export const ROLE_PATH = /^\/([!-~]+\/)?$/;
+export const MAX_PATH_LENGTH = 512;
+export const ARN_LENGTH = { min: 20, max: 2048 } as const;
 
 /**
  * Returns the reasons why a parsed ARN is not the ARN of an IAM role; [] for the ARN of an IAM role. Each reason is a
@@ -83,7 +84,7 @@ function resourceFaults(resource: string): string[] {
   return faults;
 }
 
-const REGION = /^[a-z]{2,}(-[a-z]+)+-[0-9]+$/;
+export const REGION = /^[a-z]{2,}(-[a-z]+)+-[0-9]+$/;
 
 /**
  * Whether the text has the form of an AWS region, such as eu-west-1. Uses no list of regions, because AWS adds regions.

@@ -1,12 +1,12 @@
 // The rules of Kubernetes for names and labels.
 // Source: k8s.io/apimachinery v0.35 pkg/util/validation/validation.go and pkg/api/validate/content.
-const QUALIFIED_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
-const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+export const QUALIFIED_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+export const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+export const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-const MAX_LABEL_LENGTH = 63;
-const MAX_SUBDOMAIN_LENGTH = 253;
+export const MAX_LABEL_LENGTH = 63;
+export const MAX_SUBDOMAIN_LENGTH = 253;
 
 const NAME_FORM = "letters, digits, '-', '_' and '.', and start and end with a letter or digit";
 const DNS_LABEL_FORM = "lower-case letters, digits and '-', and start and end with a letter or digit";

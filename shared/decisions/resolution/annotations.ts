@@ -3,7 +3,7 @@ import { field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation 
 import type { Resolution } from "./resolve.ts";
 
 const MAX_CONFLICTING_NAMES = 10;
-const MAX_REASON_LENGTH = 256;
+export const MAX_REASON_LENGTH = 256;
 /** The maximum length of a role ARN, in bytes. */
 const MAX_ROLE_ARN_BYTES = 2048;
 /**

@@ -6,7 +6,8 @@ import { subdomainFaults } from "../kubernetes/names.ts";
 import { compareText, quote, sortedListOf } from "../kubernetes/text.ts";
 import { type EffectiveSelector, selectsWithinNamespace } from "../selectors/effective.ts";
 
-export type Outcome = "selected" | "default" | "conflict" | "refused";
+export const OUTCOMES = ["selected", "default", "conflict", "refused"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** The selector that sets the role of a resource, or the reason why no selector does. */
 export interface Selection {

@@ -76,9 +76,11 @@ export function tagsTooLong({ tags }: SessionExtras): string[] {
   return tags.filter(({ value }) => value.length > TAG_VALUE_LIMITS.max).map(({ key }) => key);
 }
 
+export const DURATION_SECONDS = /^[0-9]{1,9}$/;
+
 /** Parses a number of seconds. Returns null if the text is not a whole number of up to 9 digits. */
 export function readDuration(text: string): number | null {
-  return /^[0-9]{1,9}$/.test(text) ? Number(text) : null;
+  return DURATION_SECONDS.test(text) ? Number(text) : null;
 }
 
 /** Returns each fault as a verb phrase. A phrase does not contain the checked text, which may be confidential. */
@@ -138,7 +140,8 @@ function faultsOfTag({ key, value }: TagSpec, spec: SelectorSpec): string[] {
 }
 
 const GROUP = "{group}";
-const TEMPLATE = /\{([^{}]*)\}/g;
+/** Matches one template, such as `{namespace}`. */
+export const TEMPLATE = /\{([^{}]*)\}/g;
 
 interface Template {
   readonly valueOf: (spec: SelectorSpec) => string | null;
@@ -146,7 +149,7 @@ interface Template {
   readonly missing: string;
 }
 
-const TEMPLATES: ReadonlyMap<string, Template> = new Map([
+export const TEMPLATES: ReadonlyMap<string, Template> = new Map([
   ["selector", { valueOf: ({ name }) => name, missing: "the selector has no name" }],
   ["account", { valueOf: ({ arn }) => accountOfARN(arn ?? ""), missing: "spec.arn contains no account" }],
   ["group", { valueOf: () => GROUP, missing: "" }],

@@ -55,7 +55,9 @@ export const SESSION_NAME_LIMITS: TextLimits = {
   min: 2, max: 64, pattern: /^[\w+=,.@-]*$/, characters: "letters, digits and _+=,.@-",
 };
 
-const TAG_PATTERN = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
+/** The ASCII characters that a session tag may contain besides letters, digits and spaces, for a character class. */
+export const TAG_PUNCTUATION = "_.:/=+\\-@";
+const TAG_PATTERN = new RegExp(`^[\\p{L}\\p{Z}\\p{N}${TAG_PUNCTUATION}]*$`, "u");
 const TAG_CHARACTERS = "letters, digits, spaces and _.:/=+-@";
 export const TAG_KEY_LIMITS: TextLimits = { min: 1, max: 128, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
 export const TAG_VALUE_LIMITS: TextLimits = { min: 0, max: 256, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };

@@ -18,7 +18,7 @@ const EFFECT_LIMIT_MS = 15_000;
 /** The webhook is down: no server listens on this port. */
 const OPTIONS = {
   namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: "https://127.0.0.1:1", caBundle: null,
-  extraGroups: [],
+  extraGroups: [], injectCA: false,
 } as const;
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
 const MERGE = "application/merge-patch+json";

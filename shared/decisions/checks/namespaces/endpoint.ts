@@ -8,8 +8,8 @@ const PATH = annotationPath(ENDPOINT_URL_ANNOTATION);
 
 /** Splits a URI into its parts: https://www.rfc-editor.org/rfc/rfc3986#appendix-B. */
 const URI = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s;
-const HOST_AND_PORT = /^(([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/;
-const PATH_CHARACTERS = /^[A-Za-z0-9/._~!$&'()*+,;=:@%-]*$/;
+export const HOST_AND_PORT = /^(([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/;
+export const PATH_CHARACTERS = /^[A-Za-z0-9/._~!$&'()*+,;=:@%-]*$/;
 
 export const NS_08: QuickCheck<NamespaceChange> = {
   id: "NS-08",

@@ -7,7 +7,8 @@ import type { Fault, QuickCheck } from "../check.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 
 // Source: aws-controllers-k8s/runtime pkg/runtime/util.go, NeedAdoption and GetAdoptionPolicy.
-const POLICIES = ["adopt", "adopt-or-create"] as const;
+export const ADOPT = "adopt";
+export const POLICIES = [ADOPT, "adopt-or-create"] as const;
 const POLICY_PATH = annotationPath(ADOPTION_POLICY_ANNOTATION);
 const FIELDS_PATH = annotationPath(ADOPTION_FIELDS_ANNOTATION);
 const FIELDS_FIX = `set a JSON object of strings that identifies the AWS resource, such as '{"name": "my-bucket"}'`;
@@ -26,7 +27,7 @@ export const ACK_12: QuickCheck<ResourceChange> = {
     if (policy !== undefined && !isPolicy(policy)) {
       yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...suggestedFix(policy) };
     }
-    if (policy === "adopt" && (fields ?? "") === "") {
+    if (policy === ADOPT && (fields ?? "") === "") {
       const message = "the adoption policy adopt requires the fields that identify the AWS resource";
       yield { path: FIELDS_PATH, message, fix: FIELDS_FIX };
     } else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);

@@ -1,0 +1,95 @@
+import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
+import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
+import { AUDIT_CHECKS } from "../shared/decisions/checks/audit-checks.ts";
+import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
+import type { CheckEntry } from "../shared/decisions/checks/check.ts";
+
+const OTHER_OBJECTS = "needs other objects";
+const CARM = "it denies only with `--mode carm`, and a map can have 20,000 entries, which exceed the cost limit of CEL";
+const REJECTED = "not needed: the API server rejects the object itself";
+
+/** The reasons why no policy covers a check that denies by default. */
+export const NOT_COVERED: Readonly<Record<string, string>> = {
+  "IRS-00": `${REJECTED}, or prunes unknown fields before it evaluates a policy`,
+  "IRS-35": "not needed: ACK's CRD does not define matchExpressions, and the CRD of this project rejects them",
+  "IRS-16": "too complex: CEL cannot parse the JSON of the last applied manifest",
+  "IRS-17": OTHER_OBJECTS, "IRS-19": OTHER_OBJECTS, "IRS-20": OTHER_OBJECTS, "IRS-30": OTHER_OBJECTS,
+  "IRS-31": OTHER_OBJECTS, "IRS-34": OTHER_OBJECTS, "IRS-40": OTHER_OBJECTS,
+  "IRS-50": "not needed: only `lint --no-webhook` denies",
+  "IRS-51": "not needed: the API server serves only one kind, group and version",
+  "ACK-05b": OTHER_OBJECTS, "ACK-06": OTHER_OBJECTS, "ACK-07": OTHER_OBJECTS, "ACK-08": OTHER_OBJECTS,
+  "ACK-17": OTHER_OBJECTS, "ACK-30": OTHER_OBJECTS, "ACK-32": OTHER_OBJECTS, "ACK-34": OTHER_OBJECTS,
+  "NS-01": OTHER_OBJECTS, "NS-03": OTHER_OBJECTS, "NS-04": OTHER_OBJECTS, "NS-05b": OTHER_OBJECTS,
+  "CM-01": CARM, "CM-02": CARM, "CM-05": CARM, "CM-08": OTHER_OBJECTS, "CM-11": OTHER_OBJECTS,
+  "CM-14": "too complex: CEL cannot count the values of an object",
+  "META-01": REJECTED,
+};
+
+const OLD_ENTRIES = `in an update, not if the stored selector has more than ${MAX_COMPARED.invalidNames} such entries`;
+
+/** The parts of covered checks that a policy does not cover, or the flag that a policy needs. */
+const REMARKS: Readonly<Record<string, string>> = {
+  "IRS-04": "with `--allowed-accounts` or `--controller-role`",
+  "IRS-08": `repeated names only in lists of at most ${MAX_COMPARED.names} names`,
+  "IRS-09": OLD_ENTRIES,
+  "IRS-12": `repeated entries only in lists of at most ${MAX_COMPARED.types} entries; not apiVersion, `
+    + "which no CRD stores",
+  "IRS-13b": OLD_ENTRIES,
+  "IRS-24": "with `--controller-service-accounts` or `--controller-users`",
+  "IRS-41": "not `{account}` of an ARN without an account, which IRS-03 denies",
+  "IRS-45": "only ASCII characters; not the length and the characters that a template adds",
+  "IRS-48": "the sizes of lists, maps and annotations; not the depth and the number of all values",
+  "ACK-02": "only annotations that contradict each other, see below",
+  "ACK-10": "the form of the region; not its partition, which needs the role",
+  "ACK-10b": "the region annotation of the resource; not the regions of the namespace and the controller",
+  "ACK-12": "the policy, and that it has fields; not the JSON of the fields",
+  "ACK-35": "the number of labels and annotations; not the depth and the number of all values",
+  "NS-07": "the form of the region; not its partition",
+  "NS-08b": "with `--allowed-endpoint-hosts`",
+  "NS-14": "the number of labels and annotations; not the depth and the number of all values",
+};
+
+const OPTIONS = {
+  namespace: "ack-role-resolver", runtime: "extended", ackSystemNamespace: "ack-system", url: null, caBundle: null,
+  extraGroups: [],
+} as const;
+const EVERY_FLAG = {
+  ...DEFAULT_POLICY_SETTINGS, allowedAccounts: ["111122223333"], controllerUsers: ["ack"],
+  allowedEndpointHosts: ["endpoint.example"],
+};
+
+/** The names of the policies that contain each check. */
+export function policiesByCheck(): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, string[]>();
+  for (const policy of checkPolicies(OPTIONS, EVERY_FLAG)) {
+    for (const { check } of policy.checks) names.set(check.id, [...names.get(check.id) ?? [], policy.name]);
+  }
+  return names;
+}
+
+/** Returns the checks of writes that deny by default, and the check of forged annotations. */
+export function checksOfWrites(): readonly CheckEntry[] {
+  const ofAudit = new Set(AUDIT_CHECKS.map(({ id }) => id));
+  return CATALOGUE.filter(({ id, severity }) => (severity === "deny" || id === "ACK-02") && !ofAudit.has(id));
+}
+
+/** Returns the rows of the table in docs/policies.md. */
+function coverageRows(): string[] {
+  const policies = policiesByCheck();
+  return checksOfWrites().map(({ id, waivable }) => {
+    const names = policies.get(id) ?? [];
+    const text = names.length === 0 ? NOT_COVERED[id] ?? "" : (REMARKS[id] ?? "");
+    return `| [${id}](checks.md#${id.toLowerCase()}) | ${names.join(", ")} | ${waivable ? "yes" : "no"} | ${text} |`;
+  });
+}
+
+const START = "<!-- The table is generated by `npm run docs`. -->\n";
+const END = "<!-- End of the table. -->\n";
+
+/** Returns the page docs/policies.md with the current table. */
+export function withCoverageTable(page: string): string {
+  const [before, rest = ""] = page.split(START);
+  const [, after = ""] = rest.split(END);
+  const table = ["| check | policy | waivable | remark |", "| --- | --- | --- | --- |", ...coverageRows()];
+  return `${before}${START}\n${table.join("\n")}\n\n${END}${after}`;
+}

@@ -1,0 +1,38 @@
+import type { Runtime } from "../shared/decisions/context.ts";
+import { namespacePolicy } from "./policies/namespaces.ts";
+import { type Policy, policyObjects, type PolicySettings } from "./policies/policy.ts";
+import { controllerPolicy, waiverPolicy } from "./policies/requesters.ts";
+import { resourcePolicy } from "./policies/resources.ts";
+import { selectorPolicy } from "./policies/selectors.ts";
+import { serviceAccountPolicy } from "./policies/service-account.ts";
+import type { WebhookOptions } from "./webhooks.ts";
+
+/** The policy settings that the flags have by default. */
+export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
+  checkSeverities: new Map(), waiverUsers: [], waiverGroups: ["system:masters"], allowedAccounts: [],
+  controllerRole: null, controllerServiceAccounts: [], controllerUsers: [], allowedEndpointHosts: [],
+};
+
+interface PolicyOptions extends Omit<WebhookOptions, "injectCA"> {
+  readonly runtime: Runtime;
+}
+
+/** Returns the policies that contain checks. */
+export function checkPolicies(options: PolicyOptions, settings: PolicySettings): readonly Policy[] {
+  const ofControllers = controllerPolicy(settings);
+  return [
+    selectorPolicy(settings, options.runtime),
+    ...(ofControllers === null ? [] : [ofControllers]),
+    resourcePolicy(settings, options),
+    namespacePolicy(settings, options.namespace),
+    waiverPolicy(settings, options),
+  ];
+}
+
+/** Returns each ValidatingAdmissionPolicy, followed by its binding. */
+export function admissionPolicies(options: PolicyOptions, settings: PolicySettings): readonly object[] {
+  return [
+    ...checkPolicies(options, settings).flatMap((policy) => policyObjects(policy, settings)),
+    ...serviceAccountPolicy(options),
+  ];
+}

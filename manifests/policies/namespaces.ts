@@ -1,0 +1,102 @@
+import {
+  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, ENDPOINT_URL_ANNOTATION,
+} from "../../shared/decisions/annotation-keys.ts";
+import { IGNORED_NAMESPACES } from "../../shared/decisions/carm/maps.ts";
+import { NS_14 } from "../../shared/decisions/checks/limits.ts";
+import { NS_09 } from "../../shared/decisions/checks/namespaces/deletion.ts";
+import { HOST_AND_PORT, NS_08, NS_08B, PATH_CHARACTERS } from "../../shared/decisions/checks/namespaces/endpoint.ts";
+import { NS_07 } from "../../shared/decisions/checks/namespaces/region.ts";
+import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/decisions/checks/resources/deletion.ts";
+import { REGION } from "../../shared/decisions/kubernetes/arn.ts";
+import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
+import { CHANGES_NAMESPACE } from "../conditions.ts";
+import { exceptNamespaces, NAMESPACES } from "../webhooks.ts";
+import { body, derivedVariables, fieldVariables, quoted, read, regexp, text, texts, unlessStored } from "./cel.ts";
+import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
+import { waiverVariables, WAIVERS } from "./requester.ts";
+import { metadataLimitCheck, valueCheck } from "./resources.ts";
+
+const ENDPOINT_PATH = formatFieldPath(annotationPath(ENDPOINT_URL_ANNOTATION));
+const ENDPOINT = text(`^(?i:https)://${body(HOST_AND_PORT)}(/${body(PATH_CHARACTERS)})?$`);
+
+/**
+ * The number of characters of an endpoint URL that the policy reads. If a URL is valid, its first characters are a
+ * valid URL too. The limit bounds the cost of the patterns.
+ */
+const ENDPOINT_CHARACTERS = 4_096;
+
+/** The variables `endpoint` and `oldEndpoint`: the start of the endpoint URL, or "". */
+function endpointVariables(): ReturnType<typeof derivedVariables> {
+  return derivedVariables("endpoint", (state) => {
+    const url = `${read("annotations", state)}[?${text(ENDPOINT_URL_ANNOTATION)}].orValue("")`;
+    return `size(${url}) > ${ENDPOINT_CHARACTERS} ? ${url}.substring(0, ${ENDPOINT_CHARACTERS}) : ${url}`;
+  });
+}
+
+function endpointChecks({ allowedEndpointHosts }: PolicySettings): readonly PolicyCheck[] {
+  const valid: PolicyCheck = {
+    check: NS_08,
+    admits: unlessStored((state) => {
+      const endpoint = read("endpoint", state);
+      return `${endpoint} == "" || ${endpoint}.matches(${ENDPOINT})`;
+    }),
+    path: ENDPOINT_PATH,
+    message: "the endpoint is not an https URL without credentials, query and fragment",
+  };
+  if (allowedEndpointHosts.length === 0) return [valid];
+  const hosts = allowedEndpointHosts.map(quoted).join("|");
+  const allowed = text(`(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?(${hosts})(:[0-9]*)?([/?#]|$)`);
+  return [valid, {
+    check: NS_08B,
+    admits: unlessStored((state) => {
+      const endpoint = read("endpoint", state);
+      return `!${endpoint}.matches("^[A-Za-z][A-Za-z0-9+.-]*://") || ${endpoint}.matches(${allowed})`;
+    }),
+    path: ENDPOINT_PATH,
+    message: "the endpoint host is not one of the allowed hosts",
+  }];
+}
+
+/** Runs a check only if the namespace is within its limits, which bounds the cost. NS-14 denies other namespaces. */
+function bounded(check: PolicyCheck): PolicyCheck {
+  return { ...check, admits: `!variables.isWithinLimits || (${check.admits})` };
+}
+
+function deletionPolicyCheck(): PolicyCheck {
+  const [annotations, old] = [read("annotations"), read("annotations", "old")];
+  const policies = texts(["", DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN]);
+  return {
+    check: NS_09,
+    admits: `${annotations}.all(key, !key.endsWith(${text(`.${DELETION_POLICY_ANNOTATION}`)}) || `
+      + `${annotations}[key] in ${policies} || key in ${old} && ${old}[key] == ${annotations}[key])`,
+    path: `metadata.annotations[SERVICE.${DELETION_POLICY_ANNOTATION}]`,
+    message: "the value is not a deletion policy, so controllers treat it as retain",
+  };
+}
+
+/** Returns the policy for Namespaces, and for the subresources through which a client can change annotations. */
+export function namespacePolicy(settings: PolicySettings, namespace: string): Policy {
+  const limit = metadataLimitCheck(NS_14);
+  const region = valueCheck(NS_07, DEFAULT_REGION_ANNOTATION, "the value is not a region", (value) => (
+    `${value} == "" || ${value}.matches(${regexp(REGION)})`
+  ));
+  return {
+    name: "namespaces",
+    match: {
+      matchPolicy: "Equivalent",
+      namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, namespace])]),
+      resourceRules: [{
+        apiGroups: [""], apiVersions: ["v1"], resources: NAMESPACES, operations: ["CREATE", "UPDATE"], scope: "Cluster",
+      }],
+    },
+    conditions: [CHANGES_NAMESPACE],
+    variables: [
+      ...fieldVariables("annotations", "metadata.annotations", "{}"),
+      ...fieldVariables("labels", "metadata.labels", "{}"),
+      { name: "isWithinLimits", expression: limit.admits },
+      ...endpointVariables(),
+      ...waiverVariables(settings),
+    ],
+    checks: [...[region, ...endpointChecks(settings), deletionPolicyCheck(), WAIVERS].map(bounded), limit],
+  };
+}

@@ -1,0 +1,109 @@
+import type {
+  V1MatchCondition, V1MatchResources, V1NamedRuleWithOperations, V1ValidatingAdmissionPolicy,
+  V1ValidatingAdmissionPolicyBinding,
+} from "@kubernetes/client-node";
+import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
+import { findingSentences } from "../../shared/decisions/checks/check.ts";
+import { severityOf } from "../../shared/decisions/checks/run.ts";
+import type { DecisionSettings } from "../../shared/decisions/context.ts";
+import { labelsOf, WEBHOOK } from "../rbac.ts";
+import { read, text, type Variable } from "./cel.ts";
+
+/** The settings of the webhook that also determine the policies. Both must have the same values. */
+export type PolicySettings = Pick<
+  DecisionSettings,
+  | "checkSeverities" | "waiverUsers" | "waiverGroups" | "allowedAccounts" | "controllerRole"
+  | "controllerServiceAccounts" | "controllerUsers" | "allowedEndpointHosts"
+>;
+
+/** A check that a policy covers. */
+export interface PolicyCheck {
+  readonly check: CheckEntry;
+  /** A CEL expression that is true if the check denies nothing. */
+  readonly admits: string;
+  /** The path of the field, as in the messages of the webhook. */
+  readonly path: string;
+  /** Like the message of a fault, but without the value of the user: starts in lower case and has no full stop. */
+  readonly message: string;
+  /** Default: the fix of the check. */
+  readonly fix?: string;
+}
+
+export interface Policy {
+  /** The name of the policy without the domain. */
+  readonly name: string;
+  readonly match: V1MatchResources;
+  readonly conditions: readonly V1MatchCondition[];
+  readonly variables: readonly Variable[];
+  readonly checks: readonly PolicyCheck[];
+}
+
+const API_VERSION = "admissionregistration.k8s.io/v1";
+
+/** Returns the checks that deny with the configured severities. */
+export function denyingChecks(
+  checks: readonly PolicyCheck[], { checkSeverities }: Pick<PolicySettings, "checkSeverities">,
+): readonly PolicyCheck[] {
+  return checks.filter(({ check }) => severityOf(check, { checkSeverities, mode: "selectors" }) === "deny");
+}
+
+/**
+ * Returns the ValidatingAdmissionPolicy and its binding, or no object if no check denies. The policy has one validation
+ * for all checks, because the API server returns the message of the first failed validation only.
+ */
+export function policyObjects(
+  { name, match, conditions, variables, checks }: Policy, settings: Pick<PolicySettings, "checkSeverities">,
+): readonly [] | readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
+  const denying = denyingChecks(checks, settings);
+  if (denying.length === 0) return [];
+  const ofChecks = denying.map(({ check, admits }) => ({ name: variableOf(check), expression: admits }));
+  return policyWithBinding(name, {
+    failurePolicy: "Fail",
+    matchConstraints: match,
+    matchConditions: [...conditions],
+    variables: [...variables, ...ofChecks, { name: "denials", expression: denialsOf(denying) }],
+    validations: [{
+      expression: "size(variables.denials) == 0",
+      messageExpression: 'variables.denials.join(" ")',
+      message: `the object is not valid; the checks ${denying.map(({ check }) => check.id).join(", ")} list the rules`,
+      reason: "Invalid",
+    }],
+  });
+}
+
+/** Returns a policy and a binding that denies what the policy does not admit. */
+export function policyWithBinding(
+  name: string, spec: NonNullable<V1ValidatingAdmissionPolicy["spec"]>,
+): readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
+  const metadata = { name: `${name}.${WEBHOOK.domain}`, labels: labelsOf("webhook") };
+  return [
+    { apiVersion: API_VERSION, kind: "ValidatingAdmissionPolicy", metadata, spec },
+    {
+      apiVersion: API_VERSION,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata,
+      spec: { policyName: metadata.name, validationActions: ["Deny"] },
+    },
+  ];
+}
+
+/** Returns the rules of a webhook for the operations. A policy never denies a deletion because of a faulty object. */
+export function rulesFor(
+  operations: readonly string[], rules: readonly Omit<V1NamedRuleWithOperations, "operations">[],
+): V1NamedRuleWithOperations[] {
+  return rules.map((rule) => ({ ...rule, operations: [...operations] }));
+}
+
+/** Returns the CEL list of the messages of all failed checks. */
+function denialsOf(checks: readonly PolicyCheck[]): string {
+  const messages = checks.map(({ check, path, message, fix }) => {
+    const line = `${check.id} ${path}: ${findingSentences({ message, fix: fix ?? check.fix })}`;
+    return `${read(variableOf(check))} ? "" : ${text(line)}`;
+  });
+  return `[\n  ${messages.join(",\n  ")}\n].filter(message, message != "")`;
+}
+
+/** Returns the name of the variable of a check, such as `IRS_03`. */
+function variableOf({ id }: CheckEntry): string {
+  return id.replaceAll("-", "_");
+}

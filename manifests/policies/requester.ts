@@ -1,0 +1,67 @@
+import type { V1MatchCondition } from "@kubernetes/client-node";
+import { WAIVER_ANNOTATION } from "../../shared/decisions/annotation-keys.ts";
+import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
+import { WAIVER_01 } from "../../shared/decisions/checks/waiver.ts";
+import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { derivedVariables, not, quoted, read, text, texts, trimmed, type Variable } from "./cel.ts";
+import type { PolicyCheck, PolicySettings } from "./policy.ts";
+
+const USER = 'request.userInfo.?username.orValue("")';
+const GROUPS = "request.userInfo.?groups.orValue([])";
+
+/** Returns an expression: whether the user of the request is one of `usernames`, or a member of one of `groups`. */
+function isOneOf(usernames: readonly string[], groups: readonly string[]): string {
+  return `${USER} in ${texts(usernames)} || ${GROUPS}.exists(group, group in ${texts(groups)})`;
+}
+
+/** The settings that name the ACK controllers. */
+type ControllerSettings = Pick<PolicySettings, "controllerServiceAccounts" | "controllerUsers">;
+
+/** Returns an expression: whether the user is an ACK controller. Returns null if no setting names a controller. */
+export function isController({ controllerServiceAccounts, controllerUsers }: ControllerSettings): string | null {
+  const names = controllerServiceAccounts.map((account) => `system:serviceaccount:${account.replace("/", ":")}`);
+  const patterns = controllerUsers.map((pattern) => pattern.split("*").map(quoted).join(".*"));
+  const tests = [
+    ...(names.length === 0 ? [] : [`${USER} in ${texts(names)}`]),
+    ...patterns.map((pattern) => `${USER}.matches(${text(`(?s)^${pattern}$`)})`),
+  ];
+  return tests.length === 0 ? null : tests.join(" || ");
+}
+
+/** Returns the condition that exempts ACK controllers, whose faults the webhook only reports as warnings. */
+export function exceptControllers(settings: ControllerSettings): V1MatchCondition[] {
+  const expression = isController(settings);
+  return expression === null ? [] : [{ name: "not-an-ack-controller", expression: not(expression) }];
+}
+
+/**
+ * Returns the variables that `WAIVERS` and `isWaived` read: `waivers` lists the first 100 ids in the waiver annotation.
+ * The appended commas separate the 100th id from the rest, which contains a comma.
+ */
+export function waiverVariables(
+  { waiverUsers, waiverGroups }: Pick<PolicySettings, "waiverUsers" | "waiverGroups">,
+): readonly Variable[] {
+  const limit = LIMITS.listedEntries.value;
+  return [
+    ...derivedVariables("waivers", (state) => {
+      const listed = `(${read("annotations", state)}[?${text(WAIVER_ANNOTATION)}].orValue("") + ",,")`
+        + `.split(",", ${limit + 1})`;
+      return `${listed}.filter(id, !id.contains(",")).map(id, ${trimmed("id")})`;
+    }),
+    { name: "isWaiverUser", expression: isOneOf(waiverUsers, waiverGroups) },
+  ];
+}
+
+/** Denies an id that a user who is not a waiver user adds to the waiver annotation. */
+export const WAIVERS: PolicyCheck = {
+  check: WAIVER_01,
+  admits: `${read("waivers")}.all(id, id == "" || id in ${read("waivers", "old")}) || ${read("isWaiverUser")}`,
+  path: formatFieldPath(annotationPath(WAIVER_ANNOTATION)),
+  message: "the requester is not a waiver user and may not waive checks",
+};
+
+/** Returns an expression: whether the check is waived by a waiver user. */
+export function isWaived({ id }: CheckEntry): string {
+  return `${text(id)} in ${read("waivers")} && ${read("isWaiverUser")}`;
+}

@@ -1,0 +1,137 @@
+import { IRS_11 } from "../../shared/decisions/checks/selectors/labels.ts";
+import { IRS_08, IRS_09 } from "../../shared/decisions/checks/selectors/namespaces.ts";
+import { IRS_12, IRS_13B } from "../../shared/decisions/checks/selectors/types.ts";
+import type { Runtime } from "../../shared/decisions/context.ts";
+import { SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
+import { OPERATORS } from "../../shared/decisions/kubernetes/label-selector.ts";
+import {
+  DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE, MAX_LABEL_LENGTH, MAX_SUBDOMAIN_LENGTH, QUALIFIED_NAME,
+} from "../../shared/decisions/kubernetes/names.ts";
+import {
+  body, derivedVariables, not, read, regexp, type State, text, texts, unlessStored, type Variable,
+} from "./cel.ts";
+import type { PolicyCheck } from "./policy.ts";
+import { isWaived } from "./requester.ts";
+
+/**
+ * The limits above which the policy does not search for repeated entries: CEL compares each entry with each other
+ * entry, and the API server limits the cost of an expression.
+ */
+export const MAX_COMPARED = { names: 250, types: 100, typeCharacters: 200, invalidNames: 500 } as const;
+
+function isNamespaceName(name: string): string {
+  return `size(${name}) <= ${MAX_LABEL_LENGTH} && ${name}.matches(${regexp(DNS_LABEL)})`;
+}
+
+/** Returns an expression: the entries of a list that occur more than once, or [] if the list is too large. */
+function repeated(list: string, limit: number, characters: number): string {
+  return `size(${list}) <= ${limit} && ${list}.all(entry, size(entry) <= ${characters}) `
+    + `? ${list}.filter(entry, ${list}.indexOf(entry) != ${list}.lastIndexOf(entry)) : []`;
+}
+
+const EMPTY_TYPE = "//";
+
+/** Returns an expression: the entries of `resourceTypeSelector` as GROUP/VERSION/KIND. */
+function typeKeys(state: State): string {
+  const parts = ["group", "version", "kind"].map((part) => `type.?${part}.orValue("")`);
+  return `${read("types", state)}.map(type, ${parts.join(' + "/" + ')})`;
+}
+
+export const MATCH_VARIABLES: readonly Variable[] = [
+  ...derivedVariables("invalidNames", (state) => (
+    `${read("names", state)}.filter(name, name != "" && ${not(isNamespaceName("name"))})`
+  )),
+  ...derivedVariables("repeatedNames", (state) => (
+    repeated(read("names", state), MAX_COMPARED.names, MAX_LABEL_LENGTH)
+  )),
+  ...derivedVariables("typeKeys", typeKeys),
+  ...derivedVariables("repeatedTypes", (state) => (
+    repeated(read("typeKeys", state), MAX_COMPARED.types, MAX_COMPARED.typeCharacters)
+  )),
+  ...derivedVariables("groups", (state) => `${read("types", state)}.map(type, type.?group.orValue(""))`),
+];
+
+/** Returns an expression: whether the list contains no `entry`, or the stored list contains it too. */
+function isNoNew(entry: string, list: string): string {
+  return `!(${text(entry)} in ${read(list)}) || ${text(entry)} in ${read(list, "old")}`;
+}
+
+/** Returns an expression: whether each repeated entry is also repeated in the stored list, or the lists are large. */
+function isNotNewlyRepeated(list: string, repeatedList: string, limit: number): string {
+  return `size(${read(list, "old")}) > ${limit} || `
+    + `${read(repeatedList)}.all(entry, entry == "" || entry == ${text(EMPTY_TYPE)} || `
+    + `entry in ${read(repeatedList, "old")})`;
+}
+
+const LABEL_KEY = `^(${body(DNS_SUBDOMAIN)}/)?${body(QUALIFIED_NAME)}$`;
+
+/** Returns an expression: whether the text is a valid label key. The lengths bound the cost of the pattern. */
+function isLabelKey(key: string): string {
+  return `size(${key}) <= ${MAX_SUBDOMAIN_LENGTH + 1 + MAX_LABEL_LENGTH} && ${key}.matches(${text(LABEL_KEY)}) && `
+    + `${key}.lastIndexOf("/") <= ${MAX_SUBDOMAIN_LENGTH} && `
+    + `size(${key}) - ${key}.lastIndexOf("/") - 1 <= ${MAX_LABEL_LENGTH}`;
+}
+
+function isLabelValue(value: string): string {
+  return `size(${value}) <= ${MAX_LABEL_LENGTH} && ${value}.matches(${regexp(LABEL_VALUE)})`;
+}
+
+/** Returns an expression: whether each label is valid, or is a label of the stored selector. */
+function areLabels(list: string): string {
+  const [labels, old] = [read(list), read(list, "old")];
+  return `${labels}.all(key, (${isLabelKey("key")} || key in ${old}) && `
+    + `(${isLabelValue(`${labels}[key]`)} || key in ${old} && ${labels}[key] == ${old}[key]))`;
+}
+
+/** Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go, NewRequirement. */
+function areExpressions(list: string): string {
+  const [key, operator] = ["one.?key.orValue(\"\")", "one.?operator.orValue(\"\")"];
+  const values = "one.?values.orValue([])";
+  return unlessStored((state) => (
+    `${read(list, state)}.all(one, ${isLabelKey(key)} && ${operator} in ${texts(OPERATORS)} && `
+      + `(${operator} in ["In", "NotIn"]) == (size(${values}) > 0) && `
+      + `${values}.all(value, ${isLabelValue("value")}))`
+  ));
+}
+
+/** Returns the checks of the namespaces, kinds and labels that a selector selects. */
+export function matchChecks(runtime: Runtime): readonly PolicyCheck[] {
+  const { names, types, invalidNames } = MAX_COMPARED;
+  const labels = ["namespaceLabels", "resourceLabels"].map(areLabels);
+  const expressions = runtime === "ack" ? [] : ["namespaceExpressions", "resourceExpressions"].map(areExpressions);
+  return [
+    {
+      check: IRS_08,
+      admits: `(${isNoNew("", "names")}) && (${isNotNewlyRepeated("names", "repeatedNames", names)})`,
+      path: "spec.namespaceSelector.names",
+      message: "a namespace name is empty or listed twice",
+    },
+    {
+      check: IRS_09,
+      admits: `size(${read("invalidNames", "old")}) > ${invalidNames} || `
+        + `${read("invalidNames")}.all(name, name in ${read("invalidNames", "old")})`,
+      path: "spec.namespaceSelector.names",
+      message: "an entry is not a valid namespace name",
+    },
+    {
+      check: IRS_11,
+      admits: [...labels, ...expressions].map((valid) => `(${valid})`).join(" && "),
+      path: "spec",
+      message: "matchLabels or matchExpressions contains an invalid label",
+    },
+    {
+      check: IRS_12,
+      admits: `(${isNoNew(EMPTY_TYPE, "typeKeys")}) && (${isNotNewlyRepeated("types", "repeatedTypes", types)})`,
+      path: "spec.resourceTypeSelector",
+      message: "an entry is empty or listed twice",
+    },
+    {
+      check: IRS_13B,
+      admits: `size(${read("groups", "old")}) > ${invalidNames} || `
+        + `${read("groups")}.all(group, group == "" || group.endsWith(".${SELECTOR_GROUP}") || `
+        + `group in ${read("groups", "old")}) || ${isWaived(IRS_13B)}`,
+      path: "spec.resourceTypeSelector",
+      message: "the group of an entry is not an ACK group: it does not end in .services.k8s.aws",
+    },
+  ];
+}

@@ -1,0 +1,172 @@
+import { type Test, test } from "tap";
+import { checksOfWrites, NOT_COVERED, policiesByCheck } from "../../docs/policies.ts";
+import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
+import { body, quoted, regexp, text, trimmed, unlessStored } from "../../manifests/policies/cel.ts";
+import type { PolicySettings } from "../../manifests/policies/policy.ts";
+import type { Runtime } from "../../shared/decisions/context.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
+import { DNS_LABEL, LABEL_VALUE } from "../../shared/decisions/kubernetes/names.ts";
+
+const OPTIONS = {
+  namespace: "platform", ackSystemNamespace: "ack-system", url: null, caBundle: null,
+  extraGroups: ["new.services.k8s.aws"],
+} as const;
+
+function rendered(changed: Partial<PolicySettings> = {}, runtime: Runtime = "ack"): readonly JsonObject[] {
+  const objects = admissionPolicies({ ...OPTIONS, runtime }, { ...DEFAULT_POLICY_SETTINGS, ...changed });
+  const copy: unknown = JSON.parse(JSON.stringify(objects));
+  return Array.isArray(copy) ? copy.filter((one) => isJsonObject(one)) : [];
+}
+
+function policyNamed(t: Test, name: string, objects = rendered()): JsonObject {
+  const found = objects.find((one) => stringAt(one, "kind") === "ValidatingAdmissionPolicy"
+    && stringAt(one, "metadata", "name") === `${name}.ack-role-resolver.io`);
+  if (found === undefined) throw new Error(`${t.name}: no policy ${name}`);
+  return found;
+}
+
+function listAt(object: unknown, ...path: readonly string[]): readonly unknown[] {
+  const value = path.reduce<unknown>(field, object);
+  return Array.isArray(value) ? value : [];
+}
+
+/** Returns the expression of a variable, or null. */
+function variable(policy: JsonObject, name: string): string | null {
+  const found = listAt(policy, "spec", "variables").find((one) => stringAt(one, "name") === name);
+  return found === undefined ? null : stringAt(found, "expression");
+}
+
+test("renders each policy with a binding that denies, and with failurePolicy Fail", (t) => {
+  const objects = rendered({ controllerUsers: ["ack"] });
+  const policies = objects.filter((one) => stringAt(one, "kind") === "ValidatingAdmissionPolicy");
+  const names = policies.map((one) => stringAt(one, "metadata", "name"));
+  t.same(names, [
+    "iamroleselectors", "controllers", "resources", "namespaces", "waivers", "service-account",
+  ].map((name) => `${name}.ack-role-resolver.io`));
+  for (const policy of policies) t.equal(stringAt(policy, "spec", "failurePolicy"), "Fail");
+  const bindings = objects.filter((one) => !policies.includes(one));
+  t.same(bindings.map(({ kind, spec }) => ({ kind, spec })), names.map((policyName) => (
+    { kind: "ValidatingAdmissionPolicyBinding", spec: { policyName, validationActions: ["Deny"] } }
+  )));
+  t.end();
+});
+
+test("each check that denies a write is covered, or docs/policies.md states the reason", (t) => {
+  const covered = policiesByCheck();
+  const uncovered = checksOfWrites().map(({ id }) => id).filter((id) => !covered.has(id));
+  t.same(Object.keys(NOT_COVERED).toSorted(), uncovered.toSorted());
+  const known = new Set(checksOfWrites().map(({ id }) => id));
+  t.same([...covered.keys()].filter((id) => !known.has(id)), [], "no policy contains a check that only warns");
+  t.end();
+});
+
+test("contains no check that --check sets to warn or off, except the fixed limit check", (t) => {
+  const ids = ["IRS-03", "IRS-15", "IRS-48"];
+  for (const severity of ["warn", "off"] as const) {
+    const checkSeverities = new Map(ids.map((id) => [id, severity] as const));
+    const policy = policyNamed(t, "iamroleselectors", rendered({ checkSeverities }));
+    t.same(["IRS_02", "IRS_03", "IRS_15", "IRS_48"].filter((name) => variable(policy, name) !== null), [
+      "IRS_02", "IRS_48",
+    ]);
+    t.notMatch(variable(policy, "denials"), "IRS-03");
+  }
+  const checkSeverities = new Map([["WAIVER-01", "off"] as const]);
+  const names = rendered({ checkSeverities }).map((one) => stringAt(one, "metadata", "name"));
+  t.notOk(names.includes("waivers.ack-role-resolver.io"), "no policy without a check");
+  const denying = new Map([["IRS-06", "deny"] as const]);
+  t.same(rendered({ checkSeverities: denying }), rendered(), "--check ID=deny adds no check");
+  t.end();
+});
+
+test("renders the waiver users, the allowed accounts and the allowed endpoint hosts as CEL literals", (t) => {
+  const objects = rendered({
+    waiverUsers: ["jane\"x"], waiverGroups: ["platform"], allowedAccounts: ["111122223333"],
+    controllerRole: "arn:aws-cn:iam::999900001111:role/ack", allowedEndpointHosts: ["a.example"],
+  });
+  const selectors = policyNamed(t, "iamroleselectors", objects);
+  t.equal(variable(selectors, "isWaiverUser"), 'request.userInfo.?username.orValue("") in ["jane\\"x"] || '
+    + 'request.userInfo.?groups.orValue([]).exists(group, group in ["platform"])');
+  t.match(variable(selectors, "IRS_04"), '[4] in ["111122223333"]');
+  t.match(variable(selectors, "IRS_04"), '[1] == "aws-cn"');
+  t.match(variable(policyNamed(t, "namespaces", objects), "NS_08b"), "(a\\\\.example)");
+  const byDefault = policyNamed(t, "iamroleselectors");
+  t.match(variable(byDefault, "isWaiverUser"), '["system:masters"]');
+  t.equal(variable(byDefault, "IRS_04"), null, "without --allowed-accounts, IRS-04 does not run");
+  t.equal(variable(policyNamed(t, "namespaces"), "NS_08b"), null);
+  t.end();
+});
+
+test("names ACK controllers by service account and by pattern, and exempts them from the policy of resources", (t) => {
+  const objects = rendered({
+    controllerServiceAccounts: ["ack-system/ack-s3"], controllerUsers: ["arn:aws:sts::1:assumed-role/A.B/*"],
+  });
+  const expression = 'request.userInfo.?username.orValue("") in ["system:serviceaccount:ack-system:ack-s3"] || '
+    + 'request.userInfo.?username.orValue("").matches("(?s)^arn:aws:sts::1:assumed-role/A\\\\.B/.*$")';
+  t.equal(variable(policyNamed(t, "controllers", objects), "IRS_24"), `!(${expression})`);
+  t.match(listAt(policyNamed(t, "resources", objects), "spec", "matchConditions"), [
+    { name: "changes-more-than-bookkeeping" }, { name: "not-an-ack-controller", expression: `!(${expression})` },
+  ]);
+  t.equal(listAt(policyNamed(t, "resources"), "spec", "matchConditions").length, 1);
+  t.throws(() => policyNamed(t, "controllers"), "without a known controller, no policy is rendered");
+  t.end();
+});
+
+test("renders the patterns and limits of the checks", (t) => {
+  const selectors = policyNamed(t, "iamroleselectors");
+  t.match(variable(selectors, "invalidNames"), `size(name) <= 63 && name.matches(${JSON.stringify(DNS_LABEL.source)})`);
+  t.match(variable(selectors, "IRS_11"), `.matches(${JSON.stringify(LABEL_VALUE.source)})`);
+  t.match(variable(selectors, "isWithinLimits"), "size(variables.names) <= 1000 && size(variables.types) <= 1000");
+  t.end();
+});
+
+test("reads matchExpressions only with --runtime extended, because ACK's CRD does not define them", (t) => {
+  t.notMatch(JSON.stringify(rendered()), "matchExpressions.orValue");
+  const extended = policyNamed(t, "iamroleselectors", rendered({}, "extended"));
+  t.match(variable(extended, "IRS_15"), "size(variables.resourceExpressions) > 0");
+  t.match(variable(extended, "IRS_11"), '["In", "NotIn", "Exists", "DoesNotExist"]');
+  t.end();
+});
+
+test("a denial lists all failed checks, and fits the 5 KiB that the API server allows", (t) => {
+  for (const name of ["iamroleselectors", "resources", "namespaces"]) {
+    const policy = policyNamed(t, name, rendered({ allowedAccounts: ["1"], allowedEndpointHosts: ["a"] }));
+    const [validation] = listAt(policy, "spec", "validations");
+    t.match(validation, {
+      expression: "size(variables.denials) == 0", messageExpression: 'variables.denials.join(" ")', reason: "Invalid",
+    });
+    t.ok(Buffer.byteLength(variable(policy, "denials") ?? "") < 5 * 1024);
+    t.notMatch(stringAt(validation, "message"), "\n");
+  }
+  t.match(variable(policyNamed(t, "iamroleselectors"), "denials"),
+    'variables.IRS_03 ? "" : "IRS-03 spec.arn: the value is not the ARN of an IAM role. '
+      + 'Write the role\'s ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME."');
+  t.end();
+});
+
+test("applies the policies of resources and of the service account to every ACK group", (t) => {
+  const objects = rendered();
+  const groupsOf = (name: string): unknown => (
+    listAt(policyNamed(t, name, objects), "spec", "matchConstraints", "resourceRules").flatMap((rule) => (
+      listAt(rule, "apiGroups")
+    ))
+  );
+  t.same(groupsOf("resources"), [...ACK_GROUPS, "new.services.k8s.aws"].toSorted());
+  t.same(groupsOf("service-account"), ["services.k8s.aws", ...[...ACK_GROUPS, "new.services.k8s.aws"].toSorted()]);
+  t.match(listAt(policyNamed(t, "service-account", objects), "spec", "matchConditions"), [{
+    expression: 'request.userInfo.?username.orValue("") == '
+      + '"system:serviceaccount:platform:ack-role-resolver-webhook"',
+  }]);
+  t.end();
+});
+
+test("builds CEL literals, patterns and expressions", (t) => {
+  t.equal(text('a"\\'), '"a\\"\\\\"');
+  t.equal(regexp(/^\/[a-z]\d$/isu), '"(?is)^/[a-z]\\\\d$"');
+  t.equal(body(/^\/([!-~]+\/)?$/), "/([!-~]+/)?");
+  t.equal(quoted("a.b*[c]"), "a\\.b\\*\\[c\\]");
+  t.equal(trimmed("id"), 'id.replace("\\ufeff", "").trim()');
+  t.equal(unlessStored((state) => `${state}valid`), "valid || oldObject != null && !(oldvalid)");
+  t.equal(unlessStored(() => "a && b"), "(a && b) || oldObject != null && !(a && b)");
+  t.end();
+});
