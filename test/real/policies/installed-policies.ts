@@ -1,0 +1,99 @@
+import { admissionPolicies, checkPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
+import { denyingChecks, type PolicySettings } from "../../../manifests/policies/policy.ts";
+import type { CheckInput } from "../../../shared/decisions/checks/change.ts";
+import { runChecks } from "../../../shared/decisions/checks/run.ts";
+import type { Requester, Runtime } from "../../../shared/decisions/context.ts";
+import { exemptionOf } from "../../../shared/decisions/exemptions.ts";
+import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
+import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../../../shared/decisions/selectors/schema.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
+import type { ApiResponse } from "../apiserver/api-request.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { IDENTITIES } from "../apiserver/identities.ts";
+import { until } from "../apiserver/until.ts";
+
+const EFFECT_LIMIT_MS = 20_000;
+export const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
+
+const [VERSION] = ACK_SELECTOR_CRD.spec.versions;
+const schema = { openAPIV3Schema: { type: "object", properties: { spec: SELECTOR_SPEC_SCHEMA } } };
+
+/** A CRD of IAMRoleSelector without rules and required fields, so that only the policies deny a selector. */
+export const PLAIN_CRD = {
+  ...ACK_SELECTOR_CRD, spec: { ...ACK_SELECTOR_CRD.spec, versions: [{ ...VERSION, schema }] },
+};
+
+export const OPTIONS = {
+  namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
+  extraGroups: [],
+} as const;
+
+interface Installation {
+  readonly settings?: Partial<PolicySettings> | undefined;
+  readonly runtime?: Runtime;
+  /** The spec of a selector that the policies of an earlier installation admit. Default: with a wrong ARN. */
+  readonly probe?: object;
+}
+
+const PROBE = { arn: "probe", namespaceSelector: { names: ["a"] } };
+
+/** Applies the policies. Resolves when the API server evaluates them: when they deny the probe. */
+export async function installPolicies(
+  cluster: Cluster, { settings = {}, runtime = "ack", probe = PROBE }: Installation = {},
+): Promise<void> {
+  const items = admissionPolicies({ ...OPTIONS, runtime }, { ...DEFAULT_POLICY_SETTINGS, ...settings });
+  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+  const { code, stderr } = await cluster.kubectl(["apply", "--server-side", "--validate=strict", "-f", "-"], { input });
+  if (code !== 0 || stderr !== "") throw new Error(`the API server rejected the policies: ${stderr}`);
+  const evaluates = async (): Promise<boolean> => (
+    isDeniedByPolicy(await dryCreate(cluster, selectorObject("probe", probe)))
+  );
+  if (!(await until(evaluates, EFFECT_LIMIT_MS))) throw new Error("the API server does not evaluate the policies");
+}
+
+export async function dryCreate(cluster: Cluster, object: object): Promise<ApiResponse> {
+  return cluster.request("POST", `${SELECTORS}?dryRun=All&fieldValidation=Strict`, object);
+}
+
+export function isDeniedByPolicy({ status, body }: ApiResponse): boolean {
+  return status >= 400 && (stringAt(body, "message") ?? "").includes("ValidatingAdmissionPolicy '");
+}
+
+/** Returns the ids of the checks in the denial of a policy, sorted. */
+export function deniedChecks(response: ApiResponse): string[] {
+  if (!isDeniedByPolicy(response)) return [];
+  const message = stringAt(response.body, "message") ?? "";
+  const lines = message.matchAll(/(?:denied request: |\. )((?:IRS|ACK|NS|WAIVER)-[0-9]+[a-z]?) (?:spec|metadata)/g);
+  return Array.from(lines, ([, id = ""]) => id).toSorted();
+}
+
+/** Returns the ids of the checks that the policies contain. */
+export function coveredChecks(
+  changed: Partial<PolicySettings> | undefined = {}, runtime: Runtime = "ack",
+): ReadonlySet<string> {
+  const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
+  const checks = checkPolicies({ ...OPTIONS, runtime }, settings).flatMap((policy) => policy.checks);
+  return new Set(denyingChecks(checks, settings).map(({ check }) => check.id));
+}
+
+interface Write {
+  readonly object: JsonObject;
+  readonly old?: JsonObject | null;
+  readonly requester?: Requester;
+  readonly settings?: Partial<PolicySettings> | undefined;
+  readonly runtime?: Runtime;
+}
+
+/** Returns the ids of the checks with which the webhook denies the write, sorted. The inventory is empty. */
+export function webhookDenials({ object, old = null, requester, settings, runtime = "ack" }: Write): string[] {
+  const operation = old === null ? "CREATE" : "UPDATE";
+  if (exemptionOf({ operation, subResource: "", object, oldObject: old }) !== null) return [];
+  const input: CheckInput = {
+    object, old, operation, origin: "cluster", requester: requester ?? IDENTITIES.admin,
+    inventory: new Inventory({ runtime, origin: "cluster" }),
+  };
+  const { findings } = runChecks(input, { ...SETTINGS_BY_DEFAULT, runtime, ...settings });
+  return [...new Set(findings.filter(({ severity }) => severity === "deny").map(({ code }) => code))].toSorted();
+}
