@@ -23,9 +23,13 @@ function isNamespaceName(name: string): string {
   return `size(${name}) <= ${MAX_LABEL_LENGTH} && ${name}.matches(${regexp(DNS_LABEL)})`;
 }
 
-/** Returns an expression: the entries of a list that occur more than once, or [] if the list is too large. */
+/**
+ * Returns an expression: the entries of a list that occur more than once, or [] if the list is too large. Compares only
+ * ASCII, because the cost of a comparison depends on the number of bytes.
+ */
 function repeated(list: string, limit: number, characters: number): string {
-  return `size(${list}) <= ${limit} && ${list}.all(entry, size(entry) <= ${characters}) `
+  const isShort = `size(entry) <= ${characters} && entry.matches(${text("^[ -~]*$")})`;
+  return `size(${list}) <= ${limit} && ${list}.all(entry, ${isShort}) `
     + `? ${list}.filter(entry, ${list}.indexOf(entry) != ${list}.lastIndexOf(entry)) : []`;
 }
 

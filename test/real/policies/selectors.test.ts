@@ -5,6 +5,7 @@ import type { Runtime } from "../../../shared/decisions/context.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
+import { ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import {
@@ -14,6 +15,7 @@ import { objectOf, objectsOf, plain } from "./json.ts";
 import { randomSelectors } from "./random-selectors.ts";
 
 const SEED = 20261122;
+const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const SETTINGS = { allowedAccounts: ["111122223333"], controllerRole: "arn:aws:iam::999900001111:role/ack" };
 
 onCluster("the policy of selectors on a real API server, without the webhook", async (t, cluster) => {
@@ -26,6 +28,7 @@ onCluster("the policy of selectors on a real API server, without the webhook", a
   await run("denies the same creations as the covered checks of the webhook", agreesOnCreations);
   await run("denies no update that the webhook admits", async (tt) => agreesOnUpdates(tt, cluster, stored));
   await run("admits a fault that the stored selector has", admitsOldFaults);
+  await run("denies a change or removal of a role, but not the deletion of the selector", deniesRoleChange);
   await installPolicies(cluster, { runtime: "extended", probe: BY_BAD_EXPRESSION });
   await run("denies the same creations as the covered checks of the webhook with --runtime extended", async (tt) => (
     agreesOnCreations(tt, cluster, { runtime: "extended" })
@@ -119,13 +122,33 @@ async function admitsOldFaults(t: Test, cluster: Cluster): Promise<void> {
   for (const item of objectsOf(field(body, "items"))) {
     const name = stringAt(item, "metadata", "name") ?? "";
     const change = { metadata: LABEL };
-    const response = await cluster.request("PATCH", `${SELECTORS}/${name}?dryRun=All`, change, {
-      headers: { "content-type": "application/merge-patch+json" },
-    });
+    const response = await cluster.request("PATCH", `${SELECTORS}/${name}?dryRun=All`, change, MERGE);
     // The webhook denies every change of a selector that exceeds a limit.
     const expected = webhookDenials({ object: patched(item), old: item }).includes("IRS-48") ? ["IRS-48"] : [];
     t.same(deniedChecks(response), expected, `${JSON.stringify(item)}: ${stringAt(response.body, "message") ?? ""}`);
   }
+}
+
+async function deniesRoleChange(t: Test, cluster: Cluster): Promise<void> {
+  const path = `${SELECTORS}/role`;
+  const spec = { arn: ROLE, namespaceSelector: { names: ["a"] } };
+  const object = selectorObject("role", spec, { finalizers: ["example.com/f"] });
+  const created = await cluster.request("POST", SELECTORS, object);
+  t.equal(created.status, 201, stringAt(created.body, "message") ?? "");
+  const other = { spec: { arn: "arn:aws:iam::111122223333:role/other" } };
+  for (const [change, denied] of [
+    [other, ["IRS-07"]], [{ spec: null }, ["IRS-01", "IRS-07", "IRS-15"]],
+    [{ spec: { arn: null } }, ["IRS-01", "IRS-07"]],
+    [{ spec: { namespaceSelector: { names: ["b"] } } }, []],
+  ] as const) {
+    const response = await cluster.request("PATCH", `${path}?dryRun=All`, change, MERGE);
+    t.same(deniedChecks(response), denied, `${JSON.stringify(change)}: ${stringAt(response.body, "message") ?? ""}`);
+  }
+  t.equal((await cluster.request("DELETE", path)).status, 200);
+  const changed = await cluster.request("PATCH", `${path}?dryRun=All`, other, MERGE);
+  t.same(deniedChecks(changed), ["IRS-07"], "a selector that is being deleted");
+  t.equal((await cluster.request("PATCH", path, { metadata: { finalizers: [] } }, MERGE)).status, 200);
+  t.equal((await cluster.request("GET", path)).status, 404, "the last finalizer can be removed");
 }
 
 /** The API server validates the schema, the names and the rules of the CRD before it evaluates the policy. */
