@@ -77,18 +77,18 @@ function breadthCheck(runtime: Runtime): PolicyCheck {
 }
 
 /**
- * Runs a check only if the selector and the stored selector are within the limits. This bounds the cost of the
- * expressions. IRS-48 denies a selector that exceeds a limit.
+ * Returns a function that runs a check only if a variable is true. No check runs on a selector that exceeds a limit,
+ * which IRS-48 denies. A check that reads each entry of a list does not run if the stored selector exceeds a limit
+ * either. This bounds the cost of its expression.
  */
-function bounded(check: PolicyCheck): PolicyCheck {
-  return { ...check, admits: `${not(read("isComparable"))} || (${check.admits})` };
+function only(variable: "isWithinLimits" | "isComparable"): (check: PolicyCheck) => PolicyCheck {
+  return (check) => ({ ...check, admits: `${not(read(variable))} || (${check.admits})` });
 }
 
 /** Returns the policy for IAMRoleSelectors. */
 export function selectorPolicy(settings: PolicySettings, runtime: Runtime): Policy {
-  const checks = [
-    ...roleChecks(settings), ...matchChecks(runtime), breadthCheck(runtime), ...SESSION_CHECKS, WAIVERS,
-  ];
+  const ofFields = [...roleChecks(settings), breadthCheck(runtime), WAIVERS].map(only("isWithinLimits"));
+  const ofEntries = [...matchChecks(runtime), ...SESSION_CHECKS].map(only("isComparable"));
   return {
     name: "iamroleselectors",
     match: {
@@ -105,6 +105,6 @@ export function selectorPolicy(settings: PolicySettings, runtime: Runtime): Poli
       { name: "isComparable", expression: `${read("isWithinLimits")} && ${read("isWithinLimits", "old")}` },
       ...ROLE_VARIABLES, ...MATCH_VARIABLES, ...SESSION_VARIABLES, ...waiverVariables(settings),
     ],
-    checks: [...checks.map(bounded), withinLimitsCheck()],
+    checks: [...ofFields, ...ofEntries, withinLimitsCheck()],
   };
 }

@@ -20,6 +20,9 @@ onCluster("the cost of the policies on a real API server", async (t, cluster) =>
   await installPolicies(cluster, { settings: { allowedAccounts: ["111122223333"] } });
   await t.test("evaluates each selector that the API server stores", async (tt) => evaluatesSelectors(tt, cluster));
   await t.test("evaluates each change of a stored selector", async (tt) => evaluatesChanges(tt, cluster));
+  await t.test("denies a new role and a waiver of a stored selector that exceeds a limit", async (tt) => (
+    checksRoleOfLargeSelector(tt, cluster)
+  ));
   await t.test("evaluates namespaces and resources at the limits", async (tt) => evaluatesAnnotations(tt, cluster));
 });
 
@@ -139,6 +142,26 @@ async function evaluatesChanges(t: Test, cluster: Cluster): Promise<void> {
 }
 
 const DEFAULT_REGION = "services.k8s.aws/default-region";
+
+/** A stored selector that exceeds a limit does not turn off the check of the role. */
+async function checksRoleOfLargeSelector(t: Test, cluster: Cluster): Promise<void> {
+  const index = SELECTOR_CASES.findIndex(([, , ...denied]) => denied.includes("IRS-48"));
+  const namespaceSelector = { names: ["a"] };
+  const spec = { arn: "arn:aws:iam::111122223333:role/other", namespaceSelector };
+  const response = await cluster.request("PATCH", `${SELECTORS}/stored-${index}?dryRun=All`, { spec }, MERGE);
+  t.same(deniedChecks(response), ["IRS-07"], stringAt(response.body, "message") ?? "");
+  const waiver = { metadata: { annotations: { [`${PREFIX}allow`]: "IRS-15" } }, spec: { namespaceSelector } };
+  const jane = { headers: { ...MERGE.headers, "Impersonate-User": "jane" } };
+  await cluster.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", EVERYTHING_FOR_JANE);
+  const planted = await cluster.request("PATCH", `${SELECTORS}/stored-${index}?dryRun=All`, waiver, jane);
+  t.same(deniedChecks(planted), ["WAIVER-01"], stringAt(planted.body, "message") ?? "");
+}
+
+const EVERYTHING_FOR_JANE = {
+  metadata: { name: "jane" },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "jane" }],
+};
 
 async function evaluatesAnnotations(t: Test, cluster: Cluster): Promise<void> {
   const full = map(999, (i) => `example.com/a${i}`, "x".repeat(150));
