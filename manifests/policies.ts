@@ -1,10 +1,11 @@
 import type { Runtime } from "../shared/decisions/context.ts";
+import { controllerPolicy } from "./policies/controllers.ts";
 import { namespacePolicy } from "./policies/namespaces.ts";
 import { type Policy, policyObjects, type PolicySettings } from "./policies/policy.ts";
-import { controllerPolicy, waiverPolicy } from "./policies/requesters.ts";
 import { resourcePolicy } from "./policies/resources.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
 import { serviceAccountPolicy } from "./policies/service-account.ts";
+import { waiverPolicy } from "./policies/waivers.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /** The policy settings that the flags have by default. */
