@@ -10,7 +10,9 @@ import { waiverVariables, WAIVERS } from "./requester.ts";
  * Returns the policy for waivers of CustomResourceDefinitions and CARM maps. The policies of the other kinds contain
  * the same check.
  */
-export function waiverPolicy(settings: PolicySettings, { ackSystemNamespace }: Pick<WebhookOptions, "ackSystemNamespace">): Policy {
+export function waiverPolicy(
+  settings: PolicySettings, { ackSystemNamespace }: Pick<WebhookOptions, "ackSystemNamespace">,
+): Policy {
   return {
     name: "waivers",
     match: {
