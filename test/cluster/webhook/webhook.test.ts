@@ -21,13 +21,13 @@ withNode("two webhook replicas behind a Service", async (t, found) => {
   await t.test("loses no creation of a selector during rolling restarts", async (tt) => restarts(tt, cluster));
   await t.test("while scaled to 0, blocks no change that its repair needs", async (tt) => {
     await cluster.kubectl(["scale", "deployment", DEPLOYMENT, "-n", NAMESPACE, "--replicas=0"]);
-    await changesWhileDown(tt, cluster);
+    await changesWhileDown(tt, cluster, "scaled");
     await cluster.kubectl(["scale", "deployment", DEPLOYMENT, "-n", NAMESPACE, `--replicas=${REPLICAS}`]);
     await isRestored(tt, cluster);
   });
   await t.test("while all replicas crash, blocks no change that its repair needs", async (tt) => {
     await crash(cluster);
-    await changesWhileDown(tt, cluster);
+    await changesWhileDown(tt, cluster, "crashed");
     await cluster.kubectl(["rollout", "undo", `deployment/${DEPLOYMENT}`, "-n", NAMESPACE]);
     await isRestored(tt, cluster);
   });
