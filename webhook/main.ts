@@ -14,11 +14,11 @@ import { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
-import { maintainCertificates, openCertificate } from "./certificate-origin.ts";
+import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
 import type { Timing } from "./certificates/plan.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
-import { ServedCertificate } from "./served-certificate.ts";
+import { ServedCertificate } from "./certificates/served.ts";
 
 /**
  * The maximum time for which the webhook accepts requests after a stop signal, in ms. While requests arrive, the nodes

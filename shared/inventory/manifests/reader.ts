@@ -6,9 +6,9 @@ import { LIMITS } from "../../decisions/limits.ts";
 import { asObject, isRead, listItems, resemblesACKObject } from "./object-shape.ts";
 import type { NotManifest } from "./skip.ts";
 import { withoutActions } from "./templates.ts";
-import { LimitExceeded, yamlDocuments } from "./yaml-documents.ts";
-import { documentsFromEvents } from "./yaml-events.ts";
-import { AliasBudget, BAD_FIELD_NAME, type Positions, YamlValues } from "./yaml-values.ts";
+import { LimitExceeded, yamlDocuments } from "./yaml/documents.ts";
+import { documentsFromEvents } from "./yaml/events.ts";
+import { AliasBudget, BAD_FIELD_NAME, type Positions, YamlValues } from "./yaml/values.ts";
 
 /** One Kubernetes object and its position in the input. */
 export interface Manifest {

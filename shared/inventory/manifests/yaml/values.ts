@@ -1,9 +1,9 @@
 import {
   isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar as ScalarNode, type YAMLMap, type YAMLSeq,
 } from "yaml";
-import { isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.ts";
-import { LIMITS } from "../../decisions/limits.ts";
-import { plainScalar, type Scalar, scalarKey } from "./yaml-scalars.ts";
+import { isJsonObject, type JsonObject } from "../../../decisions/kubernetes/json.ts";
+import { LIMITS } from "../../../decisions/limits.ts";
+import { plainScalar, type Scalar, scalarKey } from "./scalars.ts";
 
 /** For each object and list, the offsets of its fields or elements, in characters from the start of the text. */
 export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;

@@ -1,6 +1,6 @@
 import { Composer, type Document, Lexer, type LineCounter, Parser } from "yaml";
-import { LIMITS } from "../../decisions/limits.ts";
-import { MAX_DEPTH, TOO_DEEP } from "./yaml-values.ts";
+import { LIMITS } from "../../../decisions/limits.ts";
+import { MAX_DEPTH, TOO_DEEP } from "./values.ts";
 
 /** A limit that applies to the whole file. If the file exceeds the limit, the rest of the file is not parsed. */
 export class LimitExceeded extends Error {

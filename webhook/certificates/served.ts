@@ -1,7 +1,7 @@
 import type { Server } from "node:https";
-import { missingHosts, parseCertificate } from "../certs/pem.ts";
-import type { ServingPair } from "../certs/read.ts";
-import type { WebhookMetrics } from "./metrics.ts";
+import { missingHosts, parseCertificate } from "../../certs/pem.ts";
+import type { ServingPair } from "../../certs/read.ts";
+import type { WebhookMetrics } from "../metrics.ts";
 
 const MS_PER_SECOND = 1000;
 

@@ -1,10 +1,10 @@
 import { dirname } from "node:path";
-import { readServingPair, type ServingPair } from "../certs/read.ts";
-import { CertificateWatch } from "../certs/watch.ts";
-import type { Logger } from "../shared/server/logger.ts";
-import { type AllowedClient, readClientCA } from "./callers.ts";
-import type { WebhookMetrics } from "./metrics.ts";
-import type { ServedCertificate } from "./served-certificate.ts";
+import { readServingPair, type ServingPair } from "../../certs/read.ts";
+import { CertificateWatch } from "../../certs/watch.ts";
+import type { Logger } from "../../shared/server/logger.ts";
+import { type AllowedClient, readClientCA } from "../callers.ts";
+import type { WebhookMetrics } from "../metrics.ts";
+import type { ServedCertificate } from "./served.ts";
 
 export interface ReloadPorts {
   readonly served: ServedCertificate;

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { readServingPair, type ServingPair } from "../certs/read.ts";
-import { WEBHOOK } from "../manifests/rbac.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { systemClock } from "../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
-import { nameOf, type ObjectName } from "../shared/inventory/cluster/watched-kind.ts";
-import type { AllowedClient } from "./callers.ts";
-import { type ReloadPorts, watchClientCA, watchServingFiles } from "./certificate-reload.ts";
-import type { Timing } from "./certificates/plan.ts";
+import { readServingPair, type ServingPair } from "../../certs/read.ts";
+import { WEBHOOK } from "../../manifests/rbac.ts";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import type { SettingsFor } from "../../shared/decisions/settings.ts";
+import { systemClock } from "../../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { nameOf, type ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
+import type { AllowedClient } from "../callers.ts";
+import { type ReloadPorts, watchClientCA, watchServingFiles } from "./reload.ts";
+import type { Timing } from "./plan.ts";
 import { serviceHosts, verifiedHosts } from "./hosts.ts";
 
 type CertificateSettings = Pick<SettingsFor<"webhook">, "tlsDir" | "tlsSecret" | "tlsHost" | "maxStaleness">;
@@ -54,7 +54,7 @@ async function ofSecret(
 ): Promise<Origin> {
   if (api === undefined) throw invalid("--tls-secret: requires --cluster");
   // Loaded on demand, because node-forge needs memory.
-  const { CertificateManager } = await import("./certificates/manager.ts");
+  const { CertificateManager } = await import("./manager.ts");
   const hosts = tlsHost.length > 0 ? tlsHost : serviceHosts(secret.namespace);
   const timing = {
     leafMs: 30 * DAY_MS, caMs: 365 * DAY_MS, publishMs: MINUTE_MS,

@@ -2,11 +2,11 @@ import {
   CHOMPING_MODE, COLLECTION_STYLE, EVENT_ID, type Event, getScalarValue, type MappingEvent, parseEvents, SCALAR_STYLE,
   type ScalarEvent, type SequenceEvent, YAMLException,
 } from "js-yaml";
-import { LIMITS } from "../../decisions/limits.ts";
+import { LIMITS } from "../../../decisions/limits.ts";
 import { LineList, MAX_LINE } from "./line-list.ts";
 import { StringPool } from "./string-pool.ts";
-import { plainScalar } from "./yaml-scalars.ts";
-import { MAX_DEPTH } from "./yaml-values.ts";
+import { plainScalar } from "./scalars.ts";
+import { MAX_DEPTH } from "./values.ts";
 
 /** The value of a YAML document, and the lines of its fields and items. */
 export interface EventDocument {

@@ -1,12 +1,12 @@
 import { createServer, type Server } from "node:https";
 import { Registry } from "prom-client";
 import { type Test, test } from "tap";
-import { parseCertificate } from "../../certs/pem.ts";
-import type { ServingPair } from "../../certs/read.ts";
-import { createWebhookMetrics } from "../../webhook/metrics.ts";
-import { ServedCertificate } from "../../webhook/served-certificate.ts";
-import { makeClients } from "../certs/clients.ts";
-import { makePairs } from "../certs/pairs.ts";
+import { parseCertificate } from "../../../certs/pem.ts";
+import type { ServingPair } from "../../../certs/read.ts";
+import { createWebhookMetrics } from "../../../webhook/metrics.ts";
+import { ServedCertificate } from "../../../webhook/certificates/served.ts";
+import { makeClients } from "../../certs/clients.ts";
+import { makePairs } from "../../certs/pairs.ts";
 
 const [first, second] = await makePairs();
 

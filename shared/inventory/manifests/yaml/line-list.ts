@@ -1,4 +1,4 @@
-import { type FieldPath, plainKeys } from "../../decisions/kubernetes/field-path.ts";
+import { type FieldPath, plainKeys } from "../../../decisions/kubernetes/field-path.ts";
 
 /** The largest line of a list. */
 export const MAX_LINE = 0xffff;

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { array, assert, constantFrom, nat, oneof, property, tuple } from "fast-check";
 import { test } from "tap";
-import { readManifests } from "../../../../shared/inventory/manifests/reader.ts";
-import { documentsFromEvents } from "../../../../shared/inventory/manifests/yaml-events.ts";
-import { differenceOf } from "./reference-parser.ts";
+import { readManifests } from "../../../../../shared/inventory/manifests/reader.ts";
+import { documentsFromEvents } from "../../../../../shared/inventory/manifests/yaml/events.ts";
+import { differenceOf } from "../reference-parser.ts";
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";
 const BUCKET = `# A Bucket
@@ -95,7 +95,7 @@ test("returns the values and lines of the yaml package, or null, for random line
 });
 
 test("returns the values and lines of the yaml package, or null, for a changed manifest", (t) => {
-  const folder = new URL("../../../../manifests/examples/", import.meta.url);
+  const folder = new URL("../../../../../manifests/examples/", import.meta.url);
   const examples = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".yaml"));
   const texts = [BUCKET, ...examples.map((name) => readFileSync(new URL(name, folder), "utf8"))];
   const insertion = constantFrom(
