@@ -123,18 +123,26 @@ async function rejectsSelectors(t: Test, cluster: Cluster): Promise<void> {
   t.equal(other.status, 200, "other definitions can be deleted while the webhook is down");
 }
 
+/** A Pod that the restricted Pod security standard of the webhook's namespace allows. */
+const RESTRICTED_POD = {
+  securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+  containers: [{
+    name: "a", image: "a", securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+  }],
+};
+
 /** With all replicas dead, the objects that the cluster needs to start them again can be written. */
 async function admitsOthers(t: Test, cluster: Cluster): Promise<void> {
   const lease = "/apis/coordination.k8s.io/v1/namespaces/NS/leases";
   const deployment = {
-    spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [
-      { name: "a", image: "a" },
-    ] } } },
+    spec: {
+      selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: RESTRICTED_POD },
+    },
   };
   const everywhere = [
     ["/api/v1/namespaces/NS/configmaps", {}], ["/api/v1/namespaces/NS/secrets", {}], [lease, {}],
     ["/apis/apps/v1/namespaces/NS/deployments", deployment],
-    ["/api/v1/namespaces/NS/pods", { spec: deployment.spec.template.spec }],
+    ["/api/v1/namespaces/NS/pods", { spec: RESTRICTED_POD }],
   ] as const;
   const namespaces = [OPTIONS.namespace, "kube-system", OPTIONS.ackSystemNamespace];
   const objects = [

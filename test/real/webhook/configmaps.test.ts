@@ -124,8 +124,8 @@ async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
   const swapped = await cluster.kubectl(["-n", "ack-system", "patch", "configmap", "ack-role-account-map", "-p", swap]);
   t.equal(
     swapped.stderr,
-    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. Do ` +
-      `not delete the old…\n`,
+    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. ` +
+      `Before you delete the…\n`,
   );
 
   const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);
