@@ -1,4 +1,5 @@
 import { METRIC_PREFIX } from "../../shared/server/metrics.ts";
+import { quantile } from "./promql.ts";
 
 /** An alert on the metrics of the webhook and the sidecar. docs/runbook.md has one section for each alert. */
 export interface Alert {
@@ -71,7 +72,7 @@ export const ALERTS: Readonly<Record<"inventory" | "webhook" | "sidecar", readon
     },
     {
       name: "WebhookSlow", severity: "warning", for: "5m",
-      expression: p99Over(`${METRIC_PREFIX}webhook_request_duration_seconds`, 1),
+      expression: `${quantile(0.99, "webhook_request_duration_seconds")} > 1`,
       summary: "1% of the reviews take {{ $value | humanizeDuration }} or longer. The API server waits for 3 s.",
     },
     {
@@ -123,7 +124,7 @@ export const ALERTS: Readonly<Record<"inventory" | "webhook" | "sidecar", readon
     },
     {
       name: "SidecarSlow", severity: "warning", for: "5m",
-      expression: p99Over(`${METRIC_PREFIX}sidecar_request_duration_seconds`, 0.5),
+      expression: `${quantile(0.99, "sidecar_request_duration_seconds")} > 0.5`,
       summary: "1% of the credential requests take {{ $value | humanizeDuration }} or longer. SDKs wait for about 1 s.",
     },
     {
@@ -180,10 +181,6 @@ export const ALERTS: Readonly<Record<"inventory" | "webhook" | "sidecar", readon
     },
   ],
 };
-
-function p99Over(histogram: string, seconds: number): string {
-  return `histogram_quantile(0.99, sum by (le) (rate(${histogram}_bucket[5m]))) > ${seconds}`;
-}
 
 /** Returns the counters that grew in `window`. increase() alone would miss the event that creates a series. */
 function grew(counter: string, window: string): string {

@@ -1,4 +1,4 @@
-import { METRIC_PREFIX } from "../../shared/server/metrics.ts";
+import { metric, quantile, rate } from "./promql.ts";
 
 /** A graph of the dashboard. */
 interface Graph {
@@ -35,9 +35,7 @@ export const GRAPHS: Readonly<Record<string, readonly Graph[]>> = {
     },
     {
       title: "Duration of reviews", unit: "s",
-      series: {
-        p50: quantile(0.5, "webhook_request_duration_seconds"), p99: quantile(0.99, "webhook_request_duration_seconds"),
-      },
+      series: percentiles("webhook_request_duration_seconds"),
     },
     {
       title: "Findings by check", unit: "reqps",
@@ -67,9 +65,7 @@ export const GRAPHS: Readonly<Record<string, readonly Graph[]>> = {
     },
     {
       title: "Duration of responses", unit: "s",
-      series: {
-        p50: quantile(0.5, "sidecar_request_duration_seconds"), p99: quantile(0.99, "sidecar_request_duration_seconds"),
-      },
+      series: percentiles("sidecar_request_duration_seconds"),
     },
     {
       title: "Denials and failures by code", unit: "reqps",
@@ -84,10 +80,7 @@ export const GRAPHS: Readonly<Record<string, readonly Graph[]>> = {
     },
     {
       title: "Duration of STS calls", unit: "s",
-      series: {
-        p50: quantile(0.5, "sidecar_sts_call_duration_seconds"),
-        p99: quantile(0.99, "sidecar_sts_call_duration_seconds"),
-      },
+      series: percentiles("sidecar_sts_call_duration_seconds"),
     },
     {
       title: "Session cache hits", unit: "percentunit",
@@ -125,16 +118,8 @@ export const GRAPHS: Readonly<Record<string, readonly Graph[]>> = {
   ],
 };
 
-function metric(name: string, labels = ""): string {
-  return `${METRIC_PREFIX}${name}${labels === "" ? "" : `{${labels}}`}`;
-}
-
-function rate(name: string): string {
-  return `rate(${metric(name)}[5m])`;
-}
-
-function quantile(share: number, histogram: string): string {
-  return `histogram_quantile(${share}, sum by (le) (${rate(`${histogram}_bucket`)}))`;
+function percentiles(histogram: string): Graph["series"] {
+  return { p50: quantile(0.5, histogram), p99: quantile(0.99, histogram) };
 }
 
 /** Limits the metrics of prom-client to the processes of this project. */

@@ -1,5 +1,5 @@
 import type {
-  V1MatchCondition, V1MatchResources, V1NamedRuleWithOperations, V1ValidatingAdmissionPolicy,
+  V1MatchCondition, V1MatchResources, V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
 } from "@kubernetes/client-node";
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
@@ -85,13 +85,6 @@ export function policyWithBinding(
       spec: { policyName: metadata.name, validationActions: ["Deny"] },
     },
   ];
-}
-
-/** Returns the rules of a webhook for the operations. A policy never denies a deletion because of a faulty object. */
-export function rulesFor(
-  operations: readonly string[], rules: readonly Omit<V1NamedRuleWithOperations, "operations">[],
-): V1NamedRuleWithOperations[] {
-  return rules.map((rule) => ({ ...rule, operations: [...operations] }));
 }
 
 /** Returns the CEL list of the messages of all failed checks. */
