@@ -43,14 +43,6 @@ export function withNode(
   });
 }
 
-/** Registers a test that runs `body` on its own cluster, which it starts before and stops afterwards. */
-export function onNode(name: string, body: (t: Test, cluster: PodCluster) => Promise<void>): void {
-  withNode(name, async (t, { assets, programs }) => {
-    const cluster = await startCluster(t, { assets, programs });
-    await body(t, cluster);
-  });
-}
-
 /** Starts a cluster that runs Pods, and stops it when the test ends. Prints how long the start took. */
 export async function startCluster(t: Test, found: Parameters<typeof startNode>[0]): Promise<PodCluster> {
   const startMs = performance.now();

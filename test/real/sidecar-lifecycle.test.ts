@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { Agent, type IncomingMessage, request } from "node:http";
+import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,6 +11,7 @@ import { get } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { until } from "./apiserver/until.ts";
 import { BASE, ENVIRONMENT } from "./planted-sidecar.ts";
+import { statusOf } from "./response-status.ts";
 import { RESPONSE_LIMIT_MS, type ServerProcess, startServer } from "./server-process.ts";
 
 const PATH = "/v1/credentials/selectors/team-a";
@@ -43,18 +44,8 @@ async function subject(t: Test, faults: NonNullable<STSEmulatorOptions["faults"]
 }
 
 /** Returns the status of a request over `agent`, or the system error code if no response arrives. */
-async function statusOf(url: string, token: string, agent: Agent): Promise<number | string> {
-  const sent = request(url, { agent, headers: { authorization: token } });
-  sent.end();
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  sent.once("response", resolve).once("error", reject);
-  try {
-    const response = await promise;
-    await response.resume().toArray();
-    return response.statusCode ?? 0;
-  } catch (error) {
-    return error instanceof Error && "code" in error ? String(error.code) : "unknown";
-  }
+async function statusOver(url: string, token: string, agent: Agent): Promise<number | string> {
+  return await statusOf(request(url, { agent, headers: { authorization: token } }).end());
 }
 
 test("serves 2,000 requests during a restart under load if clients retry", async (t) => {
@@ -70,7 +61,7 @@ test("serves 2,000 requests during a restart under load if clients retry", async
   let lost = 0;
   const requestUntilServed = async (): Promise<void> => {
     for (let tries = 0; tries < 200; tries++) {
-      const status = await statusOf(`http://${listen}${PATH}`, token, agent);
+      const status = await statusOver(`http://${listen}${PATH}`, token, agent);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (status === 200) {
         served += 1;

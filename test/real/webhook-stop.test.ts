@@ -1,5 +1,4 @@
 import { Agent, request } from "node:https";
-import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Test, test } from "tap";
 import { storeCertificates } from "../../certs/store.ts";
@@ -7,6 +6,7 @@ import { makePairs } from "../certs/pairs.ts";
 import { get } from "../loopback-request.ts";
 import { fixture } from "../webhook/reviews.ts";
 import { until } from "./apiserver/until.ts";
+import { statusOf } from "./response-status.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 const EXAMPLES = new URL("../../manifests/examples", import.meta.url).pathname;
@@ -30,17 +30,9 @@ async function startWebhook(t: Test): Promise<ServerProcess> {
 
 /** Sends a review. Resolves to the HTTP status, or to the code of the error if the review is lost. */
 async function review({ address }: ServerProcess, agent: Agent): Promise<number | string> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const headers = { "content-type": "application/json" };
   const options = { method: "POST", headers, agent, ca: pair.ca };
-  request(`https://${address}/mutate/resources`, options, resolve).once("error", reject).end(BODY);
-  try {
-    const response = await promise;
-    await response.resume().toArray();
-    return response.statusCode ?? 0;
-  } catch (error) {
-    return error instanceof Error && "code" in error ? String(error.code) : "unknown";
-  }
+  return await statusOf(request(`https://${address}/mutate/resources`, options).end(BODY));
 }
 
 test("stops within 2 s if no request is in flight, although a connection is open", async (t) => {
