@@ -1,9 +1,10 @@
-import { isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
-import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
+import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import { sendRequest } from "./send-request.ts";
 
 /** The timeout of one request, in ms. */
 const CALL_MS = 500;
@@ -56,19 +57,13 @@ async function fetchObject(
 ): Promise<FetchedObject> {
   // Checks the name, because the name comes from a review, and a name such as `..` would change the path.
   if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return "unknown";
-  const timeout = new AbortController();
-  const cancelTimeout = clock.schedule(CALL_MS, () => timeout.abort());
   try {
-    const response = await api.request({ path: `${path}/${name}`, signal: timeout.signal });
-    const text = await bodyText(response);
-    if (response.status === NOT_FOUND) return "absent";
-    const object: unknown = response.status === 200 ? JSON.parse(text) : null;
-    if (isJsonObject(object)) return object;
-    log.warn({ kind, name, status: response.status }, "object could not be fetched");
+    const { status, object } = await sendRequest({ api, clock }, { path: `${path}/${name}` }, CALL_MS);
+    if (status === NOT_FOUND) return "absent";
+    if (status === 200 && object !== null) return object;
+    log.warn({ kind, name, status }, "object could not be fetched");
   } catch (err) {
     log.warn({ kind, name, err }, "object could not be fetched");
-  } finally {
-    cancelTimeout();
   }
   return "unknown";
 }

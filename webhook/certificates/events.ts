@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
-import { rejectionText, sendRequest } from "./send.ts";
+import { rejectionText, sendRequest } from "../send-request.ts";
 
 export interface EventRecorderOptions {
   readonly api: KubernetesAPI;

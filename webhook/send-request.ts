@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
-import { bodyText, type KubernetesAPI, type KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
+import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../shared/decisions/kubernetes/json.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import { bodyText, type KubernetesAPI, type KubernetesRequest } from "../shared/inventory/cluster/api.ts";
 
-/** The timeout of one request, in ms. Three requests in sequence must fit in the time limit of a stop, 10 s. */
+/** The default timeout of one request, in ms. Three requests in sequence must fit in the time limit of a stop, 10 s. */
 const CALL_MS = 3_000;
 
 export interface SendPorts {
@@ -17,20 +17,20 @@ export interface ObjectResponse {
   readonly object: JsonObject | null;
 }
 
-/** Sends a request for one object. Rejects if the API server does not respond within 3 s. */
+/** Sends a request for one object. Rejects if the API server does not respond within `timeoutMs`. */
 export async function sendRequest(
-  { api, clock }: SendPorts, request: Omit<KubernetesRequest, "signal">,
+  { api, clock }: SendPorts, request: Omit<KubernetesRequest, "signal">, timeoutMs: number = CALL_MS,
 ): Promise<ObjectResponse> {
   const timeout = new AbortController();
-  const cancel = clock.schedule(CALL_MS, () => timeout.abort());
+  const cancel = clock.schedule(timeoutMs, () => timeout.abort());
   try {
     const response = await api.request({ ...request, signal: timeout.signal });
     const object = parseJSON(await bodyText(response));
     return { status: response.status, object: isJsonObject(object) ? object : null };
   } catch (cause) {
     const { method = "GET", path } = request;
-    if (timeout.signal.aborted) throw new Error(`${method} ${path}: no response within ${CALL_MS / 1000} s`, { cause });
-    throw cause;
+    if (!timeout.signal.aborted) throw cause;
+    throw new Error(`${method} ${path}: no response within ${timeoutMs / 1000} s`, { cause });
   } finally {
     cancel();
   }
