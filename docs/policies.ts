@@ -53,15 +53,11 @@ const OPTIONS = {
   namespace: "ack-role-resolver", runtime: "extended", ackSystemNamespace: "ack-system", url: null, caBundle: null,
   extraGroups: [],
 } as const;
-const EVERY_FLAG = {
-  ...DEFAULT_POLICY_SETTINGS, allowedAccounts: ["111122223333"], controllerUsers: ["ack"],
-  allowedEndpointHosts: ["endpoint.example"],
-};
 
-/** The names of the policies that contain each check. */
+/** Returns the names of the policies that contain each check. */
 export function policiesByCheck(): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, string[]>();
-  for (const policy of checkPolicies(OPTIONS, EVERY_FLAG)) {
+  for (const policy of checkPolicies(OPTIONS, DEFAULT_POLICY_SETTINGS)) {
     for (const { check } of policy.checks) names.set(check.id, [...names.get(check.id) ?? [], policy.name]);
   }
   return names;

@@ -4,6 +4,7 @@ import {
   resourcesRole,
 } from "./rbac.ts";
 import { selfSignedObjects } from "./certificates.ts";
+import { policiesTemplate } from "./chart-policies.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { valuesSchema } from "./values-schema.ts";
@@ -23,6 +24,7 @@ const CA_BUNDLE = "~ca-bundle";
 export function chartFiles(): Readonly<Record<string, string>> {
   return {
     "templates/rbac.yaml": rbacTemplate(),
+    "templates/policies.yaml": policyTemplate(),
     "templates/webhook-configurations.yaml": configurationsTemplate(),
     "values.schema.json": `${JSON.stringify(valuesSchema(), null, 2)}\n`,
   };
@@ -39,12 +41,17 @@ function rbacTemplate(): string {
   return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional}`);
 }
 
+const OPTIONS = {
+  namespace: NAMESPACE, ackSystemNamespace: ACK_SYSTEM_NAMESPACE, extraGroups: [EXTRA_GROUPS],
+  url: null, caBundle: CA_BUNDLE, injectCA: true,
+};
+
+function policyTemplate(): string {
+  return `${NOTICE}${withExtraGroups(policiesTemplate(OPTIONS))}`;
+}
+
 function configurationsTemplate(): string {
-  const options = {
-    namespace: NAMESPACE, ackSystemNamespace: ACK_SYSTEM_NAMESPACE, extraGroups: [EXTRA_GROUPS],
-    url: null, caBundle: CA_BUNDLE, injectCA: true,
-  };
-  const text = renderYAML([mutatingWebhooks(options), validatingWebhooks(options)])
+  const text = renderYAML([mutatingWebhooks(OPTIONS), validatingWebhooks(OPTIONS)])
     .replaceAll("failurePolicy: Fail\n", "failurePolicy: {{ $failurePolicy }}\n")
     .replaceAll(/^( +)annotations:\n.*\n/gm, (lines) => when('eq .Values.certificates.mode "cert-manager"', lines))
     .replaceAll(caBundleLine, when('eq .Values.certificates.mode "files"', CA_BUNDLE_LINE));

@@ -14,16 +14,15 @@ export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   controllerRole: null, controllerServiceAccounts: [], controllerUsers: [], allowedEndpointHosts: [],
 };
 
-interface PolicyOptions extends Omit<WebhookOptions, "injectCA"> {
+export interface PolicyOptions extends Omit<WebhookOptions, "injectCA"> {
   readonly runtime: Runtime;
 }
 
 /** Returns the policies that contain checks. */
 export function checkPolicies(options: PolicyOptions, settings: PolicySettings): readonly Policy[] {
-  const ofControllers = controllerPolicy(settings);
   return [
     selectorPolicy(settings, options.runtime),
-    ...(ofControllers === null ? [] : [ofControllers]),
+    controllerPolicy(settings),
     resourcePolicy(settings, options),
     namespacePolicy(settings, options.namespace),
     waiverPolicy(settings, options),

@@ -68,7 +68,8 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   };
   if (part !== "all") return parts[part]();
   return [
-    ...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...(url === null ? parts.deployment() : []), ...parts.webhooks(),
+    ...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...(url === null ? parts.deployment() : []), ...parts.policies(),
+    ...parts.webhooks(),
   ];
 }
 
@@ -126,11 +127,12 @@ function certificateFaults(part: ManifestPart, { url, caBundle, certificates }: 
   ];
 }
 
+export const YAML_OPTIONS = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
+
 /**
  * Returns YAML that has the same meaning in YAML 1.1 (which kubectl parses) and YAML 1.2. Quotes each string that looks
  * like a value of another type.
  */
 export function renderYAML(objects: readonly object[]): string {
-  const options = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
-  return objects.map((object) => `---\n${stringify(object, options)}`).join("");
+  return objects.map((object) => `---\n${stringify(object, YAML_OPTIONS)}`).join("");
 }

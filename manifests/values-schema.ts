@@ -35,6 +35,7 @@ export function valuesSchema(): Schema {
       accessReviews: BOOLEAN,
       settings: record(Object.fromEntries(settingSchemas())),
       certificates: CERTIFICATES,
+      policies: record({ enabled: BOOLEAN }),
       webhookConfigurations: record({ failurePolicy: { enum: ["auto", "Fail", "Ignore"] } }),
       ...WORKLOAD,
     }),

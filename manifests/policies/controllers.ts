@@ -5,10 +5,8 @@ import { not } from "./cel.ts";
 import type { Policy, PolicySettings } from "./policy.ts";
 import { isController } from "./requester.ts";
 
-/** Returns the policy that denies ACK controllers each write of an IAMRoleSelector. Null if no controller is known. */
-export function controllerPolicy(settings: PolicySettings): Policy | null {
-  const expression = isController(settings);
-  if (expression === null) return null;
+/** Returns the policy that denies ACK controllers each write of an IAMRoleSelector. */
+export function controllerPolicy(settings: PolicySettings): Policy {
   return {
     name: "controllers",
     match: {
@@ -22,7 +20,7 @@ export function controllerPolicy(settings: PolicySettings): Policy | null {
     variables: [],
     checks: [{
       check: IRS_24,
-      admits: not(expression),
+      admits: not(isController(settings)),
       path: "spec",
       message: "the requester is an ACK controller, and ACK controllers must not write selectors",
     }],

@@ -33,8 +33,11 @@ function endpointVariables(): ReturnType<typeof derivedVariables> {
   });
 }
 
-function endpointChecks({ allowedEndpointHosts }: PolicySettings): readonly PolicyCheck[] {
-  const valid: PolicyCheck = {
+/** The start of a URL with one of the allowed hosts. */
+const ALLOWED = '"(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?(" + variables.allowedHosts.join("|") + ")(:[0-9]*)?([/?#]|$)"';
+
+const ENDPOINT_CHECKS: readonly PolicyCheck[] = [
+  {
     check: NS_08,
     admits: unlessStored((state) => {
       const endpoint = read("endpoint", state);
@@ -42,20 +45,17 @@ function endpointChecks({ allowedEndpointHosts }: PolicySettings): readonly Poli
     }),
     path: ENDPOINT_PATH,
     message: "the endpoint is not an https URL without credentials, query and fragment",
-  };
-  if (allowedEndpointHosts.length === 0) return [valid];
-  const hosts = allowedEndpointHosts.map(quoted).join("|");
-  const allowed = text(`(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?(${hosts})(:[0-9]*)?([/?#]|$)`);
-  return [valid, {
+  },
+  {
     check: NS_08B,
-    admits: unlessStored((state) => {
+    admits: `size(variables.allowedHosts) == 0 || ${unlessStored((state) => {
       const endpoint = read("endpoint", state);
-      return `!${endpoint}.matches("^[A-Za-z][A-Za-z0-9+.-]*://") || ${endpoint}.matches(${allowed})`;
-    }),
+      return `!${endpoint}.matches("^[A-Za-z][A-Za-z0-9+.-]*://") || ${endpoint}.matches(${ALLOWED})`;
+    })}`,
     path: ENDPOINT_PATH,
     message: "the endpoint host is not one of the allowed hosts",
-  }];
-}
+  },
+];
 
 /** Runs a check only if the namespace is within its limits, which bounds the cost. NS-14 denies other namespaces. */
 function bounded(check: PolicyCheck): PolicyCheck {
@@ -93,10 +93,11 @@ export function namespacePolicy(settings: PolicySettings, namespace: string): Po
     variables: [
       ...fieldVariables("annotations", "metadata.annotations", "{}"),
       ...fieldVariables("labels", "metadata.labels", "{}"),
+      { name: "allowedHosts", expression: texts(settings.allowedEndpointHosts.map(quoted)) },
       { name: "isWithinLimits", expression: limit.admits },
       ...endpointVariables(),
       ...waiverVariables(settings),
     ],
-    checks: [...[region, ...endpointChecks(settings), deletionPolicyCheck(), WAIVERS].map(bounded), limit],
+    checks: [...[region, ...ENDPOINT_CHECKS, deletionPolicyCheck(), WAIVERS].map(bounded), limit],
   };
 }

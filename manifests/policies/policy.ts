@@ -4,10 +4,10 @@ import type {
 } from "@kubernetes/client-node";
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
 import { findingSentences } from "../../shared/decisions/checks/check.ts";
-import { severityOf } from "../../shared/decisions/checks/run.ts";
 import type { DecisionSettings } from "../../shared/decisions/context.ts";
 import { labelsOf, WEBHOOK } from "../rbac.ts";
-import { read, text, type Variable } from "./cel.ts";
+import { compareText } from "../../shared/decisions/kubernetes/text.ts";
+import { read, text, texts, type Variable } from "./cel.ts";
 
 /** The settings of the webhook that also determine the policies. Both must have the same values. */
 export type PolicySettings = Pick<
@@ -40,32 +40,27 @@ export interface Policy {
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
 
-/** Returns the checks that deny with the configured severities. */
-export function denyingChecks(
-  checks: readonly PolicyCheck[], { checkSeverities }: Pick<PolicySettings, "checkSeverities">,
-): readonly PolicyCheck[] {
-  return checks.filter(({ check }) => severityOf(check, { checkSeverities, mode: "selectors" }) === "deny");
-}
-
 /**
- * Returns the ValidatingAdmissionPolicy and its binding, or no object if no check denies. The policy has one validation
- * for all checks, because the API server returns the message of the first failed validation only.
+ * Returns the ValidatingAdmissionPolicy and its binding. The policy has one validation for all checks, because the API
+ * server returns the message of the first failed validation only. The settings change only lists in the expressions, so
+ * that the Helm chart can render the same policies from its values.
  */
 export function policyObjects(
   { name, match, conditions, variables, checks }: Policy, settings: Pick<PolicySettings, "checkSeverities">,
-): readonly [] | readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
-  const denying = denyingChecks(checks, settings);
-  if (denying.length === 0) return [];
-  const ofChecks = denying.map(({ check, admits }) => ({ name: variableOf(check), expression: admits }));
+): readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
+  const ofChecks = checks.map(({ check, admits }) => ({ name: variableOf(check), expression: admits }));
   return policyWithBinding(name, {
     failurePolicy: "Fail",
     matchConstraints: match,
     matchConditions: [...conditions],
-    variables: [...variables, ...ofChecks, { name: "denials", expression: denialsOf(denying) }],
+    variables: [
+      { name: "disabledChecks", expression: texts(disabledChecks(settings)) },
+      ...variables, ...ofChecks, { name: "denials", expression: denialsOf(checks) },
+    ],
     validations: [{
       expression: "size(variables.denials) == 0",
       messageExpression: 'variables.denials.join(" ")',
-      message: `the object is not valid; the checks ${denying.map(({ check }) => check.id).join(", ")} list the rules`,
+      message: `the object is not valid; the checks ${checks.map(({ check }) => check.id).join(", ")} list the rules`,
       reason: "Invalid",
     }],
   });
@@ -87,11 +82,18 @@ export function policyWithBinding(
   ];
 }
 
-/** Returns the CEL list of the messages of all failed checks. */
+/** Returns the ids of the checks that `--check` sets to warn or off. A policy denies only, and never warns. */
+function disabledChecks({ checkSeverities }: Pick<PolicySettings, "checkSeverities">): readonly string[] {
+  const disabled = [...checkSeverities].filter(([, severity]) => severity !== "deny").map(([id]) => id);
+  return disabled.toSorted(compareText);
+}
+
+/** Returns the CEL list of the messages of all failed checks. No setting disables a check that is `fixed`. */
 function denialsOf(checks: readonly PolicyCheck[]): string {
   const messages = checks.map(({ check, path, message, fix }) => {
     const line = `${check.id} ${path}: ${findingSentences({ message, fix: fix ?? check.fix })}`;
-    return `${read(variableOf(check))} ? "" : ${text(line)}`;
+    const isDisabled = check.fixed === true ? "" : `${text(check.id)} in ${read("disabledChecks")} || `;
+    return `${isDisabled}${read(variableOf(check))} ? "" : ${text(line)}`;
   });
   return `[\n  ${messages.join(",\n  ")}\n].filter(message, message != "")`;
 }

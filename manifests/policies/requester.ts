@@ -18,21 +18,16 @@ function isOneOf(usernames: readonly string[], groups: readonly string[]): strin
 /** The settings that name the ACK controllers. */
 type ControllerSettings = Pick<PolicySettings, "controllerServiceAccounts" | "controllerUsers">;
 
-/** Returns an expression: whether the user is an ACK controller. Returns null if no setting names a controller. */
-export function isController({ controllerServiceAccounts, controllerUsers }: ControllerSettings): string | null {
+/** Returns an expression: whether the user is one of the ACK controllers that the settings name. */
+export function isController({ controllerServiceAccounts, controllerUsers }: ControllerSettings): string {
   const names = controllerServiceAccounts.map((account) => `system:serviceaccount:${account.replace("/", ":")}`);
-  const patterns = controllerUsers.map((pattern) => pattern.split("*").map(quoted).join(".*"));
-  const tests = [
-    ...(names.length === 0 ? [] : [`${USER} in ${texts(names)}`]),
-    ...patterns.map((pattern) => `${USER}.matches(${text(`(?s)^${pattern}$`)})`),
-  ];
-  return tests.length === 0 ? null : tests.join(" || ");
+  const patterns = controllerUsers.map((pattern) => `(?s)^${pattern.split("*").map(quoted).join(".*")}$`);
+  return `${USER} in ${texts(names)} || ${texts(patterns)}.exists(pattern, ${USER}.matches(pattern))`;
 }
 
 /** Returns the condition that exempts ACK controllers, whose faults the webhook only reports as warnings. */
-export function exceptControllers(settings: ControllerSettings): V1MatchCondition[] {
-  const expression = isController(settings);
-  return expression === null ? [] : [{ name: "not-an-ack-controller", expression: not(expression) }];
+export function exceptControllers(settings: ControllerSettings): V1MatchCondition {
+  return { name: "not-an-ack-controller", expression: not(isController(settings)) };
 }
 
 /**

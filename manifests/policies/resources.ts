@@ -119,7 +119,7 @@ export function resourcePolicy(
       namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
       resourceRules: [ackResources(options.extraGroups, ["CREATE", "UPDATE"])],
     },
-    conditions: [CHANGES_MORE_THAN_BOOKKEEPING, ...exceptControllers(settings)],
+    conditions: [CHANGES_MORE_THAN_BOOKKEEPING, exceptControllers(settings)],
     variables: [
       ...fieldVariables("annotations", "metadata.annotations", "{}"),
       ...fieldVariables("labels", "metadata.labels", "{}"),

@@ -10,7 +10,7 @@ import {
 } from "./cel.ts";
 import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
 import { isWaived, waiverVariables, WAIVERS } from "./requester.ts";
-import { roleChecks, ROLE_VARIABLES } from "./selector-role.ts";
+import { ROLE_CHECKS, roleVariables } from "./selector-role.ts";
 import { SESSION_CHECKS, SESSION_VARIABLES } from "./selector-session.ts";
 import { matchChecks, MATCH_VARIABLES } from "./selector-matches.ts";
 
@@ -87,7 +87,7 @@ function only(variable: "isWithinLimits" | "isComparable"): (check: PolicyCheck)
 
 /** Returns the policy for IAMRoleSelectors. */
 export function selectorPolicy(settings: PolicySettings, runtime: Runtime): Policy {
-  const ofFields = [...roleChecks(settings), breadthCheck(runtime), WAIVERS].map(only("isWithinLimits"));
+  const ofFields = [...ROLE_CHECKS, breadthCheck(runtime), WAIVERS].map(only("isWithinLimits"));
   const ofEntries = [...matchChecks(runtime), ...SESSION_CHECKS].map(only("isComparable"));
   return {
     name: "iamroleselectors",
@@ -103,7 +103,7 @@ export function selectorPolicy(settings: PolicySettings, runtime: Runtime): Poli
       ...FIELDS, ...(runtime === "extended" ? EXPRESSIONS : []),
       ...derivedVariables("isWithinLimits", (state) => isWithinLimits(state, runtime)),
       { name: "isComparable", expression: `${read("isWithinLimits")} && ${read("isWithinLimits", "old")}` },
-      ...ROLE_VARIABLES, ...MATCH_VARIABLES, ...SESSION_VARIABLES, ...waiverVariables(settings),
+      ...roleVariables(settings), ...MATCH_VARIABLES, ...SESSION_VARIABLES, ...waiverVariables(settings),
     ],
     checks: [...ofFields, ...ofEntries, withinLimitsCheck()],
   };

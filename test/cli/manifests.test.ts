@@ -19,13 +19,10 @@ test("prints the objects of the given part, or of all parts by default", async (
   t.same(await kinds("webhooks"), ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]);
   t.ok((await kinds("rbac")).includes("ClusterRole"));
   t.ok((await kinds("deployment")).includes("Deployment"));
-  t.same(await kinds(), [...await kinds("rbac"), ...await kinds("deployment"), ...await kinds("webhooks")]);
-  const crd = "CustomResourceDefinition";
-  t.same(
-    await kinds("all", "--own-crd"),
-    [...await kinds("rbac"), crd, ...await kinds("deployment"), ...await kinds("webhooks")],
-  );
   t.ok((await kinds("policies")).includes("ValidatingAdmissionPolicy"));
+  const last = [...await kinds("deployment"), ...await kinds("policies"), ...await kinds("webhooks")];
+  t.same(await kinds(), [...await kinds("rbac"), ...last]);
+  t.same(await kinds("all", "--own-crd"), [...await kinds("rbac"), "CustomResourceDefinition", ...last]);
   const { status, stderr } = await runCommand(["manifests", "crds"]);
   t.equal(status, 2);
   t.match(stderr, "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts");
@@ -36,11 +33,11 @@ test("the policies have the same settings as the webhook", async (t) => {
     (await runCommand(["manifests", "policies", ...argv])).stdout
   );
   const byDefault = await print();
-  t.match(byDefault, "name: IRS_03");
+  t.notMatch(byDefault, '["IRS-03"]');
   t.match(byDefault, "system:masters");
   const flags = ["--check", "IRS-03=off", "--waiver-users", "jane", "--waiver-groups", "platform"];
   const changed = await print(...flags, "--allowed-accounts", "111122223333", "--controller-users", "ack*");
-  t.notMatch(changed, "name: IRS_03");
+  t.match(changed, /name: disabledChecks\n +expression: '\["IRS-03"\]'/);
   t.match(changed, 'in ["jane"]');
   t.match(changed, '["platform"]');
   t.match(changed, '["111122223333"]');

@@ -38,13 +38,17 @@ test("quotes strings that YAML would parse as another type", (t) => {
   t.end();
 });
 
+const POLICIES = ["iamroleselectors", "controllers", "resources", "namespaces", "waivers", "service-account"].flatMap(
+  () => ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"],
+);
+
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Role", "RoleBinding", "ClusterRole", "ClusterRole",
     "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "CustomResourceDefinition",
-    "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment",
+    "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment", ...POLICIES,
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
   t.end();

@@ -1,18 +1,22 @@
-// Sends a malformed IAMRoleSelector to the API server in a dry run, which stores nothing. The webhook must deny it.
-// Runs in a Pod of `helm test`, with the credentials of the Pod's service account.
+// Sends an IAMRoleSelector with a fault to the API server in a dry run, which stores nothing. The webhook must deny it.
+// The last applied manifest contains a field that the CRD does not define (IRS-16). No policy covers this check, so
+// only the webhook can deny the selector. Runs in a Pod of `helm test`, with the credentials of the Pod's service account.
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import process from "node:process";
 
-const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, CREDENTIALS: folder } = process.env;
+const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, CREDENTIALS: folder, ROLE: arn } = process.env;
 const DENIAL = 'admission webhook "iamroleselectors.validate.ack-role-resolver.io" denied the request';
 const TIMEOUT_MS = 20_000;
 
 const selector = {
   apiVersion: "services.k8s.aws/v1alpha1",
   kind: "IAMRoleSelector",
-  metadata: { name: "ack-role-resolver-helm-test" },
-  spec: { arn: "not-an-arn", namespaceSelector: { names: ["ack-role-resolver-helm-test"] } },
+  metadata: {
+    name: "ack-role-resolver-helm-test",
+    annotations: { "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"unknownField":true}}' },
+  },
+  spec: { arn, namespaceSelector: { names: ["ack-role-resolver-helm-test"] } },
 };
 const options = {
   host, port, method: "POST", path: "/apis/services.k8s.aws/v1alpha1/iamroleselectors?dryRun=All",
@@ -33,10 +37,10 @@ call.end(JSON.stringify(selector));
 /** @param {number | undefined} status @param {string} body */
 function finish(status, body) {
   if (body.includes(DENIAL.replaceAll('"', String.raw`\"`))) {
-    process.stdout.write("The webhook denied a malformed IAMRoleSelector.\n");
+    process.stdout.write("The webhook denied a faulty IAMRoleSelector.\n");
     return;
   }
-  process.stderr.write(`The webhook did not deny a malformed IAMRoleSelector. ${reason(status)}\n${body}\n`);
+  process.stderr.write(`The webhook did not deny a faulty IAMRoleSelector. ${reason(status)}\n${body}\n`);
   process.exitCode = 1;
 }
 

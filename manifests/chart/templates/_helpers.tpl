@@ -74,3 +74,10 @@ Ignore, because no replica is available yet. Fail never changes back to Ignore, 
   {{- end }}
 {{- end }}
 {{- end }}
+
+{{/* The ARN of a role in an allowed account and in the partition of the controllers. */}}
+{{- define "ack-role-resolver.allowedRole" -}}
+{{- $partition := .Values.settings.controllerRole | default "arn:aws" | splitList ":" | rest | first }}
+{{- $account := .Values.settings.allowedAccounts | default (list "111122223333") | first }}
+{{- printf "arn:%s:iam::%s:role/ack-role-resolver-helm-test" $partition $account }}
+{{- end }}

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { field, stringAt, stringMap } from "../../../shared/decisions/kubernetes/json.ts";
-import { SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
+import { misappliedSelector, SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
 import { formatMemory, type PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
@@ -17,7 +17,9 @@ withNode("two webhook replicas behind a Service", async (t, found) => {
   const cluster = await startCluster(t, found);
   await cluster.loadArchive(await archive);
   await installWebhook(t, cluster);
-  await t.test("denies a malformed selector, and annotates a bucket", async (tt) => reviews(tt, cluster));
+  await t.test("policies and webhook deny faulty selectors, and the webhook annotates a bucket", async (tt) => (
+    reviews(tt, cluster)
+  ));
   await t.test("loses no creation of a selector during rolling restarts", async (tt) => restarts(tt, cluster));
   await t.test("while scaled to 0, blocks no change that its repair needs", async (tt) => {
     await cluster.kubectl(["scale", "deployment", DEPLOYMENT, "-n", NAMESPACE, "--replicas=0"]);
@@ -38,7 +40,9 @@ async function reviews(t: Test, cluster: PodCluster): Promise<void> {
   const malformed = selector("bad", "arn:aws:iam::111122223333:user/jane");
   const denied = await cluster.api.request("POST", SELECTORS, malformed);
   t.equal(denied.status, 422);
-  t.match(stringAt(denied.body, "message"), /IRS-03 spec\.arn: ".*:user\/jane" is not the ARN of an IAM role/);
+  t.match(stringAt(denied.body, "message"), /ValidatingAdmissionPolicy '.*IRS-03 spec\.arn: the value is not the ARN/);
+  const { body } = await cluster.api.request("POST", SELECTORS, misappliedSelector("bad"));
+  t.match(stringAt(body, "message"), /admission webhook .*IRS-16 /);
   await cluster.kubectl(["create", "namespace", "team-a"]);
   const created = await cluster.api.request("POST", BUCKETS, BUCKET);
   t.equal(created.status, 201);

@@ -10,6 +10,7 @@ import { installWebhook, SELECTORS } from "../webhook/installed-webhook.ts";
 import { CHART } from "./helm.ts";
 
 const SCRIPT = path.join(CHART, "files/helm-test.mjs");
+const ROLE = "arn:aws:iam::111122223333:role/ack-role-resolver-helm-test";
 const EFFECT_LIMIT_MS = 15_000;
 
 onCluster("the program of helm test passes only if the API server calls the webhook", async (t, cluster) => {
@@ -20,7 +21,7 @@ onCluster("the program of helm test passes only if the API server calls the webh
   t.match(await run(), { code: 1, stdout: "", stderr: /The API server admitted it: is the webhook reachable/ });
 
   const webhook = await installWebhook(t, cluster);
-  t.same(await run(), { code: 0, stdout: "The webhook denied a malformed IAMRoleSelector.\n", stderr: "" });
+  t.same(await run(), { code: 0, stdout: "The webhook denied a faulty IAMRoleSelector.\n", stderr: "" });
   t.match((await cluster.request("GET", SELECTORS)).body, { items: [] }, "the program stores no selector");
 
   await webhook.stop("SIGKILL");
@@ -34,6 +35,6 @@ async function scriptRunner(t: Test, cluster: Cluster): Promise<() => Promise<Pr
   await copyFile(cluster.caFile, path.join(folder, "ca.crt"));
   await writeFile(path.join(folder, "token"), cluster.tokens.admin);
   const { hostname, port } = new URL(cluster.url);
-  const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, CREDENTIALS: folder };
+  const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, CREDENTIALS: folder, ROLE };
   return async () => await runProgram(process.execPath, [SCRIPT], { cwd: folder, env });
 }

@@ -7,7 +7,7 @@ import { field, type JsonObject, stringAt } from "../../../shared/decisions/kube
 import { type Definition, DEFINITIONS } from "../../../shared/decisions/settings.ts";
 import { makePairs } from "../../certs/pairs.ts";
 import { runCommand } from "../../cli/run-command.ts";
-import { CHART, type Helm, objectsIn, template, withHelm } from "./helm.ts";
+import { CHART, type Helm, NAMESPACE, objectsIn, template, withHelm } from "./helm.ts";
 
 /** The values of the chart and the flags of `manifests` that must render the same objects. */
 const SAME: readonly (readonly [values: readonly string[], flags: readonly string[]])[] = [
@@ -33,6 +33,38 @@ withHelm("helm template and the command manifests render the same objects", asyn
   const caBundle = `certificates.caBundle=${ca.replaceAll(",", String.raw`\,`)}`;
   await rendersSame(t, helm, ["certificates.mode=files", caBundle], ["--ca-file", file]);
 });
+
+// The objects of the command do not contain the flags of the webhook, so this test compares only the policies.
+withHelm("the policies have the settings of the values, also with hostile texts", async (t, helm) => {
+  const settings = {
+    check: ["IRS-15=off", "IRS-03=warn", "IRS-15=deny", "IRS-09=deny", "IRS-09=off"],
+    waiverUsers: ['jane"}} {{ fail "x" }}', "it's: a, user\\", "<&>\n- x"], waiverGroups: ["platform"],
+    allowedAccounts: ["111122223333", "444455556666"],
+    controllerRole: "arn:aws-cn:iam::999900001111:role/ack",
+    controllerServiceAccounts: ["ack-system/ack-s3", "ack-system/ack-iam"],
+    controllerUsers: ["arn:aws:sts::1:assumed-role/A.B/*", String.raw`a\*(b)|[c]$`, "a,b*"],
+    allowedEndpointHosts: ["a.example", "*.b.example"],
+  };
+  const flags = DEFINITIONS.flatMap(([name, { flag }]) => (
+    [Object.entries(settings).find(([key]) => key === name)?.[1] ?? []].flat().map((value) => `${flag}=${value}`)
+  ));
+  for (const runtime of ["ack", "extended"]) {
+    const file = path.join(t.testdir({ "values.yaml": JSON.stringify({ runtime, settings }) }), "values.yaml");
+    const args = ["template", "x", CHART, "--kube-version", "1.30.0", "--namespace", NAMESPACE, "--values", file];
+    const rendered = await helm(args);
+    const printed = await runCommand(["manifests", "policies", "--runtime", runtime, ...flags]);
+    t.same([rendered.stderr, printed.status], ["", 0]);
+    const policies = objectsIn(rendered.stdout).filter(isPolicy);
+    t.same(byName(policies), byName(objectsIn(printed.stdout)));
+    t.equal(policies.length, 12);
+  }
+  const without = objectsIn((await template(helm, ["policies.enabled=false"])).stdout);
+  t.notOk(without.some((object) => isPolicy(object)));
+});
+
+function isPolicy({ kind }: JsonObject): boolean {
+  return String(kind).startsWith("ValidatingAdmissionPolicy");
+}
 
 async function rendersSame(t: Test, helm: Helm, values: readonly string[], flags: readonly string[]): Promise<void> {
   const [rendered, printed] = [await template(helm, values), await runCommand(["manifests", "all", ...flags])];

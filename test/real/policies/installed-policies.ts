@@ -1,7 +1,7 @@
 import { admissionPolicies, checkPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
-import { denyingChecks, type PolicySettings } from "../../../manifests/policies/policy.ts";
+import type { PolicySettings } from "../../../manifests/policies/policy.ts";
 import type { CheckInput } from "../../../shared/decisions/checks/change.ts";
-import { runChecks } from "../../../shared/decisions/checks/run.ts";
+import { runChecks, severityOf } from "../../../shared/decisions/checks/run.ts";
 import type { Requester, Runtime } from "../../../shared/decisions/context.ts";
 import { exemptionOf } from "../../../shared/decisions/exemptions.ts";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
@@ -75,7 +75,8 @@ export function coveredChecks(
 ): ReadonlySet<string> {
   const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
   const checks = checkPolicies({ ...OPTIONS, runtime }, settings).flatMap((policy) => policy.checks);
-  return new Set(denyingChecks(checks, settings).map(({ check }) => check.id));
+  const denying = checks.filter(({ check }) => severityOf(check, { ...settings, mode: "selectors" }) === "deny");
+  return new Set(denying.map(({ check }) => check.id));
 }
 
 interface Write {

@@ -54,16 +54,23 @@ export async function apply(cluster: Cluster, objects: readonly object[]): Promi
 }
 
 /**
- * Waits until the webhook denies a malformed selector. The API server applies new webhook configurations a moment after
- * it stores them.
+ * Waits until the webhook denies a selector that no policy denies. The API server applies new webhook configurations a
+ * moment after it stores them.
  */
 export async function untilCalled(cluster: Cluster): Promise<void> {
-  const selector = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
-  const malformed = { ...selector, metadata: { name: "probe" }, spec: { arn: "x" } };
+  const faulty = misappliedSelector("probe");
   const called = async (): Promise<boolean> => (
-    (await cluster.request("POST", `${SELECTORS}?dryRun=All`, malformed)).status === 422
+    (await cluster.request("POST", `${SELECTORS}?dryRun=All`, faulty)).status === 422
   );
   if (!(await until(called, EFFECT_LIMIT_MS))) throw new Error("the API server does not call the webhook");
+}
+
+/** Returns a selector that the webhook denies (IRS-16), and that the policies admit. */
+export function misappliedSelector(name: string): object {
+  const annotations = { "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"unknownField":true}}' };
+  const selector = { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector" };
+  const spec = { arn: "arn:aws:iam::111122223333:role/probe", namespaceSelector: { names: [name] } };
+  return { ...selector, metadata: { name, annotations }, spec };
 }
 
 export const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";

@@ -1,0 +1,50 @@
+{{/* A CEL list of strings. */}}
+{{- define "ack-role-resolver.celList" -}}
+[{{ range $index, $text := . }}{{ if $index }}, {{ end }}{{ $text | toRawJson }}{{ end }}]
+{{- end }}
+
+{{/* The CEL lists of the policies that depend on `settings`, as a JSON object. */}}
+{{- define "ack-role-resolver.policyLists" -}}
+{{- $severities := dict }}
+{{- range .Values.settings.check }}
+  {{- $_ := set $severities (splitList "=" . | first) (splitList "=" . | last) }}
+{{- end }}
+{{- $disabledChecks := list }}
+{{- range $id, $severity := $severities }}
+  {{- if ne $severity "deny" }}{{ $disabledChecks = append $disabledChecks $id }}{{ end }}
+{{- end }}
+
+{{- $allowedPartitions := list }}
+{{- with .Values.settings.controllerRole }}
+  {{- $allowedPartitions = list (splitList ":" . | rest | first) }}
+{{- end }}
+
+{{- $serviceAccounts := list }}
+{{- range .Values.settings.controllerServiceAccounts }}
+  {{- $serviceAccounts = append $serviceAccounts (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
+{{- end }}
+
+{{- /* A pattern for each user, in which * stands for any text. */}}
+{{- $users := list }}
+{{- range .Values.settings.controllerUsers }}
+  {{- $users = append $users (printf "(?s)^%s$" (regexQuoteMeta . | replace "\\*" ".*")) }}
+{{- end }}
+
+{{- $hosts := list }}
+{{- range .Values.settings.allowedEndpointHosts }}
+  {{- range splitList "," . }}
+    {{- $hosts = append $hosts (trim . | regexQuoteMeta) }}
+  {{- end }}
+{{- end }}
+
+{{- dict
+  "disabledChecks" (include "ack-role-resolver.celList" $disabledChecks)
+  "waiverUsers" (include "ack-role-resolver.celList" .Values.settings.waiverUsers)
+  "waiverGroups" (include "ack-role-resolver.celList" (.Values.settings.waiverGroups | default (list "system:masters")))
+  "allowedAccounts" (include "ack-role-resolver.celList" .Values.settings.allowedAccounts)
+  "allowedPartitions" (include "ack-role-resolver.celList" $allowedPartitions)
+  "controllerServiceAccounts" (include "ack-role-resolver.celList" $serviceAccounts)
+  "controllerUsers" (include "ack-role-resolver.celList" $users)
+  "allowedHosts" (include "ack-role-resolver.celList" $hosts)
+  | toRawJson }}
+{{- end }}
