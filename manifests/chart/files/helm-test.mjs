@@ -1,6 +1,7 @@
 // Sends an IAMRoleSelector with a fault to the API server in a dry run, which stores nothing. The webhook must deny it.
 // The last applied manifest contains a field that the CRD does not define (IRS-16). No policy covers this check, so
-// only the webhook can deny the selector. Runs in a Pod of `helm test`, with the credentials of the Pod's service account.
+// only the webhook can deny the selector. Runs in a Pod of `helm test`, with the credentials of the Pod's service
+// account.
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import process from "node:process";
