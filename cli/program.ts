@@ -125,7 +125,7 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
     done(await runCertsMake(readSettings("certs make", flags, io.environment), io));
   });
   const parts = new Argument("[part]", "manifests to print")
-    .choices(["crds", "rbac", "policies", "deployment", "webhooks", "all"]);
+    .choices(["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"]);
   addCommand(program, "manifests", "print the install manifests")
     .addArgument(parts.default("all"))
     .action(async (part: string, flags: Flags) => {

@@ -3,6 +3,9 @@ import type {
   V1Secret, V1ServiceAccount,
 } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
+import {
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
+} from "../shared/decisions/identities/kinds.ts";
 import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { VERSION } from "../shared/server/version.ts";
 
@@ -82,12 +85,23 @@ export function readerRole(): V1ClusterRole {
 }
 
 /**
- * Returns the role that grants read access to the resources of every ACK group. The role lists each group, because RBAC
- * has no wildcard for part of a group name. The role does not list kinds, because new controller releases add kinds
+ * Returns the role that grants read access to the resources of every ACK group, to the identities of CAPA, and to the
+ * kinds that refer to identities. The role lists each ACK group, because RBAC has no wildcard for part of a group name.
+ * The role does not list ACK kinds, because new controller releases add kinds
  * (docs/decisions/0007-rights-to-read-resources.md).
  */
 export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
-  return clusterRole(RESOURCES_ROLE, [{ apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: READ }]);
+  const ofACK = { apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: READ };
+  return clusterRole(RESOURCES_ROLE, [ofACK, ...capaRules()]);
+}
+
+/** Returns one rule for each API group of CAPA. */
+function capaRules(): V1PolicyRule[] {
+  const identities = IDENTITY_KINDS.map((kind) => ({ group: INFRASTRUCTURE_GROUP, plural: identityPlural(kind) }));
+  const byGroup = Map.groupBy([...identities, ...REFERRER_KINDS], ({ group }) => group);
+  return Array.from(byGroup, ([group, kinds]) => (
+    { apiGroups: [group], resources: kinds.map(({ plural }) => plural).toSorted(), verbs: READ }
+  ));
 }
 
 /**

@@ -9,6 +9,7 @@ import { iamRoleSelectorCRD } from "./crds.ts";
 import { webhookDeployment } from "./deployment.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings } from "./policies/policy.ts";
+import { serviceAccountIdentityCRD } from "./identity-crd.ts";
 import {
   accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, serviceAccount,
@@ -17,7 +18,7 @@ import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
-export const MANIFEST_PARTS = ["crds", "rbac", "policies", "deployment", "webhooks", "all"] as const;
+export const MANIFEST_PARTS = ["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
 export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
@@ -62,6 +63,7 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   const parts = {
     rbac: () => rbacObjects(options),
     crds: () => [iamRoleSelectorCRD(runtime)],
+    "identity-crd": () => [serviceAccountIdentityCRD()],
     policies: () => admissionPolicies(options, options.policies ?? DEFAULT_POLICY_SETTINGS),
     deployment: () => deploymentObjects(options),
     webhooks: () => [mutatingWebhooks(configured), validatingWebhooks(configured)],

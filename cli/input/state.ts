@@ -86,7 +86,7 @@ async function readCluster(
         progress.update(`reading the cluster: ${listed} of ${countOf(kinds, "kind")}, ${countOf(seen, "object")}`),
     });
     progress.clear();
-    const unlisted = [...inventory.unlisted("resources")];
+    const unlisted = (["resources", "identities", "referrers"] as const).flatMap((one) => [...inventory.unlisted(one)]);
     writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; the result omits its objects`));
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.

@@ -70,6 +70,22 @@ export const ERRORS = {
   ERR_CARM_KEY_MISSING: entry(403, false, "The CARM ConfigMap has no entry for the namespace's account or team."),
   ERR_CARM_VALUE_EMPTY: entry(403, false, "The entry in the CARM ConfigMap is empty."),
   ERR_CARM_ARN: entry(403, false, "The entry in the CARM ConfigMap is not the ARN of an IAM role."),
+  ERR_IDENTITY_UNKNOWN: entry(404, false, "The identity, or the source of an identity, does not exist."),
+  ERR_IDENTITY_KIND: entry(
+    404, false,
+    "The kind of the identity is unknown, or the runtime or the place of the reference does not support the kind.",
+  ),
+  ERR_IDENTITY_NAMESPACE: entry(
+    403, false,
+    "An identity of the chain does not allow the namespace. The message names the identity.",
+  ),
+  ERR_IDENTITY_SELECTOR: entry(
+    403, false,
+    "The label selector in allowedNamespaces of an identity is not valid, and the list does not contain the namespace.",
+  ),
+  ERR_IDENTITY_CYCLE: entry(409, false, "An identity is its own source, directly or through other identities."),
+  ERR_IDENTITY_DEPTH: entry(409, false, "The chain of identities has more than 8 roles."),
+  ERR_IDENTITY_SECRET: entry(409, false, "The static identity does not name a Secret that contains an access key."),
   ERR_NAMESPACE_UNKNOWN: entry(
     404, false, "The inventory has no Namespace with this name, or the Namespace exceeds a limit.",
   ),

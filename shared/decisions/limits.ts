@@ -64,6 +64,10 @@ export const LIMITS = {
   accessReviews: limit(
     100, "entries", "access reviews for one request, one for each IAMRoleSelector", "ACK-09 and NS-02 deny the request",
   ),
+  identityRoles: limit(
+    8, "entries", "AWSClusterRoleIdentities in a chain of identities",
+    "the chain is refused: ERR_IDENTITY_DEPTH",
+  ),
   grantedTypes: limit(
     10_000, "entries", "kinds and versions that the selectors of a namespace name, for credential requests without a "
       + "kind",

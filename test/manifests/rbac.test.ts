@@ -19,8 +19,23 @@ test("the reader role only allows reading selectors, namespaces and CustomResour
   t.end();
 });
 
-test("the resources role only allows reading the kinds of the ACK groups", (t) => {
-  t.same(resourcesRole([]).rules, [{ apiGroups: ACK_GROUPS, resources: ["*"], verbs }]);
+test("the resources role only allows reading the ACK groups and the CAPA kinds that decisions read", (t) => {
+  t.same(resourcesRole([]).rules, [
+    { apiGroups: ACK_GROUPS, resources: ["*"], verbs },
+    {
+      apiGroups: ["infrastructure.cluster.x-k8s.io"],
+      resources: [
+        "awsclustercontrolleridentities", "awsclusterroleidentities", "awsclusters", "awsclusterstaticidentities",
+        "awsclustertemplates", "awsserviceaccountidentities", "rosanetworks", "rosaroleconfigs",
+      ],
+      verbs,
+    },
+    {
+      apiGroups: ["controlplane.cluster.x-k8s.io"],
+      resources: ["awsmanagedcontrolplanes", "awsmanagedcontrolplanetemplates", "rosacontrolplanes"],
+      verbs,
+    },
+  ]);
   const [rule] = resourcesRole(["zzz.services.k8s.aws", "s3.services.k8s.aws"]).rules ?? [];
   t.same(rule?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
   for (const group of rule?.apiGroups ?? []) {

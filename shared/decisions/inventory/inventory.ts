@@ -1,10 +1,13 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import type { Origin, Runtime } from "../context.ts";
+import { isIdentityKind, referrerKindOf } from "../identities/kinds.ts";
 import { field, type JsonObject, stringMap } from "../kubernetes/json.ts";
 import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
+import { IdentityStore } from "./identities.ts";
 import { KindStore } from "./kinds.ts";
 import { NamespaceStore } from "./namespaces.ts";
+import { ReferrerStore } from "./referrers.ts";
 import { ResourceStore } from "./resources.ts";
 import { SelectorStore } from "./selectors.ts";
 import { ReversibleMap, SetIndex } from "./set-index.ts";
@@ -26,9 +29,16 @@ export type InventoryChange =
 
 /**
  * The collections that an inventory may omit. Every inventory includes the selectors. `config maps` are the CARM maps
- * in the namespace of the controllers.
+ * in the namespace of the controllers. `referrers` are the objects that refer to CAPA identities.
  */
-export type Collection = "namespaces" | "kinds" | "resources" | "config maps" | "config maps of other namespaces";
+export type Collection =
+  | "namespaces"
+  | "kinds"
+  | "resources"
+  | "config maps"
+  | "config maps of other namespaces"
+  | "identities"
+  | "referrers";
 
 export interface InventoryContext {
   readonly runtime: Runtime;
@@ -50,11 +60,15 @@ export class Inventory {
   readonly selectors: Omit<SelectorStore, Writes | "evictNamespace">;
   readonly kinds: Omit<KindStore, Writes>;
   readonly resources: Omit<ResourceStore, Writes>;
+  readonly identities: Omit<IdentityStore, Writes>;
+  readonly referrers: Omit<ReferrerStore, Writes>;
   readonly #context: InventoryContext;
   readonly #namespaces: NamespaceStore;
   readonly #selectors: SelectorStore;
   readonly #kinds = new KindStore();
   readonly #resources = new ResourceStore();
+  readonly #identities: IdentityStore;
+  readonly #referrers: ReferrerStore;
   /** By `NAMESPACE/NAME`. */
   readonly #configMaps = new Map<string, ReversibleMap>();
   readonly #unlisted = new SetIndex<string>();
@@ -67,6 +81,15 @@ export class Inventory {
     this.selectors = this.#selectors;
     this.kinds = this.#kinds;
     this.resources = this.#resources;
+    this.#identities = new IdentityStore(context);
+    this.#referrers = new ReferrerStore(context);
+    this.identities = this.#identities;
+    this.referrers = this.#referrers;
+  }
+
+  /** Whether the objects come from manifests or from a cluster. */
+  get origin(): Origin {
+    return this.#context.origin;
   }
 
   /** The selector features that the controllers support. */
@@ -75,8 +98,8 @@ export class Inventory {
   }
 
   /**
-   * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps and ACK resources. Ignores
-   * changes of other objects.
+   * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps, ACK resources, CAPA
+   * identities and objects that refer to identities. Ignores changes of other objects.
    */
   apply(changes: readonly InventoryChange[]): void {
     for (const change of changes) {
@@ -119,6 +142,8 @@ export class Inventory {
       resources: this.#resources,
       "config maps": this.#configMaps,
       "config maps of other namespaces": this.#configMaps,
+      identities: this.#identities,
+      referrers: this.#referrers,
     };
     return stores[collection].size > 0;
   }
@@ -145,6 +170,8 @@ export class Inventory {
         return this.#kinds.put(object);
       default:
         if (isSelector(object)) this.#selectors.put(object, name);
+        else if (isIdentityKind({ group, kind })) this.#identities.put(object);
+        else if (referrerKindOf({ group, kind }) !== null) this.#referrers.put(object);
         else this.#resources.put(object);
     }
   }
@@ -161,7 +188,9 @@ export class Inventory {
       case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
         return this.#selectors.remove(name);
       default:
-        this.#resources.remove(group, kind, namespace, name);
+        if (isIdentityKind({ group, kind })) this.#identities.remove(kind, name, namespace);
+        else if (referrerKindOf({ group, kind }) !== null) this.#referrers.remove(group, kind, namespace, name);
+        else this.#resources.remove(group, kind, namespace, name);
     }
   }
 }

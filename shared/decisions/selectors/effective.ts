@@ -2,7 +2,8 @@ import type { Origin, Runtime } from "../context.ts";
 import {
   isEmptySelector, isOperator, type LabelRequirement, type Labels, type LabelSelector, satisfies,
 } from "../kubernetes/label-selector.ts";
-import type { LabelRequirementSpec, LabelSelectorSpec, SelectorSpec } from "./iamroleselector.ts";
+import type { LabelRequirementSpec, LabelSelectorSpec } from "../kubernetes/label-selector-spec.ts";
+import type { SelectorSpec } from "./iamroleselector.ts";
 import type { SessionExtras } from "./session.ts";
 import { effectiveEntry, type TypeEntry } from "./type-entry.ts";
 import { TypeSet } from "./type-set.ts";

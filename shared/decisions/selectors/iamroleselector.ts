@@ -1,16 +1,5 @@
-import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";
-
-/** A label selector in an IAMRoleSelector, not validated. */
-export interface LabelSelectorSpec {
-  readonly matchLabels: ReadonlyMap<string, string>;
-  readonly matchExpressions: readonly LabelRequirementSpec[];
-}
-
-export interface LabelRequirementSpec {
-  readonly key: string;
-  readonly operator: string;
-  readonly values: readonly string[];
-}
+import { field, isJsonObject, type JsonObject, stringAt } from "../kubernetes/json.ts";
+import { type LabelSelectorSpec, readLabelSelector, stringList } from "../kubernetes/label-selector-spec.ts";
 
 interface NamespaceSelectorSpec {
   readonly names: readonly string[];
@@ -49,32 +38,19 @@ export function readSelectorSpec(object: JsonObject): SelectorSpec {
     arn: stringAt(spec, "arn"),
     namespaceSelector: readNamespaceSelector(spec),
     resourceTypeSelector: Array.isArray(types) ? types.map(readTypeEntry) : null,
-    resourceLabelSelector: readLabelSelector(spec, "resourceLabelSelector"),
+    resourceLabelSelector: labelSelectorAt(spec, "resourceLabelSelector"),
   };
 }
 
 function readNamespaceSelector(spec: unknown): NamespaceSelectorSpec | null {
   const selector = field(spec, "namespaceSelector");
   if (!isJsonObject(selector)) return null;
-  return { names: stringList(selector, "names"), labelSelector: readLabelSelector(selector, "labelSelector") };
+  return { names: stringList(selector, "names"), labelSelector: labelSelectorAt(selector, "labelSelector") };
 }
 
-function readLabelSelector(parent: unknown, key: string): LabelSelectorSpec | null {
+function labelSelectorAt(parent: unknown, key: string): LabelSelectorSpec | null {
   const selector = field(parent, key);
-  if (!isJsonObject(selector)) return null;
-  const expressions = field(selector, "matchExpressions");
-  return {
-    matchLabels: stringMap(field(selector, "matchLabels")),
-    matchExpressions: Array.isArray(expressions) ? expressions.map(readRequirement) : [],
-  };
-}
-
-function readRequirement(requirement: unknown): LabelRequirementSpec {
-  return {
-    key: stringAt(requirement, "key") ?? "",
-    operator: stringAt(requirement, "operator") ?? "",
-    values: stringList(requirement, "values"),
-  };
+  return isJsonObject(selector) ? readLabelSelector(selector) : null;
 }
 
 function readTypeEntry(entry: unknown): TypeEntrySpec {
@@ -84,9 +60,4 @@ function readTypeEntry(entry: unknown): TypeEntrySpec {
     kind: stringAt(entry, "kind") ?? "",
     apiVersion: stringAt(entry, "apiVersion"),
   };
-}
-
-function stringList(parent: unknown, key: string): readonly string[] {
-  const list = field(parent, key);
-  return Array.isArray(list) ? list.map((item) => (typeof item === "string" ? item : "")) : [];
 }

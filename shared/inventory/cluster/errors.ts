@@ -1,4 +1,5 @@
 import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
+import { isCAPAKind } from "../../decisions/identities/kinds.ts";
 import { ACK_GROUPS, isACKGroup } from "../../decisions/kubernetes/kinds.ts";
 import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watched-kind.ts";
 
@@ -56,7 +57,7 @@ export function responseError(
 
 function reason(kind: WatchedKind, verb: string, status: number): string {
   const resource = resourceName(kind);
-  if (status === 404 && isACKGroup(kind.group)) {
+  if (status === 404 && (isACKGroup(kind.group) || isCAPAKind(kind))) {
     return `the API server does not serve ${resource} (404 on ${verb}) although its CustomResourceDefinition exists; `
       + "retrying";
   }

@@ -1,3 +1,4 @@
+import { isIdentityKind, referrerKindOf } from "../../decisions/identities/kinds.ts";
 import type { Collection, Inventory, InventoryChange } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { unknownGroups } from "../../decisions/kubernetes/kinds.ts";
@@ -110,7 +111,13 @@ interface ResourceInformersOptions extends InformerDefaults {
   readonly observe: (kind: WatchedKind) => WatchedKind;
 }
 
-/** Runs one informer for each installed ACK kind. */
+/** Returns the collection that contains the objects of an installed kind. */
+function collectionOf(kind: WatchedKind): Collection {
+  if (isIdentityKind(kind)) return "identities";
+  return referrerKindOf(kind) === null ? "resources" : "referrers";
+}
+
+/** Runs one informer for each installed ACK kind and CAPA kind. */
 export class ResourceInformers {
   readonly #options: ResourceInformersOptions;
   readonly #listSemaphore = new Semaphore(CONCURRENT_LISTS);
@@ -148,7 +155,7 @@ export class ResourceInformers {
     if (kind === null) return;
     const isRequired = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
     const observed = this.#options.observe(kind);
-    const own = { kind: observed, collection: "resources", isRequired, listSemaphore: this.#listSemaphore } as const;
+    const own = { kind: observed, collection: collectionOf(kind), isRequired, listSemaphore: this.#listSemaphore };
     const informer = new Informer({ ...this.#options, ...own });
     this.#informers.set(name, { path, informer });
     informer.start();

@@ -1,6 +1,7 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../../decisions/annotation-keys.ts";
+import { isCAPAKind, isIdentityKind, SERVICE_ACCOUNT_IDENTITY } from "../../decisions/identities/kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
-import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../decisions/kubernetes/kinds.ts";
+import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../decisions/kubernetes/kinds.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /** client-go's page size. */
@@ -63,14 +64,16 @@ export function carmMapKinds(namespace: string): readonly WatchedKind[] {
 }
 
 /**
- * Returns the names, versions and status of a definition in an ACK group. Returns null for any other definition. Drops
+ * Returns the names, versions and status of a definition of an ACK kind or a CAPA kind. Returns null for any other
+ * definition. Drops
  * the schemas, because they are the largest part of a definition. Does not drop the schema of the stored version of
  * IAMRoleSelector, because decisions read this schema.
  */
 function transformDefinition(object: JsonObject): JsonObject | null {
   const spec = field(object, "spec");
   const group = stringAt(spec, "group") ?? "";
-  if (group !== SELECTOR_GROUP && !isACKGroup(group)) return null;
+  const defined = definedKind(object);
+  if (group !== SELECTOR_GROUP && !isACKGroup(group) && !isCAPAKind(defined)) return null;
   const isOfSelectors = group === SELECTOR_GROUP && stringAt(spec, "names", "kind") === SELECTOR_KIND;
   const listed = field(spec, "versions");
   const versions = Array.isArray(listed) ? listed.map((version) => transformVersion(version, isOfSelectors)) : [];
@@ -87,20 +90,31 @@ function transformVersion(version: unknown, isOfSelectors: boolean): JsonObject 
 }
 
 /**
- * Returns the ACK kind that a transformed CustomResourceDefinition defines. The version of the kind is the stored
- * version if the API server serves it, else the first served version. Returns null if the kind is not an AWS resource
- * or is not served.
+ * Returns the ACK kind or CAPA kind that a transformed CustomResourceDefinition defines. The version of the kind is the
+ * stored version if the API server serves it, else the first served version. Returns null if no decision reads the
+ * objects of the kind, or if the kind is not served.
  */
 export function resourceKind(definition: JsonObject): WatchedKind | null {
   const spec = field(definition, "spec");
-  const group = stringAt(spec, "group") ?? "";
-  // Skips cluster-scoped kinds, because roles are resolved only for resources in a namespace.
-  if (!isACKGroup(group) || stringAt(spec, "scope") !== "Namespaced" || !isEstablished(definition)) return null;
+  const { group, kind } = definedKind(definition);
+  const transform = transformOf({ group, kind }, stringAt(spec, "scope"));
   const version = versionToList(field(spec, "versions"));
-  const kind = stringAt(spec, "names", "kind");
   const plural = stringAt(spec, "names", "plural");
-  if (version === null || kind === null || plural === null) return null;
-  return { group, version, kind, plural, pageSize: PAGE_SIZE, transform: transformResource };
+  if (transform === null || version === null || kind === "" || plural === null) return null;
+  if (!isEstablished(definition)) return null;
+  return { group, version, kind, plural, pageSize: PAGE_SIZE, transform };
+}
+
+/** Returns null if no decision reads the objects of the kind. */
+function transformOf(kind: { group: string; kind: string }, scope: string | null): WatchedKind["transform"] | null {
+  if (isIdentityKind(kind)) {
+    const expected = kind.kind === SERVICE_ACCOUNT_IDENTITY ? "Namespaced" : "Cluster";
+    return scope === expected ? transformIdentity : null;
+  }
+  // Skips cluster-scoped kinds, because roles are resolved only for resources in a namespace.
+  if (scope !== "Namespaced") return null;
+  if (isCAPAKind(kind)) return transformReferrer;
+  return isACKGroup(kind.group) ? transformResource : null;
 }
 
 /**
@@ -121,18 +135,40 @@ const RESOURCE_METADATA = ["name", "namespace", "labels", "deletionTimestamp", "
 
 /** Drops all fields that decisions do not read. The largest dropped field is `spec`. */
 function transformResource(object: JsonObject): JsonObject {
-  const metadata = field(object, "metadata");
   return {
-    metadata: {
-      ...pickFields(metadata, RESOURCE_METADATA),
-      annotations: relevantAnnotations(field(metadata, "annotations")),
-    },
+    metadata: resourceMetadata(object),
     status: {
       ...pickFields(field(object, "status"), ["ackResourceMetadata"]),
       conditions: conditionsOfType(object, "ACK.ResourceSynced"),
     },
   };
 }
+
+function resourceMetadata(object: JsonObject): JsonObject {
+  const metadata = field(object, "metadata");
+  const annotations = relevantAnnotations(field(metadata, "annotations"));
+  return { ...pickFields(metadata, RESOURCE_METADATA), annotations };
+}
+
+/** Drops the status and all metadata that decisions do not read. */
+function transformIdentity(object: JsonObject): JsonObject {
+  return { metadata: resourceMetadata(object), spec: field(object, "spec") ?? {} };
+}
+
+/** Returns only the reference and the region of the spec, and the reference of a template. */
+function transformReferrer(object: JsonObject): JsonObject {
+  const spec = field(object, "spec");
+  const template = field(field(spec, "template"), "spec");
+  return {
+    metadata: resourceMetadata(object),
+    spec: {
+      ...pickFields(spec, REFERRER_FIELDS),
+      ...(isJsonObject(template) && { template: { spec: pickFields(template, REFERRER_FIELDS) } }),
+    },
+  };
+}
+
+const REFERRER_FIELDS = ["identityRef", "region"];
 
 const RELEVANT_ANNOTATION = /^(?:(?:[^/]+\.)?services\.k8s\.aws|ack-role-resolver\.io)\//;
 

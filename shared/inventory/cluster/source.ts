@@ -19,8 +19,9 @@ export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
   readonly api: KubernetesAPI;
   /**
-   * If set, loads the objects of every installed ACK kind. `extraGroups` lists groups that this release does not know
-   * but that the source may read. If `resources` is not set, the inventory is sufficient only for decisions on grants.
+   * If set, loads the objects of every installed ACK kind and CAPA kind. `extraGroups` lists groups that this release
+   * does not know but that the source may read. If `resources` is not set, the inventory is sufficient only for
+   * decisions on grants.
    */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
   /**
@@ -141,7 +142,7 @@ export class ClusterSource implements InventorySource {
 
 function excludedCollections({ resources, carmMaps }: ClusterSourceOptions): Collection[] {
   return [
-    ...(resources === undefined ? ["resources" as const] : []),
+    ...(resources === undefined ? ["resources" as const, "identities" as const, "referrers" as const] : []),
     ...(carmMaps === undefined ? ["config maps" as const] : []),
     ...(carmMaps?.inAllNamespaces === true ? [] : ["config maps of other namespaces" as const]),
   ];

@@ -1,3 +1,4 @@
+import { isCAPAKind } from "../../decisions/identities/kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
 import {
   definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, SELECTOR_GROUP, SELECTOR_KIND,
@@ -22,13 +23,13 @@ export function resemblesACKObject(value: unknown): boolean {
 
 /** Whether any decision reads objects of this kind. */
 export function isRead(object: JsonObject): boolean {
-  if (isKindDefinition(object)) return isGroupOfACK(definedKind(object).group);
-  const { group, kind } = objectReference(object);
-  return isGroupOfACK(group) || kind === SELECTOR_KIND || isNamespace(object) || isCARMMap(object);
+  if (isKindDefinition(object)) return isReadKind(definedKind(object));
+  const type = objectReference(object);
+  return isReadKind(type) || type.kind === SELECTOR_KIND || isNamespace(object) || isCARMMap(object);
 }
 
-function isGroupOfACK(group: string): boolean {
-  return group === SELECTOR_GROUP || isACKGroup(group);
+function isReadKind(type: { readonly group: string; readonly kind: string }): boolean {
+  return type.group === SELECTOR_GROUP || isACKGroup(type.group) || isCAPAKind(type);
 }
 
 /** Returns the items if the object's kind ends in `List`. Returns null for any other object. */

@@ -1,5 +1,6 @@
 import type { FieldPath } from "../../kubernetes/field-path.ts";
-import type { LabelSelectorSpec, SelectorSpec } from "../../selectors/iamroleselector.ts";
+import type { LabelSelectorSpec } from "../../kubernetes/label-selector-spec.ts";
+import type { SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
 /** One of the three fields that can restrict a selector. */

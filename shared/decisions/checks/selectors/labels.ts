@@ -1,8 +1,7 @@
 import type { FieldPath } from "../../kubernetes/field-path.ts";
-import { isOperator, OPERATORS } from "../../kubernetes/label-selector.ts";
-import { labelKeyFaults, labelValueFaults } from "../../kubernetes/names.ts";
-import { quote } from "../../kubernetes/text.ts";
-import type { LabelRequirementSpec, LabelSelectorSpec } from "../../selectors/iamroleselector.ts";
+import {
+  expressionFaults, type LabelFault, type LabelSelectorSpec, matchLabelFaults,
+} from "../../kubernetes/label-selector-spec.ts";
 import type { Fault, SelectorCheck, SelectorSubject } from "../check.ts";
 
 type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
@@ -27,44 +26,17 @@ export const IRS_11: SelectorCheck = {
   example: "spec: {resourceLabelSelector: {matchLabels: {tier: 'very gold'}}}",
   *find(subject): Iterable<Fault> {
     for (const [path, selector] of labelSelectors(subject)) {
-      for (const [key, value] of selector.matchLabels)
-        yield * labelFaults([...path, "matchLabels", { key }], key, value);
-      if (subject.runtime === "ack") continue; // with --runtime ack, IRS-35 denies every expression
-      for (const [i, requirement] of selector.matchExpressions.entries()) {
-        yield* requirementFaults([...path, "matchExpressions", i], requirement);
-      }
+      for (const fault of matchLabelFaults(selector)) yield toFault(path, fault);
+      // With --runtime ack, IRS-35 denies every expression.
+      const ofExpressions = subject.runtime === "ack" ? [] : expressionFaults(selector);
+      for (const fault of ofExpressions) yield toFault(path, fault);
     }
   },
 };
 
-function* labelFaults(path: FieldPath, key: string, value: string): Iterable<Fault> {
-  if (key === "") yield { path, message: "the label key is empty", dropsSelector: true };
-  else yield* keyFaults(path, key);
-  yield* valueFaults(path, value);
-}
-
-function* keyFaults(path: FieldPath, key: string): Iterable<Fault> {
-  const faults = labelKeyFaults(key);
-  if (faults.length > 0) yield { path, message: `${quote(key)} is not a valid label key: ${faults.join("; ")}` };
-}
-
-function* valueFaults(path: FieldPath, value: string): Iterable<Fault> {
-  const faults = labelValueFaults(value);
-  if (faults.length > 0) yield { path, message: `${quote(value)} is not a valid label value: ${faults.join("; ")}` };
-}
-
-/** Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go, NewRequirement. */
-function* requirementFaults(path: FieldPath, { key, operator, values }: LabelRequirementSpec): Iterable<Fault> {
-  yield* keyFaults([...path, "key"], key);
-  if (!isOperator(operator)) {
-    const message = `${quote(operator)} is not a valid operator: expected one of ${OPERATORS.join(", ")}`;
-    yield { path: [...path, "operator"], message };
-  } else if ((operator === "In" || operator === "NotIn") && values.length === 0) {
-    yield { path: [...path, "values"], message: `operator ${operator} requires at least one value` };
-  } else if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0) {
-    yield { path: [...path, "values"], message: `operator ${operator} allows no values` };
-  }
-  for (const [i, value] of values.entries()) yield* valueFaults([...path, "values", i], value);
+/** Controllers drop a selector that has an empty label key. They do not check other labels. */
+function toFault(selector: FieldPath, { path, message, isEmptyKey }: LabelFault): Fault {
+  return { path: [...selector, ...path], message, ...(isEmptyKey && { dropsSelector: true }) };
 }
 
 export const IRS_35: SelectorCheck = {

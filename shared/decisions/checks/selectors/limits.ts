@@ -2,7 +2,8 @@ import { SELECTOR_ANNOTATIONS } from "../../annotation-keys.ts";
 import { annotationPath, type FieldPath } from "../../kubernetes/field-path.ts";
 import { annotationAt } from "../../kubernetes/object-meta.ts";
 import { type Limit, LIMITS } from "../../limits.ts";
-import type { LabelSelectorSpec, SelectorSpec } from "../../selectors/iamroleselector.ts";
+import type { LabelSelectorSpec } from "../../kubernetes/label-selector-spec.ts";
+import type { SelectorSpec } from "../../selectors/iamroleselector.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
 export const IRS_48: SelectorCheck = {

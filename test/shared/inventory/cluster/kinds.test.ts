@@ -205,3 +205,52 @@ test("the reduced resource in the inventory resolves to the same role as the com
   t.match(read, { created: true, deleting: true });
   t.end();
 });
+
+const CAPA = "infrastructure.cluster.x-k8s.io";
+const CONTROL_PLANE = "controlplane.cluster.x-k8s.io";
+
+test("lists the CAPA kinds that decisions read, in the scope that the kind has", (t) => {
+  const path = (group: string, kind: string, scope?: string): string | null => {
+    const found = kindOf(definition(group, kind, { versions: ["v1beta2"], ...(scope !== undefined && { scope }) }));
+    return found === null ? null : collectionPath(found);
+  };
+  t.equal(path(CAPA, "AWSClusterRoleIdentity", "Cluster"), `/apis/${CAPA}/v1beta2/awsclusterroleidentitys`);
+  t.equal(path(CAPA, "AWSClusterRoleIdentity"), null);
+  t.equal(path(CAPA, "AWSServiceAccountIdentity"), `/apis/${CAPA}/v1beta2/awsserviceaccountidentitys`);
+  t.equal(path(CAPA, "AWSServiceAccountIdentity", "Cluster"), null);
+  t.equal(path(CAPA, "AWSCluster"), `/apis/${CAPA}/v1beta2/awsclusters`);
+  t.equal(path(CAPA, "AWSCluster", "Cluster"), null);
+  t.equal(path(CONTROL_PLANE, "ROSAControlPlane"), `/apis/${CONTROL_PLANE}/v1beta2/rosacontrolplanes`);
+  t.equal(path(CAPA, "AWSMachine"), null, "the kind has no identityRef");
+  for (const [kind, isRead] of [["AWSCluster", true], ["AWSMachine", false]] as const) {
+    t.equal(stored("CustomResourceDefinition", definition(CAPA, kind)) !== null, true);
+    t.match(stored("CustomResourceDefinition", definition(CAPA, kind)), { object: isRead ? {} : null });
+  }
+  t.end();
+});
+
+function storedOf(kind: string, object: object, scope = "Namespaced"): JsonObject | null {
+  const found = kindOf(definition(CAPA, kind, { versions: ["v1beta2"], scope }));
+  return found === null ? null : (toStoredObject(found, object)?.object ?? null);
+}
+
+test("stores the spec of an identity, and only the reference and the region of an object that refers to one", (t) => {
+  const labels = { "cluster.x-k8s.io/cluster-name": "c" };
+  const complete = { ...metadata, labels, ownerReferences: [{}] };
+  const kept = { name: "a", resourceVersion: "7", labels, annotations: {} };
+  const role = { roleARN: "arn", allowedNamespaces: { list: null, selector: {} } };
+  const apiVersion = `${CAPA}/v1beta2`;
+  t.same(storedOf("AWSClusterRoleIdentity", { metadata: complete, spec: role, status: {} }, "Cluster"), {
+    apiVersion, kind: "AWSClusterRoleIdentity", metadata: kept, spec: role,
+  });
+  t.match(storedOf("AWSClusterRoleIdentity", { metadata: complete }, "Cluster"), { spec: {} });
+  const reference = { identityRef: { kind: "AWSClusterRoleIdentity", name: "r" }, region: "eu-west-1" };
+  t.same(storedOf("AWSCluster", { metadata: complete, spec: { ...reference, network: {} }, status: { ready: true } }), {
+    apiVersion, kind: "AWSCluster", metadata: kept, spec: reference,
+  });
+  const template = { spec: { ...reference, s3Bucket: {} } };
+  t.same(storedOf("AWSClusterTemplate", { metadata: complete, spec: { template } }), {
+    apiVersion, kind: "AWSClusterTemplate", metadata: kept, spec: { template: { spec: reference } },
+  });
+  t.end();
+});

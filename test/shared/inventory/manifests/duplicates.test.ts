@@ -47,6 +47,11 @@ test("reports duplicate objects only if decisions read their kind", async (t) =>
   t.same(await faultsOf(...unread.slice(0, 2), ...unread.slice(0, 2)), []);
   const map = other("ConfigMap", "ack-role-account-map");
   t.match(await faultsOf(map, map), [/^-:1: duplicate ConfigMap "ack-role-account-map" in namespace default/]);
+  const capa = "infrastructure.cluster.x-k8s.io/v1beta2";
+  const role = other("AWSClusterRoleIdentity", "a", capa);
+  t.match(await faultsOf(role, role), [/^-:1: duplicate AWSClusterRoleIdentity "a", defined at/]);
+  const machine = other("AWSMachine", "a", capa);
+  t.same(await faultsOf(machine, machine), []);
 });
 
 test("does not report objects that differ in kind, namespace or name, or whose name a template sets", async (t) => {

@@ -1,0 +1,77 @@
+import {
+  CAPA_VERSIONS, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
+} from "../shared/decisions/identities/kinds.ts";
+import { ARN_LENGTH } from "../shared/decisions/kubernetes/arn.ts";
+import { DURATION_LIMITS } from "../shared/decisions/selectors/session.ts";
+import { labelsOf } from "./rbac.ts";
+
+/** Kubernetes accepts a TokenRequest of at least 10 minutes: k8s.io/kubernetes pkg/apis/authentication/validation. */
+const MIN_EXPIRATION_SECONDS = 600;
+
+/** The schema of the field `spec`. The fields are those of CAPA's proposal "Single Controller Multitenancy". */
+const SPEC = {
+  type: "object",
+  description: "A role that clusters in the namespace of the identity can use. The role is assumed with a token of the "
+    + "ServiceAccount that has the same name and namespace (AssumeRoleWithWebIdentity).",
+  required: ["roleARN"],
+  properties: {
+    roleARN: {
+      type: "string", minLength: ARN_LENGTH.min, maxLength: ARN_LENGTH.max,
+      description: "The ARN of the IAM role: arn:PARTITION:iam::ACCOUNT:role/PATH/NAME.",
+    },
+    sessionName: { type: "string", maxLength: 64, description: "The name of the role session." },
+    durationSeconds: {
+      type: "integer", format: "int32", minimum: DURATION_LIMITS.min, maximum: DURATION_LIMITS.max,
+      description: "The duration of the role session.",
+    },
+    inlinePolicy: { type: "string", maxLength: 2048, description: "A session policy as JSON text." },
+    policyARNs: {
+      type: "array", maxItems: 10, items: { type: "string" }, description: "The ARNs of managed session policies.",
+    },
+    audiences: {
+      type: "array", minItems: 1, maxItems: 10, items: { type: "string", minLength: 1 }, default: ["sts.amazonaws.com"],
+      description: "The audiences of the token.",
+    },
+    expirationSeconds: {
+      type: "integer", format: "int64", minimum: MIN_EXPIRATION_SECONDS, default: 86_400,
+      description: "The lifetime of the token.",
+    },
+  },
+} as const;
+
+/** Returns the CustomResourceDefinition of AWSServiceAccountIdentity, a kind that shipped CAPA does not have. */
+export function serviceAccountIdentityCRD(): object {
+  const kind = SERVICE_ACCOUNT_IDENTITY;
+  const plural = identityPlural(kind);
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${INFRASTRUCTURE_GROUP}`, labels: labelsOf("crds") },
+    spec: {
+      group: INFRASTRUCTURE_GROUP,
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), categories: ["cluster-api"] },
+      scope: "Namespaced",
+      versions: [{
+        name: CAPA_VERSIONS.at(-1),
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: objectSchema() },
+        additionalPrinterColumns: [
+          { name: "Role ARN", type: "string", jsonPath: ".spec.roleARN" },
+          { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+        ],
+      }],
+    },
+  };
+}
+
+function objectSchema(): object {
+  return {
+    type: "object",
+    description: "The credentials of an IAM role that trusts a ServiceAccount of the same name and namespace.",
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { type: "object" }, spec: SPEC,
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { objectExcess } from "../checks/limits.ts";
+import type { Runtime } from "../context.ts";
+import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";
+import { stringList } from "../kubernetes/label-selector-spec.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
+import { compareText } from "../kubernetes/text.ts";
+import type { SessionTag } from "../selectors/session.ts";
+import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
+import {
+  CONTROLLER_IDENTITY, identityKindOf, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
+} from "./kinds.ts";
+
+/** A reference to an identity, not validated. A part that is missing or not a string is "". */
+export interface IdentityReference {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/**
+ * Returns a key of the identity to which a reference in `namespace` refers. Only an AWSServiceAccountIdentity belongs
+ * to a namespace. The key is JSON, because the names in a manifest can contain any character.
+ */
+export function identityKey({ kind, name }: IdentityReference, namespace: string): string {
+  return JSON.stringify([kind, kind === SERVICE_ACCOUNT_IDENTITY ? namespace : "", name]);
+}
+
+interface CommonFields {
+  readonly name: string;
+  /** The namespace of an AWSServiceAccountIdentity. "" for the other kinds, which are cluster-scoped. */
+  readonly namespace: string;
+  readonly resourceVersion: string | null;
+}
+
+/** An identity that its own field `allowedNamespaces` restricts. */
+interface ClusterScopedFields extends CommonFields {
+  readonly allowedNamespaces: AllowedNamespaces;
+}
+
+export interface ControllerIdentity extends ClusterScopedFields {
+  readonly kind: typeof CONTROLLER_IDENTITY;
+}
+
+export interface StaticIdentity extends ClusterScopedFields {
+  readonly kind: typeof STATIC_IDENTITY;
+  /** The name of the Secret in the namespace of CAPA; null if it is missing or not a string. */
+  readonly secretName: string | null;
+}
+
+/** The parameters of AssumeRole in an identity, not validated. A missing parameter is null or []. */
+export interface RoleFields {
+  readonly roleARN: string | null;
+  readonly sessionName: string | null;
+  readonly durationSeconds: number | null;
+  readonly inlinePolicy: string | null;
+  readonly policyARNs: readonly string[];
+  /** Sorted by key. */
+  readonly tags: readonly SessionTag[];
+  readonly transitiveTags: readonly string[];
+}
+
+export interface RoleIdentity extends ClusterScopedFields, RoleFields {
+  readonly kind: typeof ROLE_IDENTITY;
+  readonly externalID: string | null;
+  /** The identity that assumes the role; null if it is missing. */
+  readonly source: IdentityReference | null;
+}
+
+/** An identity that only objects of its own namespace can use. */
+export interface ServiceAccountIdentity extends CommonFields, RoleFields {
+  readonly kind: typeof SERVICE_ACCOUNT_IDENTITY;
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+}
+
+export type Identity = ControllerIdentity | StaticIdentity | RoleIdentity | ServiceAccountIdentity;
+
+const DEFAULT_AUDIENCES: readonly string[] = ["sts.amazonaws.com"];
+const DEFAULT_EXPIRATION_SECONDS = 86_400;
+
+/** Reads an identity. Returns null if the object is not an identity or has no name. Accepts any JSON object. */
+export function readIdentity(object: JsonObject, runtime: Runtime): Identity | null {
+  const { group, kind: kindName, name, namespace } = objectReference(object);
+  const kind = group === INFRASTRUCTURE_GROUP && name !== "" ? identityKindOf(kindName) : null;
+  if (kind === null) return null;
+  const spec = field(object, "spec");
+  const meta = { name, namespace: "", resourceVersion: stringAt(object, "metadata", "resourceVersion") };
+  if (kind === SERVICE_ACCOUNT_IDENTITY) {
+    return { ...meta, kind, namespace: namespace === "" ? "default" : namespace, ...readServiceAccount(spec) };
+  }
+  const common = { ...meta, allowedNamespaces: allowedBy(object, spec, runtime) };
+  if (kind === CONTROLLER_IDENTITY) return { ...common, kind };
+  if (kind === STATIC_IDENTITY) return { ...common, kind, secretName: stringAt(spec, "secretRef") };
+  const source = readReference(field(spec, "sourceIdentityRef"));
+  return { ...common, kind, ...readRole(spec), externalID: textAt(spec, "externalID"), source };
+}
+
+/** Returns the reference, or null if it is missing. A reference that is not an object has an empty kind and name. */
+export function readReference(value: unknown): IdentityReference | null {
+  if (value === undefined || value === null) return null;
+  return { kind: stringAt(value, "kind") ?? "", name: stringAt(value, "name") ?? "" };
+}
+
+/** An identity that exceeds a limit allows no namespace. */
+function allowedBy(object: JsonObject, spec: unknown, runtime: Runtime): AllowedNamespaces {
+  const excess = objectExcess(object);
+  if (excess !== null) return { type: "none", reason: excess.message };
+  return readAllowedNamespaces(field(spec, "allowedNamespaces"), runtime);
+}
+
+function readRole(spec: unknown): RoleFields {
+  return {
+    roleARN: stringAt(spec, "roleARN"),
+    sessionName: textAt(spec, "sessionName"),
+    durationSeconds: integerAt(spec, "durationSeconds"),
+    inlinePolicy: textAt(spec, "inlinePolicy"),
+    policyARNs: stringList(spec, "policyARNs"),
+    tags: readTags(field(spec, "tags")),
+    transitiveTags: stringList(spec, "transitiveTags"),
+  };
+}
+
+function readServiceAccount(spec: unknown): Omit<ServiceAccountIdentity, keyof CommonFields | "kind"> {
+  const audiences = stringList(spec, "audiences");
+  return {
+    ...readRole(spec),
+    audiences: audiences.length === 0 ? DEFAULT_AUDIENCES : audiences,
+    expirationSeconds: integerAt(spec, "expirationSeconds") ?? DEFAULT_EXPIRATION_SECONDS,
+  };
+}
+
+/** Returns the string, or null if it is missing, empty or not a string. CAPA treats an empty string as missing. */
+function textAt(spec: unknown, name: string): string | null {
+  const text = stringAt(spec, name);
+  return text === "" ? null : text;
+}
+
+/** Returns the integer, or null if it is missing, 0 or not an integer. CAPA treats 0 as missing. */
+function integerAt(spec: unknown, name: string): number | null {
+  const value = field(spec, name);
+  return typeof value === "number" && Number.isSafeInteger(value) && value !== 0 ? value : null;
+}
+
+/** Reads tags in the form `{KEY: VALUE}`. */
+function readTags(value: unknown): SessionTag[] {
+  if (!isJsonObject(value)) return [];
+  const tags = Array.from(stringMap(value), ([key, text]) => ({ key, value: text }));
+  return tags.toSorted((a, b) => compareText(a.key, b.key));
+}

@@ -1,0 +1,64 @@
+import type { Runtime } from "../context.ts";
+import { type Identity, identityKey, type IdentityReference, readIdentity } from "../identities/identity.ts";
+import { ROLE_IDENTITY, STATIC_IDENTITY } from "../identities/kinds.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import { SetIndex } from "./set-index.ts";
+
+/** The CAPA identities of an inventory, indexed by name, source and Secret. */
+export class IdentityStore {
+  readonly #runtime: Runtime;
+  readonly #byKey = new Map<string, Identity>();
+  readonly #bySource = new SetIndex<Identity>();
+  readonly #bySecret = new SetIndex<Identity>();
+
+  constructor({ runtime }: { readonly runtime: Runtime }) {
+    this.#runtime = runtime;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  put(object: JsonObject): void {
+    const identity = readIdentity(object, this.#runtime);
+    if (identity === null) return;
+    this.remove(identity.kind, identity.name, identity.namespace);
+    this.#byKey.set(identityKey(identity, identity.namespace), identity);
+    if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
+      this.#bySource.add(identityKey(identity.source, ""), identity);
+    }
+    if (identity.kind === STATIC_IDENTITY) this.#bySecret.add(identity.secretName ?? "", identity);
+  }
+
+  remove(kind: string, name: string, namespace: string): void {
+    const identity = this.get({ kind, name }, namespace);
+    if (identity === null) return;
+    this.#byKey.delete(identityKey(identity, identity.namespace));
+    if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
+      this.#bySource.delete(identityKey(identity.source, ""), identity);
+    }
+    if (identity.kind === STATIC_IDENTITY) this.#bySecret.delete(identity.secretName ?? "", identity);
+  }
+
+  /**
+   * Returns the identity to which an object in the namespace refers, or null if the identity does not exist. Only an
+   * AWSServiceAccountIdentity is looked up in the namespace.
+   */
+  get(reference: IdentityReference, namespace: string): Identity | null {
+    return this.#byKey.get(identityKey(reference, namespace)) ?? null;
+  }
+
+  /** Returns the role identities whose `sourceIdentityRef` names the identity. */
+  withSource(reference: IdentityReference): ReadonlySet<Identity> {
+    return this.#bySource.get(identityKey(reference, ""));
+  }
+
+  /** Returns the static identities that read the Secret. */
+  withSecret(name: string): ReadonlySet<Identity> {
+    return this.#bySecret.get(name);
+  }
+
+  all(): Iterable<Identity> {
+    return this.#byKey.values();
+  }
+}
