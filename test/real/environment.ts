@@ -34,3 +34,9 @@ export function readPath(): readonly string[] {
 export function updatesGolden(): boolean {
   return process.env["UPDATE_GOLDEN"] === "1" && process.env["CI"] !== "true";
 }
+
+/** Returns how long each endurance test runs: `ENDURANCE_MINUTES`. Null if unset: the tests then run for seconds. */
+export function enduranceMinutes(): number | null {
+  const minutes = Number(process.env["ENDURANCE_MINUTES"] ?? 0);
+  return minutes > 0 ? minutes : null;
+}
