@@ -43,6 +43,10 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     outcome: "`ok`, `conflict` (retried), `fault`",
   },
   webhook_events_total: { outcome: "`ok`, `limited` (not sent: at most one per reason and hour), `failed`" },
+  webhook_refreshes_total: {
+    outcome: "`ok`, `conflict` (retried), `gone`: deleted meanwhile, `outage`: API server unavailable (retried), "
+      + "`fault`: rejected (retried)",
+  },
   sidecar_requests_total: { path: `${SIDECAR_PATH}; ${UNPARSED_PATH}`, code: "the HTTP status" },
   sidecar_request_duration_seconds: { path: SIDECAR_PATH },
   sidecar_cache_lookups_total: { result: "`hit`, `miss`, `stale`" },

@@ -5,6 +5,7 @@ import {
 } from "./rbac.ts";
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
+import { reconcilingObjects } from "./reconciling.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { valuesSchema } from "./values-schema.ts";
@@ -37,8 +38,9 @@ function rbacTemplate(): string {
   ];
   const selfSigned = when('eq .Values.certificates.mode "self-signed"', renderYAML(selfSignedObjects(NAMESPACE)));
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
-  const optional = `${selfSigned}${when(".Values.accessReviews", accessReviews)}`;
-  return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional}`);
+  const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
+  const optional = [when(".Values.reconciling", reconciling), selfSigned, when(".Values.accessReviews", accessReviews)];
+  return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional.join("")}`);
 }
 
 const OPTIONS = {

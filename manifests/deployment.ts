@@ -110,6 +110,7 @@ function webhookArguments(options: DeploymentOptions): string[] {
   return [
     "webhook", "--cluster", certificateFlag(certificates, namespace),
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
+    `--lease=${namespace}/${WEBHOOK.lease}`,
     ...extraGroups.map((group) => `--extra-groups=${group}`),
   ];
 }

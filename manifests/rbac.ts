@@ -22,6 +22,8 @@ export const WEBHOOK = {
    * of cert-manager.
    */
   certificate: `${PRODUCT}-webhook-tls`,
+  /** The Lease of `--lease`. */
+  lease: `${PRODUCT}-webhook`,
   /**
    * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
    */
@@ -57,7 +59,7 @@ export function labelsOf(component: "crds" | "webhook"): Record<string, string> 
 }
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
-const RBAC_VERSION = `${RBAC_GROUP}/v1`;
+export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
 /** The read-only verbs. Only CERTIFICATES_ROLE grants access to a Secret. */
 export const READ = ["get", "list", "watch"];
@@ -140,7 +142,7 @@ export function mapsBinding(namespace: string, ackSystemNamespace: string): V1Ro
 }
 
 /** Returns the binding, in `namespace`, of a Role of the same name to the webhook in `webhookNamespace`. */
-function roleBinding(name: string, namespace: string, webhookNamespace: string): V1RoleBinding {
+export function roleBinding(name: string, namespace: string, webhookNamespace: string): V1RoleBinding {
   return {
     apiVersion: RBAC_VERSION,
     kind: "RoleBinding",
@@ -161,7 +163,12 @@ export function certificatesSecret(namespace: string): V1Secret {
 
 /** Returns the Lease that elects the writer of the Secret. With it, the webhook needs no right to create Leases. */
 export function certificatesLease(namespace: string): V1Lease {
-  const metadata = { name: WEBHOOK.certificate, namespace, labels: labelsOf("webhook") };
+  return lease(WEBHOOK.certificate, namespace);
+}
+
+/** Returns a Lease that no replica holds. */
+export function lease(name: string, namespace: string): V1Lease {
+  const metadata = { name, namespace, labels: labelsOf("webhook") };
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
 }
 
@@ -204,7 +211,7 @@ export function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1Clu
   return { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata, rules: [...rules] };
 }
 
-function clusterBinding(name: string, role: string, namespace: string): V1ClusterRoleBinding {
+export function clusterBinding(name: string, role: string, namespace: string): V1ClusterRoleBinding {
   return {
     apiVersion: RBAC_VERSION,
     kind: "ClusterRoleBinding",

@@ -14,6 +14,7 @@ import {
   accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, serviceAccount,
 } from "./rbac.ts";
+import { reconcilingObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
@@ -82,6 +83,7 @@ function rbacObjects(options: ManifestOptions): object[] {
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
     mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
     selectorOwnerRole(), tenantRole(),
+    ...reconcilingObjects({ namespace, extraGroups }),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
   ];

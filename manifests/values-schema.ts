@@ -1,5 +1,5 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
-import { choicesOf, type Definition, DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
+import { choicesOf, type Definition, DEFINITIONS, MAX_COUNT, type SettingName } from "../shared/decisions/settings.ts";
 import { patternOf } from "../shared/server/settings.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
 
@@ -7,8 +7,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "listen", "healthListen", "from", "cluster",
-  "kubeconfig", "context",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "listen", "healthListen", "from",
+  "cluster", "kubeconfig", "context",
 ]);
 
 const TEXT = { type: "string" };
@@ -33,6 +33,7 @@ export function valuesSchema(): Schema {
       runtime: { enum: ["ack", "extended"] },
       extraGroups: { type: "array", items: { type: "string", pattern: "^[a-z0-9-]+\\.services\\.k8s\\.aws$" } },
       accessReviews: BOOLEAN,
+      reconciling: BOOLEAN,
       settings: record(Object.fromEntries(settingSchemas())),
       certificates: CERTIFICATES,
       policies: record({ enabled: BOOLEAN }),
@@ -100,6 +101,7 @@ function settingSchema(name: SettingName, definition: Definition): Schema {
   const { type } = definition;
   if (type === "boolean") return BOOLEAN;
   if (type === "duration") return DURATION;
+  if (type === "count") return { ...COUNT, maximum: MAX_COUNT };
   const choices = choicesOf(definition, "webhook");
   const pattern = patternOf(name, definition)?.regexp;
   // Helm's regular expressions have no lookahead. The webhook checks these values when it starts.

@@ -14,8 +14,8 @@ import type { AdmissionRequest } from "./decode.ts";
 
 /** The maximum time that one review blocks the event loop, in ms. */
 const SLICE_MS = 10;
-/** The paused reviews of the process. */
-const turns = new TurnQueue();
+/** The paused reviews and scans of the process. */
+export const TURNS = new TurnQueue();
 
 /** A warning about the annotations that the webhook writes to a resource. */
 export interface Notice {
@@ -84,7 +84,7 @@ export async function runChecksInSlices(
   settings: DecisionSettings,
   { monotonicMs, remainingMs }: ReviewTime,
 ): Promise<CheckResult> {
-  const pause = (pauses: number): Promise<void> => turns.pause(pauses, remainingMs);
+  const pause = (pauses: number): Promise<void> => TURNS.pause(pauses, remainingMs);
   return runInSlices(runChecksPaced(input, settings), { sliceMs: SLICE_MS, now: monotonicMs, pause, remainingMs });
 }
 

@@ -1,7 +1,9 @@
 import { decisionSettings } from "../shared/decisions/context.ts";
+import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
+import { nameOf } from "../shared/inventory/cluster/watched-kind.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
 import {
@@ -16,8 +18,10 @@ import { buildWebhook, type WebhookApp } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
 import type { Timing } from "./certificates/plan.ts";
-import { createWebhookMetrics } from "./metrics.ts";
+import { TURNS } from "./handler.ts";
+import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
+import { REPLICA_IDENTITY } from "./replica-identity.ts";
 import { ServedCertificate } from "./certificates/served.ts";
 
 /**
@@ -85,7 +89,9 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
-  const closers = [maintainCertificates(origin, client, { served, now, log, metrics }), () => app.close()];
+  const stopReconciling = await startReconciling(settings, { ...runtime, metrics });
+  const stopCertificates = maintainCertificates(origin, client, { served, now, log, metrics });
+  const closers = [stopReconciling, stopCertificates, () => app.close()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
     const health = await startHealthServer({
@@ -107,6 +113,25 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
     await closeAll(closers);
     throw error;
   }
+}
+
+type ReconcilingRuntime = Pick<WebhookRuntime, "source" | "log" | "api"> & { readonly metrics: WebhookMetrics };
+
+/** Starts the update of stale annotations if --lease is set. Returns a function that stops it. */
+async function startReconciling(
+  settings: WebhookSettings, { api, ...runtime }: ReconcilingRuntime,
+): Promise<() => Promise<void>> {
+  const { lease, refreshQps: qps, maxStaleness: maxStalenessMs } = settings;
+  if (lease === null) return async () => undefined;
+  if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--lease: requires --cluster");
+  // Loaded on demand, because `local` and webhooks without --lease do not need it.
+  const { Reconciler } = await import("./reconciling/reconciler.ts");
+  const reconciler = new Reconciler({
+    ...runtime, api, clock: systemClock, random: Math.random, settings: decisionSettings(settings), qps,
+    maxStalenessMs, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
+  });
+  reconciler.start();
+  return () => reconciler.close();
 }
 
 interface Runtime {

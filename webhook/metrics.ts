@@ -21,6 +21,13 @@ export interface WebhookMetrics {
   readonly certificateWrites: Counter<"step" | "outcome">;
   readonly certificateLeader: Gauge;
   readonly events: Counter<"outcome">;
+  readonly refreshes: Counter<"outcome">;
+  /** Absent without --lease. */
+  readonly reconcilingLeader: Gauge;
+  /** The leader sets the following gauges. They are absent on other replicas. */
+  readonly staleResources: Gauge;
+  readonly failingRefreshes: Gauge;
+  readonly lastScan: Gauge;
 }
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
@@ -36,11 +43,8 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       "outcome",
     ]),
     duration: new Histogram({
-      name: `${PREFIX}request_duration_seconds`,
-      help: "Time from the request headers to the response, in seconds.",
-      labelNames: ["path"],
-      buckets: LATENCY_BUCKETS_SECONDS,
-      registers,
+      name: `${PREFIX}request_duration_seconds`, help: "Time from the request headers to the response, in seconds.",
+      labelNames: ["path"], buckets: LATENCY_BUCKETS_SECONDS, registers,
     }),
     errors: counter("errors", "Failed reviews. --on-internal-error or failurePolicy determines the verdict.", [
       "path",
@@ -71,6 +75,27 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       "certificate_leader", "1 if this replica renews the certificates of --tls-secret, else 0.",
     ),
     events: counter("events", "Kubernetes Events about certificates, by outcome.", ["outcome"]),
+    refreshes: counter("refreshes", "Updates of stale annotations of ACK resources, by outcome.", ["outcome"]),
+    ...reconcilingGauges(gauge),
+  };
+}
+
+type ReconcilingGauge = "reconcilingLeader" | "staleResources" | "failingRefreshes" | "lastScan";
+
+function reconcilingGauges(
+  gauge: (name: string, help: string) => Gauge,
+): Pick<WebhookMetrics, ReconcilingGauge> {
+  return {
+    reconcilingLeader: absent(gauge(
+      "reconciling_leader", "1 if this replica updates stale annotations, else 0. Absent without --lease.",
+    )),
+    staleResources: absent(gauge("stale_resources", "ACK resources whose annotations were stale in the last scan.")),
+    failingRefreshes: absent(gauge(
+      "failing_refreshes", "ACK resources whose stale annotations could not be updated, and wait for a retry.",
+    )),
+    lastScan: absent(gauge(
+      "last_scan_timestamp_seconds", "End of the last scan for stale annotations, in seconds since 1970-01-01.",
+    )),
   };
 }
 

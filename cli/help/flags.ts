@@ -116,6 +116,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "--client-name (default: any client may send reviews)",
   ),
   clientName: help("Webhook", "common name of the API server's client certificate; requires --client-ca-file"),
+  lease: help(
+    "Webhook", "Lease that elects the replica that updates stale annotations and writes Events; requires --cluster "
+      + "(default: no replica does)",
+  ),
+  refreshQps: help("Webhook", "maximum number of resources per second whose stale annotations the webhook updates"),
   listen: help("Server", "address to listen on", { sidecar: "loopback address to listen on" }),
   healthListen: help("Server", "address of /healthz, /readyz, /startupz and /metrics"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),

@@ -108,7 +108,8 @@ function randomText(bytes: number): string {
 
 function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
   const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
-  return { ...settings, ...NO_CLUSTER, ...ANY_CLIENT, extraGroups: [], ...ofFolder(tlsDir), listen, healthListen };
+  const ofServer = { ...ofFolder(tlsDir), listen, healthListen };
+  return { ...settings, ...NO_CLUSTER, ...NO_REFRESH, ...ANY_CLIENT, extraGroups: [], ...ofServer };
 }
 
 function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsSecret" | "tlsHost"> {
@@ -117,6 +118,7 @@ function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsS
 
 const ANY_CLIENT = { clientCaFile: null, clientName: null };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
+const NO_REFRESH = { lease: null, refreshQps: 1 };
 
 /** Returns the settings of the sidecar, which serves all controllers in local mode. */
 function sidecarSettings(

@@ -115,6 +115,17 @@ export const ALERTS: Readonly<Record<"inventory" | "webhook" | "sidecar", readon
       expression: `increase(${METRIC_PREFIX}webhook_certificate_writes_total{step="restore-bundle"}[1h]) > 3`,
       summary: "Another program changes the caBundle of the webhook again and again.",
     },
+    {
+      name: "AnnotationsStayStale", severity: "warning", for: "15m",
+      expression: `${METRIC_PREFIX}webhook_failing_refreshes > 0`,
+      summary: "ACK resources whose stale annotations cannot be updated: {{ $value }}.",
+    },
+    {
+      name: "ReconcilingStopped", severity: "warning", for: "10m",
+      expression: `max(${METRIC_PREFIX}webhook_reconciling_leader) == 0 `
+        + `or time() - max(${METRIC_PREFIX}webhook_last_scan_timestamp_seconds) > 600`,
+      summary: "No webhook searches for stale annotations.",
+    },
   ],
   sidecar: [
     {

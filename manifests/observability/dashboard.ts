@@ -57,6 +57,16 @@ export const GRAPHS: Readonly<Record<string, readonly Graph[]>> = {
       title: "Expiry of the serving certificate", unit: "dateTimeFromNow",
       series: { "{{instance}}": `${metric("webhook_certificate_expiry_timestamp_seconds")} * 1000` },
     },
+    {
+      title: "Stale annotations", unit: "short",
+      series: {
+        stale: `max(${metric("webhook_stale_resources")})`, failing: `max(${metric("webhook_failing_refreshes")})`,
+      },
+    },
+    {
+      title: "Updates of stale annotations", unit: "reqps",
+      series: { "{{outcome}}": `sum by (outcome) (${rate("webhook_refreshes_total")})` },
+    },
   ],
   Sidecar: [
     {

@@ -149,6 +149,10 @@ export const LIMITS = {
     "time until the watch delivers an admitted change of an IAMRoleSelector",
     "the change is no longer compared with later requests",
   ),
+  queuedRefreshes: limit(
+    100_000, "entries", "resources that wait for an update of their annotations",
+    "the webhook finds the other resources again when the first ones are updated",
+  ),
 } as const satisfies Record<string, Limit>;
 
 function limit<const Value extends number>(

@@ -23,6 +23,9 @@ export const SECRET: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
   meaning: "NAMESPACE/NAME of a Secret, such as ack-role-resolver/ack-role-resolver-webhook-tls",
 };
+export const LEASE: Pattern = {
+  regexp: SECRET.regexp, meaning: "NAMESPACE/NAME of a Lease, such as ack-role-resolver/ack-role-resolver-webhook",
+};
 export const HOST: Pattern = {
   // An IPv6 address has 7 colons, or :: once.
   regexp: "^((?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*"

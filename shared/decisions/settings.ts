@@ -1,6 +1,6 @@
 import {
-  ACCOUNT, ADDRESS, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, type Pattern,
-  REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
+  ACCOUNT, ADDRESS, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME,
+  type Pattern, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 export const COMMANDS = [
@@ -18,9 +18,9 @@ export interface Definition {
   readonly short?: `-${string}`;
   /**
    * The type of the value. A flag of type `strings` is repeatable, and each value is a comma-separated list. A
-   * `duration` such as 5m, 30s or 500ms is converted to milliseconds.
+   * `duration` such as 5m, 30s or 500ms is converted to milliseconds. A `count` is an integer from 1 to 100.
    */
-  readonly type: "string" | "boolean" | "duration" | "strings";
+  readonly type: "string" | "boolean" | "duration" | "count" | "strings";
   /** Whether a value can contain a comma. If so, the value of the flag is not split at commas. */
   readonly allowsComma?: true;
   /** The placeholder for the value in the help. */
@@ -35,6 +35,9 @@ export interface Definition {
   readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
   readonly commands: readonly Command[];
 }
+
+/** The maximum value of a setting of type `count`. */
+export const MAX_COUNT = 100;
 
 const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
@@ -160,6 +163,8 @@ export const SETTINGS = {
     flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"],
   },
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
+  lease: { flag: "--lease", type: "string", value: "NS/NAME", pattern: LEASE, default: null, commands: ["webhook"] },
+  refreshQps: { flag: "--refresh-qps", type: "count", value: "N", default: 5, commands: ["webhook"] },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
     defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" },
@@ -256,7 +261,7 @@ function isSettingName(name: string): name is SettingName {
 }
 
 type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boolean" ? boolean
-  : D["type"] extends "duration" ? number
+  : D["type"] extends "duration" | "count" ? number
   : D["type"] extends "strings" ? readonly string[]
   : D extends { readonly choicesFor: { readonly [K in C]: readonly (infer Choice)[] } } ? Choice | NullDefault<D, C>
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | NullDefault<D, C>

@@ -4,7 +4,8 @@ import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-sc
 import { closest, quote } from "../decisions/kubernetes/text.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
 import {
-  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor,
+  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, MAX_COUNT, type SettingName,
+  type SettingsFor,
 } from "../decisions/settings.ts";
 import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
@@ -89,7 +90,11 @@ function fromEnvironment(
 function convert({ type }: Definition, value: string | boolean | readonly string[] | undefined): unknown {
   if (typeof value !== "string") return value;
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
-  if (type !== "duration") return value;
+  if (type === "count" && /^[0-9]{1,9}$/.test(value)) return Number(value);
+  return type === "duration" ? convertDuration(value) : value;
+}
+
+function convertDuration(value: string): string | number {
   const [, amount, unit = ""] = /^([0-9]+)(ms|s|m|h)$/.exec(value) ?? [];
   return amount === undefined ? value : Number(amount) * (DURATION_UNITS_MS[unit] ?? 1);
 }
@@ -110,6 +115,7 @@ function valueSchema(name: SettingName, definition: Definition, command: Command
   const pattern = patternOf(name, definition);
   if (type === "boolean") return { type };
   if (type === "duration") return { type: "integer", minimum: 1 };
+  if (type === "count") return { type: "integer", minimum: 1, maximum: MAX_COUNT };
   const text = {
     minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }),
   };
@@ -153,6 +159,7 @@ function expectation(name: SettingName, definition: Definition, command: Command
   const choices = choicesOf(definition, command);
   if (definition.type === "boolean") return "true or false";
   if (definition.type === "duration") return "a duration of at least 1ms, such as 5m, 30s or 500ms";
+  if (definition.type === "count") return `an integer from 1 to ${MAX_COUNT}`;
   if (choices !== undefined) return `one of ${choices.join(", ")}`;
   return patternOf(name, definition)?.meaning ?? "a non-empty value";
 }
@@ -184,6 +191,7 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
         + "create a folder with `ack-role-resolver certs make --dir DIR --host NAME`",
     ],
     ["webhook", set("tlsSecret") && !set("cluster"), "--tls-secret: requires --cluster"],
+    ["webhook", set("lease") && !set("cluster"), "--lease: requires --cluster"],
     ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
     ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],

@@ -58,8 +58,8 @@ Resources with stale annotations
     ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
 ack-role-resolver.io/reason is absent but should be \
 "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
-    fix: write the object again, for example with \`kubectl annotate --overwrite\`, \
-so that the webhook updates the annotations
+    fix: wait until a webhook with --lease updates the annotations, or write the object again, for example with \
+\`kubectl annotate --overwrite\`
 `;
 
 test("text output shows the counts and each section that has findings; stderr lists the skipped checks", async (t) => {

@@ -4,6 +4,8 @@ import {
   certificatesRole, certificatesSecret, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, serviceAccount,
 } from "../../manifests/rbac.ts";
+import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
+import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { selectorOwnerRole, tenantRole } from "../../manifests/user-roles.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
@@ -102,6 +104,22 @@ test("the CA bundle role allows only changing the webhook configurations of this
   }]);
   t.equal(caBundleBinding("platform").roleRef.name, caBundleRole().metadata?.name);
   t.same(caBundleBinding("platform").subjects, readerBinding("platform").subjects);
+  t.end();
+});
+
+test("the reconciler role allows patching the kinds of the ACK groups, and renewing one Lease", (t) => {
+  t.same(reconcilerRole([]).rules, [{ apiGroups: ACK_GROUPS, resources: ["*"], verbs: ["patch"] }]);
+  t.same(reconcilerRole(["zzz.services.k8s.aws"]).rules?.[0]?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
+  t.same(leaseRole("platform").rules, [{
+    apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["ack-role-resolver-webhook"],
+    verbs: ["get", "update"],
+  }]);
+  const objects = reconcilingObjects({ namespace: "platform", extraGroups: [] });
+  const named = objects.map((object) => `${stringAt(object, "kind")} ${stringAt(object, "metadata", "name")}`);
+  t.same(named, [
+    "Lease ack-role-resolver-webhook", "Role ack-role-resolver-reconciler", "RoleBinding ack-role-resolver-reconciler",
+    "ClusterRole ack-role-resolver-reconciler", "ClusterRoleBinding ack-role-resolver-reconciler",
+  ]);
   t.end();
 });
 

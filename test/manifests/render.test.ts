@@ -46,6 +46,7 @@ test("renders all parts in the order in which they must be applied, with the web
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Role", "RoleBinding", "ClusterRole", "ClusterRole",
+    "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "CustomResourceDefinition",
     "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment", ...POLICIES,

@@ -24,6 +24,8 @@ export interface ServerProcess {
   readonly healthAddress: string;
   /** The log of the server so far. */
   readonly log: readonly LogLine[];
+  /** Sends a signal, such as SIGSTOP, and does not wait. */
+  signal(signal: NodeJS.Signals): void;
   /** Sends SIGTERM or `signal`, and resolves to the exit status when the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -52,9 +54,12 @@ export async function startProgram(
     await ended;
     return child.exitCode;
   };
+  const signal = (sent: NodeJS.Signals): void => void child.kill(sent);
   const healthAddress = String(listening["health_address"]);
   const isReady = async (): Promise<boolean> => (await get(`http://${healthAddress}/readyz`)).status === 200;
-  if (await until(isReady, READY_LIMIT_MS)) return { address: String(listening["address"]), healthAddress, log, stop };
+  if (await until(isReady, READY_LIMIT_MS)) {
+    return { address: String(listening["address"]), healthAddress, log, signal, stop };
+  }
   await stop("SIGKILL");
   throw new Error(`${name} did not become ready:\n${textOf(log)}`);
 }

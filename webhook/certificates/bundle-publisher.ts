@@ -2,7 +2,7 @@ import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { bundlePatch } from "./ca-bundle.ts";
-import type { LeaderElection } from "./lease.ts";
+import type { LeaderElection } from "../leader-election.ts";
 import type { CertificateReports } from "./reports.ts";
 import type { WatchedObjects } from "./watched-objects.ts";
 import { writeBundle } from "./writer.ts";

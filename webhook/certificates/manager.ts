@@ -9,7 +9,7 @@ import { applyStep } from "./apply-step.ts";
 import { BundlePublisher } from "./bundle-publisher.ts";
 import { caBundle, trustedCAs } from "./ca-bundle.ts";
 import { EventRecorder } from "./events.ts";
-import { LeaderElection } from "./lease.ts";
+import { LeaderElection } from "../leader-election.ts";
 import { nextStep, type Step, type Timing } from "./plan.ts";
 import { CertificateReports } from "./reports.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";

@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
 import { readServingPair, type ServingPair } from "../../certs/read.ts";
 import { WEBHOOK } from "../../manifests/rbac.ts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
@@ -8,6 +6,7 @@ import { systemClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { nameOf, type ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import type { AllowedClient } from "../callers.ts";
+import { REPLICA_IDENTITY } from "../replica-identity.ts";
 import { type ReloadPorts, watchClientCA, watchServingFiles } from "./reload.ts";
 import type { Timing } from "./plan.ts";
 import { serviceHosts, verifiedHosts } from "./hosts.ts";
@@ -65,7 +64,7 @@ async function ofSecret(
   const maintain: Origin["maintain"] = ({ served, log, metrics }) => {
     const manager = new CertificateManager({
       api, clock: systemClock, random: Math.random, log, metrics, secret, hosts, timing,
-      configuration: WEBHOOK.configuration, identity: `${hostname()}_${randomUUID()}`,
+      configuration: WEBHOOK.configuration, identity: REPLICA_IDENTITY,
       serve: (pair) => {
         served.usePair(pair);
         log.info({ not_after: pair.notAfter.toISOString() }, "serving certificate replaced");

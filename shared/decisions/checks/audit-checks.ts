@@ -3,7 +3,7 @@ import type { DecisionSettings } from "../context.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { quote } from "../kubernetes/text.ts";
-import { resolutionAnnotations } from "../resolution/annotations.ts";
+import { staleAnnotations } from "../resolution/annotations.ts";
 import type { Region } from "../resolution/region.ts";
 import { driftsOf, type Resolution } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
@@ -169,17 +169,16 @@ export const AUD_07: AuditCheck = {
   supersedes: ["ACK-02"],
   reason: "The annotations are stale: they no longer match the role that resolves for the resource. "
     + "The role changed after the last write of the resource, or the webhook was down during that write.",
-  fix: "write the object again, for example with `kubectl annotate --overwrite`, "
-    + "so that the webhook updates the annotations",
+  fix: "wait until a webhook with --lease updates the annotations, or write the object again, for example with "
+    + "`kubectl annotate --overwrite`",
   example: "# A Bucket whose annotation names the previous role of its IAMRoleSelector.",
   *findInResource({ resource, resolution }) {
     if (!hasResolutionAnnotations(resource)) return;
-    const expected = resolutionAnnotations(resolution);
-    const stale = RESOLUTION_KEYS.filter((key) => resource.annotations.get(key) !== expected.get(key));
-    const [first] = stale;
+    const stale = staleAnnotations(resource.annotations, resolution);
+    const [first] = stale.keys();
     if (first === undefined) return;
-    const differences = stale.map((key) => (
-      `${key} is ${valueText(resource.annotations.get(key))} but should be ${valueText(expected.get(key))}`
+    const differences = Array.from(stale, ([key, expected]) => (
+      `${key} is ${valueText(resource.annotations.get(key))} but should be ${valueText(expected)}`
     ));
     yield { path: ["metadata", "annotations", { key: first }], message: differences.join("; ") };
   },
@@ -190,8 +189,8 @@ export function hasResolutionAnnotations({ annotations }: ACKResource): boolean 
   return RESOLUTION_KEYS.some((key) => annotations.has(key));
 }
 
-function valueText(value: string | undefined): string {
-  return value === undefined ? "absent" : quote(value);
+function valueText(value: string | null | undefined): string {
+  return value === undefined || value === null ? "absent" : quote(value);
 }
 
 export const AUDIT_CHECKS: readonly AuditCheck[] = [

@@ -6,6 +6,8 @@ import type { TypeEntry } from "../selectors/type-entry.ts";
 
 /** The versions of a kind in its CustomResourceDefinition. */
 interface KindVersions {
+  /** The name of the kind in URLs. */
+  readonly plural: string;
   readonly storage: string;
   readonly served: readonly string[];
 }
@@ -38,7 +40,8 @@ export class KindStore {
     if (storage === null) return;
     const served = versions.filter((version) => field(version, "served") === true);
     const names = served.map((version) => stringAt(version, "name"));
-    this.#kinds.set(key, { storage, served: names.filter((version) => version !== null) });
+    const plural = stringAt(definition, "spec", "names", "plural") ?? "";
+    this.#kinds.set(key, { plural, storage, served: names.filter((version) => version !== null) });
     if (key === SELECTORS) this.#selectorFields = fieldsOf(stored);
   }
 

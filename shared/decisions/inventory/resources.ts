@@ -38,6 +38,8 @@ function getOrCreate<Value>(pool: Map<string, Value>, key: string, create: () =>
   return created;
 }
 
+type ResourceName = Pick<ACKResource, "group" | "kind" | "namespace" | "name">;
+
 /**
  * The ACK resources of an inventory, indexed by namespace, group, label and account. Stores only the fields that affect
  * decisions.
@@ -58,7 +60,7 @@ export class ResourceStore {
     const resource = this.#intern(resourceOf(object));
     if (!isACKGroup(resource.group) || resource.name === null) return;
     this.remove(resource.group, resource.kind, resource.namespace, resource.name);
-    this.#byKey.set(keyOf(resource.group, resource.kind, resource.namespace, resource.name), resource);
+    this.#byKey.set(resourceKey(resource), resource);
     this.#byNamespace.add(resource.namespace, resource);
     this.#byGroup.add(resource.group, resource);
     for (const [label, value] of resource.labels) this.#byLabel.add(labelKey(label, value), resource);
@@ -97,13 +99,13 @@ export class ResourceStore {
   }
 
   /** Returns the resource that has the given group, kind, namespace and name, or null if no such resource exists. */
-  get({
-    group,
-    kind,
-    namespace,
-    name,
-  }: Pick<ACKResource, "group" | "kind" | "namespace" | "name">): ACKResource | null {
-    return this.#byKey.get(keyOf(group, kind, namespace, name ?? "")) ?? null;
+  get(name: ResourceName): ACKResource | null {
+    return this.#byKey.get(resourceKey(name)) ?? null;
+  }
+
+  /** Returns the resource that has the key of `resourceKey`, or null if no such resource exists. */
+  withKey(key: string): ACKResource | null {
+    return this.#byKey.get(key) ?? null;
   }
 
   inNamespace(namespace: string): ReadonlySet<ACKResource> {
@@ -131,6 +133,11 @@ export class ResourceStore {
   all(): Iterable<ACKResource> {
     return this.#byKey.values();
   }
+}
+
+/** Returns a text that identifies a resource: its group, kind, namespace and name. */
+export function resourceKey({ group, kind, namespace, name }: ResourceName): string {
+  return keyOf(group, kind, namespace, name ?? "");
 }
 
 function keyOf(group: string, kind: string, namespace: string, name: string): string {

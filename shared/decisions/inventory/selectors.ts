@@ -41,6 +41,7 @@ export class SelectorStore {
   /** The selectors that the first lookup has not added to `#overlaps` yet. */
   readonly #unindexed = new Set<EffectiveSelector>();
   #withNamespaceLabels = 0;
+  #revision = 0;
 
   constructor(context: SelectorContext, namespaces: NamespaceStore) {
     this.#context = context;
@@ -70,7 +71,13 @@ export class SelectorStore {
     if (decoded.effective.namespaceLabels !== null) this.#withNamespaceLabels++;
   }
 
+  /** A number that changes with each change of a selector. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   remove(name: string): void {
+    this.#revision += 1;
     this.#malformed.delete(name);
     const faulty = this.#faulty.get(name);
     if (faulty !== undefined) this.#faultyByRole.delete(faulty.roleARN, faulty);

@@ -51,6 +51,9 @@ export interface ACKResource extends ResourceQuery {
   readonly created: boolean;
   /** Whether the resource has a deletion timestamp. Only finalizers delay the removal of such a resource. */
   readonly deleting: boolean;
+  /** Null for a resource in a manifest. */
+  readonly uid: string | null;
+  readonly resourceVersion: string | null;
 }
 
 /**
@@ -72,6 +75,8 @@ export function resourceOf(object: JsonObject): ACKResource {
     ...queryOf(object, "default"),
     created: isSynced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
     deleting: nonEmpty(stringAt(metadata, "deletionTimestamp")) !== null,
+    uid: nonEmpty(stringAt(metadata, "uid")),
+    resourceVersion: nonEmpty(stringAt(metadata, "resourceVersion")),
   };
 }
 

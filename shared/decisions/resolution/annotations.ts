@@ -34,6 +34,23 @@ export function resolutionAnnotations({
   return new Map(values.flatMap(([key, value]) => (value === null ? [] : [[RESOLVER_PREFIX + key, value] as const])));
 }
 
+const SELECTOR_VERSION = `${RESOLVER_PREFIX}selector-resource-version`;
+const NONE: ReadonlyMap<string, string | null> = new Map();
+
+/**
+ * Returns the annotations that are stale, with their correct values. A stale annotation whose value is null must be
+ * removed. Returns no annotation if only the recorded resource version of the selector is old: each change of a
+ * selector would otherwise change all its resources, although their role stays the same.
+ */
+export function staleAnnotations(
+  annotations: ReadonlyMap<string, string>, resolution: Resolution,
+): ReadonlyMap<string, string | null> {
+  const desired = resolutionAnnotations(resolution);
+  const keys = RESOLUTION_KEYS.filter((key) => annotations.get(key) !== desired.get(key));
+  if (keys.length === 1 && keys[0] === SELECTOR_VERSION && desired.has(SELECTOR_VERSION)) return NONE;
+  return new Map(keys.map((key) => [key, desired.get(key) ?? null]));
+}
+
 function listConflicting(names: readonly string[]): string {
   const shown = names.slice(0, MAX_CONFLICTING_NAMES).join(",");
   return names.length > MAX_CONFLICTING_NAMES ? `${shown},+${names.length - MAX_CONFLICTING_NAMES}` : shown;

@@ -131,7 +131,7 @@ function versionToList(versions: unknown): string | null {
   return stringAt(served.find((version) => field(version, "storage") === true) ?? served[0], "name");
 }
 
-const RESOURCE_METADATA = ["name", "namespace", "labels", "deletionTimestamp", "resourceVersion"];
+const RESOURCE_METADATA = ["name", "namespace", "uid", "labels", "deletionTimestamp", "resourceVersion"];
 
 /** Drops all fields that decisions do not read. The largest dropped field is `spec`. */
 function transformResource(object: JsonObject): JsonObject {

@@ -119,6 +119,7 @@ withHelm("each setting of the values is a flag of the webhook", async (t, helm) 
 
 function sample({ type }: Definition): string {
   if (type === "boolean") return "true";
+  if (type === "count") return "7";
   return type === "strings" ? '["a", "b"]' : '"a"';
 }
 
@@ -130,7 +131,7 @@ withHelm("renders settings as flags, and omits flags that are off", async (t, he
   const flags = [...stdout.matchAll(/^ +- "?(--.*?)"?$/gm)].map(([, flag]) => flag);
   t.same(flags, [
     "--cluster", "--tls-secret=ack-role-resolver/ack-role-resolver-webhook-tls", "--ack-system-namespace=ack-system",
-    "--runtime=ack", "--check=IRS-17=warn", "--check=ACK-09=deny", "--controller-users=arn:a,b*", "--max-staleness=10m",
-    "--team-level-carm",
+    "--runtime=ack", "--lease=ack-role-resolver/ack-role-resolver-webhook", "--check=IRS-17=warn",
+    "--check=ACK-09=deny", "--controller-users=arn:a,b*", "--max-staleness=10m", "--team-level-carm",
   ]);
 });

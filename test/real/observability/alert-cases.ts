@@ -100,6 +100,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     "webhook_certificate_writes_total", { outcome: "fault", step: "any" }, FIRST_EVENT,
     "a:9444 cannot write the Secret of the certificates, or the caBundle.",
   ),
+  AnnotationsStayStale: one(
+    "webhook_failing_refreshes", {}, "3x20", "ACK resources whose stale annotations cannot be updated: 3.",
+  ),
+  ReconcilingStopped: {
+    series: { 'ack_role_resolver_webhook_reconciling_leader{instance="a:9444"}': "0x20" }, labels: {},
+    summary: "No webhook searches for stale annotations.",
+  },
   WebhookCABundleReverted: one(
     "webhook_certificate_writes_total", { outcome: "ok", step: "restore-bundle" }, "0+1x20",
     "Another program changes the caBundle of the webhook again and again.",

@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { test } from "tap";
 import { decisionSettings } from "../../../shared/decisions/context.ts";
-import { COMMANDS, defaultOf, DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
+import { COMMANDS, defaultOf, DEFINITIONS, MAX_COUNT, SETTINGS } from "../../../shared/decisions/settings.ts";
 
 test("the flags, short flags and names of settings are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);
@@ -33,7 +33,7 @@ test("each setting lists only existing commands, and each default value is valid
     };
     const value = {
       string: { anyOf: [text, { type: "null" }] }, strings: { type: "array", items: text }, boolean: { type },
-      duration: { type: "integer", minimum: 1 },
+      duration: { type: "integer", minimum: 1 }, count: { type: "integer", minimum: 1, maximum: MAX_COUNT },
     }[type];
     for (const command of commands) t.ok(ajv.validate(value, defaultOf(definition, command)), `${name} of ${command}`);
   }

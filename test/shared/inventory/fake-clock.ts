@@ -35,10 +35,16 @@ export class FakeClock implements Clock {
       const [next] = [...this.#timers].filter(({ atMs }) => atMs <= endMs).toSorted((a, b) => a.atMs - b.atMs);
       if (next === undefined) break;
       this.#timers.delete(next);
-      this.#nowMs = next.atMs;
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
       next.run();
     }
     this.#nowMs = endMs;
+  }
+
+  /** Advances the time as for a process that was paused: all timers that are due run after the pause. */
+  jump(ms: number): void {
+    this.#nowMs += ms;
+    this.advance(0);
   }
 
   /** Waits until `matches` returns true for a pending delay, and resolves to the shortest such delay. */

@@ -144,6 +144,7 @@ test("reports the flag and the expected value of every malformed setting", (t) =
   t.end();
 });
 
+
 test("rejects an unknown ACK_ROLE_RESOLVER_ variable and suggests a similar variable", (t) => {
   t.same(
     faultsOf("sidecar", SIDECAR, {

@@ -20,6 +20,8 @@ export class FakeKubernetes implements KubernetesAPI {
   readonly requests: string[] = [];
   /** The status with which the server rejects requests whose `METHOD path` starts with the key. */
   readonly rejected = new Map<string, number>();
+  /** The server answers a request whose `METHOD path` starts with the key only after the promise is resolved. */
+  readonly held = new Map<string, Promise<void>>();
   readonly #watchers = new Set<Watcher>();
   #version = 0;
 
@@ -56,12 +58,19 @@ export class FakeKubernetes implements KubernetesAPI {
     const { pathname } = new URL(path, "http://localhost");
     const key = `${method} ${pathname}`;
     this.requests.push(key);
+    for (const [prefix, released] of this.held) if (key.startsWith(prefix)) await released;
     for (const [prefix, status] of this.rejected) {
       if (key.startsWith(prefix)) return respond(status, { reason: "Fake", message: body });
     }
+    return this.#answer(request, pathname);
+  }
+
+  #answer(request: KubernetesRequest, pathname: string): KubernetesResponse {
+    const { method, body = "null", contentType } = request;
     const sent = parseJSON(body);
     if (method === "POST") return this.#create(pathname, asObject(sent));
     if (method === "PUT") return this.#update(pathname, asObject(sent));
+    if (contentType === "application/merge-patch+json") return this.#merge(pathname, asObject(sent));
     if (method === "PATCH") return this.#patch(pathname, Array.isArray(sent) ? sent : []);
     return this.#read(request);
   }
@@ -119,6 +128,19 @@ export class FakeKubernetes implements KubernetesAPI {
     } catch {
       return respond(422, { reason: "Invalid" });
     }
+    return respond(200, this.object(path));
+  }
+
+  /** Merges annotations. A resource version in the patch is a precondition. */
+  #merge(path: string, patch: JsonObject): KubernetesResponse {
+    const stored = this.objects.get(path);
+    if (stored === undefined) return respond(404, { reason: "NotFound" });
+    const expected = versionOf(patch);
+    if (expected !== null && expected !== versionOf(stored)) return respond(409, { reason: "Conflict" });
+    const metadata = asObject(stored["metadata"]);
+    const merged = { ...asObject(metadata["annotations"]), ...asObject(field(patch["metadata"], "annotations")) };
+    const annotations = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+    this.put(path, { ...stored, metadata: { ...metadata, annotations } });
     return respond(200, this.object(path));
   }
 

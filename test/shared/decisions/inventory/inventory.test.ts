@@ -130,7 +130,9 @@ test("returns the versions of a kind from the last state of its CustomResourceDe
       { name: "v0", served: false, storage: false },
     ]),
   );
-  t.same(inventory.kinds.versions(group, "Bucket"), { storage: "v2", served: ["v1", "v2"] });
+  t.same(inventory.kinds.versions(group, "Bucket"), {
+    plural: "buckets", storage: "v2", served: ["v1", "v2"],
+  });
   t.equal(inventory.kinds.versions(group, "Object"), null);
   inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }]))]);
   t.equal(inventory.kinds.versions(group, "Bucket"), null);

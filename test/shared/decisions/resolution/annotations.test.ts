@@ -2,7 +2,7 @@ import jsonPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
 import { RESOLUTION_KEYS } from "../../../../shared/decisions/annotation-keys.ts";
 import { type JsonObject, jsonPointer } from "../../../../shared/decisions/kubernetes/json.ts";
-import { annotationPatch } from "../../../../shared/decisions/resolution/annotations.ts";
+import { annotationPatch, staleAnnotations } from "../../../../shared/decisions/resolution/annotations.ts";
 import type { Resolution } from "../../../../shared/decisions/resolution/resolve.ts";
 import { bucketObject, ROLE } from "../objects.ts";
 
@@ -202,5 +202,33 @@ test("ignores an annotation whose value is a deeply nested list", (t) => {
 test("escapes JSON pointers as RFC 6901 requires", (t) => {
   t.equal(jsonPointer("a", 0, "b/c~d"), "/a/0/b~1c~0d");
   t.same(RESOLUTION_KEYS.length, 7);
+  t.end();
+});
+
+test("staleAnnotations returns the correct values of wrong and missing keys, and null for keys to remove", (t) => {
+  const annotations = (changes: Readonly<Record<string, string>>): ReadonlyMap<string, string> => (
+    new Map(Object.entries({ ...ANNOTATIONS, ...changes }))
+  );
+  t.same(staleAnnotations(annotations({}), SELECTED), new Map());
+  t.same(staleAnnotations(new Map(), SELECTED), new Map(Object.entries(ANNOTATIONS)));
+  t.same(
+    staleAnnotations(annotations({ [`${PREFIX}role-arn`]: "x", [`${PREFIX}conflicting-selectors`]: "a,b" }), SELECTED),
+    new Map([[`${PREFIX}role-arn`, ROLE], [`${PREFIX}conflicting-selectors`, null]]),
+  );
+  t.end();
+});
+
+test("staleAnnotations ignores an old resource version of the selector, unless another annotation is stale", (t) => {
+  const old = new Map(Object.entries({ ...ANNOTATIONS, [`${PREFIX}selector-resource-version`]: "40" }));
+  t.same(staleAnnotations(old, SELECTED), new Map());
+  const moved = staleAnnotations(new Map([...old, [`${PREFIX}role-arn`, "x"]]), SELECTED);
+  t.equal(moved.get(`${PREFIX}selector-resource-version`), "41");
+  t.equal(moved.size, 2);
+  const forged = new Map(Object.entries(ANNOTATIONS).filter(([key]) => !key.includes("selector")));
+  const byDefault = new Map([[`${PREFIX}outcome`, "default"], [`${PREFIX}reason`, "None."]]);
+  t.same(staleAnnotations(byDefault, DEFAULT), new Map());
+  byDefault.set(`${PREFIX}selector-resource-version`, "1");
+  t.same(staleAnnotations(byDefault, DEFAULT), new Map([[`${PREFIX}selector-resource-version`, null]]));
+  t.ok(staleAnnotations(forged, SELECTED).has(`${PREFIX}selector`));
   t.end();
 });

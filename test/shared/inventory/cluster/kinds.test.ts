@@ -178,7 +178,7 @@ test("stores only the fields of a resource that are used to resolve its role", (
     apiVersion: `${S3}/v1alpha1`,
     kind: "Bucket",
     metadata: {
-      name: "b", namespace: "team-a", resourceVersion: "7", labels: { app: "shop" },
+      name: "b", namespace: "team-a", uid: "u", resourceVersion: "7", labels: { app: "shop" },
       deletionTimestamp: "2026-01-01T00:00:00Z",
       annotations: {
         "services.k8s.aws/region": "eu-west-1", "s3.services.k8s.aws/deletion-policy": "retain",
@@ -237,7 +237,7 @@ function storedOf(kind: string, object: object, scope = "Namespaced"): JsonObjec
 test("stores the spec of an identity, and only the reference and the region of an object that refers to one", (t) => {
   const labels = { "cluster.x-k8s.io/cluster-name": "c" };
   const complete = { ...metadata, labels, ownerReferences: [{}] };
-  const kept = { name: "a", resourceVersion: "7", labels, annotations: {} };
+  const kept = { name: "a", uid: "u", resourceVersion: "7", labels, annotations: {} };
   const role = { roleARN: "arn", allowedNamespaces: { list: null, selector: {} } };
   const apiVersion = `${CAPA}/v1beta2`;
   t.same(storedOf("AWSClusterRoleIdentity", { metadata: complete, spec: role, status: {} }, "Cluster"), {

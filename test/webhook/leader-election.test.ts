@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { LeaderElection, takenLease } from "../../../webhook/certificates/lease.ts";
-import { FakeClock } from "../../shared/inventory/fake-clock.ts";
-import { FakeKubernetes } from "./fake-kubernetes.ts";
+import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { LeaderElection, takenLease } from "../../webhook/leader-election.ts";
+import { FakeClock } from "../shared/inventory/fake-clock.ts";
+import { FakeKubernetes } from "./certificates/fake-kubernetes.ts";
 
 const PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/tls";
 

@@ -1,7 +1,7 @@
-import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
-import { rejectionText, sendRequest } from "../send-request.ts";
+import { field, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { sleep, type SteadyClock } from "../shared/inventory/clock.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../shared/inventory/cluster/api.ts";
+import { rejectionText, sendRequest } from "./send-request.ts";
 
 /** The durations of client-go's leader election, as kube-controller-manager uses them. */
 const LEASE_SECONDS = 15;

@@ -1,0 +1,41 @@
+import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
+import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
+import { clusterBinding, clusterRole, labelsOf, lease, RBAC_VERSION, roleBinding, WEBHOOK } from "./rbac.ts";
+import type { WebhookOptions } from "./webhooks.ts";
+
+/**
+ * The ClusterRole that allows the webhook to patch ACK resources, and the Role that allows it to renew the Lease of
+ * `--lease`.
+ */
+export const RECONCILER_ROLE = "ack-role-resolver-reconciler";
+
+type ReconcilingOptions = Pick<WebhookOptions, "namespace" | "extraGroups">;
+
+/**
+ * Returns the objects that a webhook with `--lease` needs. RBAC cannot limit a patch to annotations, nor exclude
+ * subresources from `*`. The policy for the webhook's service account denies all other changes of ACK resources.
+ */
+export function reconcilingObjects({ namespace, extraGroups }: ReconcilingOptions): readonly object[] {
+  return [
+    lease(WEBHOOK.lease, namespace), leaseRole(namespace), roleBinding(RECONCILER_ROLE, namespace, namespace),
+    reconcilerRole(extraGroups), clusterBinding(RECONCILER_ROLE, RECONCILER_ROLE, namespace),
+  ];
+}
+
+/** Returns the role that allows patching the resources of every ACK group, as `resourcesRole` allows reading them. */
+export function reconcilerRole(extraGroups: readonly string[]): V1ClusterRole {
+  return clusterRole(RECONCILER_ROLE, [{ apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: ["patch"] }]);
+}
+
+/** Returns the role that allows reading and renewing the Lease. */
+export function leaseRole(namespace: string): V1Role {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "Role",
+    metadata: { name: RECONCILER_ROLE, namespace, labels: labelsOf("webhook") },
+    rules: [{
+      apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: [WEBHOOK.lease],
+      verbs: ["get", "update"],
+    }],
+  };
+}

@@ -1,0 +1,177 @@
+import type { Test } from "tap";
+import { manifestObjects } from "../../../../manifests/render.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import type { Cluster } from "../../apiserver/cluster.ts";
+import { onCluster } from "../../apiserver/on-cluster.ts";
+import { until } from "../../apiserver/until.ts";
+import type { ServerProcess } from "../../server-process.ts";
+import { setTimeLimit } from "../../time-limit.ts";
+import { bucket, buckets, patch } from "../buckets.ts";
+import { startBalancer } from "../certificates/balancer.ts";
+import { apply, SELECTORS, untilCalled } from "../installed-webhook.ts";
+import {
+  auditedPatches, installRights, leads, maximumPerSecond, metric, NAMESPACE, OPTIONS, startReplica,
+} from "./replicas.ts";
+
+/** The number of resources for which the API server calls no webhook. */
+const RESOURCES = 150;
+const QPS = 20;
+const PREFIX = "ack-role-resolver.io/";
+/** After a change, a scan starts within 12 s. All resources are then written with the limited rate. */
+const REFRESH_LIMIT_MS = 20_000 + (RESOURCES / QPS) * 2_000;
+/** A replica takes the Lease 15 s after the last renewal, and tries every 2 to 2.4 s. */
+const TAKEOVER_LIMIT_MS = 40_000;
+
+const ROLE = "arn:aws:iam::111122223333:role/team-a";
+const SELECTOR = `${SELECTORS}/team-a`;
+
+onCluster("two replicas update stale annotations", async (t, cluster) => {
+  setTimeLimit(t, 4 * 60_000);
+  await installRights(cluster);
+  await createObjects(cluster);
+  const flags = [`--refresh-qps=${QPS}`, "--tls-host=127.0.0.1"];
+  const replicas = [await startReplica(t, cluster, flags), await startReplica(t, cluster, flags)] as const;
+  await t.test("annotate what was admitted while no webhook was installed", async (tt) => (
+    annotatesUnseen(tt, cluster, replicas)
+  ));
+  await t.test("follow a changed selector with the limited rate", async (tt) => followsSelector(tt, cluster));
+  await t.test("write nothing for a change of the selector that changes no role", async (tt) => (
+    writesNothing(tt, cluster, replicas)
+  ));
+  await t.test("never write at the same time, even if the leader is paused", async (tt) => (
+    writesAlone(tt, cluster, replicas)
+  ));
+  await t.test("continue when the leader is killed", async (tt) => replacesLeader(tt, replicas));
+  const last = replicas[(await leads(replicas[0]).catch(() => false)) ? 0 : 1];
+  await t.test("update annotations through the webhook and the policy", async (tt) => (
+    writesThroughWebhook(tt, cluster, last)
+  ));
+});
+
+/** The outcomes of all resources of the namespace team-a, depending on the namespace that the selector names. */
+const SELECTED = { spec: { namespaceSelector: { names: ["team-a"] } } };
+const DEFAULT = { spec: { namespaceSelector: { names: ["elsewhere"] } } };
+
+async function createObjects(cluster: Cluster): Promise<void> {
+  const create = async (path: string, object: object): Promise<void> => {
+    const { status, body } = await cluster.request("POST", path, object);
+    if (status !== 201) throw new Error(`${path}: ${stringAt(body, "message")}`);
+  };
+  await create("/api/v1/namespaces", { metadata: { name: "team-a" } });
+  await create(SELECTORS, {
+    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "team-a" },
+    spec: { arn: ROLE, ...SELECTED.spec },
+  });
+  const names = Array.from({ length: RESOURCES }, (_, i) => `b${i}`);
+  for (let i = 0; i < RESOURCES; i += 10) {
+    await Promise.all(names.slice(i, i + 10).map((name) => create(buckets("team-a"), bucket(name))));
+  }
+  await create(buckets("kube-system"), bucket("system", {}, "kube-system"));
+  await create(buckets(NAMESPACE), bucket("own", {}, NAMESPACE));
+}
+
+/** Returns the number of buckets whose annotations have the outcome. */
+async function annotatedAs(cluster: Cluster, outcome: "selected" | "default"): Promise<number> {
+  return (await listed(cluster)).filter((one) => (
+    stringAt(one, "metadata", "annotations", `${PREFIX}outcome`) === outcome
+  )).length;
+}
+
+async function listed(cluster: Cluster, namespace = "team-a"): Promise<JsonObject[]> {
+  const items = field((await cluster.request("GET", buckets(namespace))).body, "items");
+  return Array.isArray(items) ? items.filter(isJsonObject) : [];
+}
+
+async function annotatesUnseen(t: Test, cluster: Cluster, replicas: readonly ServerProcess[]): Promise<void> {
+  const startMs = Date.now();
+  const isDone = async (): Promise<boolean> => (await annotatedAs(cluster, "selected")) === RESOURCES;
+  t.ok(await until(isDone, REFRESH_LIMIT_MS), `${RESOURCES} resources in ${Date.now() - startMs} ms`);
+  t.ok((await leads(replicas[0] ?? fail())) !== (await leads(replicas[1] ?? fail())), "one replica leads");
+  for (const namespace of ["kube-system", NAMESPACE]) {
+    const [exempt] = await listed(cluster, namespace);
+    t.equal(field(field(exempt, "metadata"), "annotations"), undefined, `${namespace} is exempt`);
+  }
+  const [one] = await listed(cluster);
+  const managers = JSON.stringify(field(field(one, "metadata"), "managedFields"));
+  t.match(managers, /"manager":"ack-role-resolver-reconciler","operation":"Update"/);
+}
+
+async function change(t: Test, cluster: Cluster, to: object): Promise<void> {
+  const { status, body } = await patch(cluster, SELECTOR, to);
+  t.equal(status, 200, stringAt(body, "message") ?? "");
+}
+
+function fail(): never {
+  throw new Error("no replica");
+}
+
+async function followsSelector(t: Test, cluster: Cluster): Promise<void> {
+  const before = (await auditedPatches(cluster)).length;
+  await change(t, cluster, DEFAULT);
+  const isDone = async (): Promise<boolean> => (await annotatedAs(cluster, "default")) === RESOURCES;
+  t.ok(await until(isDone, REFRESH_LIMIT_MS));
+  const patches = (await auditedPatches(cluster)).slice(before);
+  t.same(patches.filter(({ status }) => status !== 200), [], "no write failed");
+  t.equal(patches.length, RESOURCES, "each resource was written once");
+  const perSecond = maximumPerSecond(patches);
+  t.ok(perSecond <= QPS + 1, `at most ${perSecond} writes in one second`);
+}
+
+async function writesNothing(t: Test, cluster: Cluster, replicas: readonly ServerProcess[]): Promise<void> {
+  const before = (await auditedPatches(cluster)).length;
+  const leader = (await leads(replicas[0] ?? fail())) ? replicas[0] : replicas[1];
+  const scanned = await metric(leader ?? fail(), "last_scan_timestamp_seconds");
+  await change(t, cluster, { metadata: { labels: { changed: "true" } } });
+  const isScanned = async (): Promise<boolean> => (
+    (await metric(leader ?? fail(), "last_scan_timestamp_seconds")) !== scanned
+  );
+  t.ok(await until(isScanned, REFRESH_LIMIT_MS));
+  t.equal(await metric(leader ?? fail(), "stale_resources"), 0);
+  t.equal((await auditedPatches(cluster)).length, before);
+}
+
+async function writesAlone(t: Test, cluster: Cluster, replicas: readonly ServerProcess[]): Promise<void> {
+  const isFirst = await leads(replicas[0] ?? fail());
+  const [paused = fail(), other = fail()] = isFirst ? replicas : replicas.toReversed();
+  await change(t, cluster, SELECTED);
+  await until(async () => (await annotatedAs(cluster, "selected")) > 5, REFRESH_LIMIT_MS);
+  paused.signal("SIGSTOP");
+  const pausedMs = Date.now();
+  t.ok(await until(() => leads(other), TAKEOVER_LIMIT_MS), `another replica leads after ${Date.now() - pausedMs} ms`);
+  const isDone = async (): Promise<boolean> => (await annotatedAs(cluster, "selected")) === RESOURCES;
+  await until(async () => (await annotatedAs(cluster, "selected")) > RESOURCES / 2, REFRESH_LIMIT_MS);
+  const resumedMs = Date.now();
+  paused.signal("SIGCONT");
+  t.ok(await until(isDone, REFRESH_LIMIT_MS));
+  t.equal(await leads(paused), false, "the paused replica does not lead");
+  const patches = (await auditedPatches(cluster)).filter(({ atMs }) => atMs > pausedMs);
+  const written = patches.filter(({ status }) => status === 200).map(({ name }) => name);
+  t.equal(new Set(written).size, written.length, "no resource was written twice");
+  const perSecond = maximumPerSecond(patches.filter(({ atMs }) => atMs >= resumedMs - 1_000));
+  t.ok(perSecond <= QPS + 1, `at most ${perSecond} writes in one second after the replica resumed`);
+  const takenMs = patches.find(({ atMs }) => atMs > pausedMs + 1_000)?.atMs ?? 0;
+  t.ok(takenMs - pausedMs > 5_000, `the next write started ${takenMs - pausedMs} ms after the pause`);
+}
+
+async function replacesLeader(t: Test, replicas: readonly ServerProcess[]): Promise<void> {
+  const isFirst = await leads(replicas[0] ?? fail());
+  const [leader = fail(), other = fail()] = isFirst ? replicas : replicas.toReversed();
+  await leader.stop("SIGKILL");
+  const killedMs = Date.now();
+  t.ok(await until(() => leads(other), TAKEOVER_LIMIT_MS), `another replica leads after ${Date.now() - killedMs} ms`);
+}
+
+async function writesThroughWebhook(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+  const balancer = await startBalancer(t);
+  balancer.backends = [webhook.address];
+  await apply(cluster, manifestObjects("webhooks", { ...OPTIONS, url: `https://${balancer.address}` }));
+  const isCalled = (): Promise<boolean> => untilCalled(cluster).then(() => true, () => false);
+  t.ok(await until(isCalled, TAKEOVER_LIMIT_MS));
+  await change(t, cluster, { metadata: { annotations: { [`${PREFIX}allow`]: "IRS-20,IRS-30,IRS-31" } }, ...DEFAULT });
+  const isDone = async (): Promise<boolean> => (await annotatedAs(cluster, "default")) === RESOURCES;
+  t.ok(await until(isDone, REFRESH_LIMIT_MS));
+  const direct = await cluster.request("PATCH", `${buckets("team-a", "b1")}/status`, { status: { x: "y" } }, {
+    user: "webhook", headers: { "content-type": "application/merge-patch+json" },
+  });
+  t.equal(direct.status, 403, "the rights of the webhook do not allow other changes");
+}

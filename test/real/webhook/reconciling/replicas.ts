@@ -1,0 +1,74 @@
+import { readFile } from "node:fs/promises";
+import type { Test } from "tap";
+import { manifestObjects } from "../../../../manifests/render.ts";
+import { field, parseJSON, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { ACK_CRDS } from "../../../fixtures/ack-crds.ts";
+import { ACK_SELECTOR_CRD } from "../../../fixtures/ack-selector-crd.ts";
+import type { Cluster } from "../../apiserver/cluster.ts";
+import { type ServerProcess, startServer } from "../../server-process.ts";
+import { metricsOf } from "../certificates/replicas.ts";
+import { apply } from "../installed-webhook.ts";
+
+export const NAMESPACE = "ack-role-resolver";
+export const OPTIONS = {
+  namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
+  accessReviews: false, extraGroups: [], ownCRD: false, certificates: "self-signed", image: "unused",
+} as const;
+const MANAGER = "ack-role-resolver-reconciler";
+
+/** Applies the CRDs and the printed roles, but no webhook configurations: the API server does not call the webhook. */
+export async function installRights(cluster: Cluster): Promise<void> {
+  await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: OPTIONS.ackSystemNamespace } });
+  await cluster.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS]);
+  await apply(cluster, [...manifestObjects("rbac", OPTIONS), ...manifestObjects("policies", OPTIONS)]);
+}
+
+/** Starts a replica as the service account of the manifests, with the flags of the printed Deployment. */
+export async function startReplica(
+  t: Test, cluster: Cluster, flags: readonly string[] = [],
+): Promise<ServerProcess> {
+  const replica = await startServer("webhook", [
+    "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook",
+    `--tls-secret=${NAMESPACE}/ack-role-resolver-webhook-tls`, `--lease=${NAMESPACE}/ack-role-resolver-webhook`,
+    ...flags,
+  ]);
+  t.teardown(() => replica.stop("SIGKILL"));
+  return replica;
+}
+
+/** Returns the value of a metric without labels; null if it is absent. */
+export async function metric(replica: ServerProcess, name: string): Promise<number | null> {
+  const [, value] = new RegExp(`^ack_role_resolver_webhook_${name} (\\S+)$`, "m").exec(await metricsOf(replica)) ?? [];
+  return value === undefined ? null : Number(value);
+}
+
+export async function leads(replica: ServerProcess): Promise<boolean> {
+  return (await metric(replica, "reconciling_leader")) === 1;
+}
+
+/** A patch in the audit log of the API server. */
+export interface AuditedPatch {
+  readonly name: string;
+  readonly atMs: number;
+  readonly status: number;
+}
+
+/** Returns the patches of the reconcilers, in order. */
+export async function auditedPatches(cluster: Cluster): Promise<AuditedPatch[]> {
+  const lines = (await readFile(cluster.auditLog, "utf8")).split("\n").filter((line) => line.includes(MANAGER));
+  const events = lines.map(parseJSON).filter((event) => (
+    stringAt(event, "verb") === "patch" && stringAt(event, "stage") === "ResponseComplete"
+  ));
+  return events.map((event) => ({
+    name: stringAt(event, "objectRef", "name") ?? "",
+    atMs: Date.parse(stringAt(event, "requestReceivedTimestamp") ?? ""),
+    status: Number(field(field(event, "responseStatus"), "code")),
+  })).toSorted((a, b) => a.atMs - b.atMs);
+}
+
+/** Returns the maximum number of patches in any second. */
+export function maximumPerSecond(patches: readonly AuditedPatch[]): number {
+  return Math.max(...patches.map(({ atMs }) => (
+    patches.filter((other) => other.atMs >= atMs && other.atMs < atMs + 1_000).length
+  )));
+}

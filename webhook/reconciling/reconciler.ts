@@ -1,0 +1,153 @@
+import { resourceKey } from "../../shared/decisions/inventory/resources.ts";
+import type { DecisionSettings } from "../../shared/decisions/context.ts";
+import type { ResourceState } from "../../shared/decisions/resolution/stale-resources.ts";
+import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
+import type { InventorySource } from "../../shared/inventory/source.ts";
+import type { Logger } from "../../shared/server/logger.ts";
+import type { TurnQueue } from "../../shared/server/turn-queue.ts";
+import { LeaderElection } from "../leader-election.ts";
+import type { WebhookMetrics } from "../metrics.ts";
+import { Refresher } from "./refresher.ts";
+import { RefreshQueue } from "./refresh-queue.ts";
+import { Scanner } from "./scanner.ts";
+
+export interface ReconcilerOptions {
+  readonly api: KubernetesAPI;
+  readonly clock: SteadyClock;
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: WebhookMetrics;
+  readonly source: InventorySource;
+  readonly settings: DecisionSettings;
+  /** The value of --max-staleness, in ms. With an older inventory, no annotation is written. */
+  readonly maxStalenessMs: number;
+  /** The Lease of --lease. The webhook does not annotate the resources in its namespace. */
+  readonly lease: ObjectName;
+  /** The unique name of this replica. */
+  readonly identity: string;
+  /** The value of --refresh-qps. */
+  readonly qps: number;
+  readonly turns: TurnQueue;
+}
+
+/** How often each replica checks whether a scan is due, in ms. */
+const TICK_MS = 500;
+/** The mutating webhook receives no resources of this namespace (manifests/webhooks.ts). */
+const SYSTEM_NAMESPACE = "kube-system";
+
+/**
+ * Updates the annotations of resources whose resolution has changed since their admission, or that were admitted while
+ * no webhook was available. Only the replica that holds the Lease writes.
+ */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #election: LeaderElection;
+  readonly #queue = new RefreshQueue();
+  readonly #scanner: Scanner;
+  readonly #refresher: Refresher;
+  readonly #stopping = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+  #removeListener = (): void => undefined;
+  #wasLeader = false;
+  #stale = 0;
+  #leaseFault: string | null = null;
+
+  constructor(options: ReconcilerOptions) {
+    const { source, settings, lease, log, turns, clock } = options;
+    this.#options = options;
+    const exemptNamespaces = new Set([SYSTEM_NAMESPACE, lease.namespace]);
+    const scope = { inventory: source.inventory, settings, exemptNamespaces };
+    this.#election = new LeaderElection({
+      ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
+      onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),
+    });
+    this.#scanner = new Scanner({ clock, scope, turns });
+    this.#refresher = new Refresher({ ...options, scope, queue: this.#queue, mayWrite: () => this.#mayWrite() });
+  }
+
+  start(): void {
+    this.#removeListener = this.#options.source.onChange(() => this.#scanner.changed());
+    this.#election.start();
+    this.#running = Promise.all([this.#run(), this.#refresher.run(this.#stopping.signal)]);
+  }
+
+  /** Completes the write in flight, and then releases the Lease. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    this.#removeListener();
+    await this.#running;
+    await this.#election.stop();
+  }
+
+  /** Whether this replica is the leader, and its inventory is loaded and not older than --max-staleness. */
+  #mayWrite(): boolean {
+    const { source: { status }, clock, maxStalenessMs } = this.#options;
+    const isCurrent = status.loaded && clock.now() - (status.lastSyncMs ?? 0) <= maxStalenessMs;
+    return isCurrent && this.#election.isLeader && !this.#stopping.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#observeLeadership();
+      // Scans are sequential.
+      // oxlint-disable-next-line no-await-in-loop
+      if (this.#mayWrite() && this.#scanner.isDue) await this.#scan();
+      // oxlint-disable-next-line no-await-in-loop
+      await sleep(this.#options.clock, TICK_MS, signal);
+    }
+  }
+
+  /** Forgets the queue when another replica may lead. A new leader scans immediately. */
+  #observeLeadership(): void {
+    const { metrics } = this.#options;
+    const { isLeader } = this.#election;
+    metrics.reconcilingLeader.set(Number(isLeader));
+    if (isLeader) metrics.failingRefreshes.set(this.#queue.failing);
+    if (isLeader === this.#wasLeader) return;
+    this.#wasLeader = isLeader;
+    this.#scanner.reset();
+    this.#queue.clear();
+    if (isLeader) return;
+    for (const gauge of [metrics.staleResources, metrics.failingRefreshes, metrics.lastScan]) gauge.remove();
+  }
+
+  async #scan(): Promise<void> {
+    const { metrics, clock } = this.#options;
+    let stale = 0;
+    const isComplete = await this.#scanner.scan((state) => {
+      if (this.#enqueue(state)) stale += 1;
+      return this.#mayWrite();
+    });
+    if (!isComplete) return;
+    metrics.staleResources.set(stale);
+    metrics.lastScan.set(clock.now() / 1_000);
+    this.#reportStale(stale);
+  }
+
+  /** Queues the resource if its annotations are stale. Returns whether they are. */
+  #enqueue({ resource, stale }: ResourceState): boolean {
+    if (stale.size === 0 || this.#refresher.isWritten(resource)) return false;
+    this.#queue.add(resourceKey(resource));
+    return true;
+  }
+
+  #reportStale(stale: number): void {
+    const { log, qps } = this.#options;
+    if (stale > 0 && this.#stale === 0) {
+      log.info({ stale, qps, seconds: Math.ceil(stale / qps) }, "stale annotations found; updating them");
+    }
+    if (stale === 0 && this.#stale > 0) log.info("all annotations are current");
+    this.#stale = stale;
+  }
+
+  #reportLease(fault: string | null): void {
+    if (fault !== null && fault !== this.#leaseFault) {
+      this.#options.log.error({ fault }, "the Lease of --lease cannot be read or written; annotations stay stale");
+    }
+    this.#leaseFault = fault;
+  }
+}
